@@ -1,0 +1,33 @@
+"""coaltree: Bayesian hierarchical clustering of continuous data with Kingman's coalescent.
+
+Public names are loaded on first use, so that ``import coaltree`` costs little more than ``import numpy``.
+"""
+
+from importlib import import_module as _import_module
+
+__version__ = "0.1.0"
+
+_HOME_OF = {
+    "Tree": "tree",
+    "InputError": "errors",
+    "CoaltreeWarning": "errors",
+    "ConvergenceWarning": "errors",
+}
+_MODULES = ("metrics",)
+
+__all__ = ["__version__", *_HOME_OF, *_MODULES]
+
+
+def __getattr__(name):
+    if name in _HOME_OF:
+        value = getattr(_import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    elif name in _MODULES:
+        value = _import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))
