@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOME_OF = {
     "Tree": "tree",
+    "Posterior": "posterior",
     "InputError": "errors",
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",
