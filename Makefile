@@ -1,0 +1,84 @@
+# Bare `make` lists what there is to do. Every target makes .venv by itself, and again when pyproject.toml or
+# constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make.
+#   make PYTHON=python3.13 test         another interpreter
+#   make bench ONLY=special             one benchmark (benchmarks/bench_special.py)
+#   make test ARGS="-k newick"          further arguments for pytest (or for the demo, the benchmarks, the paper)
+
+RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for name in python3.11 python3; do $$name -c '$(RECENT)' 2>/dev/null && echo $$name && break; done)
+ARGS ?=
+ONLY ?=
+
+BIN := .venv/bin
+STAMP := .venv/installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SAME_PYTHON := import sys; raise SystemExit("%d.%d" % sys.version_info[:2] != sys.argv[1])
+
+# Real data sets are never in the repository; where a folder with them lies beside the checkout, it is used.
+ifneq ($(wildcard ../shared/data/.),)
+export COALTREE_DATA ?= $(abspath ../shared/data)
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check verify bench paper docs dist format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(RECENT)' || \
+		{ echo "coaltree needs Python 3.11 or newer; say which: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
+		$(BIN)/python -c '$(SAME_PYTHON)' "$$version" 2>/dev/null || $(PYTHON) -m venv --clear .venv
+	$(PIP) install --quiet --upgrade --constraint constraints.txt pip setuptools
+	$(PIP) install --quiet --no-build-isolation --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## cluster a small bundled data set; leaves tree, figure and report page in demo-output/
+	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
+
+test: $(STAMP) ## the tests that take seconds each (everything but `slow`)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+
+check: $(STAMP) ## formatting and lint (ruff), types (mypy)
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+
+verify: $(STAMP) ## the long statistical runs
+	$(BIN)/python -m pytest --numprocesses 2 -m slow $(ARGS)
+
+bench: $(STAMP) ## times, side by side with what a user would pick instead (ONLY=name for one)
+	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
+
+paper: $(STAMP) ## the tables and figures of Henao & Lucas (2012)
+	@test -d experiments/henao_lucas_2012 || { echo "The experiments of the paper are not written yet." >&2; exit 2; }
+	$(BIN)/python -m experiments.henao_lucas_2012 $(ARGS)
+
+docs: $(STAMP) ## the documentation site, into site/
+	@test -f docs/conf.py || { echo "The documentation site is not written yet; README.md is." >&2; exit 2; }
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]' --no-build-isolation
+	$(BIN)/python -m sphinx --fail-on-warning --nitpicky docs site
+
+# The wheel is built from the sdist, installed into a new environment, and used there, away from the source tree.
+dist: $(STAMP) ## wheel and sdist into dist/, the wheel proved in a clean environment
+	rm -rf dist build
+	$(BIN)/python -m build --no-isolation
+	@set -e; proof=$$(mktemp -d); trap 'rm -rf "$$proof"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
+	echo "Trying $$(basename "$$wheel") in a clean environment"; \
+	"$(CURDIR)/$(BIN)/python" -m venv "$$proof/venv"; \
+	"$$proof/venv/bin/python" -m pip --disable-pip-version-check install --quiet --constraint constraints.txt "$$wheel"; \
+	cd "$$proof"; \
+	venv/bin/coaltree --version; \
+	venv/bin/coaltree simulate --n 12 --d 3 --seed 1 --out simulated; \
+	venv/bin/coaltree demo --out demo; \
+	venv/bin/python -c 'import coaltree; [getattr(coaltree, name) for name in coaltree.__all__]; print(coaltree.__file__)'
+
+format: $(STAMP) ## let ruff format the code and mend what it can
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
+
+clean: ## remove everything that was made, .venv included
+	rm -rf .venv build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
