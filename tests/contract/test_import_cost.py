@@ -1,0 +1,75 @@
+"""`import coaltree` and `coaltree --help` cost little: no heavy package is imported and no kernel is compiled."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numba", "sklearn", "matplotlib", "scipy.stats")
+
+
+def modules_after(code):
+    """Names in sys.modules of a fresh interpreter that has run `code`."""
+    program = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import coaltree",
+        "import coaltree; dir(coaltree)",
+        "from coaltree.cli import main; main(['--help'])",
+        "from coaltree.cli import main; main(['simulate', '--help'])",
+    ],
+)
+def test_nothing_heavy_is_imported(code):
+    loaded = modules_after(code)
+    assert "coaltree" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
+def test_the_probe_sees_a_heavy_import():
+    assert modules_after("import coaltree, scipy.stats").intersection(HEAVY) == {"scipy.stats"}
+
+
+COMPILED_AFTER = """
+import gc
+from numba import njit
+from numba.core.dispatcher import Dispatcher
+{code}
+print(sum(len(kernel.overloads) for kernel in gc.get_objects() if isinstance(kernel, Dispatcher)))
+"""
+
+
+def compiled_after(code):
+    """Number of kernels (times signatures) that a fresh interpreter has compiled, or read from the cache, by `code`."""
+    program = COMPILED_AFTER.format(code=code)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def test_loading_every_public_name_compiles_nothing():
+    assert compiled_after("import coaltree\nfor name in coaltree.__all__: getattr(coaltree, name)") == 0
+
+
+def test_an_explicit_signature_would_be_seen():
+    assert compiled_after("eager = njit('float64(float64)')(lambda x: x)") == 1
+
+
+def test_every_public_name_resolves():
+    import coaltree
+
+    assert len(set(coaltree.__all__)) == len(coaltree.__all__)
+    for name in coaltree.__all__:
+        assert getattr(coaltree, name) is not None
+    assert set(coaltree.__all__) <= set(dir(coaltree))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    import coaltree
+
+    with pytest.raises(AttributeError, match="no attribute 'forest'"):
+        _ = coaltree.forest
