@@ -8,6 +8,8 @@ import numpy as np
 from ..errors import InputError
 from .base import Covariance, Statistics
 from .conjugate import Diagonal, Fixed, Full, Spherical
+from .grid import Matern32
+from .kernels import Kernel, SquaredExponential
 from .priors import InverseGamma, InverseWishart, LogNormal, LogUniform, Prior
 
 __all__ = [
@@ -17,15 +19,24 @@ __all__ = [
     "Full",
     "InverseGamma",
     "InverseWishart",
+    "Kernel",
     "LogNormal",
     "LogUniform",
+    "Matern32",
     "Prior",
     "Spherical",
+    "SquaredExponential",
     "Statistics",
     "as_covariance",
 ]
 
-_BY_NAME = {"spherical": Spherical, "diagonal": Diagonal, "full": Full}
+_BY_NAME = {
+    "spherical": Spherical,
+    "diagonal": Diagonal,
+    "full": Full,
+    "squared_exponential": SquaredExponential,
+    "matern32": Matern32,
+}
 
 
 def as_covariance(spec, d=None) -> Covariance:

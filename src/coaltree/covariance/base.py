@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..errors import InputError
+from ._slice import slice_sample
 from .priors import InverseGamma, Prior
 
 # Kernel matrices K + noise·I are formed with the noise no lower than this (relative to K's unit diagonal), so that a
@@ -258,7 +259,6 @@ class LearnableCovariance(Covariance):
         if log_likelihood is None:
             c = rng.standard_gamma(shape) / rate
         else:
-            from ..slice_sampling import slice_sample
 
             def log_density(y):
                 c = math.exp(min(y, 700.0))
