@@ -9,7 +9,10 @@ __version__ = "0.1.0"
 
 _HOME_OF = {
     "Tree": "tree",
+    "simulate": "datasets",
     "Posterior": "posterior",
+    "concat": "posterior",
+    "tree_distance": "tree_distance",
     "Fixed": "covariance",
     "Spherical": "covariance",
     "Diagonal": "covariance",

@@ -19,14 +19,20 @@ def as_generator(random_state):
     is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0
     if random_state is None or is_seed:
         return np.random.default_rng(random_state)
-    raise InputError(f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}.")
+    raise InputError(
+        f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
+    )
 
 
 def make_streams(rng, n_streams):
     """Draw (n_streams, 4) uint64 states from `rng`; the generator moves on, so a second call gives other streams."""
     entropy = [int(word) for word in rng.integers(0, 2**32, size=8, dtype=np.uint64)]
     children = np.random.SeedSequence(entropy).spawn(n_streams)
-    return np.stack([child.generate_state(4, np.uint64) for child in children]) if children else np.empty((0, 4), np.uint64)
+    return (
+        np.stack([child.generate_state(4, np.uint64) for child in children])
+        if children
+        else np.empty((0, 4), np.uint64)
+    )
 
 
 @jit(inline="always")

@@ -15,9 +15,9 @@ SOURCE = Path(coaltree.__file__).parent
 
 # fmt: off
 LAYERS = [
-    "_jit", "errors", "memory", "random_streams", "special", "gig", "slice_sampling",
+    "_jit", "errors", "memory", "blas", "random_streams", "special", "gig", "slice_sampling",
     "merges", "linkage", "newick", "tree", "coalescent", "diffusion", "covariance",
-    "samplers",
+    "samplers", "preparation",
     "clades", "tree_distance", "partitions", "consensus", "mixing", "posterior",
     "fit",
     "metrics", "datasets", "io", "plotting", "report",

@@ -1,0 +1,54 @@
+"""What samplers are given and what they give back.
+
+A sampler is a frozen dataclass of its settings, such as ``MPost2(n_particles=100)``, with two methods: `run` draws
+trees for a fixed covariance, `step` gives one tree for the next round of `fit`.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+
+class Problem(NamedTuple):
+    """Whitened data as a sampler sees them: distinct rows, Φ = I.
+
+    Either `W` or `eps` may be missing; `d` is the dimension in the density, which may exceed the columns of W.
+    """
+
+    W: np.ndarray | None  # (n, p) whitened, centred and perhaps rotated rows
+    eps: np.ndarray | None  # (n, n) their squared distances
+    d: int
+    log_det: float = 0.0  # log |Φ|
+    leaf_noise: float = 0.0  # variance of a leaf's message
+
+    @property
+    def n(self):
+        """Number of distinct rows."""
+        rows = self.W if self.W is not None else self.eps
+        assert rows is not None
+        return len(rows)
+
+
+class Draws(NamedTuple):
+    """Trees drawn by a sampler, with their weights."""
+
+    children: np.ndarray  # (T, n-1, 2) int32
+    times: np.ndarray  # (T, n-1)
+    log_weights: np.ndarray  # (T,), up to a constant
+    log_joint: np.ndarray  # (T,) log p(X, tree | Φ)
+    log_evidence: float | None = None  # log of an unbiased estimate of p(X | Φ)
+    info: dict[str, Any] = {}  # what a person wants to see of the run
+
+
+class Sampler(Protocol):
+    """The protocol of every sampler."""
+
+    needs_vectors: bool  # False: squared distances are enough, metric="precomputed" works
+
+    def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
+        """Draw trees given the covariance; `progress(done, total)` is called now and then."""
+        ...
+
+    def step(self, problem: Problem, tree, rng, **options) -> tuple[np.ndarray, np.ndarray, dict]:
+        """Return (children, times, info) of one tree, given the current one (children, times) or None."""
+        ...
