@@ -5,20 +5,24 @@ above it; the text ends in a semicolon. Names with blanks or punctuation stand i
 doubled, an underscore outside quotes means a blank, and [comments] may stand between any two parts. This is the
 dialect of DendroPy and of most phylogenetic programs.
 
-Branch lengths are differences of times. They are written so that adding them up again gives the very same times:
-where the rounded difference b of parent and child does not satisfy child + b = parent in floating point, its
-neighbour does. Times are read as the greatest distance to a leaf below, which cannot decrease towards the root.
+Times are read as the greatest distance to a leaf below, which cannot decrease towards the root. Branch lengths are
+differences of times, and written so that adding them up gives the very same times again: mostly the rounded
+difference b does (child + b = parent), and where no float does, b has 28 digits and the reader minds them all.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .errors import InputError
 
 TOLERANCE = 1e-6  # leaves' depths may differ by this share of the root's: most programs print six digits or more
+
+_LONGEST_FLOAT = len("-1.2345678901234567e-123")
 
 _NEEDS_NO_QUOTES = re.compile(r"[^\W_.-]([^\W_]|[.-])*")
 _PART = re.compile(
@@ -52,7 +56,7 @@ def write(
     n = len(labels)
     names = [quote(label) for label in labels]
     names += [""] * (n - 1) if node_labels is None else [quote(label) if label else "" for label in node_labels]
-    lengths = ["", *map(repr, _branch_lengths(children, times).ravel().tolist())]
+    lengths = ["", *_branch_lengths(children, times)]
     pairs = children.tolist()
     out = []
     todo = [(2 * n - 2, 0, ";")]  # a node, where its length stands, and what follows it
@@ -72,14 +76,15 @@ def write(
 
 
 def _branch_lengths(children, times):
-    """Return (n-1, 2) lengths b with child + b == parent exactly in floating point."""
+    """Return the lengths above both children of each merge as 2n-2 texts, child + length rounding to the parent."""
     n = len(times) + 1
-    below = np.append(np.zeros(n), times)[children]
-    above = times[:, None]
-    exact = above - below
-    for candidate in (np.nextafter(exact, np.inf), np.nextafter(exact, 0.0)):
-        exact = np.where((below + exact != above) & (below + candidate == above), candidate, exact)
-    return exact
+    below = np.append(np.zeros(n), times)[children].ravel()
+    above = np.repeat(times, 2)
+    difference = above - below
+    texts = [repr(length) for length in difference.tolist()]
+    for i in np.flatnonzero(below + difference != above):
+        texts[i] = f"{Decimal(above[i]) - Decimal(below[i]):.27e}"  # longer than any float, so that the reader knows
+    return texts
 
 
 def read(text: str, keep_underscores: bool = False, tolerance: float = TOLERANCE) -> Parsed:
@@ -139,12 +144,12 @@ class _Builder:
 
     def __init__(self, tolerance):
         self.tolerance = tolerance
-        self.labels = []
-        self.merges = []  # pairs of references, children always before their parent
-        self.times = []
-        self.length = None  # of the branch above the latest subtree
-        self._latest = None  # reference, and its nearest and farthest leaf: (distance, leaf)
-        self._groups = []  # of the open groups, the subtrees already in them
+        self.labels: list[str] = []
+        self.merges: list[tuple[int, int]] = []  # pairs of references, children always before their parent
+        self.times: list[float] = []
+        self.length: Any = None  # of the branch above the latest subtree
+        self._latest: Any = None  # reference, and its nearest and farthest leaf: (distance, leaf)
+        self._groups: list[list] = []  # of the open groups, the subtrees already in them
 
     @property
     def depth(self):
@@ -162,7 +167,7 @@ class _Builder:
         """Hang the latest subtree by its branch into the open group; False if that is full."""
         reference, (near, near_leaf), (far, far_leaf) = self._latest
         group = self._groups[-1]
-        group.append((reference, (near + self.length, near_leaf), (far + self.length, far_leaf)))
+        group.append((reference, (_add(near, self.length), near_leaf), (_add(far, self.length), far_leaf)))
         return len(group) <= 2
 
     def close_group(self):
@@ -228,10 +233,18 @@ def _end_of_nested_comment(text, start):
 
 
 def _length(text, value, at):
+    """Return the length as the sum of two floats, the second for digits that the first has no room for."""
     length = float(value) if _NUMBER.fullmatch(value) else np.nan
     if not (np.isfinite(length) and length >= 0):
         raise _wrong(text, at, f"branch length {_short(value)}; it must be a finite number that is not negative")
-    return length
+    if len(value) <= _LONGEST_FLOAT or length < 1e-290:
+        return length, 0.0
+    return length, float(Decimal(value) - Decimal(length))
+
+
+def _add(distance, length):
+    first, rest = length
+    return math.fsum((distance, first, rest)) if rest else distance + first
 
 
 def _wrong(text, at, what):
