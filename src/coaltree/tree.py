@@ -207,21 +207,17 @@ class Tree:
 
     def _rows(self, X):
         """Return X as (n, d) finite numbers, its rows in the order of the leaves."""
-        row_of = {str(name): row for row, name in enumerate(X.index)} if hasattr(X, "columns") else {}
-        try:
-            values = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"X must be a matrix of numbers with {self.n} rows.") from None
-        if values.ndim != 2 or len(values) != self.n or values.shape[1] == 0:
-            raise InputError(f"X must have shape ({self.n}, d), one row per leaf, not {values.shape}.")
-        if row_of.keys() == set(self._labels):
-            values = values[[row_of[label] for label in self._labels]]
-        elif row_of and list(row_of) != _default_labels(self.n):
+        from .preparation import read_table
+
+        values, names, features = read_table(X)
+        if len(values) != self.n:
+            raise InputError(f"X has {len(values)} rows and the tree {self.n} leaves; give one row per leaf.")
+        if features is None or list(names) == _default_labels(self.n):
+            return values
+        if set(names) != set(self._labels):
             raise InputError("The index of X names other rows than the leaves of the tree; use the tree's labels.")
-        if not np.isfinite(values).all():
-            row, column = np.argwhere(~np.isfinite(values))[0]
-            raise InputError(f"X[{row}, {column}] is {values[row, column]}; the likelihood needs finite values.")
-        return values
+        row_of = {name: row for row, name in enumerate(names)}
+        return values[[row_of[label] for label in self._labels]]
 
     def relabel(self, labels: Sequence[Any]) -> "Tree":
         """Return the same tree with other names for leaves 0 … n-1."""

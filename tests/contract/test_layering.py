@@ -29,6 +29,7 @@ DOORS: set[tuple[str, str]] = {
     ("tree", "coalescent"),  # tree.log_prior()
     ("tree", "covariance"),  # tree.log_likelihood()
     ("tree", "diffusion"),
+    ("tree", "preparation"),
     ("tree", "plotting"),  # tree.plot()
 }
 

@@ -4,12 +4,14 @@ import pickle
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 
 from coaltree import InputError, Tree, memory
+from tests.reference import likelihood
 from tests.reference import trees as slow
 from tests.strategies import any_times, chain, labels, random_tree, trees
 
@@ -225,6 +227,25 @@ def test_log_prior_is_the_coalescents(tree):
     assert tree.log_prior() == pytest.approx(-(6 * 1 + 3 * 1 + 1 * 2))
 
 
+def test_log_likelihood_is_that_of_the_normal_distribution_of_the_leaves():
+    rng = np.random.default_rng(2)
+    tree = random_tree(6, rng).relabel(list("abcdef"))
+    X = rng.normal(size=(6, 3))
+    A = rng.normal(size=(3, 3))
+    Phi = A @ A.T + np.eye(3)
+    expected = likelihood.log_likelihood(tree.children, tree.times, X, Phi)
+    assert tree.log_likelihood(X, Phi) == pytest.approx(expected, rel=1e-10)
+    noisy = likelihood.log_likelihood(tree.children, tree.times, X, Phi, leaf_noise=0.3)
+    assert tree.log_likelihood(X.tolist(), Phi, leaf_noise=0.3) == pytest.approx(noisy, rel=1e-10)
+    frame = pd.DataFrame(X, index=list("abcdef"))
+    assert tree.log_likelihood(frame[::-1], Phi) == pytest.approx(expected, rel=1e-10)
+    assert tree.log_likelihood(frame.reset_index(drop=True), Phi) == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(InputError, match="index of X names other rows than the leaves"):
+        tree.log_likelihood(frame.rename(index={"a": "z"}), Phi)
+    with pytest.raises(InputError, match="X has 5 rows and the tree 6 leaves"):
+        tree.log_likelihood(X[:5], Phi)
+
+
 # Depth
 
 
@@ -245,6 +266,7 @@ def test_a_deep_chain_in_every_method(deep):
     assert deep.relabel(deep.labels[::-1]).labels[0] == str(LARGE - 1)
     assert "100000" in repr(deep)
     assert np.isfinite(deep.log_prior())
+    assert np.isfinite(deep.log_likelihood(np.arange(2.0 * LARGE).reshape(LARGE, 2), "spherical"))
     with pytest.raises(InputError, match="use clade_keys"):
         deep.clades()
 
