@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._jit import jit
+from .blas import single_threaded_blas
 from .errors import InputError
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -161,29 +162,45 @@ def squared_distances(W):
     below 1e-6 of the larger squared norm are computed again from differences, so that every entry is good to about
     1e-9 and the distance of identical rows is exactly 0.
     """
-    W = W - W.mean(axis=0)
-    norms = np.einsum("ij,ij->i", W, W)
-    eps = W @ W.T
-    eps *= -2.0
-    eps += norms[:, None]
-    eps += norms[None, :]
-    _mend_small_distances(eps, W, norms, 1e-6)
+    W = np.ascontiguousarray(W - W.mean(axis=0))
+    with single_threaded_blas():
+        eps = W @ W.T
+    _gram_to_distances(eps, W, 1e-6)
     return eps
 
 
+_TILE = 64
+
+
 @jit
-def _mend_small_distances(eps, W, norms, relative):
-    n, p = W.shape
+def _gram_to_distances(gram, W, relative):
+    """Turn X Xᵀ into squared distances in place, tile by tile so that the mirrored half is written within cache."""
+    n = gram.shape[0]
+    norms = np.empty(n)
     for i in range(n):
-        eps[i, i] = 0.0
-        for j in range(i):
-            if eps[i, j] < relative * max(norms[i], norms[j]):
-                squared = 0.0
-                for f in range(p):
-                    difference = W[i, f] - W[j, f]
-                    squared += difference * difference
-                eps[i, j] = squared
-            eps[j, i] = eps[i, j]
+        norms[i] = gram[i, i]
+    for first in range(0, n, _TILE):
+        for other in range(0, first + 1, _TILE):
+            for i in range(first, min(first + _TILE, n)):
+                stop = min(other + _TILE, i)
+                _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
+                for j in range(other, stop):
+                    eps = gram[i, j]
+                    if eps < relative * max(norms[i], norms[j]):
+                        eps = 0.0
+                        for f in range(W.shape[1]):
+                            difference = W[i, f] - W[j, f]
+                            eps += difference * difference
+                        gram[i, j] = eps
+                    gram[j, i] = eps
+    for i in range(n):
+        gram[i, i] = 0.0
+
+
+@jit
+def _distances_of_row(gram_row, norms, norm):
+    for j in range(gram_row.size):
+        gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
 
 
 def simulate_data(tree, d, rng, color=None, root=0.0, leaf_noise=0.0):

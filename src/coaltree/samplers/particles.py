@@ -1,0 +1,280 @@
+"""Partial trees that grow merge by merge, and the pool of distance rows they share.
+
+A particle is a row in each array of `Particles`: its lineages in order of age, what each says of itself (a = s - τ),
+and the tree so far. The distances of a merged node lie in a slot of the `RowPool`; slots are counted and shared when
+a particle is copied by resampling, and go back to the pool when the node has merged in every particle that had it.
+Rows get shorter with every merge, so that a free slot always fits the next row.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import jit
+from ..diffusion import join, join_distance, log_density_of_difference
+from .pairs import N_NEAR, LeafPairs, insert_nearest
+
+ALIVE = np.iinfo(np.int32).max
+
+
+class RowPool(NamedTuple):
+    """Distance rows of merged nodes, in counted slots."""
+
+    entries: np.ndarray  # all rows, end to end
+    offset: np.ndarray  # where a slot begins
+    users: np.ndarray  # how many particles hold it
+    near_eps: np.ndarray  # (slots, N_NEAR) as in `LeafPairs`
+    near_log: np.ndarray
+    near_node: np.ndarray
+    free: np.ndarray  # a stack of free slots
+    counts: np.ndarray  # [free slots, slots ever made, entries ever used]
+
+
+class Particles(NamedTuple):
+    """M partial trees over n leaves."""
+
+    alive: np.ndarray  # (M, n) the lineages, in order of age (of node number)
+    a: np.ndarray  # (M, 2n-1) s - τ of each node
+    death: np.ndarray  # (M, 2n-1) the merge that ended it, or ALIVE
+    head: np.ndarray  # (M, 2n-1) first entry of the near list that may still be alive
+    log_floor: np.ndarray  # (M, 2n-1) no entry of the row outside its near list has a smaller log ε
+    slot: np.ndarray  # (M, n-1) where a merged node's row lies
+    children: np.ndarray  # (M, n-1, 2)
+    times: np.ndarray  # (M, n-1)
+    log_joint: np.ndarray  # (M,)
+    slope: np.ndarray  # (M,) how steeply weights fell with log ε in the last step, a guess for the next
+
+
+class Model(NamedTuple):
+    """The constants of one run."""
+
+    n: int
+    d: int
+    log_det: float
+    leaf_noise: float
+
+
+def pool_entries(n, n_particles):
+    """How many entries a pool may come to hold: rows of alive merged nodes, of which there are never more than n/2."""
+    steps = np.arange((n + 1) // 2 + 1)
+    return int(n_particles * np.maximum(n - steps, 0).sum()) + 1
+
+
+def make_pool(n, n_particles):
+    """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
+    slots = n_particles * ((n + 1) // 2 + 2)
+    return RowPool(
+        np.empty(pool_entries(n, n_particles)),
+        np.empty(slots, dtype=np.int64),
+        np.zeros(slots, dtype=np.int32),
+        np.empty((slots, N_NEAR)),
+        np.empty((slots, N_NEAR)),
+        np.empty((slots, N_NEAR), dtype=np.int32),
+        np.empty(slots, dtype=np.int32),
+        np.zeros(3, dtype=np.int64),
+    )
+
+
+def make_particles(model, leaves: LeafPairs, n_particles):
+    """Return M particles before their first merge."""
+    n = model.n
+    nodes = (n_particles, 2 * n - 1)
+    a = np.zeros(nodes)
+    a[:, :n] = model.leaf_noise
+    log_floor = np.full(nodes, math.inf)
+    log_floor[:, :n] = np.where(np.arange(n) > N_NEAR, leaves.near_log[:, -1], math.inf)
+    return Particles(
+        np.tile(np.arange(n, dtype=np.int32), (n_particles, 1)),
+        a,
+        np.full(nodes, ALIVE, dtype=np.int32),
+        np.zeros(nodes, dtype=np.int16),
+        log_floor,
+        np.zeros((n_particles, n - 1), dtype=np.int32),
+        np.zeros((n_particles, n - 1, 2), dtype=np.int32),
+        np.zeros((n_particles, n - 1)),
+        np.zeros(n_particles),
+        np.full(n_particles, 0.5 * model.d),
+    )
+
+
+# --- the pool ---------------------------------------------------------------------------------------------------
+
+
+@jit
+def take_slots(pool, slot, step, length):
+    """Give each particle a slot of at least `length` entries for the row that merge `step` will make."""
+    for p in range(slot.shape[0]):
+        if pool.counts[0] > 0:
+            pool.counts[0] -= 1
+            s = pool.free[pool.counts[0]]
+        else:
+            s = np.int32(pool.counts[1])
+            pool.counts[1] += 1
+            pool.offset[s] = pool.counts[2]
+            pool.counts[2] += length
+        pool.users[s] = 1
+        slot[p, step] = s
+
+
+@jit
+def _give_back(pool, s):
+    pool.users[s] -= 1
+    if pool.users[s] == 0:
+        pool.free[pool.counts[0]] = s
+        pool.counts[0] += 1
+
+
+@jit
+def release_merged(pool, particles, step):
+    """Give back the rows of the nodes that merge `step` ended."""
+    n = particles.times.shape[1] + 1
+    for p in range(particles.slot.shape[0]):
+        for side in range(2):
+            node = particles.children[p, step, side]
+            if node >= n:
+                _give_back(pool, particles.slot[p, node - n])
+
+
+@jit
+def copy_particles(pool, particles, ancestor, step):
+    """Replace particle p by a copy of particle ancestor[p], after merge `step`; ancestors must be their own."""
+    n = particles.times.shape[1] + 1
+    m = n - step - 1
+    for p in range(ancestor.size):
+        source = ancestor[p]
+        if source == p:
+            continue
+        for q in range(m):
+            node = particles.alive[p, q]
+            if node >= n:
+                _give_back(pool, particles.slot[p, node - n])
+        for q in range(m):
+            node = particles.alive[source, q]
+            if node >= n:
+                pool.users[particles.slot[source, node - n]] += 1
+        particles.alive[p, :m] = particles.alive[source, :m]
+        for x in range(n + step + 1):
+            particles.a[p, x] = particles.a[source, x]
+            particles.death[p, x] = particles.death[source, x]
+            particles.head[p, x] = particles.head[source, x]
+            particles.log_floor[p, x] = particles.log_floor[source, x]
+        for k in range(step + 1):
+            particles.slot[p, k] = particles.slot[source, k]
+            particles.children[p, k, 0] = particles.children[source, k, 0]
+            particles.children[p, k, 1] = particles.children[source, k, 1]
+            particles.times[p, k] = particles.times[source, k]
+        particles.log_joint[p] = particles.log_joint[source]
+        particles.slope[p] = particles.slope[source]
+
+
+# --- reading rows -----------------------------------------------------------------------------------------------
+
+
+@jit
+def older_distances(leaves, pool, particles, p, node, out):
+    """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
+    n = particles.times.shape[1] + 1
+    count = 0
+    if node < n:
+        row = leaves.eps[node]
+        alive = particles.alive[p]
+        while alive[count] < node:
+            out[count] = row[alive[count]]
+            count += 1
+        return count
+    born = node - n
+    start = pool.offset[particles.slot[p, born]]
+    row = pool.entries[start : start + n - born]  # one more than it has, so that the walk may read past its end
+    death = particles.death[p, :node]
+    position = 0
+    for x in range(node):
+        out[count] = row[position]
+        count += death[x] == ALIVE
+        position += death[x] > born
+    return count
+
+
+@jit
+def _younger_distances(leaves, pool, particles, p, step, node, count, out):
+    """Write ε of `node` to every lineage younger than it, in order of age, from out[count] on."""
+    n = particles.times.shape[1] + 1
+    m = n - step
+    alive, death = particles.alive[p], particles.death[p]
+    position, first = node, 0  # of `node` among the lineages, before any merge
+    if node < n:
+        while count < m and alive[count] < n:
+            out[count] = leaves.eps[node, alive[count]]
+            count += 1
+    else:
+        position, first = 2 * n - 2 - node, node - n + 1
+    for s in range(first, step):
+        position -= particles.children[p, s, 0] < node
+        position -= particles.children[p, s, 1] < node
+        if death[n + s] == ALIVE:
+            out[count] = pool.entries[pool.offset[particles.slot[p, s]] + position]
+            count += 1
+
+
+@jit
+def all_distances(leaves, pool, particles, p, step, node, out):
+    """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
+    count = older_distances(leaves, pool, particles, p, node, out)
+    out[count] = 0.0
+    _younger_distances(leaves, pool, particles, p, step, node, count + 1, out)
+
+
+# --- growing ----------------------------------------------------------------------------------------------------
+
+
+@jit
+def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer):
+    """Merge the lineages at positions older < younger at `time`: write the new node's row, its list and the tree.
+
+    `buffer` is (2, n) of scratch. Returns nothing; log_joint gains -λ Δ + log N(difference | 0, v Φ).
+    """
+    n = model.n
+    m = n - step
+    alive = particles.alive[p]
+    i, j = alive[older], alive[younger]
+    to_i, to_j = buffer[0], buffer[1]
+    all_distances(leaves, pool, particles, p, step, i, to_i)
+    all_distances(leaves, pool, particles, p, step, j, to_j)
+    eps_ij = to_i[younger]
+    v, w_i, w_j, var = join(particles.a[p, i] + time, particles.a[p, j] + time)
+
+    slot = particles.slot[p, step]
+    start = pool.offset[slot]
+    near_eps, near_node = pool.near_eps[slot], pool.near_node[slot]
+    near_eps[:] = math.inf
+    near_node[:] = 0
+    worst = math.inf
+    count = 0
+    for q in range(m):
+        if q == older or q == younger:
+            continue
+        eps = join_distance(w_i, w_j, to_i[q], to_j[q], eps_ij)
+        pool.entries[start + count] = eps
+        node = alive[q]
+        alive[count] = node
+        count += 1
+        if eps < worst:
+            insert_nearest(near_eps, near_node, eps, node)
+            worst = near_eps[N_NEAR - 1]
+    new = n + step
+    alive[count] = new
+    for k in range(N_NEAR):
+        pool.near_log[slot, k] = math.log(near_eps[k]) if near_eps[k] > 0.0 else -math.inf
+
+    before = particles.times[p, step - 1] if step > 0 else 0.0
+    particles.death[p, i] = step
+    particles.death[p, j] = step
+    particles.a[p, new] = var - time
+    particles.head[p, new] = 0
+    particles.log_floor[p, new] = pool.near_log[slot, N_NEAR - 1] if count > N_NEAR else math.inf
+    particles.children[p, step, 0] = i
+    particles.children[p, step, 1] = j
+    particles.times[p, step] = time
+    particles.log_joint[p] += (
+        -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, model.d) - 0.5 * model.log_det
+    )

@@ -1,0 +1,63 @@
+"""Particles, their pool of rows and their distances, behind the four calls the particle loop makes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..memory import require_memory
+from . import particles as growing
+from .pairs import leaf_pairs
+
+
+class Context(NamedTuple):
+    """All that a kernel needs to grow particles."""
+
+    model: growing.Model
+    leaves: tuple
+    pool: growing.RowPool
+    particles: growing.Particles
+    streams: np.ndarray  # (M, 4)
+    log_factor: np.ndarray  # (M,) out: log weight factor of the step
+
+
+class Population:
+    """M growing particles; `kernel(context, first, last, step, *settings)` lets a share of them merge once."""
+
+    def __init__(self, problem, streams, kernel, *settings):
+        n, M = problem.n, len(streams)
+        bytes_needed = 8 * n * n + int(1.5 * M * n * n)
+        require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
+        model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise)
+        leaves = leaf_pairs(problem)
+        self._context = Context(
+            model,
+            leaves,
+            growing.make_pool(n, M),
+            growing.make_particles(model, leaves, M),
+            streams,
+            np.zeros(M),
+        )
+        self._kernel, self._settings = kernel, settings
+        self.log_factor = self._context.log_factor
+
+    def begin(self, step):
+        """Give every particle room for the row it is about to make."""
+        length = self._context.model.n - step - 1
+        growing.take_slots(self._context.pool, self._context.particles.slot, step, length)
+
+    def advance(self, first, last, step):
+        """Let the particles first … last-1 merge once; safe to call from several threads for disjoint shares."""
+        self._kernel(self._context, first, last, step, *self._settings)
+
+    def end(self, step):
+        """Give back the rows of nodes that have merged."""
+        growing.release_merged(self._context.pool, self._context.particles, step)
+
+    def copy(self, ancestors, step):
+        """Replace each particle by a copy of its ancestor."""
+        growing.copy_particles(self._context.pool, self._context.particles, ancestors, step)
+
+    def result(self):
+        """Return children, times and log joint of all trees."""
+        particles = self._context.particles
+        return particles.children, particles.times, particles.log_joint.copy()

@@ -1,0 +1,226 @@
+"""Choosing the pair that merges: weights of all pairs that can matter, and no others.
+
+The log weight of a pair with m lineages left is, up to a constant of the step,
+
+    log w_ij = G(ε_ij, λ) + λ (a_i + a_j) / 2 ,   G(ε, λ) = log ∫_0^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv ,
+
+or the same with the integral cut to v > r_ij (never more). G is concave and decreasing in log ε with slope between
+-½(ν + ½ + √((ν-½)² + λε)) and -½(ν + √(ν² + λε)), ν = d/2 - 1 (d >= 2). So its inverse H is concave as well, and a
+weight of at least e^T needs
+
+    log ε_ij <= H(T) + λ (a_i + a_j - 2 a_max) / (2 g) - …   with g at least the steepness of G at H(T):
+
+one multiplication and one comparison for each entry that a short list shows. T lies 34.6 + 2 log m below the log weight
+of a good pair, so that all that is left out together has a relative mass below 1e-15.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import jit
+from ..gig import log_cut_integral
+from ..random_streams import uniform
+from ..special import fast_exp, log_full_integral
+from .pairs import N_NEAR
+from .particles import ALIVE, older_distances
+
+SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
+_LOG_1E15 = 34.6
+FULL, CUT = 0, 1  # which integral the weight is
+
+
+class Weighed(NamedTuple):
+    """What is known of all pairs' weights: their sum, both divided by e^shift, and how far a row reaches."""
+
+    total: float
+    shift: float
+    reach: float  # a pair of two leaves with a larger log ε was left out
+    per_a: float  # and the reach falls by this for each unit of a
+
+
+@jit
+def _least_slope(z, d):
+    """Return a lower bound of -dG/d log ε at z = √(λε)."""
+    if d == 1:
+        return 0.5 * z
+    nu = 0.5 * d - 1.0
+    return 0.5 * (nu + math.sqrt(nu * nu + z * z))
+
+
+@jit
+def _greatest_slope(z, d):
+    """Return an upper bound of -dG/d log ε at z = √(λε)."""
+    if d == 1:
+        return 0.5 * z
+    nu = 0.5 * d - 1.0
+    return 0.5 * (nu + 0.5 + math.sqrt((nu - 0.5) * (nu - 0.5) + z * z))
+
+
+@jit
+def full_integral(eps, lam, d):
+    """Return G(ε, λ), finite at ε = 0 too."""
+    return log_full_integral(max(eps, SMALLEST_EPS), lam, d)
+
+
+@jit
+def _reach(eps_near, log_weight, target, lam, d):
+    """Return (log ε, slope bound) beyond which G(ε, λ) < target, given that G(eps_near) = log_weight > target.
+
+    Newton's method on a concave function: from the left one step lands right of the root, from there it approaches
+    without ever crossing it, so every iterate is a valid bound.
+    """
+    x, value = math.log(max(eps_near, SMALLEST_EPS)), log_weight
+    z = math.sqrt(lam) * math.sqrt(max(eps_near, SMALLEST_EPS))
+    slope = _least_slope(z, d)
+    if slope <= 0.0:
+        return math.inf, 1.0
+    x += (value - target) / slope
+    for _ in range(4):
+        if x > 640.0:
+            return math.inf, 1.0
+        z = math.sqrt(lam) * math.exp(0.5 * x)
+        value = log_full_integral(math.exp(x), lam, d)
+        step = (target - value) / _greatest_slope(z, d)
+        x -= step
+        if step < 0.05:
+            break
+    return x, _greatest_slope(math.sqrt(lam) * math.exp(0.5 * x), d)
+
+
+@jit
+def _first_alive(near_node, near_log, death, head):
+    while head < N_NEAR and near_log[head] < math.inf and death[near_node[head]] != ALIVE:
+        head += 1
+    return head
+
+
+@jit
+def _pair_weight(rule, eps, a_sum, before, inner, lam, d):
+    """Return log w of a pair with a_i + a_j = a_sum when the last merge was at `before`."""
+    if rule == CUT:
+        return log_cut_integral(eps, lam, max(0.0, 2.0 * before + a_sum), d) + 0.5 * lam * a_sum
+    return full_integral(eps, inner, d) + 0.5 * lam * a_sum
+
+
+@jit
+def _good_pair(leaves, pool, particles, p, m, lam, slope, buffer):
+    """Return (ε, a_i + a_j) of a pair that is likely to have nearly the greatest weight, from the heads of lists."""
+    n = particles.times.shape[1] + 1
+    alive, a, death = particles.alive[p], particles.a[p], particles.death[p]
+    head = particles.head[p]
+    best, best_eps, best_a = -math.inf, -1.0, 0.0
+    for q in range(1, m):
+        node = alive[q]
+        if node < n:
+            near_node, near_log, near_eps = leaves.near_node[node], leaves.near_log[node], leaves.near_eps[node]
+        else:
+            slot = particles.slot[p, node - n]
+            near_node, near_log, near_eps = pool.near_node[slot], pool.near_log[slot], pool.near_eps[slot]
+        h = _first_alive(near_node, near_log, death, head[node])
+        head[node] = h
+        if h < N_NEAR and near_log[h] < math.inf:
+            a_sum = a[node] + a[near_node[h]]
+            score = 0.5 * lam * a_sum - slope * max(near_log[h], -645.0)
+            if score > best:
+                best, best_eps, best_a = score, near_eps[h], a_sum
+    if best_eps < 0.0:  # every list has run out: the nearest entry of the youngest row will do
+        count = older_distances(leaves, pool, particles, p, alive[m - 1], buffer)
+        k = np.argmin(buffer[:count])
+        best_eps, best_a = buffer[k], a[alive[m - 1]] + a[alive[k]]
+    return best_eps, best_a
+
+
+@jit
+def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_sum, buffer):
+    """Sum the weights of each row's pairs into row_sum[q], q < m, all divided by e^shift; return what is `Weighed`.
+
+    `inner` is the λ inside G: the rate itself, or 1 where λ is dropped. Without `prune` every pair is evaluated.
+    """
+    n, d = model.n, model.d
+    m = n - step
+    lam = 0.5 * m * (m - 1)
+    top = model.leaf_noise
+    alive, a, death = particles.alive[p], particles.a[p], particles.death[p]
+    before = particles.times[p, step - 1] if step > 0 else 0.0
+
+    eps, a_sum = _good_pair(leaves, pool, particles, p, m, lam, particles.slope[p], buffer)
+    particles.slope[p] = _least_slope(math.sqrt(inner) * math.sqrt(eps), d)
+    shift = _pair_weight(rule, eps, a_sum, before, inner, lam, d)
+
+    while True:
+        reach, per_a = math.inf, 0.0
+        if prune:
+            target = shift - _LOG_1E15 - 2.0 * math.log(m) - lam * top
+            reach, steepness = _reach(eps, full_integral(eps, inner, d), target, inner, d)
+            per_a = 0.5 * lam / steepness
+        total, highest = 0.0, -math.inf
+        row_sum[0] = 0.0
+        for q in range(1, m):
+            node = alive[q]
+            row_reach = reach + per_a * (a[node] - top)
+            sum_of_row = 0.0
+            if particles.log_floor[p, node] <= row_reach or not prune:
+                count = older_distances(leaves, pool, particles, p, node, buffer)
+                eps_reach = math.exp(min(row_reach, 705.0))
+                least = math.inf
+                for k in range(count):
+                    least = min(least, buffer[k])
+                    if buffer[k] <= eps_reach:
+                        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, d)
+                        highest = max(highest, log_w)
+                        sum_of_row += fast_exp(log_w - shift)
+                # The list has run out: from now on the row is known by the least entry it had when last read.
+                particles.log_floor[p, node] = math.log(max(least, SMALLEST_EPS)) - 1e-9
+                particles.head[p, node] = N_NEAR
+            else:
+                if node < n:
+                    near_node, near_log, near_eps = leaves.near_node[node], leaves.near_log[node], leaves.near_eps[node]
+                else:
+                    slot = particles.slot[p, node - n]
+                    near_node, near_log, near_eps = pool.near_node[slot], pool.near_log[slot], pool.near_eps[slot]
+                for k in range(particles.head[p, node], N_NEAR):
+                    if near_log[k] > row_reach:
+                        break
+                    other = near_node[k]
+                    if death[other] == ALIVE and near_log[k] <= row_reach + per_a * (a[other] - top):
+                        log_w = _pair_weight(rule, near_eps[k], a[node] + a[other], before, inner, lam, d)
+                        highest = max(highest, log_w)
+                        sum_of_row += fast_exp(log_w - shift)
+            row_sum[q] = sum_of_row
+            total += sum_of_row
+        if highest <= shift + 300.0:
+            return Weighed(total, shift, reach, per_a)
+        shift = highest  # the pair taken for good was far from it: start again from the best one seen
+
+
+@jit
+def draw_pair(rule, model, leaves, pool, particles, p, step, inner, row_sum, weighed, buffer, state):
+    """Draw a pair with probability proportional to its weight; return its positions older < younger and its ε."""
+    m = model.n - step
+    lam = 0.5 * m * (m - 1)
+    alive, a = particles.alive[p], particles.a[p]
+    before = particles.times[p, step - 1] if step > 0 else 0.0
+    left = uniform(state) * weighed.total
+    younger = 1
+    for q in range(1, m):
+        if row_sum[q] > 0.0:
+            younger = q
+            if left < row_sum[q]:
+                break
+            left -= row_sum[q]
+    node = alive[younger]
+    count = older_distances(leaves, pool, particles, p, node, buffer)
+    eps_reach = math.exp(min(weighed.reach + weighed.per_a * (a[node] - model.leaf_noise), 705.0))
+    older, best = 0, -math.inf
+    for k in range(count):
+        if buffer[k] > eps_reach:
+            continue
+        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model.d)
+        left -= fast_exp(log_w - weighed.shift)
+        if left < 0.0:
+            return k, younger, buffer[k]
+        if log_w > best:  # rounding may leave a little over: then the row's best pair takes it
+            best, older = log_w, k
+    return older, younger, buffer[older]
