@@ -12,7 +12,7 @@ _HOME_OF = {
     "simulate": "datasets",
     "Posterior": "posterior",
     "concat": "posterior",
-    "tree_distance": "tree_distance",
+    "tree_distance": "distances",
     "Fixed": "covariance",
     "Spherical": "covariance",
     "Diagonal": "covariance",

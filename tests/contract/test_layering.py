@@ -18,7 +18,7 @@ LAYERS = [
     "_jit", "errors", "memory", "blas", "random_streams", "special", "gig", "slice_sampling",
     "merges", "linkage", "newick", "tree", "coalescent", "diffusion", "covariance",
     "samplers", "preparation",
-    "clades", "tree_distance", "partitions", "consensus", "mixing", "posterior",
+    "distances", "clades", "partitions", "cluster_count", "consensus", "mixing", "posterior", "comparison",
     "fit",
     "metrics", "datasets", "io", "plotting", "report",
     "estimator", "demo", "cli", "__main__",
@@ -31,6 +31,8 @@ DOORS: set[tuple[str, str]] = {
     ("tree", "diffusion"),
     ("tree", "preparation"),
     ("tree", "plotting"),  # tree.plot()
+    ("consensus", "plotting"),  # post.consensus().plot()
+    ("posterior", "io"),  # post.save(), to_nexus(), to_arviz()
 }
 
 

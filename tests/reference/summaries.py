@@ -1,0 +1,197 @@
+"""Summaries of weighted trees by listing leaf sets, transcribed from their definitions.
+
+A tree is (children, times) in plain lists: merge k joins two nodes into node n + k. Nothing is fast here.
+"""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+
+def clades(children):
+    """The leaf set of each merge, as frozensets of leaf numbers."""
+    n = len(children) + 1
+    below = [frozenset([i]) for i in range(n)]
+    for a, b in children:
+        below.append(below[int(a)] | below[int(b)])
+    return below[n:]
+
+
+def clade_frequencies(trees, weights):
+    """{clade: Σ w over the trees that have it}."""
+    total = Counter()
+    for (children, _), w in zip(trees, weights, strict=True):
+        for clade in clades(children):
+            total[clade] += w
+    return dict(total)
+
+
+def quantile(values, weights, q):
+    """The smallest value v with Σ w[values <= v] >= q Σ w, in exact arithmetic of the given weights."""
+    pairs = sorted((float(v), Fraction(float(w))) for v, w in zip(values, weights, strict=True) if w > 0)
+    total = sum(w for _, w in pairs)
+    running = Fraction(0)
+    for value, w in pairs:
+        running += w
+        if running >= Fraction(q) * total * (1 - Fraction(1, 10**11)):
+            return value
+    raise AssertionError("weights must not be empty")
+
+
+def clade_times(trees, weights, clade):
+    """Times and weights of a clade over the trees that have it."""
+    found = [
+        (float(times[clades(children).index(clade)]), w)
+        for (children, times), w in zip(trees, weights, strict=True)
+        if clade in clades(children)
+    ]
+    return [t for t, _ in found], [w for _, w in found]
+
+
+def mcc_score(children, frequencies):
+    """Σ log frequency of the clades of one tree."""
+    return sum(math.log(frequencies[clade]) for clade in clades(children))
+
+
+def majority(trees, weights, min_support):
+    """{clade: frequency} of the clades above min_support."""
+    return {c: f for c, f in clade_frequencies(trees, weights).items() if f > min_support + 1e-9 or f > 1 - 1e-9}
+
+
+def cut(children, times, n_clusters=None, time=None):
+    """A partition as a list of labels in order of first leaf."""
+    n = len(children) + 1
+    groups = {i: frozenset([i]) for i in range(n)}
+    for k, (a, b) in enumerate(children):
+        if n_clusters is not None and len(groups) == n_clusters:
+            break
+        if time is not None and times[k] > time:
+            break
+        groups[n + k] = groups.pop(int(a)) | groups.pop(int(b))
+    ordered = sorted(groups.values(), key=min)
+    return [next(g for g, group in enumerate(ordered) if i in group) for i in range(n)]
+
+
+def coclustering(partitions, weights):
+    """P_ij as nested lists."""
+    n = len(partitions[0])
+    return [
+        [sum(w for s, w in zip(partitions, weights, strict=True) if s[i] == s[j]) for j in range(n)] for i in range(n)
+    ]
+
+
+def variation_of_information(a, b):
+    """H(a|b) + H(b|a) in nats, from the entropies' definition."""
+    n = len(a)
+
+    def entropy(labels):
+        return -sum(c / n * math.log(c / n) for c in Counter(labels).values())
+
+    joint = entropy(list(zip(a, b, strict=True)))
+    return 2 * joint - entropy(a) - entropy(b)
+
+
+def binder(a, b):
+    """Pairs that are together in one partition and apart in the other."""
+    return sum((a[i] == a[j]) != (b[i] == b[j]) for i, j in itertools.combinations(range(len(a)), 2))
+
+
+def all_partitions(n):
+    """Every partition of n items, as labels in order of first item."""
+
+    def extend(labels, used):
+        if len(labels) == n:
+            yield labels
+            return
+        for label in range(used + 1):
+            yield from extend([*labels, label], max(used, label + 1))
+
+    return extend([], 0)
+
+
+def cophenetic(children, times):
+    """{(i, j): time at which leaves i < j first share a clade}."""
+    found = {}
+    for clade, time in zip(clades(children), times, strict=True):
+        for i, j in itertools.combinations(sorted(clade), 2):
+            found.setdefault((i, j), float(time))
+    return found
+
+
+def robinson_foulds(a, b):
+    """Clades in one tree only."""
+    return len(set(clades(a[0])) ^ set(clades(b[0])))
+
+
+def branch_score(a, b):
+    """√ Σ (difference of branch lengths)² over clades and leaves, a missing branch having length 0."""
+
+    def lengths(children, times):
+        n = len(children) + 1
+        nodes = [frozenset([i]) for i in range(n)] + clades(children)
+        height = [0.0] * n + [float(t) for t in times]
+        return {nodes[int(c)]: height[n + k] - height[int(c)] for k, pair in enumerate(children) for c in pair}
+
+    la, lb = lengths(*a), lengths(*b)
+    return math.sqrt(sum((la.get(c, 0.0) - lb.get(c, 0.0)) ** 2 for c in set(la) | set(lb)))
+
+
+def topology_ess(topologies, chain):
+    """Effective number of draws of clade indicator vectors: split chains, autocovariances summed over clades."""
+    every = sorted({c for t in topologies for c in clades(t)}, key=sorted)
+    vectors = [[float(c in set(clades(t))) for c in every] for t in topologies]
+    halves = []
+    for c in sorted(set(chain)):
+        rows = [v for v, which in zip(vectors, chain, strict=True) if which == c]
+        first = (len(rows) + 1) // 2
+        halves += [rows[:first], rows[first:]]
+    N = min(map(len, halves))
+    halves = [rows[len(rows) - N :] for rows in halves]
+    M = len(halves)
+    means = [[sum(row[c] for row in rows) / N for c in range(len(every))] for rows in halves]
+
+    def covariance(rows, mean, s):
+        return (
+            sum((rows[t][c] - mean[c]) * (rows[t + s][c] - mean[c]) for t in range(N - s) for c in range(len(every)))
+            / N
+        )
+
+    within = sum(covariance(r, m, 0) for r, m in zip(halves, means, strict=True)) / M * N / (N - 1)
+    overall = [sum(m[c] for m in means) / M for c in range(len(every))]
+    between = sum((m[c] - overall[c]) ** 2 for m in means for c in range(len(every))) / (M - 1)
+    variance = within * (N - 1) / N + between
+
+    def rho(s):
+        if s == 0:
+            return 1.0
+        return 1 - (within - sum(covariance(r, m, s) for r, m in zip(halves, means, strict=True)) / M) / variance
+
+    total, last = -1.0, math.inf
+    for s in range(0, N - 1, 2):
+        pair = rho(s) + rho(s + 1)
+        if pair <= 0:
+            break
+        last = min(last, pair)
+        total += 2 * last
+    return min(M * N / total, len(chain))
+
+
+def adjusted_rand(a, b):
+    """ARI by counting pairs."""
+    pairs = list(itertools.combinations(range(len(a)), 2))
+    both = sum(a[i] == a[j] and b[i] == b[j] for i, j in pairs)
+    in_a = sum(a[i] == a[j] for i, j in pairs)
+    in_b = sum(b[i] == b[j] for i, j in pairs)
+    expected = in_a * in_b / len(pairs)
+    largest = (in_a + in_b) / 2
+    return 1.0 if largest == expected else (both - expected) / (largest - expected)
+
+
+def majority_labels(partition, classes):
+    """The commonest class of each cluster (the smallest where several are), given to all of its members."""
+    label = {}
+    for cluster in set(partition):
+        votes = Counter(c for p, c in zip(partition, classes, strict=True) if p == cluster)
+        label[cluster] = min(c for c in votes if votes[c] == max(votes.values()))
+    return [label[p] for p in partition]
