@@ -9,7 +9,7 @@ so log θ is slice-sampled coordinate by coordinate with the amplitude out of th
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -240,7 +240,7 @@ class Kernel(KernelCovariance):
 
     @property
     def parameters(self):  # type: ignore[override]
-        return ("amplitude", *(h.name for h in self.k.hyperparameters if not h.fixed))
+        return ("amplitude", *(h.name for h in self._free))
 
     def _value(self, name):
         return self.amplitude if name == "amplitude" else self.k.get_params()[name]
@@ -251,13 +251,17 @@ class Kernel(KernelCovariance):
         return super()._replaced({**own, "k": kernel})
 
     def _kernel_with(self, theta):
-        logs = []
-        for h in self.k.hyperparameters:
-            if not h.fixed:
-                logs.append(
-                    np.log(np.broadcast_to(theta[h.name] if h.name in theta else self._value(h.name), h.n_elements))
-                )
-        return self.k.clone_with_theta(np.concatenate(logs)) if theta else self.k
+        if not theta:
+            return self.k
+        return self.k.clone_with_theta(np.log(self._joined({**self.k.get_params(), **theta})))
+
+    def _joined(self, values):
+        """The free hyperparameters in the order of k.theta."""
+        return np.concatenate([np.broadcast_to(values[h.name], h.n_elements) for h in self._free])
+
+    @cached_property
+    def _free(self):
+        return [h for h in self.k.hyperparameters if not h.fixed]
 
     def check(self, d):
         _inputs_for(self.inputs, d)
@@ -273,14 +277,17 @@ class Kernel(KernelCovariance):
 
     def _terms(self, statistics):
         inputs = _inputs_for(self.inputs, statistics.d)
+        kernel = self.k.clone_with_theta(
+            self.k.theta
+        )  # ours to change: a clone for every point would cost more than it
         bounds = np.exp(self.k.bounds)
 
         def terms(theta):
-            kernel = self._kernel_with(theta)
-            values = np.exp(kernel.theta)
+            values = self._joined(theta)
             # Bounds are compared with a little slack: exp and log of a value at its bound need not return it.
             if np.any(values < bounds[:, 0] * (1 - 1e-12)) or np.any(values > bounds[:, 1] * (1 + 1e-12)):
                 return None
+            kernel.theta = np.log(values)
             return _dense_terms(_kernel_matrix(kernel, inputs), statistics)
 
         return terms
@@ -289,8 +296,7 @@ class Kernel(KernelCovariance):
         return float(np.mean(self.k.diag(_inputs_for(self.inputs, d)))) * (1.0 + NOISE_FLOOR)
 
     def _default_priors(self, d):
-        free = [h for h in self.k.hyperparameters if not h.fixed]
-        return {h.name: LogUniform(*(_scalar_if_equal(side) for side in np.asarray(h.bounds).T)) for h in free}
+        return {h.name: LogUniform(*(_scalar_if_equal(side) for side in np.asarray(h.bounds).T)) for h in self._free}
 
 
 def _scalar_if_equal(values):
