@@ -1,0 +1,234 @@
+"""How good a tree is, where the truth or the classes are known: the measures of Henao & Lucas (2012).
+
+Errors are of logarithms, because merge times grow exponentially. With e the errors of all entries,
+
+    mse = mean e² ,   mae = mean |e| ,   mab = max |e| .
+
+The paper does not say whether the error is of the posterior mean or of single draws: `of="mean"` averages the
+(weighted) draws first, `of="draws"` averages the measures of the draws.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ._jit import jit
+from .distances import with_leaves_as
+from .errors import InputError
+from .memory import require_memory
+from .posterior import Posterior
+from .tree import Tree
+
+
+class Errors(NamedTuple):
+    """Mean squared, mean absolute and maximum absolute error over the entries."""
+
+    mse: float
+    mae: float
+    mab: float
+
+
+class ARICurve(NamedTuple):
+    """Adjusted Rand index for every number of clusters, 1 … n."""
+
+    n_clusters: np.ndarray
+    ari: np.ndarray
+
+
+def time_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
+    """Errors of the sorted log merge times of a `Posterior` or `Tree` against the true tree's."""
+    times, weights = _draws(estimate)[1:]
+    if times.shape[1] != truth.n - 1:
+        raise InputError(
+            f"The estimate has {times.shape[1] + 1} leaves and the truth {truth.n}; they must have as many."
+        )
+    return _errors(_log(times, "estimate"), weights, _log(truth.times, "truth"), of)
+
+
+def distance_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
+    """Errors of the log cophenetic matrix (each pair of leaves once) against the true tree's; leaves match by label."""
+    truth = with_leaves_as(truth, estimate.labels)
+    children, times, weights = _draws(estimate)
+    _log(times, "estimate")
+    pairs = np.triu_indices(truth.n, 1)
+    expected = _log(truth.cophenetic()[pairs], "truth")
+    if of == "mean":
+        mean = Posterior(children, times, log_weights=np.log(weights)).cophenetic(log=True)
+        return _errors(mean[pairs][None], np.ones(1), expected, of)
+    total = np.zeros(3)
+    for tree_children, tree_times, weight in zip(children, times, weights, strict=True):
+        distances = np.log(Tree._unchecked(tree_children, tree_times, truth.labels).cophenetic()[pairs])
+        total += weight * np.array(_errors(distances[None], np.ones(1), expected, of))
+    return Errors(*total.tolist())
+
+
+def parameter_errors(estimate, name: str, truth, of: str = "mean", log: bool = False) -> Errors:
+    """Errors of a covariance parameter's draws, such as "length2", against its true value; with `log`, of its log."""
+    if not isinstance(estimate, Posterior) or name not in estimate.theta:
+        known = ", ".join(getattr(estimate, "theta", {})) or "none"
+        raise InputError(f"parameter_errors needs a posterior with draws of {name!r}; its parameters: {known}.")
+    draws = np.asarray(estimate.theta[name]).reshape(len(estimate), -1)
+    expected = np.broadcast_to(np.asarray(truth, dtype=float), estimate.theta[name].shape[1:]).ravel()
+    if log:
+        draws, expected = _log(draws, "estimate"), _log(expected, "truth")
+    return _errors(draws, estimate.weights, expected, of)
+
+
+def subtree_score(tree, classes) -> float:
+    """N_subset / (n - C): the share of merges that could stay within one class, of C, and do.
+
+    `tree` is a `Tree` or a `Posterior` (the weighted mean over its trees), `classes` one class for each leaf in order,
+    or a mapping from label to class.
+    """
+    codes = _codes(tree, classes)
+    n, n_classes = len(codes), int(codes.max()) + 1
+    if n == n_classes:
+        raise InputError("Every leaf has a class of its own, so no merge could stay within one; give fewer classes.")
+    children, _, weights = _draws(tree)
+    return float(weights @ _pure_merges(children, codes)) / (n - n_classes)
+
+
+def ari_curve(tree, classes) -> ARICurve:
+    """Adjusted Rand index with the classes, for every number of clusters, of clusters labelled by majority.
+
+    Cutting the tree into k clusters, each takes its commonest class (the first met, of several) as its label; the
+    partition compared is that by labels, so the index is 1 for n clusters, and 0 for one (unless all is one class).
+    For a `Posterior`, the weighted mean over its trees. O(n C) a tree.
+    """
+    codes = _codes(tree, classes)
+    children, _, weights = _draws(tree)
+    n, n_classes = len(codes), int(codes.max()) + 1
+    require_memory(4 * n * n_classes, f"The counts of {n_classes} classes for {n} leaves", "give fewer classes")
+    ari = sum(w * _ari_curve(pairs, codes, n_classes) for pairs, w in zip(children, weights, strict=True))
+    return ARICurve(np.arange(1, n + 1), np.asarray(ari))
+
+
+def ari_auc(tree, classes=None) -> float:
+    """Area under the ARI curve by the trapezoid rule, over the number of clusters divided by n.
+
+    Takes what `ari_curve` takes, or the curve itself.
+    """
+    curve = tree if isinstance(tree, ARICurve) else ari_curve(tree, classes)
+    return float(np.sum(curve.ari[1:] + curve.ari[:-1])) / (2 * len(curve.ari))
+
+
+def _draws(estimate):
+    """Stacked children and times, and weights, of the trees that count."""
+    if isinstance(estimate, Tree):
+        return estimate.children[None], estimate.times[None], np.ones(1)
+    if not isinstance(estimate, Posterior):
+        raise InputError(f"A Tree or a Posterior is needed, not {type(estimate).__name__}.")
+    counts = estimate.weights > 0
+    return estimate._children[counts], estimate._times[counts], estimate.weights[counts]
+
+
+def _errors(draws, weights, truth, of):
+    if of not in ("mean", "draws"):
+        raise InputError(f'of must be "mean" or "draws", not {of!r}.')
+    if of == "mean":
+        draws, weights = (weights @ draws)[None], np.ones(1)
+    error = np.abs(draws - truth)
+    return Errors(
+        float(weights @ np.mean(error**2, axis=1)),
+        float(weights @ np.mean(error, axis=1)),
+        float(weights @ np.max(error, axis=1)),
+    )
+
+
+def _log(values, whose):
+    if np.any(values <= 0):
+        raise InputError(
+            f"The {whose} has values that are not positive (identical rows?), which have no log to compare."
+        )
+    return np.log(values)
+
+
+def _codes(tree, classes):
+    """Classes of the leaves as numbers 0 … C-1 in order of first leaf."""
+    if isinstance(classes, Mapping):
+        missing = [label for label in tree.labels if label not in classes]
+        if missing:
+            raise InputError(f"classes has no class for leaf {missing[0]!r}; give one for each label.")
+        classes = [classes[label] for label in tree.labels]
+    classes = np.asarray(classes)
+    if classes.shape != (tree.n,):
+        raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {classes.shape}.")
+    number: dict = {}
+    return np.array([number.setdefault(value, len(number)) for value in classes.tolist()])
+
+
+@jit
+def _pure_merges(children, codes):
+    """The number of merges of each tree whose leaves are all of one class."""
+    n_trees, n = len(children), len(codes)
+    counts = np.zeros(n_trees)
+    code = np.empty(2 * n - 1, np.int64)
+    code[:n] = codes
+    for t in range(n_trees):
+        for k in range(n - 1):
+            a, b = code[children[t, k, 0]], code[children[t, k, 1]]
+            code[n + k] = a if a == b else -1
+            counts[t] += code[n + k] >= 0
+    return counts
+
+
+@jit
+def _ari_curve(children, codes, n_classes):
+    """ARI of majority labels after n-1, …, 0 merges: entry k - 1 is for k clusters.
+
+    A merge changes the label of at most its own leaves: with c_a of class a moving from label x to z, the table of
+    classes by labels changes in two columns, and so do the three sums of pairs from which the index is made.
+    """
+    n = len(codes)
+    counts = np.zeros((n, n_classes), np.int32)  # of the classes in a cluster; a merge reuses its first child's row
+    row = np.empty(2 * n - 1, np.int64)
+    label = np.empty(2 * n - 1, np.int64)
+    table = np.zeros((n_classes, n_classes), np.int64)
+    for i in range(n):
+        row[i] = i
+        label[i] = codes[i]
+        counts[i, codes[i]] = 1
+        table[codes[i], codes[i]] += 1
+    sizes = np.zeros(n_classes, np.int64)  # of the labels
+    in_class, both = 0.0, 0.0
+    for a in range(n_classes):
+        sizes[a] = table[a, a]
+        in_class += 0.5 * sizes[a] * (sizes[a] - 1)
+    both = in_class
+    in_label = in_class
+    pairs = 0.5 * n * (n - 1)
+    ari = np.empty(n)
+    ari[n - 1] = 1.0
+    for k in range(n - 1):
+        left, right = children[k]
+        own, other = counts[row[left]], counts[row[right]]
+        z = 0
+        for a in range(n_classes):
+            if own[a] + other[a] > own[z] + other[z]:
+                z = a
+        for side in range(2):
+            c = children[k, side]
+            x = label[c]
+            if x == z:
+                continue
+            moved = np.int64(0)
+            for a in range(n_classes):
+                c_a = np.int64(counts[row[c], a])
+                if c_a == 0:
+                    continue
+                both += c_a * (c_a + table[a, z] - table[a, x])
+                table[a, x] -= c_a
+                table[a, z] += c_a
+                moved += c_a
+            in_label += moved * (moved + sizes[z] - sizes[x])
+            sizes[x] -= moved
+            sizes[z] += moved
+        for a in range(n_classes):
+            own[a] += other[a]
+        row[n + k] = row[left]
+        label[n + k] = z
+        expected = in_class * in_label / pairs
+        largest = 0.5 * (in_class + in_label)
+        ari[n - 2 - k] = 1.0 if largest == expected else (both - expected) / (largest - expected)
+    return ari
