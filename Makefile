@@ -1,18 +1,32 @@
 # Bare `make` lists what there is to do. Every target makes .venv by itself, and again when pyproject.toml or
 # constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make.
-#   make PYTHON=python3.13 test         another interpreter
+#   make PYTHON=python3.13 test         another interpreter (VENV=.venv-3.13 keeps both)
 #   make bench ONLY=special             one benchmark (benchmarks/bench_special.py)
 #   make test ARGS="-k newick"          further arguments for pytest (or for the demo, the benchmarks, the paper)
 
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+VERSION := import sys; print("%d.%d" % sys.version_info[:2])
 PYTHON ?= $(shell for name in python3.11 python3; do $$name -c '$(RECENT)' 2>/dev/null && echo $$name && break; done)
+VENV ?= .venv
 ARGS ?=
 ONLY ?=
 
-BIN := .venv/bin
-STAMP := .venv/installed
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-SAME_PYTHON := import sys; raise SystemExit("%d.%d" % sys.version_info[:2] != sys.argv[1])
+
+# Some systems ship Python without ensurepip, which venv wants; pip can help itself.
+MAKE_VENV = $(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --constraint constraints.txt pip; }
+
+# An environment is stale, too, if the checkout has moved, or if it has another Python than the command line asks for.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+$(STAMP): FORCE
+else ifeq ($(origin PYTHON),command line)
+ifneq ($(shell $(BIN)/python -c '$(VERSION)' 2>/dev/null),$(shell $(PYTHON) -c '$(VERSION)'))
+$(STAMP): FORCE
+endif
+endif
 
 # Real data sets are never in the repository; where a folder with them lies beside the checkout, it is used.
 ifneq ($(wildcard ../shared/data/.),)
@@ -21,7 +35,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check verify bench paper docs dist format clean
+.PHONY: help demo test check verify bench paper docs dist format clean FORCE
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,11 +43,10 @@ help: ## this list
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(RECENT)' || \
 		{ echo "coaltree needs Python 3.11 or newer; say which: make PYTHON=/path/to/python3.11" >&2; exit 2; }
-	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
-		$(BIN)/python -c '$(SAME_PYTHON)' "$$version" 2>/dev/null || $(PYTHON) -m venv --clear .venv
+	@test "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$($(PYTHON) -c '$(VERSION)')" || $(MAKE_VENV)
 	$(PIP) install --quiet --upgrade --constraint constraints.txt pip setuptools
 	$(PIP) install --quiet --no-build-isolation --constraint constraints.txt --editable '.[dev]'
-	@touch $@
+	@echo "$(CURDIR)" > $@
 
 demo: $(STAMP) ## cluster a small bundled data set; leaves tree, figure and report page in demo-output/
 	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
@@ -80,5 +93,5 @@ format: $(STAMP) ## let ruff format the code and mend what it can
 	$(BIN)/python -m ruff check --fix .
 
 clean: ## remove everything that was made, .venv included
-	rm -rf .venv build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
