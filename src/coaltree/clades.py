@@ -74,11 +74,10 @@ def weighted_quantile(values, weights, q):
 def mean_cophenetic(children, values, weights):
     """(n, n) weighted mean over trees of the value (T, n-1) of the merge that first joins two leaves; diagonal 0."""
     n = values.shape[1] + 1
-    require_memory(8 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
+    require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
     total = np.zeros((n, n))
     _add_cophenetic(total, children, values, weights)
-    total += total.T
-    return total
+    return total + total.T
 
 
 @jit
@@ -211,10 +210,17 @@ def _gather_times(ids, times, clades, n_clades):
 
 
 @jit
-def _add_cophenetic(total, children, values, weights):
-    """Add Σ_t w_t (value of the merge that first joins i and j) to the entries i < j.
+def _add_to(row, leaves, value):
+    for leaf in leaves:
+        row[leaf] += value
 
-    The leaves under each node stand side by side in one order, so a merge fills a block: left leaves by right leaves.
+
+@jit
+def _add_cophenetic(total, children, values, weights):
+    """Add Σ_t w_t (value of the merge that first joins i and j) to the entry (i, j) or (j, i).
+
+    The leaves under each node stand side by side in one order, so a merge fills a block, its smaller side by its
+    larger: long runs within one row, which stays in cache.
     """
     n = len(total)
     size = np.ones(2 * n - 1, np.int64)
@@ -231,10 +237,9 @@ def _add_cophenetic(total, children, values, weights):
         for i in range(n):
             order[start[i]] = i
         for k in range(n - 1):
-            left, right = children[t, k]
-            value = weights[t] * values[t, k]
-            for x in range(start[left], start[left] + size[left]):
-                i = order[x]
-                for y in range(start[right], start[right] + size[right]):
-                    j = order[y]
-                    total[min(i, j), max(i, j)] += value
+            small, large = children[t, k]
+            if size[small] > size[large]:
+                small, large = large, small
+            others = order[start[large] : start[large] + size[large]]
+            for x in range(start[small], start[small] + size[small]):
+                _add_to(total[order[x]], others, weights[t] * values[t, k])

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._jit import jit
 
-_FULL_LAGS = 50  # lags for which every pair of draws is compared; beyond, ever fewer
+_FULL_LAGS = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
 
 
 def by_chain(chain):
@@ -62,21 +62,22 @@ def topology_ess(ids, chain):
         return float(len(chain))
     along_mean = [mean[rows].sum(axis=1) for rows, mean in zip(halves, means, strict=True)]
 
-    def correlation(s):
-        stride = 1 + s // _FULL_LAGS
+    def correlation(s, stride):
         covariances = [
             _shared_less_mean(rows, along, square, s, stride)
             for rows, along, square in zip(halves, along_mean, squares, strict=True)
         ]
         return 1.0 - (within - np.mean(covariances)) / variance
 
-    time, last = -1.0, np.inf
-    for s in range(0, length - 1, 2):
-        pair = (1.0 if s == 0 else correlation(s)) + correlation(s + 1)
+    time, last, s = -1.0, np.inf, 0
+    while s < length - 1:
+        stride = 1 + s // _FULL_LAGS
+        pair = (1.0 if s == 0 else correlation(s, stride)) + correlation(s + 1, stride)
         if pair <= 0:
             break
         last = min(last, pair)
-        time += 2.0 * last
+        time += 2.0 * stride * last  # long lags are taken in steps: this pair stands for the next few
+        s += 2 * stride
     return float(min(length * len(halves) / max(time, 1e-9), len(chain)))
 
 
@@ -104,7 +105,7 @@ def split_frequency_sd(ids, weights, chain, min_frequency=0.1):
 def _shared_less_mean(ids, along_mean, square, s, stride):
     """C_s, from every `stride`-th pair of draws s apart."""
     length = len(ids)
-    met = np.full(ids.max() + 1, -1, np.int64)
+    met = np.full(ids.max() + 1, -1, np.int32)
     total, n_pairs = 0.0, 0
     for t in range(0, length - s, stride):
         for k in range(ids.shape[1]):

@@ -96,7 +96,8 @@ def expected_binder(candidate, together):
 def expected_vi(candidate, labels, weights):
     """V(c) in nats."""
     f = _x_log_x(len(candidate))
-    return _expected_vi(np.argsort(candidate, kind="stable"), candidate, labels, weights, f)
+    n_times_vi = _sampled_terms(labels, weights, f) + _terms_of(candidate, labels, weights, f)
+    return max(n_times_vi, 0.0) / len(candidate)
 
 
 def canonical(labels):
@@ -118,21 +119,28 @@ def best_partition(labels, weights, *, loss="vi", together=None, extra=(), fixed
         raise InputError(f'loss must be "vi" or "binder", not {loss!r}.')
     labels, weights = distinct(np.ascontiguousarray(labels, dtype=np.int32), weights)
     labels, weights = labels[weights > 0], weights[weights > 0]
+    n = labels.shape[1]
     proposals = [np.asarray(row, dtype=np.int32) for row in extra]
-    if together is not None:
+    if together is None:
+        work = labels.size  # of looking at one candidate
+    else:
+        work = n * n // (labels[0].max() + 1)
         proposals += _linkage_cuts(together, np.unique(labels.max(axis=1) + 1))
-    candidates = np.concatenate([labels, np.array(proposals, dtype=np.int32).reshape(-1, labels.shape[1])])
+    sampled = _evenly(labels, max(_N_SCORED, int(_EXACT_WORK / work)))
+    candidates = np.concatenate([np.array(proposals, dtype=np.int32).reshape(-1, n), sampled])
     candidates, _ = distinct(candidates, np.zeros(len(candidates)))
     if loss == "binder":
-        losses = np.array([expected_binder(candidate, together) for candidate in candidates])
+        losses = np.array([_binder_within(candidate, together) for candidate in candidates])
         chosen = candidates[np.argmin(losses)].copy()
         _improve_binder(chosen, together, fixed_number, _MAX_SWEEPS)
         return Partition(canonical(chosen), float(expected_binder(chosen, together)))
-    if len(candidates) * labels.size > _EXACT_WORK:
-        candidates = _promising(candidates, together)
-    losses = np.array([expected_vi(candidate, labels, weights) for candidate in candidates])
+    if together is not None and len(candidates) * labels.size > _EXACT_WORK:
+        bounds = np.array([_vi_bound(candidate, together) for candidate in candidates])
+        candidates = candidates[np.argsort(bounds, kind="stable")[:_N_SCORED]]
+    f = _x_log_x(n)
+    losses = np.array([_terms_of(candidate, labels, weights, f) for candidate in candidates])
     chosen = candidates[np.argmin(losses)].copy()
-    n_columns = int(chosen.max()) + 1 if fixed_number else min(labels.shape[1], int(candidates.max()) + 2)
+    n_columns = int(chosen.max()) + 1 if fixed_number else min(n, int(candidates.max()) + 2)
     if len(labels) * (int(labels.max()) + 1) * n_columns <= _TABLE_CELLS:
         _improve_vi(chosen, labels, weights, n_columns, fixed_number, _MAX_SWEEPS)
     return Partition(canonical(chosen), float(expected_vi(chosen, labels, weights)))
@@ -149,17 +157,14 @@ def _linkage_cuts(together, numbers):
 
     if len(together) < 3:
         return []
-    numbers = numbers[np.unique(np.linspace(0, len(numbers) - 1, 32).astype(int))]
+    numbers = _evenly(numbers, _N_SCORED)
     tree = linkage(squareform(1.0 - together, checks=False), "average")
     return [canonical(column) for column in cut_tree(tree, n_clusters=list(numbers)).T]
 
 
-def _promising(candidates, together):
-    """The candidates with the lowest bound on V, or an even choice where there is no P to bound it with."""
-    if together is None:
-        return candidates[np.unique(np.linspace(0, len(candidates) - 1, _N_SCORED).astype(int))]
-    bounds = np.array([_vi_bound(candidate, together) for candidate in candidates])
-    return candidates[np.argsort(bounds, kind="stable")[:_N_SCORED]]
+def _evenly(rows, number):
+    """At most `number` rows, from first to last."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(number, len(rows))).astype(int))]
 
 
 @jit
@@ -247,35 +252,39 @@ def _vi_bound(labels, together):
 
 
 @jit
-def _expected_vi(order, candidate, labels, weights, f):
-    """V(c): leaves stand in `order` of their cluster in c, so that one row of counts serves all intersections."""
-    n = len(candidate)
+def _sampled_terms(labels, weights, f):
+    """Σ_t w_t Σ_b f(n_tb), the part of n V that no candidate changes."""
+    n_samples, n = labels.shape
     count = np.zeros(n, np.int64)
-    entropy = 0.0
-    start = 0
-    for x in range(1, n + 1):
-        if x == n or candidate[order[x]] != candidate[order[start]]:
-            entropy += f[x - start]
-            start = x
     total = 0.0
-    for t in range(len(labels)):
-        own, joint = 0.0, 0.0
-        for i in range(n):
-            own += f[count[labels[t, i]] + 1] - f[count[labels[t, i]]]
-            count[labels[t, i]] += 1
+    for t in range(n_samples):
         count[:] = 0
-        start = 0
-        for x in range(n):
-            if candidate[order[x]] != candidate[order[start]]:
-                for y in range(start, x):
-                    count[labels[t, order[y]]] = 0
-                start = x
-            b = labels[t, order[x]]
-            joint += f[count[b] + 1] - f[count[b]]
-            count[b] += 1
-        count[:] = 0
-        total += weights[t] * (entropy + own - 2.0 * joint)
-    return max(total, 0.0) / n
+        for label in labels[t]:
+            count[label] += 1
+        for label in range(n):
+            total += weights[t] * f[count[label]]
+    return total
+
+
+@jit
+def _terms_of(candidate, labels, weights, f):
+    """Σ_a f(n_a) - 2 Σ_t w_t Σ_ab f(n_tab), the rest of n V."""
+    members, start = _members(candidate)
+    count = np.zeros(len(candidate), np.int64)
+    total = 0.0
+    for a in range(len(start) - 1):
+        total += f[start[a + 1] - start[a]]
+        own = members[start[a] : start[a + 1]]
+        for t in range(len(labels)):
+            shared = 0.0
+            for i in own:
+                b = labels[t, i]
+                shared += f[count[b] + 1] - f[count[b]]
+                count[b] += 1
+            for i in own:
+                count[labels[t, i]] = 0
+            total -= 2.0 * weights[t] * shared
+    return total
 
 
 @jit

@@ -1,0 +1,71 @@
+"""Summaries of a large posterior: seconds and peak memory, beside DendroPy where it does the same.
+
+python benchmarks/bench_summaries.py [n_trees] [n_leaves]
+"""
+
+import resource
+import sys
+import time
+
+import numpy as np
+
+import coaltree as ct
+from coaltree.coalescent import simulate_tree
+
+
+def perturbed_trees(n_trees, n, rng, n_moves=20):
+    """A chain of trees with coalescent times: a step exchanges pairs of subtrees, so that clades come and go."""
+    children = np.empty((n_trees, n - 1, 2), np.int32)
+    current = simulate_tree(n, rng).children.copy()
+    for t in range(n_trees):
+        for _ in range(n_moves):
+            a, b = rng.integers(0, n - 1, 2)
+            i, j = rng.integers(0, 2, 2)
+            c, d = current[a, i], current[b, j]
+            if max(c, d) < n + min(a, b):  # both exist before either merge: exchanging them keeps a tree
+                current[a, i], current[b, j] = d, c
+        children[t] = current
+    gaps = rng.exponential(size=(n_trees, n - 1)) / (np.arange(n, 1, -1) * np.arange(n - 1, 0, -1) / 2)
+    return children, np.cumsum(gaps, axis=1)
+
+
+def timed(name, work):
+    start = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{name:34s} {seconds:8.2f} s   peak {peak:6.0f} MB", flush=True)
+    return result
+
+
+def run(post):
+    """Everything once; the first call pays for reading compiled kernels."""
+    timed("clade table", lambda: post._clades)
+    tree = timed("mcc_tree", post.mcc_tree)
+    timed("clade_support", lambda: post.clade_support(tree))
+    timed("node_times", lambda: post.node_times(tree))
+    timed("consensus", post.consensus)
+    timed("topology_ess", lambda: post.topology_ess)
+    timed("split_frequency_sd", post.split_frequency_sd)
+    timed("suggest_n_clusters", post.suggest_n_clusters)
+    timed("coclustering(10)", lambda: post.coclustering(n_clusters=10))
+    timed("cut(10)", lambda: post.cut(n_clusters=10))
+    timed("cut(10, binder)", lambda: post.cut(n_clusters=10, loss="binder"))
+    timed("cophenetic", post.cophenetic)
+    timed("thin(10)", lambda: post.thin(10))
+
+
+def main(n_trees=10_000, n=1_000):
+    rng = np.random.default_rng(0)
+    small = ct.Posterior(*perturbed_trees(20, 12, rng), chain=np.arange(20) % 2)
+    print("warm-up on 20 trees of 12 leaves (compiles or reads kernels)")
+    run(small)
+    print(f"\n{n_trees} trees of {n} leaves")
+    children, times = perturbed_trees(n_trees, n, rng)
+    post = timed("Posterior(...)", lambda: ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees))
+    run(post)
+    print(f"distinct clades: {len(post._clades.keys)}")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
