@@ -17,9 +17,9 @@ SOURCE = Path(coaltree.__file__).parent
 LAYERS = [
     "_jit", "errors", "memory", "blas", "random_streams", "special", "gig", "slice_sampling",
     "merges", "linkage", "newick", "tree", "coalescent", "diffusion", "covariance",
-    "samplers", "preparation",
+    "samplers", "preparation", "missing",
     "distances", "clades", "partitions", "cluster_count", "consensus", "mixing", "posterior", "comparison",
-    "fit",
+    "convergence", "checkpoint", "fit",
     "metrics", "datasets", "io", "plotting", "report",
     "estimator", "demo", "cli", "__main__",
 ]
