@@ -1,0 +1,161 @@
+"""Many trees of a posterior on top of each other: where lines agree they are dark, where they spread it is unsure."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+
+from ..distances import with_leaves_as
+from ..errors import InputError
+from . import geometry
+from .style import INK, PALETTE, Direction, add_legend, draw_scale, font_that_fits, new_axes
+
+_NAMED_TOPOLOGIES = 3
+_LEAST_SHARE = 0.05  # a topology rarer than this gets no colour of its own
+
+
+def cloud(
+    posterior,
+    ax: Axes | None = None,
+    *,
+    max_trees: int = 200,
+    reference=True,
+    orientation: str = "left",
+    shape: str = "slanted",
+    labels: bool = True,
+    time_scale: str = "linear",
+    time_label: str | None = "time",
+    alpha: float | None = None,
+) -> Axes:
+    """Draw many trees of a posterior over one order of the leaves.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    max_trees : int
+        How many trees to draw; they are picked evenly along the weights, so each stands for as much probability.
+    reference : Tree or bool
+        The tree that gives the leaves their order and is drawn on top: by default the maximum clade credibility
+        tree; False orders by it but does not draw it.
+    orientation : "left", "right", "top" or "bottom"
+    shape : "slanted" or "square"
+        How a branch goes from parent to child.
+    alpha : float, optional
+        Opacity of one tree; by default less the more trees there are.
+
+    The three commonest topologies have colours of their own, if any is common enough; the rest are grey.
+    """
+    if shape not in ("slanted", "square"):
+        raise InputError(f"shape must be slanted or square, not {shape!r}.")
+    if isinstance(max_trees, bool) or not isinstance(max_trees, (int, np.integer)) or max_trees < 1:
+        raise InputError(f"max_trees must be a whole number from 1 up, not {max_trees!r}.")
+    direction = Direction.of(orientation)
+    base = posterior.mcc_tree() if isinstance(reference, bool) else with_leaves_as(reference, posterior.labels)
+    place = geometry.arrange(base)
+    picked = pick_evenly(posterior.weights, max_trees)
+    children, times = posterior._children[picked], posterior._times[picked]
+    if ax is None:
+        across = float(np.clip(0.8 + 0.17 * base.n, 2.6, 9.0))
+        ax = new_axes(*((max(4.0, across), 4.5) if direction.is_upright else (6.5, across)))
+    draw_scale(ax, direction, time_scale)
+    direction.frame(ax, place.limits, (0.0, 1.03 * (max(times.max(), base.times[-1]) or 1.0)), time_label)
+
+    opacity = float(np.clip(16.0 / len(picked), 0.02, 0.8)) if alpha is None else alpha
+    shares = _topology_shares(posterior)
+    for rank, (name, color, of_tree) in enumerate(_groups(posterior, picked, shares)):
+        lines = _lines(children[of_tree], times[of_tree], place.across[: base.n], direction, shape)
+        collection = LineCollection(
+            list(lines), colors=color, linewidths=0.7, alpha=opacity, label=name, zorder=2 - 0.1 * rank
+        )
+        collection.set_rasterized(len(lines) > 20_000)  # or the PDF of a large cloud cannot be opened
+        ax.add_collection(collection, autolim=False)
+    if reference is not False:
+        lines = _lines(base.children[None], base.times[None], place.across[: base.n], direction, shape)
+        ax.add_collection(LineCollection(list(lines), colors=INK, linewidths=1.1, label="reference", zorder=3))
+    names = base.labels if labels else ()
+    gap = direction.length_across(ax) / place.total_width
+    tips = place.tips.tolist()
+    direction.name_leaves(
+        ax, place.across[tips], [base.labels[leaf] for leaf in tips], font_that_fits(gap) if names else None
+    )
+    _add_legend(ax, direction, shares)
+    return ax
+
+
+def pick_evenly(weights: np.ndarray, k: int) -> np.ndarray:
+    """Return at most k draws that stand for equal shares of the weight: all of them if the weights are equal and few.
+
+    Draw t is taken as often as the points (i + ½)/k, i = 0 … k-1, fall into its share of [0, 1].
+    """
+    k = min(k, len(weights)) if np.ptp(weights) <= 1e-12 else k
+    edges = np.cumsum(weights)
+    return np.minimum(np.searchsorted(edges, (np.arange(k) + 0.5) / k * edges[-1]), len(weights) - 1)
+
+
+def _lines(children, times, across_of_leaf, direction, shape):
+    """Return (M · (2n-2), points, 2): the branches of M trees.
+
+    A slanted tree's nodes stand at the mean place of their leaves, which moves little between similar trees; a square
+    one's half-way between their children, where no branch of theirs stands.
+    """
+    n_trees, n_merges = times.shape
+    n = n_merges + 1
+    tree = np.arange(n_trees)
+    place = np.empty((n_trees, 2 * n - 1))
+    place[:, :n] = across_of_leaf
+    size = np.ones((n_trees, 2 * n - 1))
+    for k in range(n_merges):
+        left, right = children[:, k, 0], children[:, k, 1]
+        if shape == "slanted":
+            size[:, n + k] = size[tree, left] + size[tree, right]
+        total = size[tree, left] * place[tree, left] + size[tree, right] * place[tree, right]
+        place[:, n + k] = total / (size[tree, left] + size[tree, right])
+    when = np.concatenate([np.zeros((n_trees, n)), times], axis=1)
+    child = children.reshape(n_trees, -1)
+    parent = np.repeat(np.arange(n, 2 * n - 1), 2)[None].repeat(n_trees, axis=0)
+    row = tree[:, None]
+    if shape == "slanted":
+        across, time = [place[row, parent], place[row, child]], [when[row, parent], when[row, child]]
+    else:
+        across = [place[row, parent], place[row, child], place[row, child]]
+        time = [when[row, parent], when[row, parent], when[row, child]]
+    points = direction.points(np.stack(across, axis=-1), np.stack(time, axis=-1))
+    return points.reshape(-1, len(across), 2)
+
+
+def _topology_shares(posterior):
+    """Return (key, share) of the commonest topologies that deserve a colour, the commonest first."""
+    total: dict[bytes, float] = {}
+    for key, weight in zip(_topologies(posterior, range(len(posterior.weights))), posterior.weights, strict=True):
+        total[key] = total.get(key, 0.0) + float(weight)
+    common = sorted(total.items(), key=lambda item: -item[1])[:_NAMED_TOPOLOGIES]
+    return [(key, share) for key, share in common if share >= _LEAST_SHARE]
+
+
+def _topologies(posterior, which):
+    """Yield what names the topology of a tree: its clade keys, sorted."""
+    for t in which:
+        keys = posterior.trees[int(t)].clade_keys()
+        yield keys[np.lexsort(keys.T)].tobytes()
+
+
+def _groups(posterior, picked, shares):
+    """Return (name, colour, mask over the picked trees): the common topologies, then all others."""
+    keys = list(_topologies(posterior, picked))
+    groups = [
+        (f"topology {rank + 1}", PALETTE[rank], np.array([key == common for key in keys]))
+        for rank, (common, _) in enumerate(shares)
+    ]
+    rest = ~np.logical_or.reduce([mask for _, _, mask in groups]) if groups else np.ones(len(keys), dtype=bool)
+    groups.append(("other topologies", "#808080" if shares else PALETTE[0], rest))
+    return [group for group in groups if group[2].any()]
+
+
+def _add_legend(ax, direction, shares):
+    if not shares:
+        return
+    handles = [Line2D([], [], color=PALETTE[i], label=f"{100 * share:.0f} %") for i, (_, share) in enumerate(shares)]
+    rest = 1.0 - sum(share for _, share in shares)
+    if rest > 0.005:
+        handles.append(Line2D([], [], color="#808080", label=f"{100 * rest:.0f} % others"))
+    add_legend(ax, direction, handles, "topologies")

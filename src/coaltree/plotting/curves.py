@@ -1,0 +1,110 @@
+"""Lines over numbers: agreement with known classes, and traces of a chain."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from .. import metrics
+from ..errors import InputError
+from .cloud import pick_evenly
+from .style import PALETTE, new_axes
+
+_STYLES = ("-", "--", "-.", ":")
+_MOST_IN_BAND = 100  # trees of a posterior that the band is made from
+
+
+def ari_curves(trees: Mapping[str, Any], classes=None, ax: Axes | None = None, *, level: float = 0.9) -> Axes:
+    """Draw the adjusted Rand index against the share of clusters, with the area under each curve in the legend.
+
+    Parameters
+    ----------
+    trees : mapping from name to Tree, Posterior or metrics.ARICurve
+        For a posterior the mean over its trees, with a band that holds a share `level` of them.
+    classes : sequence (n,) or mapping from label to class
+        The known classes; not needed where all are curves already.
+    """
+    if not isinstance(trees, Mapping) or not trees:
+        raise InputError("ari_curves takes a mapping from names to trees, such as {'coaltree': tree}.")
+    if ax is None:
+        ax = new_axes(4.5, 3.4)
+    lowest = 0.0
+    for i, (name, tree) in enumerate(trees.items()):
+        curve = tree if isinstance(tree, metrics.ARICurve) else metrics.ari_curve(tree, classes)
+        share = curve.n_clusters / curve.n_clusters[-1]
+        color, style = PALETTE[i % len(PALETTE)], _STYLES[i // len(PALETTE) % len(_STYLES)]
+        area = metrics.ari_auc(curve)
+        ax.plot(share, curve.ari, color=color, ls=style, lw=1.5, label=f"{name}: {area:.2f}")
+        lowest = min(lowest, float(curve.ari.min()))
+        if hasattr(tree, "trees") and len(tree.trees) > 1:
+            picked = pick_evenly(tree.weights, _MOST_IN_BAND)
+            draws = [metrics.ari_curve(tree.trees[int(t)], classes).ari for t in picked]
+            band = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            ax.fill_between(share, *band, color=color, alpha=0.2, lw=0)
+    ax.set(xlim=(0, 1), ylim=(lowest, 1.02), xlabel="clusters / leaves", ylabel="adjusted Rand index")
+    ax.legend(frameon=False, loc="lower right", title="area under the curve", fontsize=8, title_fontsize=8)
+    _bare(ax)
+    return ax
+
+
+def traces(posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequence[str] | None = None):
+    """Draw what each chain did: one line per chain over the rounds.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    ax : Axes or sequence of Axes, optional
+        One for each name; by default a new figure.
+    names : sequence of str, optional
+        Of "log_joint", "root_time" and the covariance's parameters; by default all that are single numbers.
+
+    Returns
+    -------
+    The axes: one if one was given or one name asked for, otherwise an array of them.
+    """
+    known = _quantities(posterior)
+    wanted = list(known) if names is None else [names] if isinstance(names, str) else list(names)
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"There is no trace of {name!r}; there are {', '.join(known)}.")
+    if ax is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(6.5, 0.6 + 1.2 * len(wanted)), layout="constrained")
+        axes = figure.subplots(len(wanted), 1, sharex=True, squeeze=False)[:, 0]
+    else:
+        axes = np.atleast_1d(np.asarray(ax, dtype=object))
+    if isinstance(ax, Axes) and names is None:
+        wanted = wanted[:1]
+    if len(axes) != len(wanted):
+        raise InputError(f"There are {len(wanted)} traces to draw and {len(axes)} axes; give one for each.")
+    chains = np.unique(posterior.chain)
+    for panel, name in zip(axes, wanted, strict=True):
+        for i, chain in enumerate(chains.tolist()):
+            draws = known[name][posterior.chain == chain]
+            panel.plot(draws, color=PALETTE[i % len(PALETTE)], lw=0.7, label=f"chain {chain}")
+        panel.set_ylabel(name.replace("_", " "), fontsize=8)
+        panel.tick_params(labelsize=8)
+        panel.margins(x=0.01)
+        _bare(panel)
+    axes[-1].set_xlabel("draw")
+    if len(chains) > 1:
+        axes[0].legend(frameon=False, fontsize=7, ncols=len(chains), loc="lower right", bbox_to_anchor=(1, 0.98))
+    return axes[0] if len(axes) == 1 else axes
+
+
+def _quantities(posterior):
+    found = {}
+    if posterior.log_joint is not None:
+        found["log_joint"] = posterior.log_joint
+    found["root_time"] = posterior._times[:, -1]
+    for name, draws in (posterior.theta or {}).items():
+        if np.ndim(draws) == 1:
+            found[name] = np.asarray(draws)
+    return found
+
+
+def _bare(ax):
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)

@@ -1,0 +1,303 @@
+"""One tree as a picture: branches, clusters, support, intervals of node times, small clades folded into triangles."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+
+from ..errors import InputError
+from . import geometry
+from .style import (
+    INK,
+    LARGEST_FONT,
+    PALE,
+    PALETTE,
+    SMALLEST_FONT,
+    Clusters,
+    Direction,
+    add_legend,
+    as_clusters,
+    as_text,
+    color_of,
+    draw_scale,
+    font_that_fits,
+    new_axes,
+)
+
+_POINTS_PER_NUMBER = 9.0  # room of a tip from which supports are printed as numbers; below, as shaded dots
+_GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
+
+
+def dendrogram(
+    tree,
+    ax: Axes | None = None,
+    *,
+    support=None,
+    intervals=None,
+    clusters=None,
+    n_clusters: int | None = None,
+    orientation: str = "left",
+    labels: bool | Sequence[str] = True,
+    max_leaves: int | str | None = "auto",
+    time_scale: str = "linear",
+    time_label: str | None = "time",
+    ladder: bool = True,
+    linewidth: float | None = None,
+) -> Axes:
+    """Draw a tree.
+
+    Parameters
+    ----------
+    tree : Tree or ConsensusTree
+    ax : Axes, optional
+        Where to draw; by default a new figure that fits the tree.
+    support : array (inner nodes,), Posterior or False, optional
+        Support of each merge's clade, or the posterior to ask for it; by default what the tree itself has. Written
+        in percent on the branch above the node where there is room for numbers, else shown as shaded dots.
+    intervals : array (inner nodes, 2) or Posterior, optional
+        Credible intervals of the node times, drawn as bars.
+    clusters, n_clusters : array (n,) of labels, or int, optional
+        Clusters to colour, or into how many to cut the tree. A branch with leaves of several clusters stays grey.
+    orientation : "left", "right", "top" or "bottom"
+        Where the root is.
+    labels : bool or sequence of str
+        Names of the leaves: the tree's, others, or none. Too small to read, they are left out.
+    max_leaves : int, None or "auto"
+        How many tips to draw; the clades below become triangles that say how many leaves they have. By default as
+        many as have room for their names, None for all.
+    time_scale : "linear" or "sqrt"
+        With "sqrt" the many recent merges of large trees get more room.
+    time_label : str or None
+        Name of the time axis; None leaves the axis out.
+    ladder : bool
+        Whether the smaller clade of each node comes first; otherwise leaves stand in `tree.leaf_order()`.
+    linewidth : float, optional
+
+    Returns
+    -------
+    The axes.
+    """
+    direction = Direction.of(orientation)
+    names = _names(tree, labels)
+    coloured = as_clusters(tree, clusters, n_clusters)
+    support = _per_node(tree, "support", _own_support(tree) if support is None else support, "clade_support", 1)
+    intervals = _per_node(tree, "intervals", intervals, "node_times", 2)
+    if ax is None:
+        ax = _fitting_axes(tree, direction, max_leaves, names)
+    place = _arrange(tree, direction, ax, max_leaves, names is not None, ladder)
+    draw_scale(ax, direction, time_scale)
+    top = tree.node_times[-1]
+    if intervals is not None:
+        top = max(top, np.nanmax(np.where(np.isnan(place.across[tree.n :, None]), np.nan, intervals), initial=top))
+    top = top or 1.0
+    direction.frame(ax, place.limits, (0.0, 1.03 * top), time_label)
+    width = linewidth or float(np.clip(120.0 / place.total_width, 0.5, 1.4))
+
+    of_node = None if coloured is None else geometry.node_clusters(tree, coloured.number)
+    _draw_branches(ax, tree, place, direction, of_node, width)
+    _draw_folded(ax, tree, place, direction, of_node, width)
+    if intervals is not None:
+        _draw_intervals(ax, tree, place, direction, intervals, width)
+    _write_names(ax, tree, place, direction, names, of_node)
+    if support is not None:
+        _draw_support(ax, tree, place, direction, support)
+    if coloured is not None and coloured.names is not None:
+        _name_clusters(ax, direction, coloured)
+    return ax
+
+
+# Reading the arguments
+
+
+def _names(tree, labels):
+    if labels is False or labels is None:
+        return None
+    if labels is True:
+        return tree.labels
+    names = [str(label) for label in labels]
+    if len(names) != tree.n:
+        raise InputError(f"labels must name the {tree.n} leaves, but there are {len(names)} of them.")
+    return names
+
+
+def _own_support(tree):
+    return getattr(tree, "support", None)
+
+
+def _per_node(tree, what, given, method, n_dimensions):
+    """Values of the inner nodes, given as such or to be asked of a posterior."""
+    if given is None or given is False:
+        return None
+    if hasattr(given, method):
+        given = getattr(given, method)(tree)
+    values = np.asarray(given, dtype=float)
+    wanted = (len(tree.children), 2)[:n_dimensions]
+    if values.shape != wanted:
+        raise InputError(f"{what} must have shape {wanted}, one per inner node, not {values.shape}.")
+    return values
+
+
+def _fitting_axes(tree, direction, max_leaves, names):
+    tips = min(tree.n, max_leaves if isinstance(max_leaves, int) else 60)
+    if names is None:
+        tips = min(tips, 40)
+    across = float(np.clip(0.8 + 0.17 * tips, 2.6, 9.0))
+    along = 4.5 if direction.is_upright else 6.5
+    return new_axes(*((max(across, 4.0), along) if direction.is_upright else (along, across)))
+
+
+def _arrange(tree, direction, ax, max_leaves, has_names, ladder):
+    # Without names lines may be closer, but not so close that they run into each other.
+    room = direction.length_across(ax) / (1.2 * SMALLEST_FONT if has_names else 3.0)
+    if max_leaves is None:
+        return geometry.arrange(tree, ladder=ladder)
+    if max_leaves == "auto":
+        return geometry.arrange(tree, room=room, ladder=ladder)
+    if isinstance(max_leaves, bool) or not isinstance(max_leaves, (int, np.integer)) or max_leaves < 2:
+        raise InputError(f"max_leaves must be a whole number from 2 up, None or 'auto', not {max_leaves!r}.")
+    return geometry.arrange(tree, max_tips=int(max_leaves), room=room, ladder=ladder)
+
+
+# Drawing
+
+
+def _colors(of_node, nodes):
+    if of_node is None:
+        return [INK] * len(nodes)
+    return [INK if cluster < 0 else color_of(cluster) for cluster in of_node[nodes].tolist()]
+
+
+def _draw_branches(ax, tree, place, direction, of_node, width):
+    lines = geometry.edges(tree, place)
+    # Grey ones first, so that at a corner the cluster's colour is on top.
+    is_grey = np.ones(len(lines.child), dtype=bool) if of_node is None else of_node[lines.child] < 0
+    order = np.argsort(~is_grey, kind="stable")
+    ax.add_collection(
+        LineCollection(
+            list(direction.points(lines.across, lines.time)[order]),
+            colors=_colors(of_node, lines.child[order]),
+            linewidths=width,
+            capstyle="projecting",
+            joinstyle="miter",
+            label="branches",
+            zorder=2,
+        ),
+        autolim=False,
+    )
+
+
+def _draw_folded(ax, tree, place, direction, of_node, width):
+    folded = place.tips >= tree.n
+    if not folded.any():
+        return
+    nodes = place.tips[folded]
+    half = 0.42 * place.width[folded]
+    middle, height = place.across[nodes], tree.node_times[nodes]
+    corners = direction.points(
+        np.stack([middle, middle - half, middle + half], axis=1),
+        np.stack([height, np.zeros_like(height), np.zeros_like(height)], axis=1),
+    )
+    colors = _colors(of_node, nodes)
+    triangles = PolyCollection(
+        list(corners), facecolors=colors, edgecolors=colors, linewidths=0.6 * width, label="folded clades", zorder=2.1
+    )
+    triangles.set_alpha(0.55)
+    ax.add_collection(triangles, autolim=False)
+
+
+def _draw_intervals(ax, tree, place, direction, intervals, width):
+    nodes = place.open_nodes[np.isfinite(intervals[place.open_nodes - tree.n]).all(axis=1)]
+    across = np.repeat(place.across[nodes][:, None], 2, axis=1)
+    bars = LineCollection(
+        list(direction.points(across, intervals[nodes - tree.n])),
+        colors=PALETTE[5],
+        linewidths=max(2.0, 3.5 * width),
+        alpha=0.55,
+        capstyle="butt",
+        label="intervals",
+        zorder=1.5,
+    )
+    ax.add_collection(bars, autolim=False)
+
+
+def _write_names(ax, tree, place, direction, names, of_node):
+    if names is None:
+        direction.name_leaves(ax, [], [], None)
+        return
+    texts = [names[node] if node < tree.n else f"({place.size[node]})" for node in place.tips.tolist()]
+    at = place.across[place.tips]
+    gap = np.diff(at).min() * direction.length_across(ax) / place.total_width
+    size = font_that_fits(gap)
+    direction.name_leaves(ax, at, texts, size)
+    if size is not None and of_node is not None:
+        for text, color in zip(direction.leaf_axis(ax).get_ticklabels(), _colors(of_node, place.tips), strict=False):
+            text.set_color(color)
+
+
+def _draw_support(ax, tree, place, direction, support):
+    nodes = place.open_nodes[:-1]  # all trees have the root's clade
+    nodes = np.append(nodes, place.tips[place.tips >= tree.n])
+    if direction.length_across(ax) >= _POINTS_PER_NUMBER * len(place.tips):
+        _write_support(ax, tree, place, direction, nodes, support)
+    else:
+        _dot_support(ax, tree, place, direction, nodes, support)
+
+
+def _write_support(ax, tree, place, direction, nodes, support):
+    """Write percentages beside the branch above each node, the oldest first, leaving out what would overlap."""
+    size = min(LARGEST_FONT - 2, max(SMALLEST_FONT, direction.length_across(ax) / place.total_width / 1.5))
+    taken: list[tuple[float, float]] = []
+    times = tree.node_times
+    points_per_pixel = 72.0 / ax.figure.dpi
+    align = {
+        "left": ("right", "bottom", -2, 1),
+        "right": ("left", "bottom", 2, 1),
+        "top": ("left", "bottom", 1, 2),
+        "bottom": ("left", "top", 1, -2),
+    }[direction.root]
+    horizontal, vertical, dx, dy = align
+    for node in nodes[np.argsort(-times[nodes], kind="stable")].tolist():
+        value = support[node - tree.n]
+        if not np.isfinite(value):
+            continue
+        at = direction.points(place.across[node], times[node])
+        x, y = ax.transData.transform(at) * points_per_pixel
+        if any(abs(x - u) < 1.9 * size and abs(y - v) < 1.15 * size for u, v in taken):
+            continue
+        taken.append((x, y))
+        ax.annotate(
+            f"{100 * value:.0f}",
+            at,
+            xytext=(dx, dy),
+            textcoords="offset points",
+            ha=horizontal,
+            va=vertical,
+            fontsize=size,
+            color=INK,
+            path_effects=[withStroke(linewidth=1.5, foreground="white")],
+            zorder=4,
+        )
+
+
+def _dot_support(ax, tree, place, direction, nodes, support):
+    values = support[nodes - tree.n]
+    times = tree.node_times
+    handles, upper = [], np.inf
+    for least, shade in _GRADES:
+        here = nodes[(values >= least) & (values < upper)]
+        at = direction.points(place.across[here], times[here])
+        ax.scatter(*at.T, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)
+        handles.append(
+            Line2D([], [], ls="", marker="o", ms=3.5, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
+        )
+        upper = least
+    add_legend(ax, direction, handles, "support")
+
+
+def _name_clusters(ax, direction, coloured: Clusters):
+    names = coloured.names or []
+    handles = [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in enumerate(names)]
+    add_legend(ax, direction, handles)

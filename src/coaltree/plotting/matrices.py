@@ -1,0 +1,213 @@
+"""Matrices in tree order: which leaves belong together, and the data beside the tree."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.gridspec import GridSpec
+from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+from ..distances import with_leaves_as
+from ..errors import InputError
+from . import geometry
+from .dendrogram import dendrogram
+from .style import as_clusters, as_text, color_of, font_that_fits, new_axes
+
+
+class HeatmapAxes(NamedTuple):
+    """The parts of a heat map beside a tree."""
+
+    data: Axes
+    tree: Axes
+    bar: Axes
+
+
+def coclustering(
+    posterior,
+    ax: Axes | None = None,
+    *,
+    n_clusters: int | None = None,
+    time: float | None = None,
+    tree=None,
+    labels: bool = True,
+    cmap: Any = "Blues",
+    colorbar: bool = True,
+) -> Axes:
+    """Draw the probability that two leaves are in one cluster, rows and columns in the order of a tree.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    n_clusters, time :
+        How the posterior's trees are cut: into so many clusters, or at this time.
+    tree : Tree, optional
+        Gives the order; by default the maximum clade credibility tree.
+    labels : bool
+        Whether to name the leaves, where there is room.
+    """
+    together = posterior.coclustering(n_clusters, time=time)
+    base = posterior.mcc_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+    order = geometry.arrange(base).tips
+    if ax is None:
+        ax = new_axes(6.0, 5.0)
+    image = ax.imshow(together[np.ix_(order, order)], vmin=0.0, vmax=1.0, cmap=cmap, interpolation="nearest")
+    names = [posterior.labels[leaf] for leaf in order] if labels else []
+    _name_cells(ax, names, names)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if colorbar:
+        bar = _bar(ax)
+        ax.figure.colorbar(image, cax=bar, label="probability of one cluster")
+        bar.yaxis.label.set_size(8)
+        bar.tick_params(labelsize=8)
+    return ax
+
+
+def heatmap(
+    tree,
+    X,
+    ax: Axes | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    clusters=None,
+    n_clusters: int | None = None,
+    support=None,
+    labels: bool | Sequence[str] = True,
+    cmap: Any = None,
+    center: float | None = None,
+    value_label: str = "value",
+    tree_share: float = 0.5,
+    time_scale: str = "linear",
+    time_label: str | None = "time",
+) -> HeatmapAxes:
+    """Draw the data beside the tree, one row of X (n, d) per leaf.
+
+    Parameters
+    ----------
+    tree : Tree or ConsensusTree
+    X : (n, d) array, or DataFrame, rows in the order of the leaves
+        NaN is left white. Colours end at the 1st and 99th percentile, so that a few outliers do not hide the rest.
+    ax : Axes, optional
+        Where the data are drawn; the tree takes room from its left, the scale of colours from its right.
+    features : sequence of str, optional
+        Names of the columns; by default those of the DataFrame.
+    clusters, n_clusters, support, labels, time_scale, time_label :
+        As in `dendrogram`.
+    center : float, optional
+        The value in the middle of a two-sided scale of colours; by default 0 if the data lie on both sides of it.
+    value_label : str
+        What the colours measure.
+    tree_share : float
+        Width of the tree, as a share of that of the data.
+    """
+    values = np.asarray(X, dtype=float)
+    if values.ndim != 2 or len(values) != tree.n:
+        raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
+    columns = features if features is not None else _column_names(X)
+    if columns is not None and len(columns) != values.shape[1]:
+        raise InputError(f"features must name the {values.shape[1]} columns of X, not {len(columns)}.")
+    coloured = as_clusters(tree, clusters, n_clusters)
+    order = geometry.arrange(tree).tips
+    if ax is None:
+        ax = new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
+    parts = _split(ax, tree_share)
+    low, high, scheme = _scale(values, center)
+    image = ax.imshow(
+        np.ma.masked_invalid(values[order]),
+        aspect="auto",
+        interpolation="nearest",
+        cmap=cmap or scheme,
+        vmin=low,
+        vmax=high,
+    )
+    ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label)
+    parts.bar.xaxis.set_ticks_position("top")
+    parts.bar.xaxis.set_label_position("top")
+    parts.bar.tick_params(labelsize=8)
+    parts.bar.xaxis.label.set_size(9)
+    if coloured is not None:
+        _draw_strip(ax, coloured.number[order])
+    dendrogram(
+        tree,
+        parts.tree,
+        clusters=None if coloured is None else coloured.number,
+        support=support,
+        labels=False,
+        max_leaves=None,
+        time_scale=time_scale,
+        time_label=time_label,
+    )
+    names = _leaf_names(tree, labels)
+    _name_cells(ax, list(columns) if columns is not None else [], [names[leaf] for leaf in order] if names else [])
+    ax.yaxis.tick_right()
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return parts
+
+
+def _column_names(X):
+    return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+
+
+def _leaf_names(tree, labels):
+    if labels is True:
+        return tree.labels
+    return [str(label) for label in labels] if labels is not False and labels is not None else None
+
+
+def _scale(values, center):
+    """Limits of the colours, and a scheme: one-sided, or two-sided and symmetric about the centre."""
+    finite = values[np.isfinite(values)]
+    low, high = np.percentile(finite, [1, 99]) if finite.size else (0.0, 1.0)
+    if center is None and not low < 0 < high:
+        return low, high if high > low else low + 1.0, "cividis"
+    middle = 0.0 if center is None else center
+    reach = max(high - middle, middle - low) or 1.0
+    return middle - reach, middle + reach, "RdBu_r"
+
+
+def _split(ax, tree_share):
+    """Make room for the tree to the left of the axes and for a scale of colours above them."""
+    figure = ax.figure
+    height = ax.bbox.height / figure.dpi
+    ratios: dict[str, Any] = {
+        "width_ratios": [tree_share, 1.0],
+        "height_ratios": [0.12 / max(height, 1.0), 1.0],
+        "wspace": 0.02,
+        "hspace": 0.02,
+    }
+    if ax.get_subplotspec() is not None:
+        grid = ax.get_subplotspec().subgridspec(2, 2, **ratios)
+    else:  # placed by hand: divide the same rectangle
+        box = ax.get_position()
+        grid = GridSpec(2, 2, figure, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **ratios)
+        ax.set_position(grid[1, 1].get_position(figure))
+    ax.set_subplotspec(grid[1, 1])
+    return HeatmapAxes(ax, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 1]))
+
+
+def _draw_strip(ax, number):
+    """A column of colours between tree and data that says which cluster each row is in."""
+    colors = [color_of(cluster) for cluster in number.tolist()]
+    width = 0.02
+    rows = np.arange(len(number))
+    corners = [[(-width, r - 0.5), (0, r - 0.5), (0, r + 0.5), (-width, r + 0.5)] for r in rows]
+    strip = PolyCollection(corners, facecolors=colors, edgecolors="none", label="clusters", clip_on=False)
+    strip.set_transform(ax.get_yaxis_transform())
+    ax.add_collection(strip, autolim=False)
+
+
+def _name_cells(ax, columns, rows):
+    """Name columns and rows where the names can be read."""
+    points = 72.0 / ax.figure.dpi
+    for axis, names, length in ((ax.xaxis, columns, ax.bbox.width), (ax.yaxis, rows, ax.bbox.height)):
+        size = font_that_fits(length * points / len(names)) if names else None
+        axis.set_ticks(range(len(names)) if size else [], labels=[as_text(name) for name in names] if size else [])
+        axis.set_tick_params(length=0, labelsize=size)
+    ax.tick_params(axis="x", rotation=90)
+
+
+def _bar(ax):
+    return make_axes_locatable(ax).append_axes("right", size="4%", pad=0.1)
