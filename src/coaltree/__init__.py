@@ -28,7 +28,7 @@ _HOME_OF = {
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",
 }
-_MODULES = ("metrics",)
+_MODULES = ("metrics", "plotting")
 
 __all__ = ["__version__", *_HOME_OF, *_MODULES]
 
