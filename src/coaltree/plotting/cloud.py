@@ -60,7 +60,8 @@ def cloud(
     draw_scale(ax, direction, time_scale)
     direction.frame(ax, place.limits, (0.0, 1.03 * (max(times.max(), base.times[-1]) or 1.0)), time_label)
 
-    opacity = float(np.clip(16.0 / len(picked), 0.02, 0.8)) if alpha is None else alpha
+    crowd = len(picked) * np.sqrt(max(base.n, 20) / 20)
+    opacity = float(np.clip(16.0 / crowd, 0.02, 0.8)) if alpha is None else alpha
     shares = _topology_shares(posterior)
     for rank, (name, color, of_tree) in enumerate(_groups(posterior, picked, shares)):
         lines = _lines(children[of_tree], times[of_tree], place.across[: base.n], direction, shape)

@@ -7,7 +7,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.gridspec import GridSpec
-from mpl_toolkits.axes_grid1 import make_axes_locatable
 
 from ..distances import with_leaves_as
 from ..errors import InputError
@@ -58,10 +57,9 @@ def coclustering(
     for spine in ax.spines.values():
         spine.set_visible(False)
     if colorbar:
-        bar = _bar(ax)
-        ax.figure.colorbar(image, cax=bar, label="probability of one cluster")
-        bar.yaxis.label.set_size(8)
-        bar.tick_params(labelsize=8)
+        bar = ax.figure.colorbar(image, ax=ax, label="probability of one cluster", fraction=0.046, pad=0.03)
+        bar.ax.yaxis.label.set_fontsize(9)
+        bar.ax.tick_params(labelsize=8)
     return ax
 
 
@@ -126,7 +124,7 @@ def heatmap(
     parts.bar.xaxis.set_ticks_position("top")
     parts.bar.xaxis.set_label_position("top")
     parts.bar.tick_params(labelsize=8)
-    parts.bar.xaxis.label.set_size(9)
+    parts.bar.xaxis.label.set_fontsize(9)
     if coloured is not None:
         _draw_strip(ax, coloured.number[order])
     dendrogram(
@@ -175,7 +173,7 @@ def _split(ax, tree_share):
     ratios: dict[str, Any] = {
         "width_ratios": [tree_share, 1.0],
         "height_ratios": [0.12 / max(height, 1.0), 1.0],
-        "wspace": 0.02,
+        "wspace": 0.05,
         "hspace": 0.02,
     }
     if ax.get_subplotspec() is not None:
@@ -207,7 +205,3 @@ def _name_cells(ax, columns, rows):
         axis.set_ticks(range(len(names)) if size else [], labels=[as_text(name) for name in names] if size else [])
         axis.set_tick_params(length=0, labelsize=size)
     ax.tick_params(axis="x", rotation=90)
-
-
-def _bar(ax):
-    return make_axes_locatable(ax).append_axes("right", size="4%", pad=0.1)
