@@ -41,7 +41,8 @@ _FLAT = 1e-14
 def _fall(u, sigma, a, b):
     """φ(u), u >= 0, without cancellation."""
     if u > 0.5:
-        return sigma * u + a * (math.expm1(-u) + u) + b * (math.expm1(u) - u)
+        rise = b * (math.expm1(u) - u) if b > 0.0 else 0.0
+        return sigma * u + a * (math.expm1(-u) + u) + rise
     x = u * u
     even = x * (1 + x / 12 * (1 + x / 30 * (1 + x / 56 * (1 + x / 90 * (1 + x / 132 * (1 + x / 182)))))) / 2
     odd = u * x * (1 + x / 20 * (1 + x / 42 * (1 + x / 72 * (1 + x / 110 * (1 + x / 156 * (1 + x / 210)))))) / 6
@@ -65,6 +66,8 @@ def _reach(sigma, a, b, level):
     curvature = a + b + sigma
     if curvature == 0.0:
         return np.inf
+    if sigma > 1e100:
+        return level / sigma
     half = sigma - 0.5 * level
     root = math.sqrt(half * half + 2.0 * curvature * level)
     # The better conditioned of the two forms of the root.
@@ -253,6 +256,8 @@ def log_survival(p, chi, psi, r, r_late):
         sigma = b - a - p
     a_late = 0.5 * (chi / r_late)
     b_late = 0.5 * psi * r_late
+    if b_late == np.inf:
+        return -np.inf
     sigma_late = b_late - a_late - p
     if sigma >= 0.0:
         whole = _fallen_integral(sigma, a, b, np.inf)

@@ -12,7 +12,7 @@ _PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 
 
 def _settled(compute, relative=1e-15):
-    """The value of `compute()` as a float, at the first precision where its error bound is below 1e-15 of max(1, it)."""
+    """The value x of `compute()` at the first precision where its error bound is below `relative` times max(1, x)."""
     before = flint.ctx.prec
     try:
         for precision in _PRECISIONS:
@@ -94,10 +94,11 @@ def _log_gig_integral(p, chi, psi, lower, upper):
     def integrand(y, _):
         return (_log_density(y, acb(p), acb(chi), acb(psi)) - acb(top)).exp()
 
-    width = arb(2) ** -60 * step
-    total = acb.integral(integrand, acb(left), acb(peak), abs_tol=width) if left < peak else acb(0)
-    if right > peak:
-        total += acb.integral(integrand, acb(peak), acb(right), abs_tol=width)
+    total = acb(0)
+    for start, end in ((left, peak), (peak, right)):
+        if start < end:
+            error = arb(2) ** -60 * min(step, end - start)
+            total += acb.integral(integrand, acb(start), acb(end), abs_tol=error)
     return total.real.log() + top
 
 
