@@ -1,0 +1,21 @@
+"""What README shows runs as it stands there."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def python_blocks(text):
+    return re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_code_in_readme_runs(monkeypatch, tmp_path):
+    blocks = python_blocks(README.read_text(encoding="utf-8"))
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    # One reader, one session: a later block may use the names of an earlier one.
+    names = {}
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), names)
+    assert names["ct"].__name__ == "coaltree"
