@@ -12,6 +12,7 @@ _HOME_OF = {
     "simulate": "datasets",
     "Posterior": "posterior",
     "concat": "posterior",
+    "load": "io",
     "tree_distance": "distances",
     "Fixed": "covariance",
     "Spherical": "covariance",

@@ -15,12 +15,12 @@ SOURCE = Path(coaltree.__file__).parent
 
 # fmt: off
 LAYERS = [
-    "_jit", "errors", "memory", "blas", "random_streams", "special", "gig", "slice_sampling",
+    "_jit", "errors", "memory", "archive", "blas", "random_streams", "special", "gig", "slice_sampling",
     "merges", "linkage", "newick", "tree", "coalescent", "diffusion", "covariance",
     "samplers", "preparation", "missing",
     "distances", "clades", "partitions", "cluster_count", "consensus", "mixing", "posterior", "comparison",
     "convergence", "checkpoint", "fit",
-    "metrics", "datasets", "io", "plotting", "report",
+    "metrics", "datasets", "nexus", "io", "plotting", "report",
     "estimator", "demo", "cli", "__main__",
 ]
 # fmt: on
