@@ -38,7 +38,8 @@ class Particles(NamedTuple):
     a: np.ndarray  # (M, 2n-1) s - τ of each node
     death: np.ndarray  # (M, 2n-1) the merge that ended it, or ALIVE
     head: np.ndarray  # (M, 2n-1) first entry of the near list that may still be alive
-    log_floor: np.ndarray  # (M, 2n-1) no entry of the row outside its near list has a smaller log ε
+    floor: np.ndarray  # (M, 2n-1) no entry of the row outside its near list is smaller
+    least: np.ndarray  # (M, 2n-1) no entry of the row at all is smaller
     slot: np.ndarray  # (M, n-1) where a merged node's row lies
     children: np.ndarray  # (M, n-1, 2)
     times: np.ndarray  # (M, n-1)
@@ -82,14 +83,16 @@ def make_particles(model, leaves: LeafPairs, n_particles):
     nodes = (n_particles, 2 * n - 1)
     a = np.zeros(nodes)
     a[:, :n] = model.leaf_noise
-    log_floor = np.full(nodes, math.inf)
-    log_floor[:, :n] = np.where(np.arange(n) > N_NEAR, leaves.near_log[:, -1], math.inf)
+    floor, least = np.full(nodes, math.inf), np.full(nodes, math.inf)
+    floor[:, :n] = np.where(np.arange(n) > N_NEAR, leaves.near_eps[:, -1], math.inf)
+    least[:, :n] = leaves.near_eps[:, 0]
     return Particles(
         np.tile(np.arange(n, dtype=np.int32), (n_particles, 1)),
         a,
         np.full(nodes, ALIVE, dtype=np.int32),
         np.zeros(nodes, dtype=np.int16),
-        log_floor,
+        floor,
+        least,
         np.zeros((n_particles, n - 1), dtype=np.int32),
         np.zeros((n_particles, n - 1, 2), dtype=np.int32),
         np.zeros((n_particles, n - 1)),
@@ -158,7 +161,8 @@ def copy_particles(pool, particles, ancestor, step):
             particles.a[p, x] = particles.a[source, x]
             particles.death[p, x] = particles.death[source, x]
             particles.head[p, x] = particles.head[source, x]
-            particles.log_floor[p, x] = particles.log_floor[source, x]
+            particles.floor[p, x] = particles.floor[source, x]
+            particles.least[p, x] = particles.least[source, x]
         for k in range(step + 1):
             particles.slot[p, k] = particles.slot[source, k]
             particles.children[p, k, 0] = particles.children[source, k, 0]
@@ -224,6 +228,45 @@ def all_distances(leaves, pool, particles, p, step, node, out):
     _younger_distances(leaves, pool, particles, p, step, node, count + 1, out)
 
 
+@jit
+def near_list(leaves, pool, particles, p, node):
+    """Return the sorted list of a row's smallest entries when it was written: ε, log ε, whose."""
+    n = particles.times.shape[1] + 1
+    if node < n:
+        return leaves.near_eps[node], leaves.near_log[node], leaves.near_node[node]
+    slot = particles.slot[p, node - n]
+    return pool.near_eps[slot], pool.near_log[slot], pool.near_node[slot]
+
+
+@jit
+def skip_merged(particles, p, node, near_eps, near_node):
+    """Move the head of a near list to its first entry that is still alive, and return it; N_NEAR if there is none.
+
+    What is then known of the row's smallest entry is noted in `least`.
+    """
+    head = particles.head[p, node]
+    while head < N_NEAR and near_eps[head] < math.inf and particles.death[p, near_node[head]] != ALIVE:
+        head += 1
+    if head < N_NEAR and near_eps[head] == math.inf:
+        head = N_NEAR
+    particles.head[p, node] = head
+    particles.least[p, node] = near_eps[head] if head < N_NEAR else particles.floor[p, node]
+    return head
+
+
+@jit
+def read_row(leaves, pool, particles, p, node, out):
+    """Write the whole row, as `older_distances` does, and note its smallest entry: the list is of no more use."""
+    count = older_distances(leaves, pool, particles, p, node, out)
+    least = math.inf
+    for k in range(count):
+        least = min(least, out[k])
+    particles.floor[p, node] = least
+    particles.least[p, node] = least
+    particles.head[p, node] = N_NEAR
+    return count
+
+
 # --- growing ----------------------------------------------------------------------------------------------------
 
 
@@ -271,7 +314,8 @@ def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
     particles.death[p, j] = step
     particles.a[p, new] = var - time
     particles.head[p, new] = 0
-    particles.log_floor[p, new] = pool.near_log[slot, N_NEAR - 1] if count > N_NEAR else math.inf
+    particles.floor[p, new] = near_eps[N_NEAR - 1] if count > N_NEAR else math.inf
+    particles.least[p, new] = near_eps[0]
     particles.children[p, step, 0] = i
     particles.children[p, step, 1] = j
     particles.times[p, step] = time

@@ -29,7 +29,7 @@ class Population:
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
         model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise)
         leaves = leaf_pairs(problem)
-        self._context = Context(
+        self.context = Context(
             model,
             leaves,
             growing.make_pool(n, M),
@@ -38,26 +38,26 @@ class Population:
             np.zeros(M),
         )
         self._kernel, self._settings = kernel, settings
-        self.log_factor = self._context.log_factor
+        self.log_factor = self.context.log_factor
 
     def begin(self, step):
         """Give every particle room for the row it is about to make."""
-        length = self._context.model.n - step - 1
-        growing.take_slots(self._context.pool, self._context.particles.slot, step, length)
+        length = self.context.model.n - step - 1
+        growing.take_slots(self.context.pool, self.context.particles.slot, step, length)
 
     def advance(self, first, last, step):
         """Let the particles first … last-1 merge once; safe to call from several threads for disjoint shares."""
-        self._kernel(self._context, first, last, step, *self._settings)
+        self._kernel(self.context, first, last, step, *self._settings)
 
     def end(self, step):
         """Give back the rows of nodes that have merged."""
-        growing.release_merged(self._context.pool, self._context.particles, step)
+        growing.release_merged(self.context.pool, self.context.particles, step)
 
     def copy(self, ancestors, step):
         """Replace each particle by a copy of its ancestor."""
-        growing.copy_particles(self._context.pool, self._context.particles, ancestors, step)
+        growing.copy_particles(self.context.pool, self.context.particles, ancestors, step)
 
     def result(self):
         """Return children, times and log joint of all trees."""
-        particles = self._context.particles
+        particles = self.context.particles
         return particles.children, particles.times, particles.log_joint.copy()

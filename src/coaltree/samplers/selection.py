@@ -24,7 +24,7 @@ from ..gig import log_cut_integral
 from ..random_streams import uniform
 from ..special import fast_exp, log_full_integral
 from .pairs import N_NEAR
-from .particles import ALIVE, older_distances
+from .particles import ALIVE, near_list, older_distances, read_row, skip_merged
 
 SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
 _LOG_1E15 = 34.6
@@ -90,13 +90,6 @@ def _reach(eps_near, log_weight, target, lam, d):
 
 
 @jit
-def _first_alive(near_node, near_log, death, head):
-    while head < N_NEAR and near_log[head] < math.inf and death[near_node[head]] != ALIVE:
-        head += 1
-    return head
-
-
-@jit
 def _pair_weight(rule, eps, a_sum, before, inner, lam, d):
     """Return log w of a pair with a_i + a_j = a_sum when the last merge was at `before`."""
     if rule == CUT:
@@ -105,30 +98,30 @@ def _pair_weight(rule, eps, a_sum, before, inner, lam, d):
 
 
 @jit
-def _good_pair(leaves, pool, particles, p, m, lam, slope, buffer):
+def _good_pair(leaves, pool, particles, p, m, lam, top, slope, buffer):
     """Return (ε, a_i + a_j) of a pair that is likely to have nearly the greatest weight, from the heads of lists."""
-    n = particles.times.shape[1] + 1
-    alive, a, death = particles.alive[p], particles.a[p], particles.death[p]
-    head = particles.head[p]
-    best, best_eps, best_a = -math.inf, -1.0, 0.0
+    alive, a, least = particles.alive[p], particles.a[p], particles.least[p]
+    half = 0.5 * lam
+    best, best_eps, best_a = -math.inf, -1.0, 0.0  # the score is half · a_sum - slope · log ε
+    eps_to_win = math.inf  # what two leaves would need
     for q in range(1, m):
         node = alive[q]
-        if node < n:
-            near_node, near_log, near_eps = leaves.near_node[node], leaves.near_log[node], leaves.near_eps[node]
-        else:
-            slot = particles.slot[p, node - n]
-            near_node, near_log, near_eps = pool.near_node[slot], pool.near_log[slot], pool.near_eps[slot]
-        h = _first_alive(near_node, near_log, death, head[node])
-        head[node] = h
-        if h < N_NEAR and near_log[h] < math.inf:
-            a_sum = a[node] + a[near_node[h]]
-            score = 0.5 * lam * a_sum - slope * max(near_log[h], -645.0)
+        behind = half * (top - a[node]) / slope  # e^-x <= 1 / (1 + x) spares the exponential
+        if least[node] * (1.0 + behind) >= eps_to_win:
+            continue
+        near_eps, near_log, near_node = near_list(leaves, pool, particles, p, node)
+        head = skip_merged(particles, p, node, near_eps, near_node)
+        if head < N_NEAR:
+            a_sum = a[node] + a[near_node[head]]
+            score = half * a_sum - slope * max(near_log[head], -645.0)
             if score > best:
-                best, best_eps, best_a = score, near_eps[h], a_sum
+                best, best_eps, best_a = score, near_eps[head], a_sum
+                eps_to_win = math.exp(min(705.0, (2.0 * half * top - best) / slope))
     if best_eps < 0.0:  # every list has run out: the nearest entry of the youngest row will do
-        count = older_distances(leaves, pool, particles, p, alive[m - 1], buffer)
+        node = alive[m - 1]
+        count = read_row(leaves, pool, particles, p, node, buffer)
         k = np.argmin(buffer[:count])
-        best_eps, best_a = buffer[k], a[alive[m - 1]] + a[alive[k]]
+        best_eps, best_a = buffer[k], a[node] + a[alive[k]]
     return best_eps, best_a
 
 
@@ -138,15 +131,15 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
 
     `inner` is the λ inside G: the rate itself, or 1 where λ is dropped. Without `prune` every pair is evaluated.
     """
-    n, d = model.n, model.d
-    m = n - step
+    d = model.d
+    m = model.n - step
     lam = 0.5 * m * (m - 1)
     top = model.leaf_noise
-    alive, a, death = particles.alive[p], particles.a[p], particles.death[p]
+    alive, a, death, least = particles.alive[p], particles.a[p], particles.death[p], particles.least[p]
     before = particles.times[p, step - 1] if step > 0 else 0.0
 
-    eps, a_sum = _good_pair(leaves, pool, particles, p, m, lam, particles.slope[p], buffer)
-    particles.slope[p] = _least_slope(math.sqrt(inner) * math.sqrt(eps), d)
+    eps, a_sum = _good_pair(leaves, pool, particles, p, m, lam, top, particles.slope[p], buffer)
+    particles.slope[p] = max(_least_slope(math.sqrt(inner) * math.sqrt(eps), d), 1e-3)
     shift = _pair_weight(rule, eps, a_sum, before, inner, lam, d)
 
     while True:
@@ -155,36 +148,32 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
             target = shift - _LOG_1E15 - 2.0 * math.log(m) - lam * top
             reach, steepness = _reach(eps, full_integral(eps, inner, d), target, inner, d)
             per_a = 0.5 * lam / steepness
+        eps_reach = math.exp(reach) if reach < 705.0 else math.inf
         total, highest = 0.0, -math.inf
         row_sum[0] = 0.0
         for q in range(1, m):
             node = alive[q]
-            row_reach = reach + per_a * (a[node] - top)
+            row_sum[q] = 0.0
+            behind = per_a * (top - a[node])
+            if least[node] * (1.0 + behind) > eps_reach:
+                continue
+            row_reach = reach - behind
+            row_eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
             sum_of_row = 0.0
-            if particles.log_floor[p, node] <= row_reach or not prune:
-                count = older_distances(leaves, pool, particles, p, node, buffer)
-                eps_reach = math.exp(min(row_reach, 705.0))
-                least = math.inf
+            if particles.floor[p, node] <= row_eps_reach:
+                count = read_row(leaves, pool, particles, p, node, buffer)
                 for k in range(count):
-                    least = min(least, buffer[k])
-                    if buffer[k] <= eps_reach:
+                    if buffer[k] <= row_eps_reach:
                         log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, d)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
-                # The list has run out: from now on the row is known by the least entry it had when last read.
-                particles.log_floor[p, node] = math.log(max(least, SMALLEST_EPS)) - 1e-9
-                particles.head[p, node] = N_NEAR
             else:
-                if node < n:
-                    near_node, near_log, near_eps = leaves.near_node[node], leaves.near_log[node], leaves.near_eps[node]
-                else:
-                    slot = particles.slot[p, node - n]
-                    near_node, near_log, near_eps = pool.near_node[slot], pool.near_log[slot], pool.near_eps[slot]
-                for k in range(particles.head[p, node], N_NEAR):
-                    if near_log[k] > row_reach:
+                near_eps, near_log, near_node = near_list(leaves, pool, particles, p, node)
+                for k in range(skip_merged(particles, p, node, near_eps, near_node), N_NEAR):
+                    if near_eps[k] > row_eps_reach or near_eps[k] == math.inf:
                         break
                     other = near_node[k]
-                    if death[other] == ALIVE and near_log[k] <= row_reach + per_a * (a[other] - top):
+                    if death[other] == ALIVE and near_log[k] <= row_reach - per_a * (top - a[other]):
                         log_w = _pair_weight(rule, near_eps[k], a[node] + a[other], before, inner, lam, d)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
@@ -212,7 +201,8 @@ def draw_pair(rule, model, leaves, pool, particles, p, step, inner, row_sum, wei
             left -= row_sum[q]
     node = alive[younger]
     count = older_distances(leaves, pool, particles, p, node, buffer)
-    eps_reach = math.exp(min(weighed.reach + weighed.per_a * (a[node] - model.leaf_noise), 705.0))
+    row_reach = weighed.reach - weighed.per_a * (model.leaf_noise - a[node])
+    eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
     older, best = 0, -math.inf
     for k in range(count):
         if buffer[k] > eps_reach:

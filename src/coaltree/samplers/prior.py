@@ -1,0 +1,44 @@
+"""Prior (PriorPrior of Teh et al. 2008): pair and time from the coalescent, weighed by the data.
+
+The pair is uniform among the λ pairs, Δ ~ Exp(λ), and the weight factor is N(difference | 0, v Φ): right, simple, and
+hopeless for many dimensions, since nothing in the proposal looks at the data.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._jit import jit
+from ..diffusion import log_density_of_difference
+from ..random_streams import exponential, integer_below
+from .particles import all_distances, merge
+from .population import Population
+from .smc import SMC
+
+
+@jit
+def _advance(context, first, last, step):
+    model, leaves, pool, particles = context.model, context.leaves, context.pool, context.particles
+    m = model.n - step
+    buffer = np.empty((2, model.n + 1))
+    for p in range(first, last):
+        state = context.streams[p]
+        before = particles.times[p, step - 1] if step > 0 else 0.0
+        younger = integer_below(state, m)
+        older = integer_below(state, m - 1)
+        older += older >= younger  # two different positions, every unordered pair equally likely
+        older, younger = min(older, younger), max(older, younger)
+        time = before + exponential(state) / (0.5 * m * (m - 1))
+        i, j = particles.alive[p, older], particles.alive[p, younger]
+        all_distances(leaves, pool, particles, p, step, i, buffer[0])
+        v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
+        context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
+        merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
+
+
+@dataclass(frozen=True)
+class Prior(SMC):
+    """Merges proposed by the coalescent itself, weighed by the data."""
+
+    def population(self, problem, streams):
+        return Population(problem, streams, _advance)
