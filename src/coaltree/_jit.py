@@ -6,9 +6,19 @@ a Python exception, which kernels never need.
 """
 
 from numba import njit
+from numba.core.options import DefaultOptions
 
 
-def jit(function=None, *, inline="never", fastmath=False):
-    """Compile a kernel lazily: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions."""
-    decorate = njit(cache=True, nogil=True, error_model="numpy", inline=inline, fastmath=fastmath)
+# Numba's own switch for code that neither makes nor keeps arrays; without it the kernels are slower, not wrong.
+_NO_COUNTS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
+
+def jit(function=None, *, inline="never", fastmath=False, allocates=True):
+    """Compile a kernel lazily: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions.
+
+    A kernel that makes no arrays (slices of its arguments aside) and returns numbers may say ``allocates=False``: it
+    then counts no references, which halves the time of small kernels that are handed many arrays.
+    """
+    memory = {} if allocates else _NO_COUNTS
+    decorate = njit(cache=True, nogil=True, error_model="numpy", inline=inline, fastmath=fastmath, **memory)
     return decorate if function is None else decorate(function)
