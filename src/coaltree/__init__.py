@@ -13,6 +13,7 @@ _HOME_OF = {
     "Posterior": "posterior",
     "concat": "posterior",
     "load": "io",
+    "compare": "comparison",
     "tree_distance": "distances",
     "Fixed": "covariance",
     "Spherical": "covariance",

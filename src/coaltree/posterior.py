@@ -9,6 +9,7 @@ makes `Tree` objects on demand. The object is thin: what it answers is computed,
 import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 
 import numpy as np
 
@@ -319,6 +320,19 @@ class Posterior:
         part._log_weights = _read_only(self._log_weights[index], np.float64)
         part.columns = self.columns
         return part
+
+    # New rows
+
+    def place(self, X_new, **options):
+        """Where new rows would join the trees: branch, time, nearest clades, and `log_density` (m,) of each row.
+
+        Missing entries (NaN) are integrated out. Options are those of `samplers.placement.place`.
+        """
+        return import_module("coaltree.samplers.placement").place(self, X_new, **options)
+
+    def extend(self, X_new, **options) -> "Posterior":
+        """Graft new rows onto the trees, sweep a little, and return the posterior of all rows."""
+        return import_module("coaltree.samplers.placement").extend(self, X_new, **options)
 
     # What it exchanges
 
