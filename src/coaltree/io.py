@@ -35,6 +35,7 @@ def save(posterior: Posterior, path) -> None:
         "columns": None if posterior.columns is None else list(posterior.columns),
         "covariance": _plain(posterior.covariance, "covariance"),
         "leaf_noise": posterior.leaf_noise,
+        "imputed": posterior.imputed,
         "info": _plain(posterior.info, "info"),
     }
     archive.write(path, _KIND, _VERSION, content)

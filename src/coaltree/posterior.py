@@ -53,6 +53,7 @@ class Posterior:
     theta : mapping from a parameter's name to its draws (T, …).
     chain : (T,) which chain a draw came from. Given for draws that follow one another, None for particles.
     X, covariance, leaf_noise : what was fitted, needed to place new rows.
+    imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     info : what the sampler has to say of its run.
     """
 
@@ -70,6 +71,7 @@ class Posterior:
         X=None,
         covariance=None,
         leaf_noise=0.0,
+        imputed=None,
         info=None,
     ):
         self._children = _read_only(children, np.int32)
@@ -93,6 +95,10 @@ class Posterior:
         self.X = None if X is None else _read_only(X, np.float64)
         if self.X is not None and (self.X.ndim != 2 or len(self.X) != self.n):
             raise InputError(f"X must have one row for each of the {self.n} leaves, not shape {self.X.shape}.")
+        self._imputed = None if imputed is None else _read_only(self._per_tree("imputed", imputed), np.float64)
+        n_missing = 0 if self.X is None else int(np.isnan(self.X).sum())
+        if self._imputed is not None and self._imputed.shape[1:] != (n_missing,):
+            raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {self._imputed.shape[1:]}.")
 
     def _per_tree(self, name, values, default=None):
         if values is None:
@@ -147,6 +153,20 @@ class Posterior:
     def chain(self) -> np.ndarray:
         """(T,) the chain of every draw."""
         return self._chain
+
+    @property
+    def imputed(self) -> np.ndarray | None:
+        """(T, k) draws of the missing entries of X, in the order of ``X[numpy.isnan(X)]``; None where none are."""
+        return self._imputed
+
+    def completed(self, index: int) -> np.ndarray:
+        """X (n, d) with its missing entries as they were drawn together with tree `index`."""
+        if self.X is None:
+            raise InputError("This posterior holds no data X.")
+        filled = np.array(self.X)
+        if self._imputed is not None:
+            filled[np.isnan(filled)] = self._imputed[index]
+        return filled
 
     # How much it is worth
 
@@ -313,6 +333,7 @@ class Posterior:
             X=self.X,
             covariance=self.covariance,
             leaf_noise=self.leaf_noise,
+            imputed=None if self._imputed is None else self._imputed[index],
             info=self.info,
         )
         # An evidence estimate belongs to all particles; and parts must weigh as they did, to be put together again.
@@ -387,6 +408,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         chains.append(n_chains + np.unique(post.chain, return_inverse=True)[1])
         n_chains = chains[-1].max() + 1
     same_X = all(_same(post.X, first.X) for post in posteriors)
+    imputed = [post.imputed for post in posteriors if post.imputed is not None]
     joints = [post.log_joint for post in posteriors if post.log_joint is not None]
     return Posterior(
         np.concatenate([post._children for post in posteriors]),
@@ -400,6 +422,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         X=first.X if same_X else None,
         covariance=first.covariance,
         leaf_noise=first.leaf_noise,
+        imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,
         info=first.info,
     )
 
