@@ -5,11 +5,13 @@ python benchmarks/bench_summaries.py [n_trees] [n_leaves]
 
 import resource
 import sys
+import tempfile
 import time
 
 import numpy as np
 
 import coaltree as ct
+from coaltree import clades
 from coaltree.coalescent import simulate_tree
 
 
@@ -52,7 +54,29 @@ def run(post):
     timed("cut(10)", lambda: post.cut(n_clusters=10))
     timed("cut(10, binder)", lambda: post.cut(n_clusters=10, loss="binder"))
     timed("cophenetic", post.cophenetic)
-    timed("thin(10)", lambda: post.thin(10))
+    with tempfile.TemporaryDirectory() as folder:
+        timed("save", lambda: post.save(f"{folder}/post.ct"))
+        timed("load", lambda: ct.load(f"{folder}/post.ct"))
+        timed("to_nexus of every 100th", lambda: post.thin(100).to_nexus(f"{folder}/post.nex"))
+
+
+def beside_dendropy(rng, n_trees=100, n=200):
+    """Clade frequencies of the same trees, ours from arrays and DendroPy's from trees already read."""
+    import dendropy
+
+    post = ct.Posterior(*perturbed_trees(n_trees, n, rng))
+    with tempfile.TemporaryDirectory() as folder:
+        post.to_nexus(f"{folder}/post.nex")
+        trees = dendropy.TreeList.get(path=f"{folder}/post.nex", schema="nexus", store_tree_weights=True)
+    print(f"\nclade frequencies of {n_trees} trees of {n} leaves")
+    timed("coaltree", lambda: clades.frequencies(post._clades, post.weights))
+    timed("DendroPy", lambda: trees.split_distribution(use_tree_weights=True))
+
+
+def independent_trees(n_trees, n, rng):
+    """The worst case for counting: every tree drawn anew, so that nearly every clade is met once."""
+    trees = [simulate_tree(n, rng) for _ in range(n_trees)]
+    return np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
 
 
 def main(n_trees=10_000, n=1_000):
@@ -63,6 +87,15 @@ def main(n_trees=10_000, n=1_000):
     print(f"\n{n_trees} trees of {n} leaves")
     children, times = perturbed_trees(n_trees, n, rng)
     post = timed("Posterior(...)", lambda: ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees))
+    run(post)
+    print(f"distinct clades: {len(post._clades.keys)}")
+    beside_dendropy(rng)
+
+
+def worst_case(n_trees=10_000, n=1_000):
+    """The same on independent trees."""
+    children, times = independent_trees(n_trees, n, np.random.default_rng(0))
+    post = ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees)
     run(post)
     print(f"distinct clades: {len(post._clades.keys)}")
 

@@ -52,15 +52,17 @@ def topology_ess(ids, chain):
     if length < 2:
         return np.nan
     halves = [np.ascontiguousarray(ids[half[-length:]]) for half in halves]
-    means = [np.bincount(rows.ravel(), minlength=ids.max() + 1) / length for rows in halves]
-    squares = np.array([mean @ mean for mean in means])
-    within = np.mean(ids.shape[1] - squares) * length / (length - 1)
-    overall = np.mean(means, axis=0)
-    between = (squares.sum() - len(means) * (overall @ overall)) / (len(means) - 1)
+    overall, squares, along_mean = np.zeros(int(ids.max()) + 1), [], []
+    for rows in halves:
+        mean = np.bincount(rows.ravel(), minlength=len(overall)) / length
+        overall += mean / len(halves)
+        squares.append(mean @ mean)
+        along_mean.append(mean[rows].sum(axis=1))
+    within = (ids.shape[1] - np.mean(squares)) * length / (length - 1)
+    between = (np.sum(squares) - len(halves) * (overall @ overall)) / (len(halves) - 1)
     variance = within * (length - 1) / length + between
     if variance < 1e-9:
         return float(len(chain))
-    along_mean = [mean[rows].sum(axis=1) for rows, mean in zip(halves, means, strict=True)]
 
     def correlation(s, stride):
         covariances = [
@@ -90,15 +92,28 @@ def split_frequency_sd(ids, weights, chain, min_frequency=0.1):
     if len(chains) < 2:
         return np.nan
     n_clades = int(ids.max()) + 1
-    frequency = np.empty((len(chains), n_clades))
-    for c, draws in enumerate(chains):
-        of_draw = np.broadcast_to(weights[draws, None] / weights[draws].sum(), ids[draws].shape)
-        frequency[c] = np.bincount(ids[draws].ravel(), weights=of_draw.ravel(), minlength=n_clades)
-    counts = frequency.max(axis=0) >= min_frequency - 1e-12
-    counts[ids[0, -1]] = False
-    if not counts.any():
+    largest = np.zeros(n_clades)
+    for draws in chains:
+        np.maximum(largest, _frequency_in_chain(ids, weights, draws, n_clades), out=largest)
+    largest[ids[0, -1]] = -1.0
+    counts = np.flatnonzero(largest >= min_frequency - 1e-12)
+    if len(counts) == 0:
         return 0.0
-    return float(frequency[:, counts].std(axis=0, ddof=1).mean())
+    frequency = np.stack([_frequency_in_chain(ids, weights, draws, n_clades)[counts] for draws in chains])
+    return float(frequency.std(axis=0, ddof=1).mean())
+
+
+def _frequency_in_chain(ids, weights, draws, n_clades):
+    return _weigh(ids, draws, weights[draws] / weights[draws].sum(), n_clades)
+
+
+@jit
+def _weigh(ids, draws, weights, n_clades):
+    frequency = np.zeros(n_clades)
+    for t in range(len(draws)):
+        for clade in ids[draws[t]]:
+            frequency[clade] += weights[t]
+    return frequency
 
 
 @jit

@@ -67,7 +67,7 @@ def cut_labels(children, times, n_clusters=None, time=None):
 def coclustering(children, times, weights, n_clusters=None, time=None):
     """(n, n) P_ij; the trees go by in blocks, so that memory is n²."""
     n = times.shape[1] + 1
-    require_memory(8 * n * n, f"The co-clustering matrix of {n} leaves", "cut() with fewer leaves would fit")
+    require_memory(8 * n * n, f"The co-clustering matrix of {n} leaves", 'cut(loss="vi") needs none')
     together = np.zeros((n, n))
     block = max(1, int(_LABEL_BLOCK_BYTES / (4 * n)))
     for start in range(0, len(times), block):

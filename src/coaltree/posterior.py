@@ -108,6 +108,9 @@ class Posterior:
             raise InputError(f"{name} must have one entry for each of the {len(self)} trees, not shape {values.shape}.")
         return values
 
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name not in ("_clades", "_mcc_tree")}
+
     # What it holds
 
     def __len__(self):

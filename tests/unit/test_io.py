@@ -67,6 +67,15 @@ def test_parts_and_bare_posteriors_come_back(tmp_path):
     assert_same(ct.load(tmp_path / "part"), part)
 
 
+def test_missing_entries_come_back(tmp_path):
+    X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]])
+    children, times = [[[0, 1], [2, 3]]] * 2, [[1.0, 2.0]] * 2
+    post = ct.Posterior(children, times, X=X, imputed=[[0.1, 0.2], [0.3, 0.4]])
+    post.save(tmp_path / "post.ct")
+    again = ct.load(tmp_path / "post.ct")
+    np.testing.assert_array_equal(again.completed(1), [[1.0, 0.3], [0.4, 2.0], [3.0, 4.0]])
+
+
 def test_mapped_posteriors_answer_alike(tmp_path, monkeypatch):
     monkeypatch.setattr("coaltree.archive._MAPPED_FROM_BYTES", 100)
     post = full_posterior()

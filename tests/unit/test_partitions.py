@@ -113,6 +113,17 @@ def test_screening_and_no_matrix_still_find_it(monkeypatch):
         assert best.labels.tolist() == truth.tolist()
 
 
+def test_many_leaves_need_no_matrix(monkeypatch):
+    """Above LARGEST_DENSE the variation of information does without P, and Binder's loss says what it lacks."""
+    post = random_posterior(5, n=40, n_trees=20)
+    expected = post._best_partition(4, None, "vi").expected_loss
+    monkeypatch.setattr(partitions, "LARGEST_DENSE", 10)
+    monkeypatch.setattr("coaltree.memory.available_bytes", lambda: 40 * 40 * 8)
+    assert post._best_partition(4, None, "vi").expected_loss <= expected * 1.2
+    with pytest.raises(ct.InputError, match=r'cut\(loss="vi"\) needs none'):
+        post.cut(n_clusters=4, loss="binder")
+
+
 def test_cut_refuses():
     post = random_posterior(0)
     for how, message in [

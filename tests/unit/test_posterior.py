@@ -1,6 +1,7 @@
 """Every summary against the brute-force one, weights included, on posteriors small enough to list."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -99,6 +100,16 @@ def test_what_is_refused(change, message):
     given = {"children": np.tile([[0, 1], [2, 3]], (2, 1, 1)), "times": np.tile([1.0, 2.0], (2, 1))} | change
     with pytest.raises(ct.InputError, match=message):
         ct.Posterior(**given)
+
+
+def test_pickles_leave_out_what_can_be_had_again():
+    post = random_posterior(0)
+    size = len(pickle.dumps(post))
+    tree = post.mcc_tree()
+    assert len(pickle.dumps(post)) < size + 500  # the weights are kept
+    again = pickle.loads(pickle.dumps(post))
+    assert again.mcc_tree() == tree
+    np.testing.assert_array_equal(again.weights, post.weights)
 
 
 # Clades
