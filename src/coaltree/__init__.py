@@ -3,13 +3,16 @@
 Public names are loaded on first use, so that ``import coaltree`` costs little more than ``import numpy``.
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
     "Tree": "tree",
     "simulate": "datasets",
+    "fit": "fit",
     "Posterior": "posterior",
     "concat": "posterior",
     "load": "io",
@@ -48,3 +51,14 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(set(globals()) | set(__all__))
+
+
+class _Package(_ModuleType):
+    """A file may be named after its function: importing fit.py must not put the module in the place of `fit`."""
+
+    def __setattr__(self, name, value):
+        if not (name in _HOME_OF and isinstance(value, _ModuleType)):
+            super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

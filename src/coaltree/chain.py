@@ -1,0 +1,178 @@
+"""One chain of a fit. A round is
+
+    whiten → draw a tree → move times and scale together → draw the covariance from the tree's contrasts
+           → draw the missing entries .
+
+All of a chain's state is in its `Chain`, a value: rounds taken in one block or in ten, here or in another process,
+before or after an interruption, are the same to the last bit.
+"""
+
+import copy
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .blas import single_threaded_blas
+from .coalescent import log_prior, standardized_gaps
+from .covariance import Covariance
+from .diffusion import contrasts, log_likelihood
+from .missing import fill_at_random, impute
+from .preparation import make_problem
+from .samplers.base import Sampler
+
+
+class Plan(NamedTuple):
+    """What all chains and rounds share."""
+
+    sampler: Sampler
+    leaf_noise: float
+    missing: np.ndarray | None  # (n, d) of bool, if any entry is
+    n_warmup: int
+
+
+class Chain(NamedTuple):
+    """Where a chain stands after `round` rounds: all that the next one needs."""
+
+    tree: tuple[np.ndarray, np.ndarray]  # children, times
+    covariance: Covariance
+    values: np.ndarray  # (n, d), missing entries filled in
+    neighbors: Any  # the sampler's lists, once they are frozen
+    rng: np.random.Generator
+    round: int = 0
+
+
+class Rounds(NamedTuple):
+    """What is kept of some rounds of a chain, stacked: r of them."""
+
+    children: np.ndarray  # (r, n-1, 2)
+    times: np.ndarray  # (r, n-1)
+    log_joint: np.ndarray  # (r,)
+    theta: dict[str, np.ndarray]  # name → (r, …)
+    imputed: np.ndarray  # (r, number of missing entries)
+    info: dict[str, np.ndarray]  # what the sampler said, name → (r,)
+
+
+class Start(NamedTuple):
+    """Where a chain is to start, as far as it is given."""
+
+    tree: tuple[np.ndarray, np.ndarray] | None = None
+    theta: Mapping[str, Any] = MappingProxyType({})
+    imputed: np.ndarray | None = None
+
+
+def begin(plan: Plan, values, covariance, start: Start, seed) -> Chain:
+    """Start a chain: fill in what is missing, and have the sampler make a first tree."""
+    rng = np.random.default_rng(seed)
+    if start.imputed is not None:
+        values = values.copy()
+        values[plan.missing] = start.imputed
+    values = fill_at_random(values, rng)
+    covariance = covariance.with_theta(start.theta)
+    tree = start.tree
+    if tree is None:
+        tree = _draw_tree(plan, _problem(plan, values, covariance), None, None, rng)[:2]
+    return Chain(tree, covariance, values, None, rng)
+
+
+def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
+    """Take a chain `n_rounds` further; rounds of the warm-up are not kept."""
+    # A process may hand us read-only arrays, and an interruption must leave the caller's generator where it was.
+    chain = chain._replace(
+        tree=(np.array(chain.tree[0]), np.array(chain.tree[1])),
+        values=np.array(chain.values),
+        rng=copy.deepcopy(chain.rng),
+    )
+    kept = []
+    with single_threaded_blas():
+        problem = _problem(plan, chain.values, chain.covariance)
+        for _ in range(n_rounds):
+            chain, problem, info = one_round(plan, chain, problem)
+            if chain.round > plan.n_warmup:
+                kept.append(_record(plan, chain, problem, info))
+    return chain, _stack(kept, plan, chain)
+
+
+def one_round(plan: Plan, chain: Chain, problem):
+    """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
+    _, covariance, values, neighbors, rng, round = chain
+    if neighbors is None and round >= plan.n_warmup and hasattr(plan.sampler, "neighbors"):
+        # From here on the lists are constants: had they followed the chain's past, it would no longer be exact.
+        neighbors = plan.sampler.neighbors(problem, rng)
+    children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
+    if covariance.learnt:
+        times, covariance = _move_times_and_scale(plan, problem, children, times, covariance, rng)
+        U = contrasts(children, times, values, plan.leaf_noise)
+        covariance = covariance.update(covariance.statistics(U), rng)
+    if plan.missing is not None:
+        values = impute(children, times, values, plan.missing, covariance, plan.leaf_noise, rng)
+    if covariance.learnt or plan.missing is not None:
+        problem = _problem(plan, values, covariance)
+    return Chain((children, times), covariance, values, neighbors, rng, round + 1), problem, info
+
+
+def _problem(plan, values, covariance):
+    if len(values) == 1:  # all rows are equal: there is no tree to draw
+        return None
+    return make_problem(values, covariance, plan.leaf_noise, rotate=True)
+
+
+def _draw_tree(plan, problem, tree, neighbors, rng):
+    if problem is None:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0), {}
+    options = {} if neighbors is None else {"neighbors": neighbors}
+    return plan.sampler.step(problem, tree, rng, **options)
+
+
+def _move_times_and_scale(plan, problem, children, times, covariance, rng):
+    """Multiply the times by c and divide Φ by c (see `Covariance.scale_move`)."""
+    total_rate_time = float(standardized_gaps(times).sum())
+    at_scale = None
+    if plan.leaf_noise > 0.0 and problem is not None:
+        # Times c·τ under Φ/c are times τ under Φ with the leaf variance divided by c.
+        def at_scale(c):
+            return log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise / c)
+
+    c, covariance = covariance.scale_move(total_rate_time, len(times), rng, at_scale)
+    return times * c, covariance
+
+
+def _record(plan, chain, problem, info):
+    children, times = chain.tree
+    log_joint = log_prior(times) + chain.covariance.log_prior()
+    if problem is not None:
+        log_joint += log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise)
+    imputed = chain.values[plan.missing] if plan.missing is not None else np.empty(0)
+    numbers = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
+    return children.astype(np.int32), times, float(log_joint), chain.covariance.theta, imputed, numbers
+
+
+def _stack(kept, plan, chain):
+    if not kept:
+        n_merges = len(chain.tree[1])
+        n_missing = 0 if plan.missing is None else int(plan.missing.sum())
+        theta = {name: np.empty((0, *np.shape(value))) for name, value in chain.covariance.theta.items()}
+        empty = np.empty((0, n_merges, 2), np.int32), np.empty((0, n_merges)), np.empty(0)
+        return Rounds(*empty, theta, np.empty((0, n_missing)), {})
+    children, times, log_joint, theta, imputed, info = zip(*kept, strict=True)
+    return Rounds(
+        np.stack(children),
+        np.stack(times),
+        np.array(log_joint),
+        {name: np.stack([draw[name] for draw in theta]) for name in theta[0]},
+        np.stack(imputed),
+        {name: np.array([said.get(name, np.nan) for said in info], dtype=float) for name in info[0]},
+    )
+
+
+def join(blocks):
+    """Put blocks of rounds of one chain together."""
+    first = blocks[0]
+    names = [name for name in blocks[-1].info if all(name in block.info or not len(block.times) for block in blocks)]
+    return Rounds(
+        *(np.concatenate([block[i] for block in blocks]) for i in range(3)),
+        {name: np.concatenate([block.theta[name] for block in blocks]) for name in first.theta},
+        np.concatenate([block.imputed for block in blocks]),
+        {name: np.concatenate([block.info[name] for block in blocks if len(block.times)]) for name in names},
+    )

@@ -1,0 +1,76 @@
+"""Have the chains of a fit converged? Figures for a person to look at, and a warning where they are bad.
+
+Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size, by ArviZ.
+Topologies: the average standard deviation of clade frequencies across chains.
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from .errors import ConvergenceWarning
+from .mixing import by_chain
+
+R_HAT_ABOVE = 1.05
+ESS_BELOW = 100
+SPLIT_SD_ABOVE = 0.05
+
+_SHORTEST = 4  # draws a chain; ArviZ needs as many
+_MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a selection of its entries
+
+
+def figures(post):
+    """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats."""
+    found = {name: _of_scalar(draws, post.chain) for name, draws in _scalars(post)}
+    return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
+
+
+def _scalars(post):
+    if post.log_joint is not None:
+        yield "log_joint", post.log_joint
+    yield "root_time", post._times[:, -1]
+    for name, draws in post.theta.items():
+        flat = draws.reshape(len(draws), -1)
+        chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
+        for element in chosen:
+            index = np.unravel_index(element, draws.shape[1:])
+            suffix = f"[{', '.join(str(i) for i in index)}]" if index else ""
+            yield name + suffix, flat[:, element]
+
+
+def _of_scalar(values, chain):
+    """R-hat and ESS of one scalar; NaN where they cannot be had (short chains, or a value that never changes)."""
+    from arviz_stats.base import array_stats
+
+    chains = by_chain(chain)
+    length = min(len(draws) for draws in chains)
+    stacked = np.stack([values[draws[-length:]] for draws in chains])
+    if length < _SHORTEST or np.ptp(stacked) == 0 or not np.all(np.isfinite(stacked)):
+        return {"r_hat": math.nan, "ess": math.nan}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {"r_hat": float(array_stats.rhat(stacked)), "ess": float(array_stats.ess(stacked, method="bulk"))}
+
+
+def warn_if_bad(found, stacklevel=2):
+    """Warn, in one sentence, of the worst figure of each kind that is out of bounds."""
+    scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
+    r_hats = {name: value["r_hat"] for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE}
+    sizes = {name: value["ess"] for name, value in scalars.items() if value["ess"] < ESS_BELOW}
+    complaints = []
+    if r_hats:
+        worst = max(r_hats, key=r_hats.__getitem__)
+        complaints.append(f"R-hat of {worst} is {r_hats[worst]:.2f} (above {R_HAT_ABOVE})")
+    if sizes:
+        worst = min(sizes, key=sizes.__getitem__)
+        complaints.append(f"{worst} is worth {sizes[worst]:.0f} independent draws (below {ESS_BELOW})")
+    if found["split_frequency_sd"] > SPLIT_SD_ABOVE:
+        sd = found["split_frequency_sd"]
+        complaints.append(f"clade frequencies differ across chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
+    if complaints:
+        warnings.warn(
+            f"the chains have not mixed well: {'; '.join(complaints)}; take more rounds (n_warmup, n_samples), or go "
+            "on from here with start=.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
