@@ -61,13 +61,9 @@ def suggest_n_clusters(times, weights, max_clusters=None, level=0.05) -> Cluster
     best = table[np.argmin(table["probability"])]
     m, ratio = best["n_clusters"], best["ratio"]
     chance = float(-np.expm1(len(table) * np.log1p(-min(best["probability"], 1 - 1e-16))))
-    waits = f"the wait for the next merge is {ratio:.1f} times as long as those just before it"
+    waits = f"is {ratio:.1f} times as long as those just before it, as unusual as chance alone gives with probability"
     if chance > level:
-        reason = (
-            f"No number stands out: at most, at {m}, {waits}, which chance alone gives with probability {chance:.2g}."
-        )
+        reason = f"No number stands out: the oddest wait, with {m} clusters left, {waits} {chance:.2g}."
         return ClusterSuggestion(1, reason, table, chance)
-    reason = (
-        f"{m} clusters: {waits}, which chance alone gives some number up to {largest} with probability {chance:.2g}."
-    )
+    reason = f"{m} clusters: the wait for the next merge, with {m} left, {waits} {chance:.2g}."
     return ClusterSuggestion(int(m), reason, table, chance)
