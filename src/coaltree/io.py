@@ -62,8 +62,11 @@ def write_nexus(posterior: Posterior, path) -> None:
     lines = nexus_lines(
         posterior._children, posterior._times, posterior.weights, _Looked(frequency, table.ids), posterior.labels
     )
-    with open(Path(path), "w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
+    try:
+        with open(Path(path), "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)!r} cannot be written: {error.strerror or error}.") from None
 
 
 class _Looked:

@@ -192,6 +192,11 @@ def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
             assert node.age == pytest.approx(times[clade])
 
 
+def test_nexus_into_no_folder_is_one_sentence(tmp_path):
+    with pytest.raises(ct.InputError, match="cannot be written: No such file"):
+        random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
+
+
 def test_dendropy_reads_newick_of_one_tree_and_of_a_consensus():
     post = random_posterior(1, labels=LABELS)
     tree = post.mcc_tree()
@@ -199,7 +204,8 @@ def test_dendropy_reads_newick_of_one_tree_and_of_a_consensus():
     assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
         tree.clades()
     )
-    consensus = post.consensus()
+    consensus = post.consensus(0.7)
+    assert not consensus.is_binary
     read = dendropy.Tree.get(data=consensus.to_newick(), schema="newick", rooting="force-rooted")
     read.calc_node_ages()
     found = {
