@@ -8,6 +8,9 @@ Scalar kernels, for use inside other kernels (χ, ψ, r >= 0):
     log_cut_integral(eps, lam, r, d)         log_cut_normaliser(1 - d/2, eps, lam, r), the Z_C of a pair of lineages
     mode(p, chi, psi), mode_of_log(p, chi, psi)    where v, and where y = log v, is most likely (as values of v)
     draw_cut_gig(p, chi, psi, r, state)      an exact independent draw of the excess v - r given v > r
+    anchor, draw_from_anchor, excess_at      its three parts, for many draws with the same parameters
+
+for NumPy arrays `log_normalisers(p, chi, psi, r)`, and for users the class `GeneralizedInverseGaussian`.
 
 Everything rests on y = log v having the concave log density p y - (χ/2) e^{-y} - (ψ/2) e^{y}. At a distance u to the
 right of v_0 = e^{y_0} it has fallen by
@@ -20,11 +23,14 @@ and near φ = 1, are a tight hat for rejection.
 """
 
 import math
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ._jit import jit
-from .random_streams import exponential, uniform
+from .errors import InputError
+from .random_streams import as_generator, exponential, make_streams, uniform
 from .special import fast_exp, log_gig_normaliser_k
 
 # --- the fall φ and its integral ----------------------------------------------------------------------------------
@@ -38,30 +44,58 @@ _FLAT = 1e-14
 
 
 @jit
-def _fall(u, sigma, a, b):
-    """φ(u), u >= 0, without cancellation."""
-    if u > 0.5:
-        rise = b * (math.expm1(u) - u) if b > 0.0 else 0.0
-        return sigma * u + a * (math.expm1(-u) + u) + rise
-    x = u * u
-    even = x * (1 + x / 12 * (1 + x / 30 * (1 + x / 56 * (1 + x / 90 * (1 + x / 132 * (1 + x / 182)))))) / 2
-    odd = u * x * (1 + x / 20 * (1 + x / 42 * (1 + x / 72 * (1 + x / 110 * (1 + x / 156 * (1 + x / 210)))))) / 6
-    return u * sigma + (a + b) * even + (b - a) * odd
+def _cosh_less_1(x):
+    """Cosh u - 1 for x = u² <= 1."""
+    c = x * (1 / 6402373705728000) + 1 / 20922789888000
+    c = x * (x * c + 1 / 87178291200) + 1 / 479001600
+    c = x * (x * c + 1 / 3628800) + 1 / 40320
+    return x * (x * (x * c + 1 / 720) + 1 / 24) * x + 0.5 * x
 
 
 @jit
-def _slope(u, sigma, a, b):
-    """φ'(u), u >= 0."""
-    rise = b * math.expm1(u) if b > 0.0 else 0.0
-    return sigma - a * math.expm1(-u) + rise
+def _sinh_less_u(u, x):
+    """Sinh u - u for x = u² <= 1."""
+    c = x * (1 / 355687428096000) + 1 / 1307674368000
+    c = x * (x * c + 1 / 6227020800) + 1 / 39916800
+    c = x * (x * c + 1 / 362880) + 1 / 5040
+    return u * x * (x * (x * c + 1 / 120) + 1 / 6)
 
 
 @jit
-def _reach(sigma, a, b, level):
+def fall_and_slope(u, sigma, a, b):
+    """φ(u) and φ'(u), u >= 0, without cancellation."""
+    if u <= 0.5:
+        x = u * u
+        even = _cosh_less_1(x)
+        odd = _sinh_less_u(u, x)
+        return u * sigma + (a + b) * even + (b - a) * odd, sigma + (a + b) * (odd + u) + (b - a) * even
+    if b > 0.0:
+        grown = math.expm1(u)
+        shrunk = -grown / (1.0 + grown) if u < 700.0 else -1.0
+        return sigma * u + a * (shrunk + u) + b * (grown - u), sigma - a * shrunk + b * grown
+    shrunk = math.expm1(-u)
+    return sigma * u + a * (shrunk + u), sigma - a * shrunk
+
+
+@jit
+def fall(u, sigma, a, b):
+    """φ(u), u >= 0."""
+    return fall_and_slope(u, sigma, a, b)[0]
+
+
+@jit
+def _reach_of_growth(b, level):
+    """A little more than the u where b (e^u - 1 - u) = level, b > 0; inf if level/b overflows."""
+    q = level / b
+    return math.log1p(q + math.sqrt(2.0 * q))
+
+
+@jit
+def reach(sigma, a, b, level, n_newton):
     """A little more than the u where φ(u) = level; inf if φ never rises.
 
-    Two upper bounds, from e^{-u} - 1 + u >= u²/(2 + u) <= e^u - 1 - u and from b (e^u - 1 - u) <= φ(u), are followed
-    by two steps of Newton, which stay above the root of a convex function.
+    Two upper bounds, from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u) and from b (e^u - 1 - u) <= φ(u), are followed
+    by Newton's steps, which stay above the root of a convex function.
     """
     curvature = a + b + sigma
     if curvature == 0.0:
@@ -72,13 +106,11 @@ def _reach(sigma, a, b, level):
     root = math.sqrt(half * half + 2.0 * curvature * level)
     # The better conditioned of the two forms of the root.
     u = 2.0 * level / (half + root) if half > 0.0 else (root - half) / curvature
-    if b > 0.0:
-        q = level / b
-        u = min(u, math.log1p(q + math.sqrt(2.0 * q)))
-    for _ in range(2):
-        slope = _slope(u, sigma, a, b)
-        if slope > 0.0:
-            u -= max(_fall(u, sigma, a, b) - level, 0.0) / slope
+    if b > 0.0 and u > 0.5:
+        u = min(u, _reach_of_growth(b, level))
+    for _ in range(n_newton):
+        height, slope = fall_and_slope(u, sigma, a, b)
+        u -= max(height - level, 0.0) / slope
     return u
 
 
@@ -89,15 +121,8 @@ def _narrow_panel(sigma, a, b, width):
     for i in range(24):
         u = width * _NODES[i]
         x = u * u
-        even = 1.0 + x * (1 / 240.0) * (1.0 + x * (1 / 306.0))
-        even = 1.0 + x * (1 / 132.0) * (1.0 + x * (1 / 182.0) * even)
-        even = 1.0 + x * (1 / 56.0) * (1.0 + x * (1 / 90.0) * even)
-        even = 0.5 * x * (1.0 + x * (1 / 12.0) * (1.0 + x * (1 / 30.0) * even))
-        odd = 1.0 + x * (1 / 210.0) * (1.0 + x * (1 / 272.0))
-        odd = 1.0 + x * (1 / 110.0) * (1.0 + x * (1 / 156.0) * odd)
-        odd = 1.0 + x * (1 / 42.0) * (1.0 + x * (1 / 72.0) * odd)
-        odd = (1 / 6.0) * u * x * (1.0 + x * (1 / 20.0) * odd)
-        total += _WEIGHTS[i] * fast_exp(-(sigma * u + (a + b) * even + (b - a) * odd))
+        height = sigma * u + (a + b) * _cosh_less_1(x) + (b - a) * _sinh_less_u(u, x)
+        total += _WEIGHTS[i] * fast_exp(-height)
     return total * width
 
 
@@ -116,7 +141,7 @@ def _wide_panel(sigma, a, b, width):
 @jit
 def _fallen_integral(sigma, a, b, length):
     """∫_0^length e^{-φ(u)} du, σ, a, b >= 0; length may be inf."""
-    rest = min(_reach(sigma, a, b, _REACH), length)
+    rest = min(reach(sigma, a, b, _REACH, 2), length)
     if rest <= _NARROW:
         return _narrow_panel(sigma, a, b, rest)
     if rest <= _WIDE:
@@ -134,8 +159,8 @@ def _fallen_integral(sigma, a, b, length):
             total += height * _wide_panel(sigma, a, b, width)
         rest -= width
         if rest > 0.0:
-            height *= math.exp(-_fall(width, sigma, a, b))
-            sigma = _slope(width, sigma, a, b)
+            fallen, sigma = fall_and_slope(width, sigma, a, b)
+            height *= math.exp(-fallen)
             a *= math.exp(-width)
             b *= math.exp(width)
     return total
@@ -181,6 +206,56 @@ def _centre(p, chi, psi):
 def _is_proper(p, chi, psi):
     """Whether ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv is finite."""
     return (chi > 0.0 or p > 0.0) and (psi > 0.0 or p < 0.0)
+
+
+class Anchor(NamedTuple):
+    """The highest point of the log density of log v on v > r, from which φ falls: the mode, or the cut."""
+
+    v: float
+    sigma: float
+    a: float
+    b: float
+    left: float  # log v - log r: how far the cut lies below
+
+
+@jit
+def _log_ratio(large, small):
+    """Log(large / small), accurate when they are close; inf for small = 0."""
+    if small <= 0.0:
+        return np.inf
+    gap = (large - small) / small
+    return math.log1p(gap) if gap < 0.5 else math.log(large) - math.log(small)
+
+
+@jit
+def anchor(p, chi, psi, r):
+    """Find the `Anchor`, given that the distribution exists."""
+    if r > 0.0:
+        a = 0.5 * (chi / r)
+        b = 0.5 * psi * r
+        if b - a - p >= 0.0:
+            return Anchor(r, b - a - p, a, b, 0.0)
+    v, a, b = _centre(p, chi, psi)
+    return Anchor(v, 0.0, a, b, _log_ratio(v, r))
+
+
+@jit
+def position_of(at, r, excess):
+    """The distance u = log(r + excess) - log v of a value from its anchor; the inverse of `excess_at`."""
+    if at.left < 0.5 and excess < 0.5 * r:
+        return math.log1p(excess / r) - at.left
+    return math.log(r + excess) - math.log(at.v)
+
+
+@jit
+def excess_at(at, r, u):
+    """The excess v - r at distance u from the anchor, to full precision also where it is far below r."""
+    above_cut = u + at.left
+    if above_cut < 0.5:
+        return r * math.expm1(max(above_cut, 0.0))
+    # In two steps, lest e^u overflow before a tiny v brings it back.
+    half = math.exp(0.5 * u)
+    return min(max(at.v * half * half - r, 0.0), 1.7976931348623157e308)
 
 
 @jit
@@ -233,15 +308,6 @@ def log_cut_integral(eps, lam, r, d):
 
 
 @jit
-def _log_ratio(large, small):
-    """Log(large / small), accurate when they are close; inf for small = 0."""
-    if small <= 0.0:
-        return np.inf
-    gap = (large - small) / small
-    return math.log1p(gap) if gap < 0.5 else math.log(large) - math.log(small)
-
-
-@jit
 def log_survival(p, chi, psi, r, r_late):
     """Log [∫_{r_late}^∞ / ∫_r^∞] of v^{p-1} exp(-χ/(2v) - ψv/2), r <= r_late.
 
@@ -249,125 +315,118 @@ def log_survival(p, chi, psi, r, r_late):
     """
     if r_late <= r:
         return 0.0
-    sigma, a, b = -1.0, 0.0, 0.0
-    if r > 0.0:
-        a = 0.5 * (chi / r)
-        b = 0.5 * psi * r
-        sigma = b - a - p
     a_late = 0.5 * (chi / r_late)
     b_late = 0.5 * psi * r_late
     if b_late == np.inf:
         return -np.inf
     sigma_late = b_late - a_late - p
-    if sigma >= 0.0:
-        whole = _fallen_integral(sigma, a, b, np.inf)
-        between = _fallen_integral(sigma, a, b, _log_ratio(r_late, r))
-        v = r
-    else:
-        v, a, b = _centre(p, chi, psi)
-        right = _fallen_integral(0.0, a, b, np.inf)
-        left = _fallen_integral(0.0, b, a, _log_ratio(v, r))
-        whole = left + right
-        sigma = 0.0
-        if r_late < v:
-            to_late = _log_ratio(v, r_late)
-            height = math.exp(-_fall(to_late, 0.0, b, a))
-            between = height * _fallen_integral(max(-sigma_late, 0.0), b_late, a_late, _log_ratio(r_late, r))
-            if between > 0.5 * whole:
-                return math.log((_fallen_integral(0.0, b, a, to_late) + right) / whole)
+    at = anchor(p, chi, psi, r)
+    left = _fallen_integral(0.0, at.b, at.a, at.left)
+    right = _fallen_integral(at.sigma, at.a, at.b, np.inf)
+    whole = left + right
+    if r_late < at.v:
+        to_late = _log_ratio(at.v, r_late)
+        below = _fallen_integral(max(-sigma_late, 0.0), b_late, a_late, _log_ratio(r_late, r))
+        between = below * math.exp(-fall(to_late, 0.0, at.b, at.a))
+        if between <= 0.5 * whole:
             return math.log1p(-between / whole)
-        between = left + _fallen_integral(0.0, a, b, _log_ratio(r_late, v))
+        return math.log((_fallen_integral(0.0, at.b, at.a, to_late) + right) / whole)
+    to_late = _log_ratio(r_late, at.v)
+    between = left + _fallen_integral(at.sigma, at.a, at.b, to_late)
     if between <= 0.5 * whole:
         return math.log1p(-between / whole)
     beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, np.inf)
-    return math.log(beyond / whole) - _fall(_log_ratio(r_late, v), sigma, a, b)
+    return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
 
 
 # --- draws --------------------------------------------------------------------------------------------------------
 
 
 @jit
-def _flat_share(rate, length):
+def _exponential_mass(rate, length):
     """∫_0^length e^{-rate u} du."""
     x = rate * length
     return length if x < 1e-14 else -math.expm1(-x) / rate
 
 
 @jit
-def _draw_exponential_below(rate, length, state):
+def _exponential_below(rate, length, state):
     """Draw u from the density ∝ e^{-rate u} on (0, length)."""
     x = rate * length
     u = uniform(state)
     return u * length if x < 1e-14 else -math.log1p(u * math.expm1(-x)) / rate
 
 
-@jit
-def _draw_fall(sigma, a, b, left, state, tries):
-    """Draw the signed distance u from the centre, density ∝ e^{-φ}, u > -left; `tries` counts proposals.
+class _Hat(NamedTuple):
+    """Two or three tangents of φ on one side of the anchor, at 0, near φ = 1 and where needed; they meet at m_1, m_2.
 
-    `left` is 0 where the centre is the cut; else σ = 0 and there is a second, mirrored half down to -left.
+    -log of the hat rises with slope σ up to m_1, `middle` up to m_2 (if m_1 < m_2) and `slope` beyond.
     """
-    tangent = _reach(sigma, a, b, 1.0)
-    slope = _slope(tangent, sigma, a, b)
-    # The tangents at 0 and at `tangent` meet at `meet`.
-    gain = slope - sigma
-    meet = tangent - (_fall(tangent, 0.0, a, b) / gain if gain > 0.0 else 0.0)
-    near = _flat_share(sigma, meet)
-    far = math.exp(-sigma * meet) / slope
-    left_near = left_far = left_meet = left_slope = 0.0
-    if left > 0.0:
-        left_tangent = _reach(0.0, b, a, 1.0)
-        left_slope = _slope(left_tangent, 0.0, b, a)
-        left_meet = min(left, left_tangent - _fall(left_tangent, 0.0, b, a) / left_slope)
-        left_near = left_meet
-        left_far = _flat_share(left_slope, left - left_meet)
-    while True:
-        tries[0] += 1
-        x = uniform(state) * (near + far + left_near + left_far)
-        if x < near + far:
-            if x < near:
-                u = _draw_exponential_below(sigma, meet, state)
-                hat = sigma * u
-            else:
-                beyond = exponential(state)
-                u = meet + beyond / slope
-                hat = sigma * meet + beyond
-            if exponential(state) >= _fall(u, sigma, a, b) - hat:
-                return u
-        else:
-            if x < near + far + left_near:
-                u = left_meet * uniform(state)
-                hat = 0.0
-            else:
-                beyond = _draw_exponential_below(left_slope, left - left_meet, state)
-                u = left_meet + beyond
-                hat = left_slope * beyond
-            if exponential(state) >= _fall(u, 0.0, b, a) - hat:
-                return -u
+
+    m_1: float
+    m_2: float
+    middle: float
+    slope: float
+    near: float  # the three masses under it
+    between: float
+    far: float
 
 
 @jit
-def _draw_cut_gig(p, chi, psi, r, state, tries):
-    sigma, a, b = -1.0, 0.0, 0.0
-    if r > 0.0:
-        a = 0.5 * (chi / r)
-        b = 0.5 * psi * r
-        if b == np.inf:
-            return 0.0
-        sigma = b - a - p
-    if psi == 0.0 and p >= 0.0:
-        return np.inf
-    if sigma >= 0.0:
-        u = _draw_fall(sigma, a, b, 0.0, state, tries)
-        return r * math.expm1(u) if u < 700.0 else r * math.exp(0.5 * u) * math.exp(0.5 * u)
-    if not _is_proper(p, chi, psi):
-        return 0.0
-    v, a, b = _centre(p, chi, psi)
-    left = _log_ratio(v, r)
-    u = _draw_fall(0.0, a, b, left, state, tries)
-    if u + left < 0.5:
-        return r * math.expm1(max(u + left, 0.0))
-    return max(v * math.exp(u) - r, 0.0)
+def _hat(sigma, a, b, length):
+    tangent = reach(sigma, a, b, 1.0, 1)
+    cliff = _reach_of_growth(b, 1.0) if tangent > 0.5 and b > 0.0 else np.inf
+    if cliff < np.inf:
+        # Where e^u sets in φ may fall off a cliff after a long gentle slope: each needs a tangent of its own.
+        tangent = min(tangent, 0.5 * cliff)
+    height, gain = fall_and_slope(tangent, 0.0, a, b)
+    m_1 = m_2 = tangent - (height / gain if gain > 0.0 else 0.0)
+    middle = slope = sigma + gain
+    if cliff < np.inf:
+        cliff_height, cliff_gain = fall_and_slope(cliff, 0.0, a, b)
+        m_2 = (cliff * cliff_gain - cliff_height - tangent * gain + height) / (cliff_gain - gain)
+        slope = sigma + cliff_gain
+    m_1 = min(m_1, length)
+    m_2 = min(m_2, length)
+    near = _exponential_mass(sigma, m_1)
+    between = math.exp(-sigma * m_1) * _exponential_mass(middle, m_2 - m_1) if m_2 > m_1 else 0.0
+    far = math.exp(-sigma * m_1 - middle * (m_2 - m_1)) * _exponential_mass(slope, length - m_2)
+    return _Hat(m_1, m_2, middle, slope, near, between, far)
+
+
+@jit
+def _propose(hat, sigma, length, x, state):
+    """Draw u under the hat, x uniform on its mass to tell the piece; return u and how far the hat has fallen there."""
+    if x < hat.near:
+        u = _exponential_below(sigma, hat.m_1, state)
+        return u, sigma * u
+    fallen = sigma * hat.m_1
+    if x < hat.near + hat.between:
+        u = _exponential_below(hat.middle, hat.m_2 - hat.m_1, state)
+        return hat.m_1 + u, fallen + hat.middle * u
+    u = _exponential_below(hat.slope, length - hat.m_2, state)
+    return hat.m_2 + u, fallen + hat.middle * (hat.m_2 - hat.m_1) + hat.slope * u
+
+
+@jit
+def draw_from_anchor(at, state):
+    """Draw u, the distance of log v from the anchor; return it and the number of proposals made."""
+    right = _hat(at.sigma, at.a, at.b, np.inf)
+    right_mass = right.near + right.between + right.far
+    left = _hat(0.0, at.b, at.a, at.left) if at.left > 0.0 else _Hat(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    mass = right_mass + left.near + left.between + left.far
+    tries = 0
+    while True:
+        tries += 1
+        x = mass * uniform(state)
+        if x < right_mass:
+            u, hat = _propose(right, at.sigma, np.inf, x, state)
+            if exponential(state) >= fall(u, at.sigma, at.a, at.b) - hat:
+                return u, tries
+        else:
+            u, hat = _propose(left, 0.0, at.left, x - right_mass, state)
+            if exponential(state) >= fall(u, 0.0, at.b, at.a) - hat:
+                return -u, tries
 
 
 @jit
@@ -376,5 +435,93 @@ def draw_cut_gig(p, chi, psi, r, state):
 
     Where no such distribution exists, returns the end that holds all the mass: 0 or inf.
     """
-    tries = np.zeros(1, np.int64)
-    return _draw_cut_gig(p, chi, psi, r, state, tries)
+    if psi == 0.0 and p >= 0.0:
+        return np.inf
+    if (r <= 0.0 and chi == 0.0 and p <= 0.0) or psi * r == np.inf:
+        return 0.0
+    at = anchor(p, chi, psi, r)
+    u, _ = draw_from_anchor(at, state)
+    return excess_at(at, r, u)
+
+
+# --- for users ----------------------------------------------------------------------------------------------------
+
+
+@jit
+def _draw_many(at, r, state, out):
+    for i in range(out.size):
+        u, _ = draw_from_anchor(at, state)
+        out[i] = r + excess_at(at, r, u)
+
+
+@jit
+def _log_cut_normalisers(p, chi, psi, r, out):
+    for i in range(out.size):
+        out[i] = log_cut_normaliser(p[i], chi[i], psi[i], r[i])
+
+
+def log_normalisers(p, chi, psi, r=0.0):
+    """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv of arrays that broadcast together; inf where the integral diverges."""
+    values = [np.asarray(value, dtype=float) for value in (p, chi, psi, r)]
+    if not all(np.all(np.isfinite(value)) for value in values) or any(np.any(value < 0.0) for value in values[1:]):
+        raise InputError("log_normalisers needs finite p, and finite chi, psi and r that are not negative.")
+    arrays = np.broadcast_arrays(*values)
+    out = np.empty(arrays[0].size)
+    _log_cut_normalisers(*(array.ravel() for array in arrays), out)
+    return out.reshape(arrays[0].shape)[()]
+
+
+@dataclass(frozen=True)
+class GeneralizedInverseGaussian:
+    """The density ∝ v^{p-1} exp(-χ/(2v) - ψv/2) on v > lower."""
+
+    p: float
+    chi: float
+    psi: float
+    lower: float = 0.0
+
+    def __post_init__(self):
+        for name in ("p", "chi", "psi", "lower"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+                raise InputError(f"{name} must be a finite number, not {value!r}.")
+            if name != "p" and value < 0.0:
+                raise InputError(f"{name} must not be negative, as {value!r} is.")
+            object.__setattr__(self, name, float(value))
+        if self.psi == 0.0 and self.p >= 0.0:
+            raise InputError("With psi = 0 the density has an infinite mass at infinity unless p is negative.")
+        if self.lower == 0.0 and self.chi == 0.0 and self.p <= 0.0:
+            raise InputError("With chi = 0 the density has an infinite mass at 0 unless p or lower is positive.")
+
+    def log_normaliser(self):
+        """Log of the integral of v^{p-1} exp(-χ/(2v) - ψv/2) over v > lower."""
+        return log_cut_normaliser(self.p, self.chi, self.psi, self.lower)
+
+    def mode(self):
+        """The most likely v."""
+        return max(self.lower, mode(self.p, self.chi, self.psi))
+
+    def log_density(self, v):
+        """Log density at v; -inf at and below `lower`."""
+        v = np.asarray(v, dtype=float)
+        inside = v > self.lower
+        w = np.where(inside, v, 1.0)
+        height = (self.p - 1.0) * np.log(w) - 0.5 * self.chi / w - 0.5 * self.psi * w
+        return np.where(inside, height - self.log_normaliser(), -np.inf)[()]
+
+    def log_survival(self, v):
+        """Log P(V > v)."""
+        v = np.asarray(v, dtype=float)
+        if np.any(np.isnan(v)):
+            raise InputError("log_survival needs values that are not NaN.")
+        late = [log_survival(self.p, self.chi, self.psi, self.lower, max(x, self.lower)) for x in v.ravel().tolist()]
+        return np.array(late).reshape(v.shape)[()]
+
+    def draw(self, size, random_state=None):
+        """`size` independent draws; `random_state` is an int, a numpy Generator or None."""
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise InputError(f"size must be a whole number that is not negative, not {size!r}.")
+        out = np.empty(size)
+        at = anchor(self.p, self.chi, self.psi, self.lower)
+        _draw_many(at, self.lower, make_streams(as_generator(random_state), 1)[0], out)
+        return out

@@ -91,7 +91,7 @@ def _debye_polynomials(n_terms):
     """
 
     def times(f, g):
-        product = {}
+        product: dict[int, Fraction] = {}
         for i, a in f.items():
             for j, b in g.items():
                 product[i + j] = product.get(i + j, Fraction(0)) + a * b
