@@ -198,13 +198,13 @@ def test_nexus_into_no_folder_is_one_sentence(tmp_path):
 
 
 def test_dendropy_reads_newick_of_one_tree_and_of_a_consensus():
-    post = random_posterior(1, labels=LABELS)
+    post = random_posterior(10, labels=LABELS)
     tree = post.mcc_tree()
     read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted")
     assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
         tree.clades()
     )
-    consensus = post.consensus(0.7)
+    consensus = post.consensus()
     assert not consensus.is_binary
     read = dendropy.Tree.get(data=consensus.to_newick(), schema="newick", rooting="force-rooted")
     read.calc_node_ages()
