@@ -5,10 +5,11 @@ Scalar kernels, for use inside other kernels:
     log_bessel_k(nu, z)                 log K_ν(z); 2ν whole, or ν² + z² >= 400
     log_full_integral(eps, lam, d)      G(ε, λ) = log ∫_0^∞ v^{p-1} exp(-ε/(2v) - λv/2) dv, p = 1 - d/2
     log_scaled_k(nu, z)                 log [2 z^ν K_ν(z)], the part of both that stays finite as z → 0
+    tabled_integral(table, x)           g(x) = G(x, 1) from a `FullIntegralTable`; G(ε, λ) = g(λε) - p log λ
     fast_exp(x)                         e^x, 2e-16 relative, inlines and vectorises
     log_sum_exp(x)                      log Σ e^{x_i}
 
-and for NumPy arrays `log_k(nu, z)`.
+For NumPy arrays `log_k(nu, z)`; `full_integral_table(d, low, high)` makes the table.
 
 With s = √(ν² + z²), t = ν²/s², Debye's uniform expansion in logarithmic form reads
 
@@ -20,6 +21,7 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -274,6 +276,83 @@ def log_gig_normaliser_k(p, chi, psi):
 def log_full_integral(eps, lam, d):
     """G(ε, λ) = log [2 K_ν(√(λε)) (ε/λ)^{p/2}], p = 1 - d/2, ν = |p|; inf at ε = 0 for d >= 2."""
     return log_gig_normaliser_k(1.0 - 0.5 * d, eps, lam)
+
+
+# --- G(ε, λ) from a table -----------------------------------------------------------------------------------------
+
+_CELLS = 16  # per octave
+_CELL_BITS = 48  # of the 52 of a mantissa, what 16 cells leave
+_DEGREE = 7
+
+
+class FullIntegralTable(NamedTuple):
+    """g(x) = log ∫_0^∞ v^{p-1} exp(-x/(2v) - v/2) dv, p = 1 - d/2, as polynomials of degree 7 on cells of x.
+
+    Each octave is cut into 16 cells, so that the cell of x is read off its bits. The error is at most
+    1e-13 max(1, ν, |g|); outside its range the exact evaluation takes over.
+    """
+
+    d: float
+    first: int  # the bits of the lowest x, without those inside a cell
+    coefficients: np.ndarray  # (cells, 8), by rising power of the position in the cell, from -1 to 1
+
+
+@jit
+def tabled_integral(table, x):
+    """g(x) = G(x, 1); G(ε, λ) = g(λε) - p log λ with p = 1 - d/2."""
+    bits = np.float64(x).view(np.int64)
+    cell = (bits >> _CELL_BITS) - table.first
+    if cell < 0 or cell >= table.coefficients.shape[0]:
+        return log_full_integral(x, 1.0, table.d)
+    inside = np.int64(((bits << (52 - _CELL_BITS)) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
+    t = 2.0 * inside - 3.0
+    c = table.coefficients
+    g = c[cell, 7]
+    g = g * t + c[cell, 6]
+    g = g * t + c[cell, 5]
+    g = g * t + c[cell, 4]
+    g = g * t + c[cell, 3]
+    g = g * t + c[cell, 2]
+    g = g * t + c[cell, 1]
+    return g * t + c[cell, 0]
+
+
+@jit
+def _fill_table(d, edges, nodes, solve, coefficients):
+    """Interpolate g at the Chebyshev `nodes` of each cell; differences from its middle keep the rounding small."""
+    rise = np.empty(nodes.size)
+    for cell in range(coefficients.shape[0]):
+        half = 0.5 * (edges[cell + 1] - edges[cell])
+        middle = edges[cell] + half
+        g = log_full_integral(middle, 1.0, d)
+        for i in range(nodes.size):
+            rise[i] = log_full_integral(middle + half * nodes[i], 1.0, d) - g
+        for k in range(nodes.size):
+            total = 0.0
+            for i in range(nodes.size):
+                total += solve[k, i] * rise[i]
+            coefficients[cell, k] = total
+        coefficients[cell, 0] += g
+
+
+def full_integral_table(d, low=1e-12, high=1e12):
+    """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
+    if not d >= 1:
+        raise InputError(f"full_integral_table needs a dimension d of at least 1, not {d}.")
+    if not 0.0 <= low <= high:
+        raise InputError(f"full_integral_table needs 0 <= low <= high, not low={low} and high={high}.")
+    ends = np.clip(np.array([low, high], dtype=float), 1e-100, 1e100)
+    first, last = (int(bits) >> _CELL_BITS for bits in ends.view(np.int64))
+    edges = (np.arange(first, last + 2, dtype=np.int64) << _CELL_BITS).view(np.float64)
+    nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
+    solve = np.linalg.inv(np.vander(nodes, increasing=True))
+    coefficients = np.empty((last - first + 1, _DEGREE + 1))
+    _fill_table(float(d), edges, nodes, solve, coefficients)
+    coefficients.flags.writeable = False
+    return FullIntegralTable(float(d), first, coefficients)
+
+
+# --- for NumPy arrays ---------------------------------------------------------------------------------------------
 
 
 @jit
