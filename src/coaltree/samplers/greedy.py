@@ -17,7 +17,6 @@ import numpy as np
 
 from .._jit import jit
 from .base import Draws, Problem
-from .pairs import N_NEAR
 from .particles import ALIVE, merge, near_list, read_row, release_merged, skip_merged, take_slots
 from .population import Population
 
@@ -65,7 +64,7 @@ def _earliest_pair(rule, model, leaves, pool, particles, step, prune, buffer):
             continue
         if prune:
             near_eps, _, near_node = near_list(leaves, pool, particles, 0, node)
-            for k in range(skip_merged(particles, 0, node, near_eps, near_node), N_NEAR):
+            for k in range(skip_merged(particles, 0, node, near_eps, near_node), near_eps.size):
                 if near_eps[k] > reach or near_eps[k] == math.inf:
                     break
                 other = near_node[k]
@@ -107,7 +106,7 @@ class _GreedyTree:
 
     def run(self, problem: Problem, rng=None, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
         """Grow the one tree; counts, threads and the generator are not used."""
-        population = Population(problem, np.zeros((1, 4), dtype=np.uint64), None)
+        population = Population(problem, np.zeros((1, 4), dtype=np.uint64), None, n_near=8)
         merges = problem.n - 1
         for first in range(0, merges, 256):
             last = min(first + 256, merges)

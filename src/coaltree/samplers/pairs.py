@@ -2,7 +2,7 @@
 
 Every pair (i, j) belongs to the row of its younger node: leaf i owns its distances to leaves 0 … i-1, a merged node
 those to all lineages that were alive when it was made, in order of age. So a row never changes once it is written:
-later merges only add rows, and particles can share them. Of each row the `N_NEAR` smallest entries are kept sorted
+later merges only add rows, and particles can share them. Of each row a few of the smallest entries are kept sorted
 beside it; entries whose partner has merged since are skipped, so both the list and its last entry (a floor under
 everything that is not in it) stay valid bounds for ever.
 """
@@ -16,28 +16,25 @@ from .._jit import jit
 from ..diffusion import squared_distances
 from ..memory import require_memory
 
-N_NEAR = 8
-
-
 class LeafPairs(NamedTuple):
     """Distances between leaves, shared by all particles."""
 
     eps: np.ndarray  # (n, n)
-    near_eps: np.ndarray  # (n, N_NEAR) the smallest of eps[i, :i], ascending, inf where there are fewer
+    near_eps: np.ndarray  # (n, K) the smallest of eps[i, :i], ascending, inf where there are fewer
     near_log: np.ndarray  # their logarithms
     near_node: np.ndarray  # whose they are
 
 
-def leaf_pairs(problem):
-    """Compute the distances of a `Problem`, or take those it has, and list each row's nearest older leaves."""
+def leaf_pairs(problem, n_near):
+    """Compute the distances of a `Problem`, or take those it has, and list each row's `n_near` nearest older leaves."""
     n = problem.n
     if problem.eps is not None:
         eps = np.ascontiguousarray(problem.eps, dtype=float)
     else:
         require_memory(8 * n * n, f"the distance matrix of {n} rows", 'use sampler="regraft", which needs none')
         eps = squared_distances(problem.W)
-    near_eps = np.full((n, N_NEAR), np.inf)
-    near_node = np.zeros((n, N_NEAR), dtype=np.int32)
+    near_eps = np.full((n, n_near), np.inf)
+    near_node = np.zeros((n, n_near), dtype=np.int32)
     _list_nearest_leaves(eps, near_eps, near_node)
     with np.errstate(divide="ignore"):
         return LeafPairs(eps, near_eps, np.log(near_eps), near_node)

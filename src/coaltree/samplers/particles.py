@@ -13,7 +13,7 @@ import numpy as np
 
 from .._jit import jit
 from ..diffusion import join, join_distance, log_density_of_difference
-from .pairs import N_NEAR, LeafPairs, insert_nearest
+from .pairs import LeafPairs, insert_nearest
 
 ALIVE = np.iinfo(np.int32).max
 
@@ -24,7 +24,7 @@ class RowPool(NamedTuple):
     entries: np.ndarray  # all rows, end to end
     offset: np.ndarray  # where a slot begins
     users: np.ndarray  # how many particles hold it
-    near_eps: np.ndarray  # (slots, N_NEAR) as in `LeafPairs`
+    near_eps: np.ndarray  # (slots, K) as in `LeafPairs`
     near_log: np.ndarray
     near_node: np.ndarray
     free: np.ndarray  # a stack of free slots
@@ -62,16 +62,16 @@ def pool_entries(n, n_particles):
     return int(n_particles * np.maximum(n - steps, 0).sum()) + 1
 
 
-def make_pool(n, n_particles):
+def make_pool(n, n_particles, n_near):
     """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
     slots = n_particles * ((n + 1) // 2 + 2)
     return RowPool(
         np.empty(pool_entries(n, n_particles)),
         np.empty(slots, dtype=np.int64),
         np.zeros(slots, dtype=np.int32),
-        np.empty((slots, N_NEAR)),
-        np.empty((slots, N_NEAR)),
-        np.empty((slots, N_NEAR), dtype=np.int32),
+        np.empty((slots, n_near)),
+        np.empty((slots, n_near)),
+        np.empty((slots, n_near), dtype=np.int32),
         np.empty(slots, dtype=np.int32),
         np.zeros(3, dtype=np.int64),
     )
@@ -84,7 +84,7 @@ def make_particles(model, leaves: LeafPairs, n_particles):
     a = np.zeros(nodes)
     a[:, :n] = model.leaf_noise
     floor, least = np.full(nodes, math.inf), np.full(nodes, math.inf)
-    floor[:, :n] = np.where(np.arange(n) > N_NEAR, leaves.near_eps[:, -1], math.inf)
+    floor[:, :n] = np.where(np.arange(n) > leaves.near_eps.shape[1], leaves.near_eps[:, -1], math.inf)
     least[:, :n] = leaves.near_eps[:, 0]
     return Particles(
         np.tile(np.arange(n, dtype=np.int32), (n_particles, 1)),
@@ -240,17 +240,18 @@ def near_list(leaves, pool, particles, p, node):
 
 @jit
 def skip_merged(particles, p, node, near_eps, near_node):
-    """Move the head of a near list to its first entry that is still alive, and return it; N_NEAR if there is none.
+    """Move the head of a near list to its first entry that is still alive, and return it; its length if there is none.
 
     What is then known of the row's smallest entry is noted in `least`.
     """
+    size = near_eps.size
     head = particles.head[p, node]
-    while head < N_NEAR and near_eps[head] < math.inf and particles.death[p, near_node[head]] != ALIVE:
+    while head < size and near_eps[head] < math.inf and particles.death[p, near_node[head]] != ALIVE:
         head += 1
-    if head < N_NEAR and near_eps[head] == math.inf:
-        head = N_NEAR
+    if head < size and near_eps[head] == math.inf:
+        head = size
     particles.head[p, node] = head
-    particles.least[p, node] = near_eps[head] if head < N_NEAR else particles.floor[p, node]
+    particles.least[p, node] = near_eps[head] if head < size else particles.floor[p, node]
     return head
 
 
@@ -263,7 +264,7 @@ def read_row(leaves, pool, particles, p, node, out):
         least = min(least, out[k])
     particles.floor[p, node] = least
     particles.least[p, node] = least
-    particles.head[p, node] = N_NEAR
+    particles.head[p, node] = pool.near_eps.shape[1]
     return count
 
 
@@ -291,7 +292,7 @@ def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
     near_eps, near_node = pool.near_eps[slot], pool.near_node[slot]
     near_eps[:] = math.inf
     near_node[:] = 0
-    worst = math.inf
+    worst, last = math.inf, near_eps.size - 1
     count = 0
     for q in range(m):
         if q == older or q == younger:
@@ -303,10 +304,10 @@ def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
         count += 1
         if eps < worst:
             insert_nearest(near_eps, near_node, eps, node)
-            worst = near_eps[N_NEAR - 1]
+            worst = near_eps[last]
     new = n + step
     alive[count] = new
-    for k in range(N_NEAR):
+    for k in range(near_eps.size):
         pool.near_log[slot, k] = math.log(near_eps[k]) if near_eps[k] > 0.0 else -math.inf
 
     before = particles.times[p, step - 1] if step > 0 else 0.0
@@ -314,7 +315,7 @@ def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
     particles.death[p, j] = step
     particles.a[p, new] = var - time
     particles.head[p, new] = 0
-    particles.floor[p, new] = near_eps[N_NEAR - 1] if count > N_NEAR else math.inf
+    particles.floor[p, new] = near_eps[last] if count > near_eps.size else math.inf
     particles.least[p, new] = near_eps[0]
     particles.children[p, step, 0] = i
     particles.children[p, step, 1] = j

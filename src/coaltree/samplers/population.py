@@ -23,16 +23,17 @@ class Context(NamedTuple):
 class Population:
     """M growing particles; `kernel(context, first, last, step, *settings)` lets a share of them merge once."""
 
-    def __init__(self, problem, streams, kernel, *settings):
+    def __init__(self, problem, streams, kernel, *settings, n_near=None):
         n, M = problem.n, len(streams)
         bytes_needed = 8 * n * n + int(1.5 * M * n * n)
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
+        n_near = n_near or min(64, max(8, n // 32))  # lists take a twelfth of the rows' memory
         model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise)
-        leaves = leaf_pairs(problem)
+        leaves = leaf_pairs(problem, n_near)
         self.context = Context(
             model,
             leaves,
-            growing.make_pool(n, M),
+            growing.make_pool(n, M, n_near),
             growing.make_particles(model, leaves, M),
             streams,
             np.zeros(M),

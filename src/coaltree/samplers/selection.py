@@ -23,7 +23,6 @@ from .._jit import jit
 from ..gig import log_cut_integral
 from ..random_streams import uniform
 from ..special import fast_exp, log_full_integral
-from .pairs import N_NEAR
 from .particles import ALIVE, near_list, older_distances, read_row, skip_merged
 
 SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
@@ -111,7 +110,7 @@ def _good_pair(leaves, pool, particles, p, m, lam, top, slope, buffer):
             continue
         near_eps, near_log, near_node = near_list(leaves, pool, particles, p, node)
         head = skip_merged(particles, p, node, near_eps, near_node)
-        if head < N_NEAR:
+        if head < near_eps.size:
             a_sum = a[node] + a[near_node[head]]
             score = half * a_sum - slope * max(near_log[head], -645.0)
             if score > best:
@@ -169,7 +168,7 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
                         sum_of_row += fast_exp(log_w - shift)
             else:
                 near_eps, near_log, near_node = near_list(leaves, pool, particles, p, node)
-                for k in range(skip_merged(particles, p, node, near_eps, near_node), N_NEAR):
+                for k in range(skip_merged(particles, p, node, near_eps, near_node), near_eps.size):
                     if near_eps[k] > row_eps_reach or near_eps[k] == math.inf:
                         break
                     other = near_node[k]
