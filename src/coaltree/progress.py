@@ -9,7 +9,7 @@ from .errors import InputError
 class Progress:
     """A bar, a function to call, or nothing."""
 
-    def __init__(self, wanted, total, done):
+    def __init__(self, wanted, total=0, done=0):
         self.call = wanted if callable(wanted) else None
         if not (callable(wanted) or isinstance(wanted, bool) or wanted == "auto"):
             raise InputError(f'progress must be True, False, "auto" or a function, not {wanted!r}.')
@@ -32,6 +32,20 @@ class Progress:
 
         tqdm.write(f"{what}: about {_duration(seconds)} and {n_bytes / 1e6:.0f} MB", file=sys.stderr)
         self.bar = tqdm(total=self.total, initial=self.done, unit="round", file=sys.stderr)
+
+    def watcher(self, unit):
+        """Return a function of (done, total) that moves a bar or calls the user's function; None if neither is wanted."""
+        if not self.wanted:
+            return self.call
+
+        def watch(done, total):
+            if self.bar is None:
+                from tqdm import tqdm
+
+                self.bar = tqdm(total=total, unit=unit, file=sys.stderr)
+            self.bar.update(done - self.bar.n)
+
+        return watch
 
     def show(self, done):
         if self.call is not None:

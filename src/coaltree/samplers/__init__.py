@@ -1,0 +1,52 @@
+"""Samplers of trees, each a small value of settings such as ``MPost2(n_particles=100)``.
+
+They are found by name and loaded on first use, so that asking for one does not compile the others.
+"""
+
+from importlib import import_module
+
+from ..errors import InputError
+
+HOME_OF = {
+    "Prior": "prior",
+    "PostPost": "post_post",
+    "MPost1": "mpost",
+    "MPost2": "mpost",
+    "SMC1": "race",
+    "Greedy": "greedy",
+    "MGreedy": "greedy",
+    "GreedyTeh": "greedy",
+    "Insertion": "insertion",
+    "Regraft": "regraft",
+}
+_CLASS_OF_NAME = {
+    "prior": "Prior",
+    "post_post": "PostPost",
+    "mpost1": "MPost1",
+    "mpost2": "MPost2",
+    "smc1": "SMC1",
+    "greedy": "Greedy",
+    "mgreedy": "MGreedy",
+    "greedy_teh": "GreedyTeh",
+    "insertion": "Insertion",
+    "regraft": "Regraft",
+}
+
+
+def __getattr__(name):
+    if name not in HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{HOME_OF[name]}"), name)
+
+
+def as_sampler(spec):
+    """Turn a name or a sampler object into a sampler object."""
+    if isinstance(spec, str):
+        if spec not in _CLASS_OF_NAME:
+            raise InputError(f"sampler: none is called {spec!r}; the names are {', '.join(_CLASS_OF_NAME)}.")
+        return __getattr__(_CLASS_OF_NAME[spec])()
+    if isinstance(spec, type) and spec.__name__ in HOME_OF:
+        raise InputError(f"sampler: give an object such as {spec.__name__}(), not the class itself.")
+    if not (hasattr(spec, "run") and hasattr(spec, "step")):
+        raise InputError(f"sampler must be a name or a sampler object, not {type(spec).__name__}.")
+    return spec
