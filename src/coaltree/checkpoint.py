@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ class Checkpoint:
             raise InputError(f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path.")
         run.seed = content["seed"]
         run.chains = [_chain_from(run, state) for state in content["chains"]]
-        run.kept = [[Rounds(**rounds)] for rounds in content["kept"]]
+        run.kept = [[Rounds(**rounds) for rounds in blocks] for blocks in content["kept"]]
 
     def save(self, run, finished):
         """Write the state, unless the last time was a moment ago; never spend more than a small share on it."""
@@ -51,7 +52,7 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "seed": run.seed,
             "chains": [_state_of(run.plan, chain) for chain in run.chains],
-            "kept": [join(blocks)._asdict() for blocks in run.kept],
+            "kept": [[join(blocks)._asdict()] if blocks else [] for blocks in run.kept],
         }
         archive.write(self.path, _KIND, _VERSION, content)
         ended = time.monotonic()
@@ -109,7 +110,7 @@ def _feed(digest, value):
         digest.update(np.ascontiguousarray(value).tobytes())
     elif value is None or isinstance(value, (bool, int, float, str, np.generic)):
         say(type(value).__name__, repr(value))
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         say("dict", len(value))
         for key in sorted(value, key=repr):
             _feed(digest, key)

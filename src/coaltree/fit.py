@@ -86,7 +86,15 @@ def fit(
     missing = np.isnan(values)
     plan = Plan(_as_sampler(sampler), float(leaf_noise), missing if missing.any() else None, n_warmup)
     seed = _seed_of(random_state)
-    run = Run(plan, values, covariance, n_samples, n_chains, seed, starts=_starts(start, table, distinct, n_chains))
+    run = Run(
+        plan,
+        values,
+        covariance,
+        n_samples,
+        n_chains,
+        seed,
+        starts=_starts(start, table, distinct, covariance, n_chains),
+    )
     bytes_needed = run.bytes_needed(table.values.shape)
     require_memory(bytes_needed, f"{n_chains} chains of {n_samples} trees", "lower n_samples, or thin several runs")
     if checkpoint is not None:
@@ -283,7 +291,7 @@ def _some(names, most=5):
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def _starts(start, table: Table, distinct: Distinct, n_chains):
+def _starts(start, table: Table, distinct: Distinct, covariance, n_chains):
     """A `Start` for each chain, from a posterior's last draws or a tree."""
     if start is None:
         return [Start()] * n_chains
@@ -293,6 +301,11 @@ def _starts(start, table: Table, distinct: Distinct, n_chains):
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):
         return [Start(_restricted(start.children, start.times, distinct.first))] * n_chains
+    if set(start.theta) != set(covariance.learnt):
+        names = ", ".join(start.theta) or "no parameters"
+        raise InputError(
+            f"start has draws of {names}, but the covariance learns {', '.join(covariance.learnt) or 'none'}."
+        )
     last = [np.flatnonzero(start.chain == c)[-1] for c in np.unique(start.chain)]
     missing = np.isnan(table.values[distinct.first])
     starts = []

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..errors import InputError
-from ._slice import slice_sample
+from ..slice_sampling import slice_sample
 from .priors import InverseGamma, Prior
 
 # Kernel matrices K + noise·I are formed with the noise no lower than this (relative to K's unit diagonal), so that a

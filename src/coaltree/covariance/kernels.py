@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..errors import InputError
-from ._slice import slice_sample
+from ..slice_sampling import slice_sample
 from .base import (
     NOISE_FLOOR,
     LearnableCovariance,
@@ -64,14 +64,16 @@ class KernelCovariance(LearnableCovariance):
             found = terms(trial) if math.isfinite(log_prior) else None
             return -math.inf if found is None else self._log_likelihood(statistics, *found) + log_prior
 
-        width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n)))
-        for name in self.learnt:
-            for index in np.ndindex(np.shape(values[name])) if name != "amplitude" else ():
-                start = math.log(np.asarray(values[name])[index])
-                if log_density(name, index, start) == -math.inf:
-                    raise InputError(f"{type(self).__name__}: no density at the starting {name}={values[name]}.")
-                y = slice_sample(partial(log_density, name, index), start, width, rng)
-                values[name] = _with_element(values[name], index, math.exp(y))
+        width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
+        coordinates = [(name, index) for name in self.learnt if name != "amplitude" for index in _indices(values[name])]
+        if coordinates and terms(values) is None:
+            theta = ", ".join(f"{name}={value}" for name, value in values.items())
+            why = "it is not positive definite there, or outside its bounds"
+            raise InputError(f"{type(self).__name__} cannot start at {theta}: {why}.")
+        for name, index in coordinates:
+            start = math.log(np.asarray(values[name])[index])
+            y = slice_sample(partial(log_density, name, index), start, width, rng)
+            values[name] = _with_element(values[name], index, math.exp(y))
         updated = self._replaced({name: values[name] for name in self.learnt if name != "amplitude"})
         if "amplitude" not in self.learnt:
             return updated
@@ -85,6 +87,10 @@ class KernelCovariance(LearnableCovariance):
         prior = self._prior("amplitude")
         shape = prior.shape + 0.5 * statistics.n * statistics.d
         return -0.5 * statistics.n * log_det - shape * math.log(prior.scale + 0.5 * trace)
+
+
+def _indices(value):
+    return np.ndindex(np.shape(value))
 
 
 def _with_element(value, index, element):
@@ -251,9 +257,10 @@ class Kernel(KernelCovariance):
         return super()._replaced({**own, "k": kernel})
 
     def _kernel_with(self, theta):
-        if not theta:
-            return self.k
-        return self.k.clone_with_theta(np.log(self._joined({**self.k.get_params(), **theta})))
+        from sklearn.base import clone
+
+        # Not by clone_with_theta, which takes logarithms: values must survive to the last bit.
+        return clone(self.k).set_params(**theta) if theta else self.k
 
     def _joined(self, values):
         """The free hyperparameters in the order of k.theta."""
