@@ -22,6 +22,8 @@ from .missing import fill_at_random, impute
 from .preparation import make_problem
 from .samplers.base import Sampler
 
+_WARMUP_ROUNDS_A_LIST = 10
+
 
 class Plan(NamedTuple):
     """What all chains and rounds share."""
@@ -96,10 +98,8 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
 
 def one_round(plan: Plan, chain: Chain, problem):
     """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
-    _, covariance, values, neighbors, rng, round = chain
-    if neighbors is None and round >= plan.n_warmup and hasattr(plan.sampler, "neighbors"):
-        # From here on the lists are constants: had they followed the chain's past, it would no longer be exact.
-        neighbors = plan.sampler.neighbors(problem, rng)
+    _, covariance, values, _, rng, round = chain
+    neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
     if covariance.learnt:
         times, covariance = _move_times_and_scale(plan, problem, children, times, covariance, rng)
@@ -116,6 +116,20 @@ def _problem(plan, values, covariance):
     if len(values) == 1:  # all rows are equal: there is no tree to draw
         return None
     return make_problem(values, covariance, plan.leaf_noise, rotate=True)
+
+
+def _neighbors(plan, chain, problem):
+    """The sampler's lists, if it has any: renewed now and then in the warm-up, and never again after it.
+
+    From then on they are constants; had they followed the chain's past, it would no longer be exact.
+    """
+    if problem is None or not hasattr(plan.sampler, "neighbors"):
+        return None
+    renew = chain.round == plan.n_warmup or (chain.round < plan.n_warmup and chain.round % _WARMUP_ROUNDS_A_LIST == 0)
+    changing = chain.covariance.learnt or plan.missing is not None
+    if chain.neighbors is None or (renew and changing):
+        return plan.sampler.neighbors(problem, chain.rng)
+    return chain.neighbors
 
 
 def _draw_tree(plan, problem, tree, neighbors, rng):

@@ -21,35 +21,32 @@ _MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a sele
 
 
 def figures(post):
-    """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats."""
-    found = {name: _of_scalar(draws, post.chain) for name, draws in _scalars(post)}
+    """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
+
+    Of an array parameter the worst element counts.
+    """
+    series = {"root_time": post._times[:, -1], **post.theta}
+    if post.log_joint is not None:
+        series = {"log_joint": post.log_joint, **series}
+    found = {name: _worst(draws, post.chain) for name, draws in series.items()}
     return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
 
 
-def _scalars(post):
-    if post.log_joint is not None:
-        yield "log_joint", post.log_joint
-    yield "root_time", post._times[:, -1]
-    for name, draws in post.theta.items():
-        flat = draws.reshape(len(draws), -1)
-        chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
-        for element in chosen:
-            index = np.unravel_index(element, draws.shape[1:])
-            suffix = f"[{', '.join(str(i) for i in index)}]" if index else ""
-            yield name + suffix, flat[:, element]
-
-
-def _of_scalar(values, chain):
-    """R-hat and ESS of one scalar; NaN where they cannot be had (short chains, or a value that never changes)."""
+def _worst(draws, chain):
+    """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
     from arviz_stats.base import array_stats
 
+    flat = draws.reshape(len(draws), -1)
+    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
     chains = by_chain(chain)
-    length = min(len(draws) for draws in chains)
-    stacked = np.stack([values[draws[-length:]] for draws in chains])
-    if length < _SHORTEST or np.ptp(stacked) == 0 or not np.all(np.isfinite(stacked)):
+    length = min(len(rows) for rows in chains)
+    stacked = np.stack([flat[rows[-length:]][:, chosen].T for rows in chains], axis=1)  # (element, chain, draw)
+    stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
+    if length < _SHORTEST or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
     with np.errstate(divide="ignore", invalid="ignore"):
-        return {"r_hat": float(array_stats.rhat(stacked)), "ess": float(array_stats.ess(stacked, method="bulk"))}
+        r_hat, ess = array_stats.rhat(stacked), array_stats.ess(stacked, method="bulk")
+    return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
 def warn_if_bad(found, stacklevel=2):

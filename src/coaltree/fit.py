@@ -28,6 +28,7 @@ from .missing import check_observed
 from .posterior import Posterior
 from .preparation import Distinct, Table, find_distinct, read_table
 from .progress import Progress
+from .samplers import as_sampler
 from .tree import Tree
 
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
@@ -84,7 +85,7 @@ def fit(
     _warn_of_scales(covariance, table)
 
     missing = np.isnan(values)
-    plan = Plan(_as_sampler(sampler), float(leaf_noise), missing if missing.any() else None, n_warmup)
+    plan = Plan(as_sampler(sampler), float(leaf_noise), missing if missing.any() else None, n_warmup)
     seed = _seed_of(random_state)
     run = Run(
         plan,
@@ -234,14 +235,6 @@ def _posterior(run, table, distinct):
         leaf_noise=run.plan.leaf_noise,
         info=info,
     )
-
-
-def _as_sampler(sampler):
-    if not isinstance(sampler, str):
-        return sampler
-    from .samplers import as_sampler
-
-    return as_sampler(sampler)
 
 
 # --- what the user gives --------------------------------------------------------------------------------------------

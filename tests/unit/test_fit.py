@@ -223,10 +223,11 @@ def test_the_seed_in_use_repeats_the_run():
 
 
 @dataclass(frozen=True)
-class Interruptible:
-    """Passes on to another sampler, and at step `stop_at` behaves as if Ctrl-C had been pressed."""
+class Interruptible(MPost2):
+    """At step `stop_at` behaves as if Ctrl-C had been pressed."""
 
-    needs_vectors: ClassVar[bool] = False
+    n_particles: int = 3
+
     steps: ClassVar[int] = 0
     stop_at: ClassVar[int] = 0
 
@@ -234,7 +235,7 @@ class Interruptible:
         type(self).steps += 1
         if self.steps == self.stop_at:
             raise KeyboardInterrupt
-        return QUICK.step(problem, tree, rng, **options)
+        return super().step(problem, tree, rng, **options)
 
 
 def pressing_ctrl_c(at):
@@ -390,15 +391,16 @@ def test_fingerprints_tell_values_apart():
 # --- going on from a posterior --------------------------------------------------------------------------------------
 
 
-class Recording:
-    """Remembers the tree it is asked to go on from."""
+@dataclass(frozen=True)
+class Recording(MPost2):
+    """Remembers the trees it is asked to go on from."""
 
-    needs_vectors = False
+    n_particles: int = 3
     seen: ClassVar[list] = []
 
     def step(self, problem, tree, rng, **options):
         self.seen.append(tree)
-        return QUICK.step(problem, tree, rng, **options)
+        return super().step(problem, tree, rng, **options)
 
 
 def test_a_run_goes_on_from_the_last_draws_of_a_posterior():
@@ -476,7 +478,7 @@ def test_convergence_figures_are_arviz_s_and_see_a_chain_apart():
     times = times * np.exp(0.1 * rng.normal(size=(T, 1)))
     good = Posterior(children, times, log_joint=rng.normal(size=T), chain=chain, theta={"a": rng.normal(size=(T, 2))})
     found = convergence.figures(good)
-    assert set(found) == {"log_joint", "root_time", "a[0]", "a[1]", "split_frequency_sd"}
+    assert set(found) == {"log_joint", "root_time", "a", "split_frequency_sd"}
     assert found["log_joint"]["r_hat"] < 1.02
     assert found["log_joint"]["ess"] > 250
     assert found["split_frequency_sd"] == 0.0
