@@ -1,0 +1,204 @@
+"""Which branches a pruned subtree may rejoin, their outward messages, and how much mass each holds.
+
+A candidate set is closed upwards: with a branch it has all branches between it and the root, so that outward messages
+can be passed down within it. It depends on the pruned tree, the subtree and chance alone, never on where the subtree
+was; so it is the same for a move and its reverse.
+
+The outward message (o, q) of x at the time of its parent p joins what comes from above p with what x's sibling y says:
+
+    a = q_p + τ_pp - τ_p ,  b = s_y + τ_p - τ_y ,  o = (b o_p + a mean_y) / (a + b) ,  q = a b / (a + b)
+
+(below the root o = mean_y, q = b).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import jit
+from ..diffusion import join
+from .conditional import Branch, Knots, empty_knots, log_mass_bound, trace
+
+_NEGLIGIBLE = 12.0  # branches bounded below e^-12 of the best keep their bound as weight and are never traced
+
+
+class Candidates(NamedTuple):
+    """Arrays over candidates in an order with parents first; `count` holds how many, and the current mark."""
+
+    node: np.ndarray  # (cap,) int32: the branch above this node
+    place: np.ndarray  # (2n-1,) int32: where a marked node stands in `node`
+    mark: np.ndarray  # (2n-1,) int64: equal to count[1] for candidates
+    outward: np.ndarray  # (cap, p)
+    outward_var: np.ndarray  # (cap,)
+    scalars: np.ndarray  # (cap, 8) the fields of Branch
+    guess: np.ndarray  # (cap,) a time near its mode
+    log_weight: np.ndarray  # (cap,)
+    traced: np.ndarray  # (cap,) bool
+    count: np.ndarray  # (2,) int64
+    knots: Knots
+
+
+def empty_candidates(n, p):
+    """Room for every branch of a tree with n leaves and p columns."""
+    cap = 2 * n - 1
+    return Candidates(
+        np.zeros(cap, np.int32),
+        np.zeros(cap, np.int32),
+        np.zeros(cap, np.int64),
+        np.zeros((cap, p)),
+        np.zeros(cap),
+        np.zeros((cap, 8)),
+        np.zeros(cap),
+        np.zeros(cap),
+        np.zeros(cap, np.bool_),
+        np.zeros(2, np.int64),
+        empty_knots(),
+    )
+
+
+@jit(allocates=False)
+def begin(cand):
+    """Empty the set."""
+    cand.count[0] = 0
+    cand.count[1] += 1
+
+
+@jit(allocates=False)
+def add_all_above(cand, tree, time):
+    """Add every branch that reaches beyond a time, from the root down."""
+    cand.node[0] = tree.top[0]
+    n_found, i = 1, 0
+    while i < n_found:
+        node = cand.node[i]
+        cand.mark[node] = cand.count[1]
+        cand.place[node] = i
+        if tree.time[node] > time and tree.child[node, 0] >= 0:
+            cand.node[n_found] = tree.child[node, 0]
+            cand.node[n_found + 1] = tree.child[node, 1]
+            n_found += 2
+        i += 1
+    cand.count[0] = n_found
+
+
+@jit(allocates=False)
+def add_path(cand, tree, leaf, c, time):
+    """Add the branches on the way from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
+    mark = cand.count[1]
+    start = cand.count[0]
+    end = start
+    node = leaf
+    while node >= 0 and cand.mark[node] != mark:
+        if node == c:
+            return
+        above = tree.parent[node]
+        if above < 0 or tree.time[above] > time:
+            cand.node[end] = node
+            end += 1
+        node = np.int64(above)
+    # nodes were met on the way up, and are wanted on the way down
+    for i in range((end - start) // 2):
+        j, k = start + i, end - 1 - i
+        cand.node[j], cand.node[k] = cand.node[k], cand.node[j]
+    for i in range(start, end):
+        cand.mark[cand.node[i]] = mark
+        cand.place[cand.node[i]] = i
+    cand.count[0] = end
+
+
+@jit(fastmath=True, allocates=False)
+def _turn(a, above, b, beside, x, c, out):
+    """out = a above + b beside; returns ‖c - x‖², ‖c - out‖², ‖x - out‖²."""
+    d_x, d_o, d_xo = 0.0, 0.0, 0.0
+    for j in range(out.size):
+        o = a * above[j] + b * beside[j]
+        out[j] = o
+        d_x += (c[j] - x[j]) ** 2
+        d_o += (c[j] - o) ** 2
+        d_xo += (x[j] - o) ** 2
+    return d_x, d_o, d_xo
+
+
+@jit(fastmath=True, allocates=False)
+def _distance(x, c):
+    total = 0.0
+    for j in range(x.size):
+        total += (c[j] - x[j]) ** 2
+    return total
+
+
+@jit(allocates=False)
+def pass_down(cand, tree, c):
+    """Make the outward messages of all candidates and the scalars of their branches for subtree c."""
+    mean_c, time_c = tree.mean[c], tree.time[c]
+    for i in range(cand.count[0]):
+        x = cand.node[i]
+        scalars = cand.scalars[i]
+        p = tree.parent[x]
+        t0 = tree.time[x] - tree.var[x]
+        scalars[0] = max(tree.time[x], time_c)
+        scalars[2] = t0
+        if p < 0:
+            scalars[1] = math.inf
+            scalars[3] = 0.0
+            scalars[4] = _distance(tree.mean[x], mean_c)
+            scalars[5] = 0.0
+            scalars[6] = 0.0
+            continue
+        time_p = tree.time[p]
+        y = tree.child[p, 0] if tree.child[p, 1] == x else tree.child[p, 1]
+        b = tree.var[y] + (time_p - tree.time[y])
+        pp = tree.parent[p]
+        if pp < 0:
+            q = b
+            d_x, d_o, d_xo = _turn(1.0, tree.mean[y], 0.0, tree.mean[y], tree.mean[x], mean_c, cand.outward[i])
+        else:
+            j = cand.place[p]
+            a = cand.outward_var[j] + (tree.time[pp] - time_p)
+            _, w_a, w_b, q = join(a, b)
+            d_x, d_o, d_xo = _turn(w_a, cand.outward[j], w_b, tree.mean[y], tree.mean[x], mean_c, cand.outward[i])
+        cand.outward_var[i] = q
+        scalars[1] = time_p
+        length = q + (time_p - t0)
+        scalars[3] = 1.0 / length if length > 0.0 else 1e300
+        scalars[4] = d_x
+        scalars[5] = d_o - d_x - d_xo
+        scalars[6] = d_xo
+
+
+@jit(allocates=False)
+def branch_of(cand, i):
+    """The i-th candidate's branch."""
+    s = cand.scalars[i]
+    return Branch(s[0], s[1], s[2], s[3], s[4], s[5], s[6])
+
+
+@jit(allocates=False)
+def weigh(cand, target, lin, coarse):
+    """Give every candidate its log weight: its mass where it matters, an upper bound where it cannot.
+
+    Returns the largest.
+    """
+    best, widest = -math.inf, 0
+    for i in range(cand.count[0]):
+        branch = branch_of(cand, i)
+        cand.traced[i] = False
+        if branch.upper > branch.lower:
+            bound, cand.guess[i] = log_mass_bound(branch, target, lin)
+            cand.log_weight[i] = bound
+            if bound > best:
+                best, widest = bound, i
+        else:
+            cand.log_weight[i] = -math.inf
+    if best == -math.inf:
+        return best
+    best, _, _ = trace(branch_of(cand, widest), target, lin, cand.guess[widest], cand.knots, coarse)
+    cand.log_weight[widest] = best
+    cand.traced[widest] = True
+    for i in range(cand.count[0]):
+        if not cand.traced[i] and cand.log_weight[i] > best - _NEGLIGIBLE:
+            log_mass, _, _ = trace(branch_of(cand, i), target, lin, cand.guess[i], cand.knots, coarse)
+            cand.log_weight[i] = log_mass
+            cand.traced[i] = True
+            best = max(best, log_mass)
+    return best

@@ -1,0 +1,200 @@
+"""One regrafting update: prune, conditional, draw, Metropolis–Hastings, regraft.
+
+The proposal q over (branch, time) is a function of the pruned tree and the candidate set; a move from `old` to `new` is
+accepted with probability min(1, f(new) q(old) / (f(old) q(new))), f the exact conditional density. So the target is
+exact whatever the quadrature behind q.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import jit
+from ..random_streams import integer_below, uniform
+from .candidates import Candidates, add_all_above, add_path, begin, branch_of, pass_down, weigh
+from .conditional import Target, draw_time, log_density, log_proposal, trace
+from .lineages import add, count_and_area, remove
+from .working_tree import WorkingTree, attach, detach, load, refresh, sibling_of, unload
+
+
+class Rule(NamedTuple):
+    """How candidates are chosen and the proposal is built."""
+
+    few: float = 16.0  # up to so many lineages every branch is a candidate
+    stray: float = 0.25  # how often one uniformly drawn leaf's path is added
+    global_share: float = 0.0  # how often a local update looks at every branch all the same
+    coarse: float = 1.0  # height between the proposal's knots, in 0.8 nats
+    correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
+
+
+@jit(allocates=False)
+def choose(cand, best, state):
+    """Draw a candidate with probability proportional to its weight."""
+    total = 0.0
+    for i in range(cand.count[0]):
+        total += math.exp(cand.log_weight[i] - best)
+    rest = uniform(state) * total
+    last = -1
+    for i in range(cand.count[0]):
+        share = math.exp(cand.log_weight[i] - best)
+        if share > 0.0:
+            last = i
+            rest -= share
+            if rest <= 0.0:
+                break
+    return last, best + math.log(total)
+
+
+@jit(allocates=False)
+def log_ratio(cand, target, lin, i, t, coarse):
+    """log f(t) - log q(t) on candidate i, q unnormalised over candidates; leaves that branch's knots in place."""
+    branch = branch_of(cand, i)
+    log_mass, first, last = trace(branch, target, lin, cand.guess[i], cand.knots, coarse)
+    log_q = log_proposal(branch, cand.knots, log_mass, first, last, t) + (cand.log_weight[i] - log_mass)
+    return log_density(branch, target, lin, t) - log_q
+
+
+@jit(allocates=False)
+def propose(cand, target, lin, coarse, state):
+    """Draw (candidate, time) from q; returns them with log f - log q, q unnormalised, and log of q's total.
+
+    The candidate is -1 where nothing could be drawn.
+    """
+    best = weigh(cand, target, lin, coarse)
+    if best == -math.inf or math.isnan(best):
+        return -1, 0.0, 0.0, 0.0
+    i, log_total = choose(cand, best, state)
+    branch = branch_of(cand, i)
+    log_mass, first, last = trace(branch, target, lin, cand.guess[i], cand.knots, coarse)
+    t = draw_time(branch, cand.knots, first, last, state)
+    if not branch.lower < t < branch.upper:
+        return -1, 0.0, 0.0, 0.0
+    log_q = log_proposal(branch, cand.knots, log_mass, first, last, t) + (cand.log_weight[i] - log_mass)
+    return i, t, log_density(branch, target, lin, t) - log_q, log_total
+
+
+@jit(allocates=False)
+def unlink(tree, c):
+    """Take c off by its links alone; returns (its parent, the node its parent stood above, when)."""
+    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
+    t = tree.time[parent]
+    detach(tree, c)
+    return parent, x, t
+
+
+@jit(allocates=False)
+def settle(tree, cand, c, parent, x, t, half_d, rule, state):
+    """Draw anew where the detached c, lately above x at time t, rejoins among the candidates; returns whether it moved.
+
+    With `rule.correct` false the Metropolis–Hastings step is left out: wrong, and kept so that tests see that it is.
+    """
+    remove(tree.lineages, parent)
+    refresh(tree, np.int64(tree.parent[x]))
+    pass_down(cand, tree, c)
+    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, half_d)
+    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.coarse, state)
+    accepted = False
+    if i >= 0:
+        old = cand.place[x]
+        accepted = not rule.correct
+        if rule.correct:
+            old_ratio = log_ratio(cand, target, tree.lineages, old, t, rule.coarse)
+            accepted = math.log(uniform(state)) < ratio - old_ratio
+    if accepted:
+        x, t = np.int64(cand.node[i]), new_t
+    attach(tree, c, parent, x, t)
+    add(tree.lineages, parent, t)
+    refresh(tree, parent)
+    return accepted
+
+
+@jit(allocates=False)
+def gather_near(cand, tree, c, leaf, neighbors, few, stray, state):
+    """Make the local candidate set of c, seen from a leaf under it.
+
+    Where at most `few` lineages are alive at τ_c, all branches; else the paths to the root from the leaf's neighbours,
+    taken from among a random share of the leaves about as large as the number of lineages (so that they are not all
+    under c), and with probability `stray` from one leaf drawn uniformly.
+    """
+    time = tree.time[c]
+    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    begin(cand)
+    if k <= few:
+        add_all_above(cand, tree, time)
+        return
+    level, size = 0, neighbors.shape[1] / 4.0
+    while level + 1 < neighbors.shape[0] and size >= k:
+        level += 1
+        size /= 4.0
+    for j in range(neighbors.shape[2]):
+        y = np.int64(neighbors[level, leaf, j])
+        if y >= 0:
+            add_path(cand, tree, y, c, time)
+    if uniform(state) < stray:
+        add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
+
+
+class Engine(NamedTuple):
+    """All that sweeps need beside the tree they start from."""
+
+    tree: WorkingTree
+    candidates: Candidates
+    W: np.ndarray  # (n, p)
+    leaf_noise: float
+    half_d: float
+    neighbors: np.ndarray  # (levels, n, k); no levels: every branch is a candidate
+    rule: Rule
+    tally: np.ndarray  # (4,) updates, moves, candidates, updates whose old branch was no candidate
+
+
+@jit(allocates=False)
+def update(engine, c, leaf, state):
+    """Regraft c, which is `leaf` or above it."""
+    tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
+    parent, x, t = unlink(tree, c)
+    if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
+        gather_near(cand, tree, c, leaf, engine.neighbors, rule.few, rule.stray, state)
+    else:
+        begin(cand)
+        add_all_above(cand, tree, tree.time[c])
+    tally[0] += 1
+    tally[2] += cand.count[0]
+    if cand.mark[x] != cand.count[1]:
+        attach(tree, c, parent, x, t)
+        tally[3] += 1
+    elif settle(tree, cand, c, parent, x, t, engine.half_d, rule, state):
+        tally[1] += 1
+
+
+@jit(allocates=False)
+def sweep(engine, state):
+    """Update every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j.
+
+    Since Σ 2^-j over the leaves under a node is 1, each inner node is updated once a sweep on average. A subtree keeps
+    its leaves and their depth when it moves, so which node is chosen does not depend on where it is.
+    """
+    parent = engine.tree.parent
+    for leaf in range(engine.tree.top[1]):
+        update(engine, leaf, leaf, state)
+        c = np.int64(parent[leaf])
+        while c >= 0 and uniform(state) < 0.5:
+            c = np.int64(parent[c])
+        if c >= 0 and parent[c] >= 0:
+            update(engine, c, leaf, state)
+
+
+@jit
+def sweeps(engine, children, times, kept_children, kept_times, state):
+    """Sweep on from (children, times), which is overwritten, and keep the tree after each sweep.
+
+    All caches are made anew before each sweep, so that a chain taken up again gives the same bits.
+    """
+    for i in range(kept_times.shape[0]):
+        load(engine.tree, children, times, engine.W, engine.leaf_noise)
+        sweep(engine, state)
+        unload(engine.tree, children, times)
+        for k in range(times.size):
+            kept_times[i, k] = times[k]
+            kept_children[i, k, 0] = children[k, 0]
+            kept_children[i, k, 1] = children[k, 1]

@@ -1,0 +1,74 @@
+"""First trees for samplers that improve one: average linkage, insertion, greedy, a prior draw, or a given tree."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..coalescent import simulate_tree
+from ..errors import InputError
+from ..memory import require_memory
+from .greedy import MGreedy
+from .insertion import insertion_tree
+
+_AVERAGE_UP_TO = 20_000
+NAMES = ("auto", "average", "insertion", "greedy", "prior")
+
+
+def first_tree(problem, start, rng):
+    """Return (children, times) of a tree to start from, all times different and above 0."""
+    if isinstance(start, str) and start in NAMES:
+        if start == "auto":
+            start = "average" if problem.n <= _AVERAGE_UP_TO else "insertion"
+        children, times = _MAKERS[start](problem, rng)
+    else:
+        children, times = _given(start, problem.n)
+    return np.array(children, dtype=np.int64), strictly_increasing(times)
+
+
+def _given(start, n):
+    try:
+        children, times = start if isinstance(start, tuple) else (start.children, start.times)
+    except (AttributeError, ValueError):
+        names = ", ".join(f'"{name}"' for name in NAMES)
+        raise InputError(f"start must be {names} or a Tree, not {start!r}.") from None
+    if len(times) != n - 1:
+        raise InputError(f"the tree to start from has {len(times) + 1} leaves, and the data have {n} distinct rows.")
+    return children, times
+
+
+def strictly_increasing(times):
+    """Pull apart tied times, and lift zeros: branches of no length have no place for a subtree to rejoin."""
+    times = np.array(times, dtype=np.float64)
+    positive = times[times > 0.0]
+    least = 1e-3 * positive[0] if positive.size else 1e-12
+    ramp = 1e-9 * np.arange(times.size)
+    return np.exp(np.maximum.accumulate(np.log(np.maximum(times, least)) - ramp) + ramp)
+
+
+def average_linkage(problem, rng=None):
+    """Average linkage, a merge at height h dated τ = h² / (2d): rows that parted at τ lie 2τd apart, squared."""
+    from scipy.cluster.hierarchy import linkage
+
+    n = problem.n
+    require_memory(8 * n * n, f"average linkage of {n} rows", 'use start="insertion"')
+    Z = linkage(problem.W, "average")
+    return Z[:, :2].astype(np.int64), np.square(Z[:, 2]) / (2.0 * max(problem.d, 1))
+
+
+def _greedy(problem, rng):
+    draws = MGreedy().run(problem)
+    return draws.children[0], draws.times[0]
+
+
+def _prior(problem, rng):
+    tree = simulate_tree(problem.n, rng)
+    return tree.children, tree.times
+
+
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "average": average_linkage,
+    "insertion": insertion_tree,
+    "greedy": _greedy,
+    "prior": _prior,
+}
