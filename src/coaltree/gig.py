@@ -6,6 +6,7 @@ Scalar kernels, for use inside other kernels (χ, ψ, r >= 0):
     log_cut_normaliser(p, chi, psi, r)       log ∫_r^∞ (the same) dv
     log_survival(p, chi, psi, r, r_late)     log P(v > r_late | v > r), accurate when it is near 0 and when it is huge
     log_cut_integral(eps, lam, r, d)         log_cut_normaliser(1 - d/2, eps, lam, r), the Z_C of a pair of lineages
+    log_cut_given_full(p, chi, psi, r, full) the same where the log normaliser without a cut is known already
     mode(p, chi, psi), mode_of_log(p, chi, psi)    where v, and where y = log v, is most likely (as values of v)
     draw_cut_gig(p, chi, psi, r, state)      an exact independent draw of the excess v - r given v > r
     anchor, draw_from_anchor, excess_at      its three parts, for many draws with the same parameters
@@ -31,7 +32,7 @@ import numpy as np
 from ._jit import jit
 from .errors import InputError
 from .random_streams import as_generator, exponential, make_streams, uniform
-from .special import fast_exp, log_gig_normaliser_k
+from .special import exp_in_range, log_gig_normaliser_k
 
 # --- the fall φ and its integral ----------------------------------------------------------------------------------
 
@@ -91,11 +92,10 @@ def _reach_of_growth(b, level):
 
 
 @jit
-def reach(sigma, a, b, level, n_newton):
-    """A little more than the u where φ(u) = level; inf if φ never rises.
+def reach(sigma, a, b, level):
+    """More than the u where φ(u) = level, by 40 % at most; inf if φ never rises.
 
-    Two upper bounds, from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u) and from b (e^u - 1 - u) <= φ(u), are followed
-    by Newton's steps, which stay above the root of a convex function.
+    The lesser of two upper bounds, one from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u), one from φ(u) >= b (e^u - 1 - u).
     """
     curvature = a + b + sigma
     if curvature == 0.0:
@@ -106,12 +106,7 @@ def reach(sigma, a, b, level, n_newton):
     root = math.sqrt(half * half + 2.0 * curvature * level)
     # The better conditioned of the two forms of the root.
     u = 2.0 * level / (half + root) if half > 0.0 else (root - half) / curvature
-    if b > 0.0 and u > 0.5:
-        u = min(u, _reach_of_growth(b, level))
-    for _ in range(n_newton):
-        height, slope = fall_and_slope(u, sigma, a, b)
-        u -= max(height - level, 0.0) / slope
-    return u
+    return min(u, _reach_of_growth(b, level)) if b > 0.0 and u > 0.5 else u
 
 
 @jit(fastmath={"reassoc", "contract"})
@@ -122,7 +117,7 @@ def _narrow_panel(sigma, a, b, width):
         u = width * _NODES[i]
         x = u * u
         height = sigma * u + (a + b) * _cosh_less_1(x) + (b - a) * _sinh_less_u(u, x)
-        total += _WEIGHTS[i] * fast_exp(-height)
+        total += _WEIGHTS[i] * exp_in_range(-height)
     return total * width
 
 
@@ -132,16 +127,16 @@ def _wide_panel(sigma, a, b, width):
     total = 0.0
     for i in range(24):
         u = width * _NODES[i]
-        growth = fast_exp(u)
+        growth = exp_in_range(u)
         fall = sigma * u + a * (1.0 / growth - 1.0 + u) + b * (growth - 1.0 - u)
-        total += _WEIGHTS[i] * fast_exp(-fall)
+        total += _WEIGHTS[i] * exp_in_range(-fall)
     return total * width
 
 
 @jit
 def _fallen_integral(sigma, a, b, length):
     """∫_0^length e^{-φ(u)} du, σ, a, b >= 0; length may be inf."""
-    rest = min(reach(sigma, a, b, _REACH, 2), length)
+    rest = min(reach(sigma, a, b, _REACH), length)
     if rest <= _NARROW:
         return _narrow_panel(sigma, a, b, rest)
     if rest <= _WIDE:
@@ -275,22 +270,29 @@ def log_normaliser(p, chi, psi):
 @jit
 def log_cut_normaliser(p, chi, psi, r):
     """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
+    if r > 0.0 and 0.5 * psi * r - 0.5 * (chi / r) >= p:
+        return log_cut_given_full(p, chi, psi, r, np.inf)
+    return log_cut_given_full(p, chi, psi, r, log_normaliser(p, chi, psi))
+
+
+@jit
+def log_cut_given_full(p, chi, psi, r, full):
+    """`log_cut_normaliser` for a caller that knows `full`, the one without a cut (from a table, say)."""
     if r <= 0.0:
-        return log_normaliser(p, chi, psi)
+        return full
     if psi == 0.0 and p >= 0.0:
         return np.inf
     a = 0.5 * (chi / r)
     b = 0.5 * psi * r
     if a == np.inf:
-        return log_normaliser(p, chi, psi)
+        return full
     if b == np.inf:
         return -np.inf
     sigma = b - a - p
     log_height = p * math.log(r) - a - b
     if sigma >= 0.0:
         return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
-    # The cut is below the mode: take what lies below the cut off the whole.
-    full = log_normaliser(p, chi, psi)
+    # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
     if log_height - math.log(-sigma) < full - _REACH:
         return full
     below = log_height + math.log(_fallen_integral(-sigma, b, a, np.inf)) - full
@@ -374,7 +376,7 @@ class _Hat(NamedTuple):
 
 @jit
 def _hat(sigma, a, b, length):
-    tangent = reach(sigma, a, b, 1.0, 1)
+    tangent = reach(sigma, a, b, 1.0)
     cliff = _reach_of_growth(b, 1.0) if tangent > 0.5 and b > 0.0 else np.inf
     if cliff < np.inf:
         # Where e^u sets in φ may fall off a cliff after a long gentle slope: each needs a tangent of its own.

@@ -119,7 +119,7 @@ def slice_cut_gig(p, chi, psi, r, excess, n_steps, state):
     """
     at = anchor(p, chi, psi, r)
     u = position_of(at, r, excess) if excess > 0.0 else 0.0
-    width = reach(at.sigma, at.a, at.b, 1.0, 1) + (reach(0.0, at.b, at.a, 1.0, 1) if at.left > 0.0 else 0.0)
+    width = reach(at.sigma, at.a, at.b, 1.0) + (reach(0.0, at.b, at.a, 1.0) if at.left > 0.0 else 0.0)
     for _ in range(n_steps):
         u = _slice_step(u, at.sigma, at.a, at.b, -at.left, width, state)
     return excess_at(at, r, u)

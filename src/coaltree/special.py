@@ -6,7 +6,7 @@ Scalar kernels, for use inside other kernels:
     log_full_integral(eps, lam, d)      G(ε, λ) = log ∫_0^∞ v^{p-1} exp(-ε/(2v) - λv/2) dv, p = 1 - d/2
     log_scaled_k(nu, z)                 log [2 z^ν K_ν(z)], the part of both that stays finite as z → 0
     tabled_integral(table, x)           g(x) = G(x, 1) from a `FullIntegralTable`; G(ε, λ) = g(λε) - p log λ
-    fast_exp(x)                         e^x, 2e-16 relative, inlines and vectorises
+    fast_exp(x), exp_in_range(x)        e^x to rounding, for loops that LLVM is to vectorise
     log_sum_exp(x)                      log Σ e^{x_i}
 
 For NumPy arrays `log_k(nu, z)`; `full_integral_table(d, low, high)` makes the table.
@@ -36,14 +36,13 @@ _LN2_LOW = 1.90821492927058770002e-10
 
 
 @jit
-def fast_exp(x):
-    """e^x = 2^k e^f, |f| <= ½ log 2, by Taylor's polynomial of degree 13; 0 below -708, 8.2e307 above 709.
+def exp_in_range(x):
+    """e^x = 2^k e^f, |f| <= ½ log 2, by Taylor's polynomial of degree 13, for |x| <= 708 only.
 
-    Unlike ``math.exp`` it has no call and no branch, so that LLVM vectorises loops around it.
+    Unlike ``math.exp`` it has no call and no branch, so that LLVM vectorises loops around it; alone it is slower.
     """
-    clipped = min(max(x, -708.0), 709.0)
-    k = np.floor(clipped * _LOG2_E + 0.5)
-    f = (clipped - k * _LN2_HIGH) - k * _LN2_LOW
+    k = np.floor(x * _LOG2_E + 0.5)
+    f = (x - k * _LN2_HIGH) - k * _LN2_LOW
     e = 1.0 / 6227020800.0
     e = e * f + 1.0 / 479001600.0
     e = e * f + 1.0 / 39916800.0
@@ -58,8 +57,13 @@ def fast_exp(x):
     e = e * f + 0.5
     e = e * f + 1.0
     e = e * f + 1.0
-    power = np.int64((np.int64(k) + 1023) << 52).view(np.float64)
-    return e * power if x >= -708.0 else 0.0
+    return e * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
+
+
+@jit
+def fast_exp(x):
+    """e^x as `exp_in_range`, but 0 below -708 and 8.2e307 above 709."""
+    return 0.0 if x < -708.0 else exp_in_range(min(max(x, -708.0), 709.0))
 
 
 @jit(fastmath={"reassoc", "contract"})
@@ -159,7 +163,7 @@ def _lowest_by_trapeze(z):
     k0 = 0.0
     k1 = 0.0
     for j in range(_TRAPEZE_NODES):
-        e = _TRAPEZE_WEIGHT[j] * fast_exp(-z * _TRAPEZE_RISE[j])
+        e = _TRAPEZE_WEIGHT[j] * exp_in_range(-z * _TRAPEZE_RISE[j])
         k0 += e
         k1 += e * _TRAPEZE_COSH[j]
     return k0, z * k1
@@ -268,7 +272,9 @@ def log_gig_normaliser_k(p, chi, psi):
     if s < _DEBYE_FROM:
         bare = _log_scaled_k_small(nu, z)
         return bare if p == 0.0 else bare - nu * math.log(vanishing)
-    power = 0.0 if p == 0.0 else nu * math.log((nu + s) / vanishing)
+    ratio = (nu + s) / vanishing
+    log_ratio = math.log(ratio) if ratio < 1e308 else math.log(nu + s) - math.log(vanishing)
+    power = 0.0 if p == 0.0 else nu * log_ratio
     return 0.5 * math.log(2.0 * math.pi / s) - s + power + _debye_correction(nu, s)
 
 
