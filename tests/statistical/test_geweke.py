@@ -1,0 +1,154 @@
+"""Geweke's joint-distribution test of the whole loop: trees, amplitude, kernel parameters, missing entries.
+
+Two ways to draw (θ, tree, X) from the model: from the prior and forward; or by turns, one round of `fit` given X and
+fresh data given the rest. If, and only if, a round leaves p(θ, tree, missing | X) as it is, both have the same law.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from coaltree.blas import single_threaded_blas
+from coaltree.chain import Chain, Plan, _problem, one_round
+from coaltree.coalescent import log_prior, simulate_tree
+from coaltree.covariance import (
+    Diagonal,
+    Full,
+    InverseGamma,
+    InverseWishart,
+    LogNormal,
+    Matern32,
+    Spherical,
+    SquaredExponential,
+)
+from coaltree.diffusion import log_likelihood, simulate_data
+from coaltree.samplers.regraft import Regraft
+from coaltree.tree import Tree
+
+KERNEL_PRIORS = {"amplitude": InverseGamma(5.0, 4.0), "noise": LogNormal(0.3, 0.5)}
+COVARIANCES = {
+    "spherical": Spherical(priors={"amplitude": InverseGamma(5.0, 4.0)}),
+    "diagonal": Diagonal([1.0, 1.0, 1.0], priors={"variances": InverseGamma(5.0, [2.0, 4.0, 8.0])}),
+    "full": Full(np.eye(3), priors={"Phi": InverseWishart(12.0, 8.0 * np.eye(3) + 2.0)}),
+    "squared exponential": SquaredExponential(1.5, 0.3, priors=KERNEL_PRIORS | {"length2": LogNormal(1.5, 0.5)}),
+    "matern32": Matern32((1.5, 1.0), 0.3, (3, 1), priors=KERNEL_PRIORS | {"length": LogNormal(1.5, 0.5)}),
+    "only length2": SquaredExponential(1.5, 0.3, learn="length2", priors={"length2": LogNormal(1.5, 0.5)}),
+}
+
+
+class Model:
+    """p(θ, tree, X), and the part of the data that is hidden."""
+
+    def __init__(self, covariance, n=5, d=3, leaf_noise=0.0, hidden=0.0, seed=0):
+        self.covariance, self.n, self.d, self.leaf_noise = covariance, n, d, leaf_noise
+        mask = np.random.default_rng(seed).random((n, d)) < hidden
+        self.missing = mask if mask.any() else None
+
+    def draw_prior(self, rng):
+        theta = {
+            name: self.covariance.priors[name].sample(rng, size=np.shape(value) or None)
+            for name, value in self.covariance.theta.items()
+        }
+        return self.covariance.with_theta(theta), simulate_tree(self.n, rng)
+
+    def draw_data(self, covariance, tree, rng):
+        return simulate_data(tree, self.d, rng, covariance.whitener(self.d).color, leaf_noise=self.leaf_noise)
+
+    def statistics(self, covariance, children, times, X):
+        """Numbers whose law is compared; all have finite variance."""
+        W = covariance.whitener(self.d).whiten(X)
+        likelihood = log_likelihood(children, times, W, self.d, covariance.whitener(self.d).log_det, self.leaf_noise)
+        values = [times[-1], times[0], math.log(times[-1]), math.log(times[0]), float(log_prior(times)), likelihood]
+        values += [float({*children[0]} == {0, 1}), math.log(np.ptp(X)), float(np.log(np.linalg.norm(X[0] - X[1])))]
+        for value in covariance.theta.values():
+            logs = np.log(np.diag(value)) if np.ndim(value) == 2 else np.log(np.ravel(value))
+            values += [*logs, *(logs**2), logs[0] * math.log(times[-1])]
+            if np.ndim(value) == 2:
+                values.append(value[0, 1] / math.sqrt(value[0, 0] * value[1, 1]))
+        return values
+
+
+def forward(model, n_draws, rng):
+    draws = []
+    for _ in range(n_draws):
+        covariance, tree = model.draw_prior(rng)
+        draws.append(model.statistics(covariance, tree.children, tree.times, model.draw_data(covariance, tree, rng)))
+    return np.array(draws)
+
+
+def by_turns(model, n_draws, rng, sampler, one_round=one_round):
+    plan = Plan(sampler, model.leaf_noise, model.missing, n_warmup=0)
+    covariance, tree = model.draw_prior(rng)
+    children, times = tree.children, tree.times
+    draws = []
+    for _ in range(n_draws):
+        X = model.draw_data(covariance, Tree._unchecked(children, times, tree.labels), rng)
+        # The lists of near leaves are made anew from X, on which they may depend: X is given while the tree moves.
+        chain = Chain((children, times), covariance, X, None, rng)
+        chain, _, _ = one_round(plan, chain, _problem(plan, X, covariance))
+        (children, times), covariance = chain.tree, chain.covariance
+        draws.append(model.statistics(covariance, children, times, chain.values))
+    return np.array(draws)
+
+
+def z_scores(independent, dependent, n_batches=40):
+    length = len(dependent) // n_batches
+    batches = dependent[: length * n_batches].reshape(n_batches, length, -1).mean(axis=1)
+    variance = independent.var(axis=0) / len(independent) + batches.var(axis=0, ddof=1) / n_batches
+    return (dependent.mean(axis=0) - independent.mean(axis=0)) / np.sqrt(variance)
+
+
+def largest_z(model, n_draws, sampler, seed, **options):
+    with single_threaded_blas():
+        rng = np.random.default_rng(seed)
+        return np.max(np.abs(z_scores(forward(model, n_draws, rng), by_turns(model, n_draws, rng, sampler, **options))))
+
+
+class Careless(SquaredExponential):
+    """Miscounts the merges in the joint move of times and scale."""
+
+    def scale_move(self, total_rate_time, n_merges, rng, log_likelihood=None):
+        return super().scale_move(total_rate_time, n_merges + 1, rng, log_likelihood)
+
+
+class Overconfident(Spherical):
+    """Takes its contrasts for a little less than they are."""
+
+    def statistics(self, U):
+        return super().statistics(0.95 * U)
+
+
+CARELESS = Careless(1.5, 0.3, priors=KERNEL_PRIORS | {"length2": LogNormal(1.5, 0.5)})
+OVERCONFIDENT = Overconfident(priors={"amplitude": InverseGamma(5.0, 4.0)})
+
+SHORT = [
+    ("squared exponential", {"hidden": 0.2}, Regraft(candidates="all")),
+    ("spherical", {"leaf_noise": 0.2, "n": 6}, Regraft(candidates="local", n_neighbors=2)),
+]
+
+
+@pytest.mark.parametrize(("covariance", "options", "sampler"), SHORT)
+def test_a_round_keeps_the_joint_law(covariance, options, sampler):
+    assert largest_z(Model(COVARIANCES[covariance], **options), 3000, sampler, seed=1) < 4.5
+
+
+@pytest.mark.parametrize("wrong", [CARELESS, OVERCONFIDENT], ids=["careless", "overconfident"])
+def test_a_small_mistake_is_seen(wrong):
+    assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
+
+
+LONG = [
+    *((name, {"hidden": 0.2, "leaf_noise": noise}, "all") for name in COVARIANCES for noise in (0.0, 0.2)),
+    ("squared exponential", {"n": 10, "hidden": 0.2}, "local"),
+    ("diagonal", {"n": 10, "leaf_noise": 0.2}, "local"),
+    ("squared exponential", {"n": 2}, "all"),
+    ("full", {"n": 3}, "all"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("covariance", "options", "candidates"), LONG)
+def test_a_round_keeps_the_joint_law_to_a_part_in_a_hundred(covariance, options, candidates):
+    sampler = Regraft(candidates=candidates, n_neighbors=3)
+    assert largest_z(Model(COVARIANCES[covariance], **options), 20000, sampler, seed=2) < 4.5
