@@ -16,16 +16,15 @@ import numpy as np
 
 from . import __version__
 from .fit import fit
-from .samplers.mpost import MPost2
 
 FILES = ("tree.newick", "linkage.csv", "tree.svg", "report.html")
 
 # Measurements come in units of their own, so that each column has a variance of its own to learn.
 SETTINGS: dict[str, Any] = {
     "covariance": "diagonal",
-    "sampler": MPost2(n_particles=10),
-    "n_samples": 60,
-    "n_warmup": 20,
+    "sampler": "regraft",
+    "n_samples": 500,
+    "n_warmup": 100,
     "n_chains": 2,
 }
 

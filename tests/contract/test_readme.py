@@ -14,6 +14,7 @@ def test_code_in_readme_runs(monkeypatch, tmp_path):
     blocks = python_blocks(README.read_text(encoding="utf-8"))
     assert blocks
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     # One reader, one session: a later block may use the names of an earlier one.
     names = {}
     for block in blocks:
