@@ -166,8 +166,6 @@ def _cuts(rng):
 
 
 def _draws(rng):
-    import scipy.stats
-
     state = make_streams(rng, 1)[0]
     rows = []
     out = np.empty(N)

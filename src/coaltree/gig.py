@@ -95,7 +95,7 @@ def _reach_of_growth(b, level):
 def reach(sigma, a, b, level):
     """More than the u where φ(u) = level, by 40 % at most; inf if φ never rises.
 
-    The lesser of two upper bounds, one from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u), one from φ(u) >= b (e^u - 1 - u).
+    The lesser of two upper bounds, from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u) and from φ(u) >= b (e^u - 1 - u).
     """
     curvature = a + b + sigma
     if curvature == 0.0:

@@ -4,7 +4,7 @@ Scalar kernels, for use inside other kernels:
 
     log_bessel_k(nu, z)                 log K_ν(z); 2ν whole, or ν² + z² >= 400
     log_full_integral(eps, lam, d)      G(ε, λ) = log ∫_0^∞ v^{p-1} exp(-ε/(2v) - λv/2) dv, p = 1 - d/2
-    log_scaled_k(nu, z)                 log [2 z^ν K_ν(z)], the part of both that stays finite as z → 0
+    log_gig_normaliser_k(p, chi, psi)   the same for any p with 2p whole, χ = ε, ψ = λ
     tabled_integral(table, x)           g(x) = G(x, 1) from a `FullIntegralTable`; G(ε, λ) = g(λε) - p log λ
     fast_exp(x), exp_in_range(x)        e^x to rounding, for loops that LLVM is to vectorise
     log_sum_exp(x)                      log Σ e^{x_i}
@@ -129,7 +129,6 @@ _DEBYE_3_FROM = 1000.0
 # e^z K_ν(z) = ∫ exp(-z (cosh u - 1)) cosh νu du above. Both are exact to rounding.
 _SERIES_TERMS = 13
 _EULER_GAMMA = 0.57721566490153286061
-_K = np.arange(_SERIES_TERMS, dtype=float)
 _FACTORIAL = np.array([math.factorial(k) for k in range(_SERIES_TERMS + 1)], dtype=float)
 _HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _SERIES_TERMS + 1))])
 _I0 = 1.0 / _FACTORIAL[:-1] ** 2
@@ -231,15 +230,6 @@ def _debye_correction(nu, s):
 def _radius(nu, z):
     """√(ν² + z²) without overflow."""
     return math.sqrt(nu * nu + z * z) if z < 1e150 else z
-
-
-@jit
-def log_scaled_k(nu, z):
-    """Log [2 z^ν K_ν(z)], ν >= 0: finite at z = 0 but for ν = 0, where it is inf."""
-    s = _radius(nu, z)
-    if s < _DEBYE_FROM:
-        return _log_scaled_k_small(nu, z)
-    return 0.5 * math.log(2.0 * math.pi / s) - s + nu * math.log(nu + s) + _debye_correction(nu, s)
 
 
 @jit
