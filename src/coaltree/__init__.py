@@ -44,7 +44,7 @@ _HOME_OF = {
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",
 }
-_MODULES = ("metrics", "plotting")
+_MODULES = ("metrics", "plotting", "report")
 
 __all__ = ["__version__", *_HOME_OF, *_MODULES]
 

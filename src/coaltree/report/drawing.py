@@ -1,0 +1,106 @@
+"""Small pictures as SVG text. Colours come from the page's style sheet, so that they follow light and dark."""
+
+import numpy as np
+
+from ..clades import weighted_quantile
+from .text import escape, number
+
+INTERVAL = np.array([0.05, 0.5, 0.95])
+
+
+def quantiles(draws, weights) -> tuple[float, float, float]:
+    """Lower end, middle and upper end of the 90 % interval of weighted draws."""
+    low, middle, high = weighted_quantile(np.asarray(draws, dtype=float), weights, INTERVAL)
+    return float(low), float(middle), float(high)
+
+
+def picture(width, height, body, label, kind="") -> str:
+    """Wrap SVG elements; `label` is what a screen reader says instead."""
+    said = f'role="img" aria-label="{escape(label)}"'
+    return f'<svg class="picture {kind}" viewBox="0 0 {width} {height}" {said}>{body}</svg>'
+
+
+def histogram(draws, weights, label, *, width=220, height=52, n_bins=28) -> str:
+    """Bars of weighted draws, with the 90 % interval and the median on a line below."""
+    low, middle, high = quantiles(draws, weights)
+    left, right = weighted_quantile(np.asarray(draws, dtype=float), weights, np.array([0.005, 0.995]))
+    if not right > left:
+        left, right = left - 0.5 * (abs(left) or 1.0), right + 0.5 * (abs(right) or 1.0)
+    inside = np.clip(draws, left, right)
+    heights, _ = np.histogram(inside, bins=n_bins, range=(left, right), weights=weights)
+    base = height - 10
+    heights = heights / heights.max() * (base - 2)
+    step = width / n_bins
+    bars = "".join(
+        f"M{i * step + 0.5:.1f} {base}v{-h:.1f}h{step - 1:.1f}v{h:.1f}z" for i, h in enumerate(heights) if h > 0.05
+    )
+
+    def place(value):
+        return float(np.clip((value - left) / (right - left), 0, 1) * width)
+
+    body = (
+        f'<path class="bars" d="{bars}"/>'
+        f'<path class="interval" d="M{place(low):.1f} {height - 4}H{place(high):.1f}"/>'
+        f'<circle class="middle" cx="{place(middle):.1f}" cy="{height - 4}" r="3"/>'
+    )
+    words = f"{label}: median {number(middle)}, 90 % interval {number(low)} to {number(high)}"
+    return picture(width, height, body, words, "histogram")
+
+
+def intervals(lows, middles, highs, label, *, width=640, height=150) -> str:
+    """One upright line for each of many quantities, from low to high, with a mark in the middle."""
+    lows, middles, highs = (np.asarray(values, dtype=float) for values in (lows, middles, highs))
+    bottom, top = min(0.0, lows.min()), highs.max()
+    if not top > bottom:
+        top = bottom + 1.0
+    margin, room = 44, width - 50
+    step = room / len(middles)
+
+    def place(value):
+        return 8 + (top - value) / (top - bottom) * (height - 16)
+
+    across = margin + (np.arange(len(middles)) + 0.5) * step
+    lines = "".join(f"M{x:.1f} {place(a):.1f}V{place(b):.1f}" for x, a, b in zip(across, lows, highs, strict=True))
+    reach = min(max(step * 0.3, 0.8), 5)
+    marks = "".join(f"M{x - reach:.1f} {place(m):.1f}h{2 * reach:.1f}" for x, m in zip(across, middles, strict=True))
+    scale = "".join(
+        f'<path class="rule" d="M{margin} {place(v):.1f}H{width}"/>'
+        f'<text x="{margin - 6}" y="{place(v) + 4:.1f}" text-anchor="end">{number(v)}</text>'
+        for v in (bottom, top)
+    )
+    body = f'{scale}<path class="interval" d="{lines}"/><path class="mark" d="{marks}"/>'
+    return picture(width, height, body, label, "intervals")
+
+
+def trace(values, chain, label, *, width=640, height=150, most=400) -> str:
+    """One line for each chain: what a quantity was, draw after draw."""
+    values = np.asarray(values, dtype=float)
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0:
+        return ""
+    bottom, top = finite.min(), finite.max()
+    if not top > bottom:
+        bottom, top = bottom - 1.0, top + 1.0
+    margin = 64
+    names = np.unique(chain)
+    length = max(int(np.count_nonzero(chain == name)) for name in names)
+    lines = []
+    for i, name in enumerate(names):
+        draws = values[chain == name]
+        at = np.arange(0, len(draws), max(1, -(-len(draws) // most)))
+        points = " ".join(
+            f"{margin + t / max(length - 1, 1) * (width - margin - 4):.1f},"
+            f"{8 + (top - draws[t]) / (top - bottom) * (height - 34):.1f}"
+            for t in at
+            if np.isfinite(draws[t])
+        )
+        lines.append(f'<polyline class="line c{i % 10}" points="{points}"/>')
+    base = height - 26
+    scale = (
+        f'<path class="rule" d="M{margin} {base + 0.5}H{width}M{margin} 8.5H{width}"/>'
+        f'<text x="{margin - 6}" y="12" text-anchor="end">{number(top, 5)}</text>'
+        f'<text x="{margin - 6}" y="{base + 4}" text-anchor="end">{number(bottom, 5)}</text>'
+        f'<text x="{margin}" y="{height - 6}">draw 1</text>'
+        f'<text x="{width}" y="{height - 6}" text-anchor="end">{length:,}</text>'
+    )
+    return picture(width, height, scale + "".join(lines), label, "trace")

@@ -1,0 +1,219 @@
+"""What the page's script draws, as plain lists, numbers and characters: the tree, the data and the co-clustering.
+
+Rows come in tree order: the maximum clade credibility tree with the smaller clade of each merge first. For matrices too
+large for a screen, neighbouring rows (and columns) of the data are averaged, and of the leaves every so manieth stands
+for its neighbours in the co-clustering, so that the page stays small and no n × n matrix is ever made.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import partitions
+from ..errors import InputError
+from ..preparation import read_table
+from ..tree import Tree
+from . import pixels
+from .text import printable
+
+LEVEL = 0.9  # of the credible intervals
+
+_MOST_COLUMNS = 256
+_MOST_CELLS = 160_000  # of the data; two characters each
+_MOST_TOGETHER = 512  # leaves across the co-clustering at the number of clusters the page starts with
+_MOST_TOGETHER_ELSEWHERE = 180  # and at others
+_OTHER_NUMBERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
+_MOST_DRAWS = 1000  # used for co-clustering
+_SCALES_APART = 4.0  # columns whose standard deviations differ more are each scaled
+_MOST_CLUSTERS_TO_DOUBT = 60
+
+
+class TreeFigure(NamedTuple):
+    """The tree of the page and what the posterior says of its merges."""
+
+    tree: Tree
+    support: np.ndarray  # (n-1,)
+    interval: np.ndarray  # (n-1, 2)
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "labels": [printable(label) for label in self.tree.labels],
+            "children": self.tree.children.ravel().tolist(),
+            "times": rounded(self.tree.times),
+            "support": rounded(self.support, 3),
+            "low": rounded(self.interval[:, 0]),
+            "high": rounded(self.interval[:, 1]),
+            "level": LEVEL,
+        }
+
+
+def tree_figure(posterior) -> TreeFigure:
+    """The maximum clade credibility tree, smaller clades first, with supports and intervals."""
+    mcc = posterior.mcc_tree()
+    sizes = mcc.sizes[mcc.children]
+    swap = sizes[:, 0] > sizes[:, 1]
+    children = np.where(swap[:, None], mcc.children[:, ::-1], mcc.children)
+    tree = Tree._unchecked(children, mcc.times, mcc.labels)
+    return TreeFigure(tree, posterior.clade_support(tree), posterior.node_times(tree, LEVEL))
+
+
+class Data(NamedTuple):
+    """Rows in the order of the leaves, and the names of the columns."""
+
+    values: np.ndarray  # (n, d), NaN where missing
+    names: list[str]
+
+
+def read_data(posterior, X) -> Data | None:
+    """The data to show: X if given, in the order of the leaves, otherwise what was fitted."""
+    if X is None:
+        if posterior.X is None:
+            return None
+        values, names = posterior.X, posterior.columns
+    else:
+        values, rows, names = read_table(X, allow_missing=True)
+        if len(values) != posterior.n:
+            raise InputError(f"X has {len(values)} rows and the posterior {posterior.n} leaves; give one row per leaf.")
+        if names is not None and set(rows) == set(posterior.labels):
+            row_of = {name: row for row, name in enumerate(rows)}
+            values = values[[row_of[label] for label in posterior.labels]]
+    names = [str(j) for j in range(values.shape[1])] if names is None else [printable(name) for name in names]
+    return Data(np.asarray(values, dtype=float), names)
+
+
+def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
+    """The data in tree order as characters, with what is needed to turn a cell back into a value."""
+    shown = data.values[order]
+    n_columns = min(shown.shape[1], _MOST_COLUMNS)
+    n_rows = min(len(shown), max(1, _MOST_CELLS // n_columns))
+    mean, sd = _columns(shown)
+    varies = sd[sd > 0]
+    is_scaled = bool(len(varies) and varies.max() > _SCALES_APART * varies.min())
+    if is_scaled:
+        shown = (shown - mean) / np.where(sd > 0, sd, 1.0)
+    shown = pixels.shrink(shown, n_rows, n_columns)
+    low, high, is_two_sided = _limits(shown)
+    edges = pixels.blocks(len(data.names), n_columns)
+    content = {
+        "rows": n_rows,
+        "columns": n_columns,
+        "of": shape_of(data),
+        "low": low,
+        "high": high,
+        "twoSided": is_two_sided,
+        "scaled": is_scaled,
+        "names": [_block_name(data.names[a:b]) for a, b in pairwise(edges)],
+        "missing": int(np.isnan(data.values).sum()),
+        "codes": pixels.values(shown, low, high),
+    }
+    if is_scaled and n_columns == len(data.names):
+        content |= {"mean": rounded(mean, 4), "sd": rounded(np.where(sd > 0, sd, 1.0), 4)}
+    return content
+
+
+def shape_of(data: Data) -> list[int]:
+    return [int(size) for size in data.values.shape]
+
+
+def _columns(values):
+    """Mean and standard deviation of each column over what is observed."""
+    seen = ~np.isnan(values)
+    number = np.maximum(seen.sum(axis=0), 1)
+    mean = np.where(seen, values, 0.0).sum(axis=0) / number
+    return mean, np.sqrt(np.where(seen, np.square(values - mean), 0.0).sum(axis=0) / number)
+
+
+def _limits(shown):
+    """Where the colours end, so that a few outliers do not hide the rest, and whether they are two-sided about 0."""
+    finite = shown[np.isfinite(shown)]
+    low, high = np.percentile(finite, [1, 99]) if finite.size else (0.0, 1.0)
+    if low < 0 < high:
+        reach = float(max(-low, high))
+        return -reach, reach, True
+    return float(low), float(high if high > low else low + 1.0), False
+
+
+def _block_name(names):
+    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+
+
+def together_figure(posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
+    """How often leaves are in one cluster, for the number of clusters the page starts with and some others."""
+    n = posterior.n
+    children, times, weights = _draws(posterior)
+    numbers = sorted({n_clusters, *(k for k in _OTHER_NUMBERS if k < n)} - {1, n})
+    levels = []
+    for k in numbers:
+        m = min(n, _MOST_TOGETHER if k == n_clusters else _MOST_TOGETHER_ELSEWHERE)
+        at = (2 * np.arange(m) + 1) * n // (2 * m)
+        labels = partitions.cut_labels(children, times, k)[:, order[at]]
+        levels.append({"clusters": k, "size": m, "codes": pixels.shares(_upper(labels, weights))})
+    return {"draws": len(times), "levels": levels}
+
+
+def _draws(posterior):
+    """At most so many draws, taken evenly by weight."""
+    children, times, weights = posterior._children, posterior._times, posterior.weights
+    if len(times) <= _MOST_DRAWS:
+        return children, times, weights
+    places = (np.arange(_MOST_DRAWS) + 0.5) / _MOST_DRAWS
+    share = np.cumsum(weights)
+    chosen = np.minimum(np.searchsorted(share, places * share[-1]), len(times) - 1)
+    return children[chosen], times[chosen], np.full(_MOST_DRAWS, 1.0 / _MOST_DRAWS)
+
+
+def _upper(labels, weights):
+    """Σ_t w_t [label_t(i) = label_t(j)] for i < j, row after row."""
+    m = labels.shape[1]
+    total = np.zeros((m, m))
+    for row, weight in zip(labels, weights, strict=True):
+        if weight > 0:
+            total += weight * (row[:, None] == row)
+    return total[np.triu_indices(m, 1)]
+
+
+class Doubt(NamedTuple):
+    """A leaf that is often found with the leaves of another cluster."""
+
+    leaf: int
+    own: int
+    with_own: float
+    other: int
+    with_other: float
+
+
+def doubtful_leaves(posterior, labels: np.ndarray, most: int = 8) -> list[Doubt]:
+    """The leaves least sure of their cluster, least sure first.
+
+    With c a cluster of the page, and every tree cut into as many, a leaf i is with c to the share
+    Σ_t w_t |leaves of c, other than i, that share i's cluster in tree t| / |leaves of c other than i|.
+    """
+    n_clusters = int(labels.max()) + 1
+    if n_clusters < 2 or n_clusters > _MOST_CLUSTERS_TO_DOUBT:
+        return []
+    children, times, weights = _draws(posterior)
+    sampled = partitions.cut_labels(children, times, n_clusters)
+    size = np.bincount(labels, minlength=n_clusters)
+    share = np.zeros((posterior.n, n_clusters))
+    for row, weight in zip(sampled, weights, strict=True):
+        joint = np.zeros((n_clusters, n_clusters))
+        np.add.at(joint, (row, labels), 1.0)
+        share += weight * joint[row]
+    everyone = np.arange(posterior.n)
+    share[everyone, labels] -= 1.0
+    others = np.broadcast_to(size, share.shape).astype(float)
+    others[everyone, labels] -= 1.0
+    share = np.where(others > 0, share / np.maximum(others, 1.0), 0.0)
+    own = np.where(others[everyone, labels] > 0, share[everyone, labels], 1.0 - share.max(axis=1))
+    share[everyone, labels] = -1.0
+    other = share.argmax(axis=1)
+    rival = share[everyone, other]
+    doubt = rival - own
+    chosen = [leaf for leaf in np.argsort(-doubt, kind="stable")[:most] if own[leaf] < 0.9 and rival[leaf] > 0.1]
+    return [Doubt(int(i), int(labels[i]), float(own[i]), int(other[i]), float(rival[i])) for i in chosen]
+
+
+def rounded(values, digits: int = 6) -> list[float | None]:
+    """Numbers with so many significant digits, for JSON; None for what is not a number."""
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float)]

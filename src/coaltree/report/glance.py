@@ -1,0 +1,131 @@
+"""The answer first: how many clusters, how sure the tree is, and whether the run can be trusted."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import partitions
+from .figures import Doubt, TreeFigure
+from .text import count, escape, number, percent, some
+
+SURE = 0.95
+
+
+class Start(NamedTuple):
+    """The number of clusters the page opens with, and why."""
+
+    n_clusters: int
+    heading: str
+    reason: str
+
+
+def choose_start(posterior, n_clusters: int | None) -> Start:
+    """The number asked for, or the suggested one; where none stands out, the one that comes closest to it."""
+    if n_clusters is not None:
+        k, _ = partitions.check_cut(posterior.n, n_clusters, None)
+        return Start(k, count(k, "cluster"), "The number was chosen by whoever made this page.")
+    suggestion = posterior.suggest_n_clusters()
+    if suggestion.n_clusters > 1:
+        return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
+    k = 2
+    if len(suggestion.gaps):
+        k = int(suggestion.gaps["n_clusters"][np.argmin(suggestion.gaps["probability"])])
+    reason = f"{suggestion.reason} The page opens with {k}, as a place to start looking."
+    return Start(min(k, posterior.n), "No number of clusters stands out", reason)
+
+
+def cards(posterior, start: Start, figure: TreeFigure, verdict) -> str:
+    """Three cards at the head of the page."""
+    found = [
+        ("#tree", start.heading, start.reason, ""),
+        ("#tree", *_sureness(figure, len(posterior), start.n_clusters), ""),
+        ("#trust", verdict.heading, verdict.sentence, verdict.grade),
+    ]
+    return "\n".join(
+        f'<a class="card {grade}" href="{link}"><strong>{escape(heading)}</strong><span>{escape(text)}</span></a>'
+        for link, heading, text, grade in found
+    )
+
+
+def _sureness(figure, n_trees, n_clusters):
+    support = figure.support[:-1]  # all leaves together are in every tree
+    if n_trees == 1:
+        return "One tree, no measure of doubt", "The sampler gave a single tree, so support is not defined."
+    if len(support) == 0:
+        return "A tree of two leaves", "There is nothing to be unsure about but the time."
+    n_sure = int(np.count_nonzero(support >= SURE))
+    of_groups = (
+        f"{n_sure:,} of the tree’s {count(len(support), 'group')}, small ones included, are in at least "
+        f"{percent(SURE)} of the sampled trees."
+    )
+    of_clusters = _cluster_support(figure, n_clusters)
+    if len(of_clusters) == 0 or n_clusters == 1:
+        return f"{percent(n_sure / len(support))} of groups are near certain", of_groups
+    sure = int(np.count_nonzero(of_clusters >= SURE))
+    heading = (
+        f"All {len(of_clusters)} clusters are near certain"
+        if sure == len(of_clusters) > 1
+        else f"{sure} of {count(len(of_clusters), 'cluster')} near certain"
+    )
+    return heading, f"The least sure cluster is in {percent(of_clusters.min())} of the sampled trees. {of_groups}"
+
+
+def _cluster_support(figure, n_clusters):
+    """Supports of the clusters of two leaves or more."""
+    edge = 2 * figure.tree.n - n_clusters
+    node = np.arange(figure.tree.n, edge)
+    return figure.support[node[figure.tree.parents[node] >= edge] - figure.tree.n]
+
+
+def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
+    """Say how the cut of the tree compares with the partition that agrees best with all trees."""
+    from scipy.optimize import linear_sum_assignment
+
+    joint = np.zeros((int(labels.max()) + 1, int(best.max()) + 1))
+    np.add.at(joint, (labels, best), 1)
+    a, b = linear_sum_assignment(-joint)
+    partner = np.full(len(joint), -1)
+    partner[a] = b
+    moved = np.flatnonzero(partner[labels] != best)
+    k = len(joint)
+    call = f"<code>posterior.cut({k})</code>"
+    if len(moved) == 0:
+        return (
+            f"<p>Cut into {k}, this tree gives the very partition that agrees best with all sampled trees ({call}).</p>"
+        )
+    names = escape(some([posterior.labels[leaf] for leaf in moved]))
+    verb = "is" if len(moved) == 1 else "are"
+    return (
+        f"<p>The partition into {k} that agrees best with all sampled trees ({call}) differs from this cut in "
+        f"{count(len(moved), 'leaf', 'leaves')} of {posterior.n:,}: {names} {verb} elsewhere there.</p>"
+    )
+
+
+def doubts(posterior, found: list[Doubt]) -> str:
+    """List the leaves that are least sure of their cluster."""
+    if not found:
+        return "<p>Every leaf is clearly with one cluster.</p>"
+    rows = "\n".join(
+        f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
+        f"<td>cluster {doubt.own}</td><td>{percent(doubt.with_own)}</td>"
+        f"<td>cluster {doubt.other}</td><td>{percent(doubt.with_other)}</td></tr>"
+        for doubt in found
+    )
+    return (
+        "<p>The leaves least sure of their cluster, and how often they are found with its leaves and with those of "
+        "the runner-up:</p>\n"
+        '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">here'
+        '</th><th scope="col" colspan="2">runner-up</th></tr></thead><tbody>\n'
+        f"{rows}\n</tbody></table></div>"
+    )
+
+
+def subtitle(posterior, data) -> str:
+    """What the page is of, in one line."""
+    parts = [count(posterior.n, "leaf", "leaves")]
+    if data is not None:
+        parts.append(count(data.values.shape[1], "column"))
+    parts.append(f"{count(len(posterior), 'sampled tree')}")
+    if posterior.log_evidence is not None:
+        parts.append(f"log evidence {number(posterior.log_evidence, 6)}")
+    return " · ".join(parts)

@@ -1,0 +1,154 @@
+"""The page: its parts in one file, the script and the style sheet included.
+
+The page's own rules (Content-Security-Policy) allow this one script and this one style sheet, known by their digests,
+and nothing from outside: even a name that looked like markup could neither run nor load anything.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from ..errors import InputError
+from . import figures, glance, parameters, reproduce, verdicts
+from .text import escape
+
+_SCRIPT_PARTS = (
+    "elements.js", "clusters.js", "view.js", "tree.js", "pointing.js", "heatmap.js", "together.js", "search.js",
+    "groups.js", "start.js",
+)  # fmt: skip
+
+
+def write_report(posterior, path, *, X=None, n_clusters=None, title=None, force=False) -> Path:
+    """Write the report page of a posterior and return its path.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    path : where to write; the name should end in .html.
+    X : array-like (n, d) or DataFrame, optional
+        The data to show beside the tree, in the units of your choice; by default those that were fitted.
+    n_clusters : int, optional
+        The number of clusters the page opens with; by default the suggested one.
+    title : str, optional
+    force : bool
+        Whether a file that is there may be overwritten.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder; name a file in it, such as report.html.")
+    if path.exists() and not force:
+        raise InputError(f"{str(path)!r} is there already; choose another name, or overwrite it with force=True.")
+    if not path.parent.is_dir():
+        raise InputError(f"There is no folder {str(path.parent)!r} to write {path.name!r} into.")
+    text = report_html(posterior, X=X, n_clusters=n_clusters, title=title)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)  # whole or not at all
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def report_html(posterior, *, X=None, n_clusters=None, title=None) -> str:
+    """Return the report page as text; the arguments are those of `write_report`."""
+    start = glance.choose_start(posterior, n_clusters)
+    data = figures.read_data(posterior, X)
+    figure = figures.tree_figure(posterior)
+    order = figure.tree.leaf_order()
+    labels = figure.tree.cut(start.n_clusters)
+    verdict = verdicts.judge(posterior)
+    names = None if posterior.columns is None else list(posterior.columns)
+    parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)
+    content = {
+        "tree": figure.content(),
+        "clusters": start.n_clusters,
+        "data": None if data is None else figures.data_figure(data, order),
+        "together": figures.together_figure(posterior, order, start.n_clusters),
+        "correlation": correlation,
+    }
+    heading = f"A tree of {posterior.n:,} leaves" if title is None else str(title)
+    return _fill(
+        _part("page.html"),
+        {
+            "title": escape(heading),
+            "subtitle": escape(glance.subtitle(posterior, data)),
+            "cards": glance.cards(posterior, start, figure, verdict),
+            "data_words": _data_words(content["data"]),
+            "agreement": glance.agreement(posterior, labels, posterior.cut(start.n_clusters)),
+            "together_words": _together_words(posterior, content["together"]),
+            "doubts": glance.doubts(posterior, figures.doubtful_leaves(posterior, labels)),
+            "parameters": parameter_section,
+            "trust": verdicts.section(posterior, verdict),
+            "reproduce": reproduce.section(posterior, data),
+            "policy": _policy(),
+            "style": _style(),
+            "script": _script(),
+            # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
+            "content": json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        },
+    )
+
+
+def _data_words(content):
+    if content is None:
+        return "<p>The posterior does not hold the data, so there is no heat map; give them as <code>X</code>.</p>"
+    n, d = content["of"]
+    words = "One row a leaf, in tree order, beside the tree and moving with it; one column a measurement. "
+    if content["scaled"]:
+        words += "Columns differ in scale, so colours show each column relative to its own mean and spread. "
+    if content["rows"] < n or content["columns"] < d:
+        words += (
+            f"To keep the page small, neighbours are averaged: {content['rows']:,} × {content['columns']:,} cells "
+            f"stand for {n:,} × {d:,}. "
+        )
+    if content["missing"]:
+        words += f"{content['missing']:,} entries are missing and shown hatched. "
+    return f"<p>{escape(words)}</p>"
+
+
+def _together_words(posterior, content):
+    words = (
+        "Every sampled tree is cut into the same number of clusters. A cell says in what share of the trees its two "
+        "leaves end up together: dark blocks are sure, pale seams between them are doubtful. "
+    )
+    largest = max((level["size"] for level in content["levels"]), default=posterior.n)
+    if largest < posterior.n:
+        words += f"Of the {posterior.n:,} leaves, {largest:,} evenly spaced ones are shown. "
+    if content["draws"] < len(posterior):
+        words += f"From {content['draws']:,} of the {len(posterior):,} trees. "
+    return f"<p>{escape(words)}</p>"
+
+
+def _fill(template, parts):
+    """Put the parts where the template has {{name}}; what a part contains is never looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+
+
+def _part(name):
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _style():
+    return _part("page.css")
+
+
+def _script():
+    body = "\n".join(_part(f"script/{name}") for name in _SCRIPT_PARTS)
+    return f'(() => {{\n"use strict";\n{body}\n}})();'
+
+
+def _policy():
+    def digest(text):
+        return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest(_script())}'; style-src 'sha256-{digest(_style())}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,106 @@
+"""The covariance's parameters: in words, with a histogram of the draws, the median and the 90 % interval."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from . import drawing, pixels
+from .text import count, escape, number, printable
+
+_WORDS = {
+    "amplitude": "Overall speed: how much variance values gain along a branch of length 1.",
+    "variances": "Speed of each column: how much variance it gains along a branch of length 1.",
+    "length2": "Squared length scale: columns closer than its root move together.",
+    "length": "Length scale: columns closer than this move together.",
+    "noise": "Share of movement that each column makes on its own, beside the smooth part.",
+    "Phi": "Covariance of the columns along a branch of length 1.",
+}
+_MOST_ROWS = 12  # entries of an array that are shown one by one
+_MOST_LINES = 240
+_MOST_CELLS_ACROSS = 96
+
+
+def section(posterior, names, scalars) -> tuple[str, dict | None]:
+    """Return the section's HTML, and the correlation matrix for the script where a full matrix is learnt."""
+    if not posterior.theta:
+        return "<p>The covariance was given, not learnt: there is nothing to estimate here.</p>", None
+    rows, extras, correlation = [], [], None
+    for name, draws in posterior.theta.items():
+        if draws.ndim == 1:
+            rows.append(_row(name, draws, posterior.weights, _WORDS.get(name, ""), scalars.get(name)))
+        elif draws.ndim == 2:
+            labels = names if names and len(names) == draws.shape[1] else None
+            rows_of, extra = _vector(name, draws, posterior.weights, labels, scalars)
+            rows += rows_of
+            extras.append(extra)
+        elif draws.ndim == 3 and draws.shape[1] == draws.shape[2]:
+            variances = np.diagonal(draws, axis1=1, axis2=2)
+            labels = names if names and len(names) == draws.shape[1] else None
+            rows_of, extra = _vector(f"{name} (diagonal)", variances, posterior.weights, labels, {}, _WORDS.get(name))
+            rows += rows_of
+            extras.append(extra)
+            correlation = _correlation(draws, posterior.weights, labels)
+            extras.append(_CORRELATION)
+    html = ""
+    if rows:
+        body = "\n".join(rows)
+        html = (
+            '<div class="wide"><table class="grid parameters"><thead><tr><th scope="col">parameter</th>'
+            '<th scope="col">posterior</th><th scope="col">median</th><th scope="col">90 % interval</th></tr></thead>'
+            f"<tbody>\n{body}\n</tbody></table></div>"
+        )
+    return html + "\n".join(extras), correlation
+
+
+_CORRELATION = """<figure class="matrix"><figcaption>Correlation of the columns’ movements (posterior mean)</figcaption>
+<canvas id="correlation" role="img" aria-label="Heat map of the correlation of columns"></canvas>
+<p class="status" id="correlation-status" aria-live="polite">Point at a cell to read it.</p></figure>"""
+
+
+def _row(name, draws, weights, words, scalar=None):
+    low, middle, high = drawing.quantiles(draws, weights)
+    figures = ""
+    if scalar is not None and np.isfinite(scalar["ess"]):
+        figures = f"<small>R-hat {scalar['r_hat']:.2f}, worth {number(scalar['ess'])} draws</small>"
+    return (
+        f'<tr><th scope="row"><code>{escape(name)}</code><small>{escape(words)}</small></th>'
+        f"<td>{drawing.histogram(draws, weights, name)}{figures}</td>"
+        f"<td>{number(middle)}</td><td>{number(low)} to {number(high)}</td></tr>"
+    )
+
+
+def _vector(name, draws, weights, labels, scalars, words=None):
+    """Few entries have a row each; many have one line each in a common picture."""
+    words = words or _WORDS.get(name, "")
+    d = draws.shape[1]
+    if d <= _MOST_ROWS:
+        titles = [f"{name}[{labels[j] if labels else j}]" for j in range(d)]
+        return [
+            _row(title, draws[:, j], weights, words if j == 0 else "", scalars.get(f"{name}[{j}]"))
+            for j, title in enumerate(titles)
+        ], ""
+    shown = np.unique(np.linspace(0, d - 1, min(d, _MOST_LINES)).astype(int))
+    lows, middles, highs = np.array([drawing.quantiles(draws[:, j], weights) for j in shown]).T
+    largest = shown[np.argsort(-middles)[:3]]
+    tops = ", ".join(str(labels[j] if labels else j) for j in largest)
+    some = "" if len(shown) == d else f", {len(shown)} of them shown"
+    caption = (
+        f"<code>{escape(name)}</code> of {count(d, 'column')} in their order{some}: median and 90 % interval. "
+        f"{escape(words)} Largest: {escape(tops)}."
+    )
+    image = drawing.intervals(lows, middles, highs, f"{name}: median and 90 % interval of each column")
+    return [], f"<figure><figcaption>{caption}</figcaption>{image}</figure>"
+
+
+def _correlation(draws, weights, labels):
+    sd = np.sqrt(np.diagonal(draws, axis1=1, axis2=2))
+    mean = np.einsum("t,tij->ij", weights, draws / (sd[:, :, None] * sd[:, None, :]))
+    d = len(mean)
+    m = min(d, _MOST_CELLS_ACROSS)
+    edges = pixels.blocks(d, m)
+    names = [str(j) for j in range(d)] if labels is None else [printable(label) for label in labels]
+    return {
+        "size": m,
+        "names": [names[a] if b - a == 1 else f"{names[a]} … {names[b - 1]}" for a, b in pairwise(edges)],
+        "codes": pixels.values(pixels.shrink(mean, m, m), -1.0, 1.0),
+    }

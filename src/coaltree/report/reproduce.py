@@ -1,0 +1,111 @@
+"""Settings and versions: what someone else needs to make the same page from the same data."""
+
+import dataclasses
+import hashlib
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from .. import __version__
+from .text import escape, number, table
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
+_NOT_A_SETTING = {"convergence", "columns", "estimate"}
+_LONGEST = 400
+
+
+def section(posterior, data) -> str:
+    """A call where one can be given, and two tables."""
+    call = _call(posterior)
+    html = f"<p>The same posterior comes from</p>\n<pre><code>{escape(call)}</code></pre>\n" if call else ""
+    html += '<div class="columns"><div><h3>Settings</h3>' + table(settings(posterior, data)) + "</div>"
+    return html + "<div><h3>Versions</h3>" + table(versions()) + "</div></div>"
+
+
+def settings(posterior, data) -> list[tuple[str, str]]:
+    """Everything known about the run, in words and plain numbers."""
+    rows = [("leaves", f"{posterior.n:,}"), ("sampled trees", f"{len(posterior):,}")]
+    if posterior._is_chain:
+        rows.append(("chains", str(len(np.unique(posterior.chain)))))
+    if posterior.covariance is not None:
+        rows.append(("covariance", describe(posterior.covariance)))
+    rows.append(("leaf noise", number(posterior.leaf_noise)))
+    rows += [
+        (name.replace("_", " "), describe(value))
+        for name, value in posterior.info.items()
+        if name not in _NOT_A_SETTING
+    ]
+    if data is not None:
+        rows.append(("columns of data", f"{data.values.shape[1]:,}"))
+        missing = int(np.isnan(data.values).sum())
+        if missing:
+            rows.append(("missing entries", f"{missing:,}"))
+        rows.append(("checksum of the data shown", _checksum(data.values)))
+    return rows
+
+
+def versions() -> list[tuple[str, str]]:
+    """What was installed when the page was made."""
+    rows = [("coaltree", __version__), ("Python", platform.python_version())]
+    for name in _PACKAGES:
+        try:
+            rows.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    rows.append(("system", f"{platform.system()} {platform.machine()}"))
+    return rows
+
+
+def describe(value) -> str:
+    """A value as one would write it, arrays by their shape."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        text = f"array of shape {value.shape}"
+    elif isinstance(value, bool | str) or value is None:
+        text = str(value)
+    elif isinstance(value, int | np.integer):
+        text = str(int(value))
+    elif isinstance(value, float | np.floating | np.ndarray):
+        text = number(value, 5)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr]
+        inside = ", ".join(f"{name}={describe(item)}" for name, item in fields if item is not None)
+        text = f"{type(value).__name__}({inside})"
+    elif isinstance(value, dict):
+        text = "{" + ", ".join(f"{name}: {describe(item)}" for name, item in value.items()) + "}"
+    elif isinstance(value, list | tuple):
+        text = "(" + ", ".join(describe(item) for item in value) + ")"
+    else:
+        text = str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _checksum(values):
+    """The first 16 digits of the SHA-256 of the values as little-endian float64, row after row."""
+    digest = hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
+    return f"{digest[:16]} (SHA-256 of the float64 values)"
+
+
+def _call(posterior):
+    """The call of `fit` that repeats the run, where the settings can be written as code."""
+    info = posterior.info
+    if not posterior._is_chain or not {"seed", "sampler", "n_warmup"} <= info.keys() or posterior.covariance is None:
+        return None
+    n_chains = len(np.unique(posterior.chain))
+    sampler, covariance = str(info["sampler"]), repr(posterior.covariance)
+    if len(posterior) % n_chains or len(sampler + covariance) > _LONGEST or "array(" in sampler + covariance:
+        return None
+    lines = [
+        "import coaltree as ct",
+        "from coaltree import *",
+        "",
+        "posterior = ct.fit(",
+        "    X,",
+        f"    covariance={covariance},",
+        f"    sampler={sampler},",
+        f"    n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}, n_chains={n_chains},",
+        f"    random_state={info['seed']},",
+        *([f"    leaf_noise={posterior.leaf_noise!r},"] if posterior.leaf_noise else []),
+        ")",
+    ]
+    return "\n".join(lines)

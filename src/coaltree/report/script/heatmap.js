@@ -1,0 +1,162 @@
+// The data beside the tree, rows moving with it.
+
+const heat = content.data && {
+  ...content.data,
+  values: fine(content.data.codes, content.data.low, content.data.high),
+  image: null,
+  cell: null, // the cell pointed at: [row, column]
+};
+
+function heatSteps() {
+  return heat.twoSided ? ramp("heat-low", "heat-mid", "heat-high") : ramp("heat-first", "heat-last");
+}
+
+function paintHeat() {
+  const steps = heatSteps();
+  heat.image = paint(heat.values, heat.rows, heat.columns, heat.low, heat.high, steps);
+  const unit = heat.scaled ? " sd" : "";
+  $("legend").replaceChildren(
+    ...["sure", "likely", "weak"].map((kind) => {
+      const meaning = { sure: "support 95 % or more", likely: "50 % to 95 %", weak: "below 50 %" }[kind];
+      return make("span", {}, dotPicture(kind), meaning);
+    }),
+    make("span", {}, `data: ${number(heat.low)}${unit}`, bar(steps), `${number(heat.high)}${unit}`),
+    ...(heat.missing ? [make("span", {}, "hatched: missing")] : []),
+  );
+}
+
+function dotPicture(kind) {
+  return shape("svg", { viewBox: "0 0 12 12" }, shape("circle", { class: `dot ${kind} ring`, cx: 6, cy: 6, r: 4 }));
+}
+
+// How much room the names of the columns take, if there is room to read them.
+function measureHeat() {
+  const width = $("heat").clientWidth;
+  const pen = make("canvas").getContext("2d");
+  pen.font = "11px system-ui, sans-serif";
+  const named = width / heat.columns >= 11;
+  const longest = named ? Math.max(...heat.names.map((name) => pen.measureText(name).width)) : 0;
+  heatLayout.beside = getComputedStyle($("stage")).flexDirection === "row";
+  heatLayout.head = Math.round(clamp(longest + 10, 8, 110));
+  return { width, named };
+}
+
+function hatching(pen) {
+  const tile = make("canvas");
+  tile.width = tile.height = 6;
+  const ink = tile.getContext("2d");
+  ink.strokeStyle = css(colour("soft"));
+  ink.globalAlpha = 0.6;
+  ink.beginPath();
+  ink.moveTo(0, 6);
+  ink.lineTo(6, 0);
+  ink.stroke();
+  return pen.createPattern(tile, "repeat");
+}
+
+function drawHeat() {
+  const { width, named } = measureHeat();
+  const height = stageHeight();
+  const { head } = heatLayout;
+  const rows = height - head - FOOT;
+  const pen = prepare($("heat-canvas"), width, height);
+  const { top, bottom } = state.view;
+  const from = ((top + 0.5) / tree.n) * heat.rows;
+  const to = ((bottom + 0.5) / tree.n) * heat.rows;
+  if (heat.missing) {
+    pen.fillStyle = hatching(pen);
+    pen.fillRect(0, head, width, rows);
+  }
+  pen.imageSmoothingEnabled = rows < to - from || width < heat.columns;
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(heat.image, 0, from, heat.columns, to - from, 0, head, width, rows);
+  pen.fillStyle = css(colour("ink"));
+  pen.font = "11px system-ui, sans-serif";
+  if (named) {
+    heat.names.forEach((name, column) => {
+      pen.save();
+      pen.translate(((column + 0.5) * width) / heat.columns + 4, head - 4);
+      pen.rotate(-Math.PI / 2);
+      pen.fillText(shorten(pen, name, head - 8), 0, 0);
+      pen.restore();
+    });
+  }
+  pen.fillStyle = css(colour("soft"));
+  pen.fillText(count(heat.of[1], "column"), 0, head + rows + 18);
+  const v = state.active;
+  if (v >= 0) {
+    const y = head + ((tree.start[v] - 0.5 - top) / (bottom - top)) * rows;
+    const h = (tree.size[v] / (bottom - top)) * rows;
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, head, width, rows);
+    pen.clip();
+    pen.strokeStyle = css(colour("ink"));
+    pen.lineWidth = 2;
+    pen.strokeRect(1, y, width - 2, Math.max(h, 2));
+    pen.restore();
+  }
+  heat.frame = { width, head, rows };
+}
+
+function shorten(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  const letters = [...text];
+  while (letters.length > 1 && pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+function pointHeat(event) {
+  const box = $("heat-canvas").getBoundingClientRect();
+  const { width, head, rows } = heat.frame;
+  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  const { top, bottom } = state.view;
+  const position = Math.round(top + ((y - head) / rows) * (bottom - top));
+  const tipBox = $("heat-tip");
+  const inside = y >= head && y <= head + rows && position >= 0 && position < tree.n && x >= 0 && x < width;
+  tipBox.hidden = !inside;
+  if (!inside) return;
+  const row = Math.min(heat.rows - 1, Math.floor(((position + 0.5) / tree.n) * heat.rows));
+  const column = clamp(Math.floor((x / width) * heat.columns), 0, heat.columns - 1);
+  const first = Math.floor((row * tree.n) / heat.rows);
+  const last = Math.floor(((row + 1) * tree.n) / heat.rows) - 1;
+  const name = (at) => tree.labels[tree.leafAt[at]];
+  const who = first >= last ? name(first) : `${name(first)} … ${name(last)} (mean of ${last - first + 1})`;
+  tipBox.replaceChildren(make("strong", {}, who), make("div", {}, `${heat.names[column]}: ${cellWords(row, column)}`));
+  const left = x + 14 + tipBox.offsetWidth < width ? x + 14 : Math.max(0, x - tipBox.offsetWidth - 14);
+  tipBox.style.transform = `translate(${left}px, ${Math.max(0, y - tipBox.offsetHeight - 10)}px)`;
+  if (first >= last) setActive(tree.leafAt[first]);
+}
+
+function cellWords(row, column) {
+  const value = heat.values[row * heat.columns + column];
+  if (Number.isNaN(value)) return "missing";
+  const clipped = value >= heat.high - 1e-9 ? " or more" : value <= heat.low + 1e-9 ? " or less" : "";
+  if (!heat.scaled) return `${number(value)}${clipped}`;
+  const spread = `${number(Math.abs(value), 2)} sd ${value < 0 ? "below" : "above"} the column’s mean`;
+  return heat.mean ? `${number(heat.mean[column] + value * heat.sd[column])}${clipped} (${spread})` : `${spread}${clipped}`;
+}
+
+if (heat) {
+  $("heat").hidden = false;
+  $("heat").classList.toggle("few", heat.columns <= 16);
+  paintHeat();
+  measureHeat();
+  on("theme", () => {
+    paintHeat();
+    drawHeat();
+  });
+  for (const event of ["view", "active"]) on(event, drawHeat);
+  $("heat-canvas").addEventListener("pointermove", pointHeat);
+  $("heat-canvas").addEventListener("pointerdown", pointHeat);
+  $("heat-canvas").addEventListener("pointerleave", () => {
+    $("heat-tip").hidden = true;
+    if (!state.pinned) setActive(-1);
+  });
+} else {
+  $("legend").replaceChildren(
+    make("span", {}, dotPicture("sure"), "support 95 % or more"),
+    make("span", {}, dotPicture("likely"), "50 % to 95 %"),
+    make("span", {}, dotPicture("weak"), "below 50 %"),
+  );
+}

@@ -1,0 +1,213 @@
+// Pointing, walking and moving: what mouse, finger and keyboard do to the tree.
+
+const tip = $("tip");
+
+// The drawn node nearest to a point of the picture, or -1.
+function nodeAt(px, py, reach) {
+  const { at, drawn } = scene;
+  py -= at.head;
+  if (py < 0 || py > at.rows) return -1;
+  if (px > at.right) {
+    const hit = drawn.find(({ v, upper, lower, folded }) => (v < tree.n || folded) && py >= upper && py <= lower);
+    return hit ? hit.v : -1;
+  }
+  let [best, distance] = [-1, reach];
+  for (const { v, x, y, upper, lower, folded, from } of drawn) {
+    let d = Math.hypot(px < from ? from - px : px > x ? px - x : 0, py - y);
+    if (folded && px >= x) d = Math.max(0, Math.max(upper - py, py - lower));
+    else if (v >= tree.n && !folded) {
+      const [a, b] = [at.y(tree.place[tree.child(v, 0)]), at.y(tree.place[tree.child(v, 1)])];
+      d = Math.min(d, Math.hypot(px - x, py < a ? a - py : py > b ? py - b : 0));
+    }
+    if (d < distance) [best, distance] = [v, d];
+  }
+  return best;
+}
+
+function names(v, most) {
+  const shown = [];
+  for (let i = 0; i < Math.min(tree.size[v], most); i++) shown.push(tree.labels[tree.leafAt[tree.start[v] + i]]);
+  return shown.join(", ") + (tree.size[v] > most ? ` and ${(tree.size[v] - most).toLocaleString("en")} more` : "");
+}
+
+// What there is to say of a node: a heading and some lines.
+function words(v) {
+  const cluster = state.cut.of[v];
+  const where = cluster < 0 ? "above the cut" : cluster === v && v >= tree.n ? `is cluster ${clusterName[cluster]}` : `in cluster ${clusterName[cluster]}`;
+  if (v < tree.n) {
+    const up = tree.parent[v];
+    const other = tree.child(up, 0) === v ? tree.child(up, 1) : tree.child(up, 0);
+    const whom = other < tree.n ? tree.labels[other] : `a group of ${leaves(tree.size[other])}`;
+    return [tree.labels[v], `${where}; meets ${whom} at time ${number(tree.time[up])}`];
+  }
+  const share = percent(tree.support(v));
+  const level = percent(tree.level);
+  return [
+    `Group of ${leaves(tree.size[v])}, support ${share}`,
+    v === tree.root ? "All leaves: every tree has this group." : `${share} of the sampled trees have exactly this group.`,
+    `Meets at time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}; ${where}`,
+    names(v, 5),
+  ];
+}
+
+function showWords() {
+  const v = state.active;
+  const status = $("plot-status");
+  tip.hidden = v < 0;
+  if (v < 0) return;
+  const [heading, ...lines] = words(v);
+  tip.replaceChildren(make("strong", {}, heading), ...lines.map((line) => make("div", {}, line)));
+  status.textContent = `${heading}. ${lines.join(". ").replaceAll("..", ".")}`;
+  const { at } = scene;
+  const y = clamp(at.y(tree.place[v]), 0, at.rows) + at.head;
+  const x = clamp(at.x(tree.time[v]), 0, at.right);
+  const left = x + 16 + tip.offsetWidth < at.width ? x + 16 : Math.max(4, x - tip.offsetWidth - 16);
+  const top = y + 14 + tip.offsetHeight < at.height ? y + 14 : Math.max(4, y - tip.offsetHeight - 14);
+  tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+}
+on("active", showWords);
+on("view", showWords);
+on("cut", showWords);
+
+const rowsThatFit = () => Math.floor(scene.at.rows / 18);
+
+// Bring a node into view: move to it, and open what it is folded in.
+function reveal(v) {
+  const { top, bottom, oldest } = state.view;
+  const tooSmall = v >= tree.n && tree.size[v] * scene.at.row < 2 * FOLD;
+  const tooOld = tree.time[v] > oldest;
+  if (v < tree.n ? scene.at.row < NAMED_FROM : tooSmall) showNode(v < tree.n ? v : tree.parent[v], rowsThatFit());
+  else if (tooOld) setView({ top, bottom, oldest: ageOf(tree.start[v], tree.start[v] + tree.size[v] - 1) }, true);
+  const place = tree.place[v];
+  if (place < top || place > bottom) {
+    const half = (bottom - top) / 2;
+    setView({ top: place - half, bottom: place + half, oldest: Math.max(oldest, 1.05 * tree.time[v]) }, true);
+  }
+}
+
+function pick(v) {
+  setActive(v, true);
+  reveal(v);
+}
+
+// The neighbour above (0) or below (1): a sibling, or a cousin where there is none.
+function neighbour(v, side) {
+  for (let u = v; tree.parent[u] >= 0; u = tree.parent[u]) {
+    const up = tree.parent[u];
+    if (tree.child(up, side) !== u) return tree.child(up, side);
+  }
+  return v;
+}
+
+const KEYS = {
+  ArrowLeft: (v) => (tree.parent[v] < 0 ? v : tree.parent[v]),
+  ArrowRight: (v) => (v < tree.n ? v : tree.child(v, tree.size[tree.child(v, 0)] > tree.size[tree.child(v, 1)] ? 0 : 1)),
+  ArrowUp: (v) => neighbour(v, 0),
+  ArrowDown: (v) => neighbour(v, 1),
+  Home: () => tree.root,
+};
+
+plot.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const { key } = event;
+  if (key in KEYS) pick(state.active < 0 ? tree.root : KEYS[key](state.active));
+  else if (key === "Enter" && state.active >= 0) showNode(state.active, rowsThatFit());
+  else if (key === "+" || key === "=") zoomBy(0.6, anchor());
+  else if (key === "-" || key === "_") zoomBy(1 / 0.6, anchor());
+  else if (key === "Escape") {
+    setActive(-1);
+    setView(ALL, true);
+  } else return;
+  event.preventDefault();
+});
+const anchor = () => (state.active < 0 ? undefined : clamp(tree.place[state.active], state.view.top, state.view.bottom));
+
+plot.addEventListener("focus", () => {
+  if (state.active < 0 && plot.matches(":focus-visible")) setActive(tree.root, true);
+});
+
+// Pointers. One moves the picture or the cut, two pinch; a tap takes the node in hand.
+const pointers = new Map();
+let gesture = null;
+
+function pointIn(event) {
+  const box = drawing.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+drawing.addEventListener("pointerdown", (event) => {
+  if (event.button > 0) return;
+  const [x, y] = pointIn(event);
+  pointers.set(event.pointerId, [x, y]);
+  drawing.setPointerCapture(event.pointerId);
+  if (pointers.size === 2) {
+    const [[, a], [, b]] = pointers.values();
+    gesture = { kind: "pinch", rows: Math.max(Math.abs(a - b), 20), view: state.view, about: scene.at.positionAt((a + b) / 2) };
+    return;
+  }
+  const { at, cutAt } = scene;
+  const nearCut = Math.abs(x - cutAt) < (event.pointerType === "touch" ? 18 : 6);
+  const onKnob = Math.hypot(x - cutAt, y - at.head - at.rows) < 20;
+  if (onKnob || (nearCut && event.pointerType !== "touch" && y < at.head + at.rows)) gesture = { kind: "cut" };
+  else gesture = { kind: "move", y, x, view: state.view, moved: false };
+});
+
+drawing.addEventListener("pointermove", (event) => {
+  const [x, y] = pointIn(event);
+  if (!pointers.has(event.pointerId)) {
+    const near = Math.abs(x - scene.cutAt) < 6 && y > scene.at.head;
+    plot.classList.toggle("cutting", near);
+    if (!state.pinned && event.pointerType !== "touch") setActive(nodeAt(x, y, 14));
+    return;
+  }
+  pointers.set(event.pointerId, [x, y]);
+  if (!gesture) return;
+  if (gesture.kind === "cut") setCut(clustersAt(scene.at.timeAt(x)));
+  else if (gesture.kind === "pinch" && pointers.size === 2) {
+    const [[, a], [, b]] = pointers.values();
+    const factor = gesture.rows / Math.max(Math.abs(a - b), 20);
+    const { about, view } = gesture;
+    setView({ top: about + (view.top - about) * factor, bottom: about + (view.bottom - about) * factor, oldest: view.oldest });
+  } else if (gesture.kind === "move") {
+    if (Math.hypot(x - gesture.x, y - gesture.y) > 5) gesture.moved = true;
+    if (gesture.moved && isZoomed()) {
+      plot.classList.add("moving");
+      const by = (gesture.y - y) / scene.at.row;
+      setView({ top: gesture.view.top + by, bottom: gesture.view.bottom + by, oldest: gesture.view.oldest });
+    }
+  }
+});
+
+function released(event) {
+  const [x, y] = pointers.get(event.pointerId) || pointIn(event);
+  pointers.delete(event.pointerId);
+  plot.classList.remove("moving");
+  if (gesture && gesture.kind === "move" && !gesture.moved && event.type === "pointerup") {
+    const v = nodeAt(x, y, event.pointerType === "touch" ? 28 : 14);
+    setActive(v, v >= 0);
+  }
+  if (pointers.size === 0) gesture = null;
+}
+drawing.addEventListener("pointerup", released);
+drawing.addEventListener("pointercancel", released);
+drawing.addEventListener("pointerleave", () => {
+  if (!state.pinned) setActive(-1);
+});
+drawing.addEventListener("dblclick", (event) => {
+  const v = nodeAt(...pointIn(event), 20);
+  if (v >= 0) showNode(v, rowsThatFit());
+  else zoomBy(0.5, scene.at.positionAt(pointIn(event)[1]));
+});
+plot.addEventListener(
+  "wheel",
+  (event) => {
+    if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
+    event.preventDefault();
+    zoomBy(Math.exp(clamp(event.deltaY, -80, 80) * 0.01), scene.at.positionAt(pointIn(event)[1]), false);
+  },
+  { passive: false },
+);
+
+$("zoom-in").addEventListener("click", () => zoomBy(0.5, anchor()));
+$("zoom-out").addEventListener("click", () => zoomBy(2, anchor()));
+$("zoom-all").addEventListener("click", () => setView(ALL, true));

@@ -1,0 +1,88 @@
+// What is looked at: the cut, the part of the tree in view, the node in hand.
+
+const FULL_AGE = 1.07 * tree.time[tree.root] || 1;
+const ALL = { top: -0.5, bottom: tree.n - 0.5, oldest: FULL_AGE };
+const state = {
+  cut: cutInto(content.clusters),
+  view: { ...ALL }, // positions at the upper and lower edge, and the time at the left one
+  active: -1, // the node pointed at or walked to
+  pinned: false, // whether it stays when the pointer leaves
+  matches: [], // leaves that the search found
+  squareRoot: false,
+  intervals: false,
+};
+const isZoomed = () => state.view.bottom - state.view.top < tree.n - 1e-6;
+const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+function setCut(k) {
+  k = clamp(Math.round(k) || 1, 1, tree.n);
+  if (k === state.cut.k) return;
+  state.cut = cutInto(k);
+  changed("cut");
+}
+
+function setActive(v, pinned = false) {
+  if (v === state.active && pinned === state.pinned) return;
+  state.active = v;
+  state.pinned = pinned;
+  changed("active");
+}
+
+function within({ top, bottom, oldest }) {
+  const rows = clamp(bottom - top, Math.min(3, tree.n), tree.n);
+  top = clamp((top + bottom - rows) / 2, -0.5, tree.n - 0.5 - rows);
+  return { top, bottom: top + rows, oldest: rows === tree.n ? FULL_AGE : clamp(oldest, 1e-9 * FULL_AGE, FULL_AGE) };
+}
+
+let moving = 0;
+function setView(view, gently = false) {
+  cancelAnimationFrame(moving);
+  const to = within(view);
+  if (!gently || calm) {
+    state.view = to;
+    changed("view");
+    return;
+  }
+  const from = state.view;
+  const began = performance.now();
+  const advance = (now) => {
+    const share = clamp((now - began) / 260, 0, 1);
+    const eased = 1 - (1 - share) ** 3;
+    const between = (key) => from[key] + (to[key] - from[key]) * eased;
+    state.view = share === 1 ? to : { top: between("top"), bottom: between("bottom"), oldest: between("oldest") };
+    changed("view");
+    if (share < 1) moving = requestAnimationFrame(advance);
+  };
+  moving = requestAnimationFrame(advance);
+}
+
+// The time that shows all merges among the leaves in view, and where they join the rest.
+function ageOf(top, bottom) {
+  const first = clamp(Math.round(top), 0, tree.n - 1);
+  const last = clamp(Math.round(bottom), 0, tree.n - 1);
+  let v = tree.leafAt[first];
+  while (tree.start[v] + tree.size[v] - 1 < last) v = tree.parent[v];
+  const up = tree.parent[v] < 0 ? v : tree.parent[v];
+  return tree.parent[v] < 0 ? FULL_AGE : 1.03 * tree.time[up];
+}
+
+// Zoom about a position. Times are never cut off by zooming out.
+function zoomBy(factor, about = (state.view.top + state.view.bottom) / 2, gently = true) {
+  const { top, bottom, oldest } = state.view;
+  const view = { top: about + (top - about) * factor, bottom: about + (bottom - about) * factor, oldest };
+  if (factor > 1) view.oldest = Math.max(oldest, ageOf(view.top + 0.5, view.bottom - 0.5));
+  setView(view, gently);
+}
+
+// Show a node with all that is under it; a leaf among its neighbours.
+function showNode(v, rowsThatFit) {
+  const rows = v < tree.n ? Math.min(rowsThatFit, tree.n) : tree.size[v];
+  const margin = v < tree.n ? 0 : Math.max(0.5, 0.04 * rows);
+  const middle = v < tree.n ? tree.place[v] : tree.start[v] + (tree.size[v] - 1) / 2;
+  const top = clamp(middle - rows / 2 - margin, -0.5, tree.n - 0.5);
+  const bottom = clamp(middle + rows / 2 + margin, -0.5, tree.n - 0.5);
+  let top_of = v;
+  while (tree.parent[top_of] >= 0 && tree.size[top_of] < (v < tree.n ? rows / 2 : 0)) top_of = tree.parent[top_of];
+  const up = tree.parent[top_of];
+  setView({ top, bottom, oldest: up < 0 ? FULL_AGE : 1.03 * tree.time[up] || FULL_AGE }, true);
+}
