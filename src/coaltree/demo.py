@@ -5,16 +5,13 @@ that SciPy reads), a figure and a report page. Each step is one call, and this f
 """
 
 import csv
-import html
 import io
-import platform
-from importlib.metadata import version
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from . import __version__
 from .fit import fit
 
 FILES = ("tree.newick", "linkage.csv", "tree.svg", "report.html")
@@ -31,26 +28,42 @@ SETTINGS: dict[str, Any] = {
 
 def run(folder, seed, say=print):
     """Cluster the wines and leave `FILES` in `folder`."""
-    names, columns, X = load_wines()
-    say(f"{len(names)} wines, {len(columns)} measurements each")
-    post = fit(X, random_state=seed, **SETTINGS)
+    from .report import write_report
+
+    wines = load_wines()
+    say(f"{len(wines.index)} wines, {len(wines.columns)} measurements each")
+    post = fit(wines, random_state=seed, **SETTINGS)
     tree = post.mcc_tree()
-    support, intervals = post.clade_support(tree), post.node_times(tree, level=0.9)
-    tree = tree.relabel(names)
 
     write_tree(folder, tree)
-    picture = draw(tree, support, intervals)
-    (folder / "tree.svg").write_text(picture, encoding="utf-8")
-    (folder / "report.html").write_text(page(tree, support, post, picture), encoding="utf-8")
+    draw(tree, post, folder / "tree.svg")
+    write_report(post, folder / "report.html", n_clusters=3, title="60 wines", force=True)
     for name in FILES:
         say(f"  {folder / name}")
 
 
+@dataclass(frozen=True)
+class Frame:
+    """Numbers with names: as much of a DataFrame as `fit` asks of one, since pandas may not be installed."""
+
+    values: np.ndarray
+    index: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def dtypes(self):
+        return [self.values.dtype] * len(self.columns)
+
+    def to_numpy(self, dtype=float, na_value=np.nan):
+        return self.values.astype(dtype)
+
+
 def load_wines():
-    """Names (60), columns (13) and values (60, 13) of the bundled data; data/README.md says where they come from."""
+    """The bundled data, 60 named rows of 13 columns; data/README.md says where they come from."""
     text = files("coaltree").joinpath("data/wines.csv").read_text(encoding="utf-8")
     header, *rows = csv.reader(io.StringIO(text))
-    return [row[0] for row in rows], header[1:], np.array([row[1:] for row in rows], dtype=float)
+    values = np.array([row[1:] for row in rows], dtype=float)
+    return Frame(values, index=tuple(row[0] for row in rows), columns=tuple(header[1:]))
 
 
 def write_tree(folder, tree):
@@ -62,8 +75,8 @@ def write_tree(folder, tree):
         rows.writerows([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
 
 
-def draw(tree, support, intervals):
-    """The tree as SVG text, in the colours of the cultivars."""
+def draw(tree, post, path):
+    """The tree with the support of its clades and intervals of their times, in the colours of the cultivars."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -71,58 +84,7 @@ def draw(tree, support, intervals):
 
     figure = Figure(figsize=(8, 10), layout="constrained")
     cultivars = [name[0] for name in tree.labels]
-    dendrogram(tree, figure.add_subplot(), support=support, intervals=intervals, clusters=cultivars)
-    out = io.StringIO()
+    dendrogram(tree, figure.add_subplot(), support=post, intervals=post, clusters=cultivars)
     # A fixed salt and no date: the same run leaves the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
-
-
-def page(tree, support, post, picture):
-    """A page that needs no other file: the figure, what the posterior says, the Newick text, settings and versions."""
-    sure = int(np.sum(support[:-1] >= 0.95))
-    said = {
-        "draws": f"{len(post)} trees, worth {post.ess:.0f} independent ones",
-        "clades with a probability of 0.95 or more": f"{sure} of {tree.n - 2}",
-        "disagreement of the chains on clade frequencies": f"{post.split_frequency_sd():.3f} (below 0.05 is good)",
-    }
-    packages = {name: version(name) for name in ("numpy", "scipy", "numba")}
-    made_with = {name: str(value) for name, value in SETTINGS.items()} | {"seed": post.info["seed"]}
-    made_with |= {"coaltree": __version__, "python": platform.python_version()} | packages
-    svg = picture[picture.index("<svg") :]
-    return PAGE.format(picture=svg, said=_rows(said), made_with=_rows(made_with), newick=html.escape(tree.to_newick()))
-
-
-def _rows(table):
-    return "\n".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in table.items())
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>coaltree: 60 wines</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
-svg {{ width: 100%; height: auto; }}
-th {{ text-align: left; vertical-align: top; padding-right: 2rem; font-weight: normal; color: #666; }}
-pre {{ background: #f5f5f5; padding: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.8rem; }}
-</style>
-</head>
-<body>
-<h1>60 wines</h1>
-<p>A tree over sixty wines from thirteen chemical measurements of each. The letter of a name, and its colour, is the
-cultivar, which the clustering did not see. Numbers on branches are the posterior probabilities of the groups in
-percent, bars the 90 % intervals of the times when they merge.</p>
-{picture}
-<h2>What the posterior says</h2>
-<table>{said}</table>
-<h2>Made with</h2>
-<table>{made_with}</table>
-<h2>Newick</h2>
-<pre>{newick}</pre>
-</body>
-</html>
-"""
+    with matplotlib.rc_context({"svg.hashsalt": "coaltree"}):
+        figure.savefig(path, metadata={"Date": None})
