@@ -1,7 +1,7 @@
 """Independent random streams for kernels: one xoshiro256++ state per particle or chain.
 
 A stream is a uint64[4] row. Streams belong to slots (particle 3, chain 1), never to threads, so the number of
-threads, jobs or workers cannot change a draw. States are seeded from ``numpy.random.SeedSequence``.
+threads, jobs or workers cannot change a draw. States are 256 random bits from a numpy Generator.
 """
 
 import math
@@ -26,13 +26,7 @@ def as_generator(random_state):
 
 def make_streams(rng, n_streams):
     """Draw (n_streams, 4) uint64 states from `rng`; the generator moves on, so a second call gives other streams."""
-    entropy = [int(word) for word in rng.integers(0, 2**32, size=8, dtype=np.uint64)]
-    children = np.random.SeedSequence(entropy).spawn(n_streams)
-    return (
-        np.stack([child.generate_state(4, np.uint64) for child in children])
-        if children
-        else np.empty((0, 4), np.uint64)
-    )
+    return rng.integers(0, 2**64, size=(n_streams, 4), dtype=np.uint64)
 
 
 @jit(inline="always")

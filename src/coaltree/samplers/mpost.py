@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..gig import draw_cut_gig, log_cut_integral
 from .particles import merge
 from .population import Population
-from .selection import FULL, draw_pair, full_integral, weigh_rows
+from .selection import FULL, draw_pair, proposal_integral, weigh_rows
 from .smc import SMC
 
 
@@ -42,7 +42,7 @@ def _advance(context, first, last, step, drop_rate, printed, prune):
         time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
         log_factor = math.log(weighed.total) + weighed.shift + lam * before
         if not printed:
-            log_factor += log_cut_integral(eps, lam, r, model.d) - full_integral(eps, inner, model.d)
+            log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
         context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
         merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
 

@@ -27,7 +27,7 @@ class Population:
         n, M = problem.n, len(streams)
         bytes_needed = 8 * n * n + int(1.5 * M * n * n)
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
-        n_near = n_near or min(64, max(8, n // 32))  # lists take a twelfth of the rows' memory
+        n_near = min(n - 1, n_near or min(64, max(8, n // 32)))  # lists take a twelfth of the rows' memory
         model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise)
         leaves = leaf_pairs(problem, n_near)
         self.context = Context(

@@ -64,6 +64,18 @@ def full_integral(eps, lam, d):
 
 
 @jit
+def proposal_integral(eps, r, inner, model):
+    """Return G for choosing a pair.
+
+    With leaf noise r > 0 from the start, and rows may be identical: ε is then taken to be at least what puts the mode
+    of log v at r, or such pairs would crowd out all others. The weight corrects for whatever is used here.
+    """
+    if model.leaf_noise > 0.0:
+        eps = max(eps, r * (inner * r + model.d - 2.0))
+    return full_integral(eps, inner, model.d)
+
+
+@jit
 def _reach(eps_near, log_weight, target, lam, d):
     """Return (log ε, slope bound) beyond which G(ε, λ) < target, given that G(eps_near) = log_weight > target.
 
@@ -89,11 +101,12 @@ def _reach(eps_near, log_weight, target, lam, d):
 
 
 @jit
-def _pair_weight(rule, eps, a_sum, before, inner, lam, d):
+def _pair_weight(rule, eps, a_sum, before, inner, lam, model):
     """Return log w of a pair with a_i + a_j = a_sum when the last merge was at `before`."""
+    r = max(0.0, 2.0 * before + a_sum)
     if rule == CUT:
-        return log_cut_integral(eps, lam, max(0.0, 2.0 * before + a_sum), d) + 0.5 * lam * a_sum
-    return full_integral(eps, inner, d) + 0.5 * lam * a_sum
+        return log_cut_integral(eps, lam, r, model.d) + 0.5 * lam * a_sum
+    return proposal_integral(eps, r, inner, model) + 0.5 * lam * a_sum
 
 
 @jit
@@ -139,7 +152,7 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
 
     eps, a_sum = _good_pair(leaves, pool, particles, p, m, lam, top, particles.slope[p], buffer)
     particles.slope[p] = max(_least_slope(math.sqrt(inner) * math.sqrt(eps), d), 1e-3)
-    shift = _pair_weight(rule, eps, a_sum, before, inner, lam, d)
+    shift = _pair_weight(rule, eps, a_sum, before, inner, lam, model)
 
     while True:
         reach, per_a = math.inf, 0.0
@@ -163,7 +176,7 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
                 count = read_row(leaves, pool, particles, p, node, buffer)
                 for k in range(count):
                     if buffer[k] <= row_eps_reach:
-                        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, d)
+                        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
             else:
@@ -173,7 +186,7 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
                         break
                     other = near_node[k]
                     if death[other] == ALIVE and near_log[k] <= row_reach - per_a * (top - a[other]):
-                        log_w = _pair_weight(rule, near_eps[k], a[node] + a[other], before, inner, lam, d)
+                        log_w = _pair_weight(rule, near_eps[k], a[node] + a[other], before, inner, lam, model)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
             row_sum[q] = sum_of_row
@@ -206,7 +219,7 @@ def draw_pair(rule, model, leaves, pool, particles, p, step, inner, row_sum, wei
     for k in range(count):
         if buffer[k] > eps_reach:
             continue
-        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model.d)
+        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model)
         left -= fast_exp(log_w - weighed.shift)
         if left < 0.0:
             return k, younger, buffer[k]
