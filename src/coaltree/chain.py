@@ -21,8 +21,10 @@ from .diffusion import contrasts, log_likelihood
 from .missing import fill_at_random, impute
 from .preparation import make_problem
 from .samplers.base import Sampler
+from .samplers.starts import first_tree
 
 _WARMUP_ROUNDS_A_LIST = 10
+_FIRST_UPDATES = 3  # of the covariance, before the first round
 
 
 class Plan(NamedTuple):
@@ -64,18 +66,31 @@ class Start(NamedTuple):
     imputed: np.ndarray | None = None
 
 
-def begin(plan: Plan, values, covariance, start: Start, seed) -> Chain:
-    """Start a chain: fill in what is missing, and have the sampler make a first tree."""
+def begin(plan: Plan, values, covariance, start: Start, seed, dispersed=False) -> Chain:
+    """Start a chain: fill in what is missing, make a first tree, and let the covariance settle on it."""
     rng = np.random.default_rng(seed)
     if start.imputed is not None:
         values = values.copy()
         values[plan.missing] = start.imputed
     values = fill_at_random(values, rng)
     covariance = covariance.with_theta(start.theta)
-    tree = start.tree
-    if tree is None:
-        tree = _draw_tree(plan, _problem(plan, values, covariance), None, None, rng)[:2]
-    return Chain(tree, covariance, values, None, rng)
+    with single_threaded_blas():
+        problem = _problem(plan, values, covariance)
+        children, times = start.tree or _first_tree(plan, problem, rng, dispersed)
+        if not start.theta:
+            for _ in range(_FIRST_UPDATES):
+                times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
+    return Chain((children, times), covariance, values, None, rng)
+
+
+def _first_tree(plan, problem, rng, dispersed):
+    if problem is None:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0)
+    how = getattr(plan.sampler, "start", "auto")
+    if dispersed and how == "auto":
+        # Chains that are to be compared should not start alike: weigh the columns at random, as in a bootstrap.
+        problem = problem._replace(W=problem.W * np.sqrt(rng.standard_exponential(problem.W.shape[1])))
+    return first_tree(problem, how, rng)
 
 
 def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
@@ -101,10 +116,7 @@ def one_round(plan: Plan, chain: Chain, problem):
     _, covariance, values, _, rng, round = chain
     neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
-    if covariance.learnt:
-        times, covariance = _move_times_and_scale(plan, problem, children, times, covariance, rng)
-        U = contrasts(children, times, values, plan.leaf_noise)
-        covariance = covariance.update(covariance.statistics(U), rng)
+    times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
     if plan.missing is not None:
         values = impute(children, times, values, plan.missing, covariance, plan.leaf_noise, rng)
     if covariance.learnt or plan.missing is not None:
@@ -139,17 +151,22 @@ def _draw_tree(plan, problem, tree, neighbors, rng):
     return plan.sampler.step(problem, tree, rng, **options)
 
 
-def _move_times_and_scale(plan, problem, children, times, covariance, rng):
-    """Multiply the times by c and divide Φ by c (see `Covariance.scale_move`)."""
-    total_rate_time = float(standardized_gaps(times).sum())
+def _draw_covariance(plan, values, children, times, covariance, rng):
+    """Times and Φ's scale together, then Φ from the contrasts."""
+    if not covariance.learnt:
+        return times, covariance
     at_scale = None
-    if plan.leaf_noise > 0.0 and problem is not None:
+    if plan.leaf_noise > 0.0 and len(times):
+        problem = _problem(plan, values, covariance)
+
         # Times c·τ under Φ/c are times τ under Φ with the leaf variance divided by c.
         def at_scale(c):
             return log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise / c)
 
-    c, covariance = covariance.scale_move(total_rate_time, len(times), rng, at_scale)
-    return times * c, covariance
+    c, covariance = covariance.scale_move(float(standardized_gaps(times).sum()), len(times), rng, at_scale)
+    times = times * c
+    U = contrasts(children, times, values, plan.leaf_noise)
+    return times, covariance.update(covariance.statistics(U), rng)
 
 
 def _record(plan, chain, problem, info):

@@ -193,8 +193,8 @@ class Run:
     def _begin(self, parallel):
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
         self.chains = parallel(
-            delayed(begin)(self.plan, self.values, self.covariance, start, seed)
-            for start, seed in zip(self.starts, seeds, strict=True)
+            delayed(begin)(self.plan, self.values, self.covariance, start, seed, dispersed=number > 0)
+            for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         )
 
     def _seconds_a_round(self):

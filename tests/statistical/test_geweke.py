@@ -56,11 +56,15 @@ class Model:
         return simulate_data(tree, self.d, rng, covariance.whitener(self.d).color, leaf_noise=self.leaf_noise)
 
     def statistics(self, covariance, children, times, X):
-        """Numbers whose law is compared; all have finite variance."""
+        """Numbers whose law is compared: of finite variance, and blind to where the root lies, which is flat."""
         W = covariance.whitener(self.d).whiten(X)
         likelihood = log_likelihood(children, times, W, self.d, covariance.whitener(self.d).log_det, self.leaf_noise)
         values = [times[-1], times[0], math.log(times[-1]), math.log(times[0]), float(log_prior(times)), likelihood]
-        values += [float({*children[0]} == {0, 1}), math.log(np.ptp(X)), float(np.log(np.linalg.norm(X[0] - X[1])))]
+        values += [
+            float({*children[0]} == {0, 1}),
+            math.log(np.ptp(X, axis=0).max()),
+            float(np.log(np.linalg.norm(X[0] - X[1]))),
+        ]
         for value in covariance.theta.values():
             logs = np.log(np.diag(value)) if np.ndim(value) == 2 else np.log(np.ravel(value))
             values += [*logs, *(logs**2), logs[0] * math.log(times[-1])]
