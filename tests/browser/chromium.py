@@ -95,13 +95,13 @@ class Browser:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(message)
 
-    def open(self, path, *, width=1280, height=900, mobile=False, dark=False):
-        """Open a file in a new page of this size."""
+    def open(self, path, *, width=1280, height=900, mobile=False, dark=False, calm=True):
+        """Open a file in a new page of this size; a calm reader has asked for no animations."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, target)
         self._pages[session] = page
-        page.load(path, width, height, mobile, dark)
+        page.load(path, width, height, mobile, dark, calm)
         return page
 
     def close(self):
@@ -126,11 +126,11 @@ class Page:
     def call(self, method, **parameters):
         return self._browser.call(method, self._session, **parameters)
 
-    def load(self, path, width, height, mobile, dark):
+    def load(self, path, width, height, mobile, dark, calm):
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.resize(width, height, mobile)
-        self.prefer_dark(dark)
+        self.prefer(dark, calm)
         self.call("Page.navigate", url=Path(path).absolute().as_uri())
         self.wait("document.readyState === 'complete'")
         self.settle()
@@ -142,9 +142,10 @@ class Page:
         )  # fmt: skip
         self.call("Emulation.setTouchEmulationEnabled", enabled=mobile)
 
-    def prefer_dark(self, dark):
+    def prefer(self, dark, calm):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        motion = {"name": "prefers-reduced-motion", "value": "reduce" if calm else "no-preference"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme, motion])
 
     def evaluate(self, expression):
         """The value of a JavaScript expression (or of its promise)."""
@@ -162,8 +163,8 @@ class Page:
             time.sleep(0.02)
 
     def settle(self):
-        """Let the page draw, animations included."""
-        self.evaluate("new Promise(r => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(r)), 350))")
+        """Let a calm page draw what was asked for."""
+        self.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r, 10))))")
 
     def text(self, selector):
         return self.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")

@@ -47,8 +47,8 @@ def histogram(draws, weights, label, *, width=220, height=52, n_bins=28) -> str:
     return picture(width, height, body, words, "histogram")
 
 
-def intervals(lows, middles, highs, label, *, width=640, height=150) -> str:
-    """One upright line for each of many quantities, from low to high, with a mark in the middle."""
+def intervals(lows, middles, highs, names, label, *, width=640, height=150) -> str:
+    """One upright line for each of many quantities, from low to high, with a mark in the middle, and a name."""
     lows, middles, highs = (np.asarray(values, dtype=float) for values in (lows, middles, highs))
     bottom, top = min(0.0, lows.min()), highs.max()
     if not top > bottom:
@@ -68,8 +68,16 @@ def intervals(lows, middles, highs, label, *, width=640, height=150) -> str:
         f'<text x="{margin - 6}" y="{place(v) + 4:.1f}" text-anchor="end">{number(v)}</text>'
         for v in (bottom, top)
     )
-    body = f'{scale}<path class="interval" d="{lines}"/><path class="mark" d="{marks}"/>'
-    return picture(width, height, body, label, "intervals")
+    named = ""
+    if step >= 11:
+        shown = [name if len(name) <= 16 else name[:15] + "…" for name in names]
+        named = "".join(
+            f'<text transform="translate({x + 4:.1f} {height}) rotate(-90)" text-anchor="end">{escape(name)}</text>'
+            for x, name in zip(across, shown, strict=True)
+        )
+    room_below = 6.4 * max(map(len, shown)) + 4 if named else 0
+    body = f'{scale}<path class="interval" d="{lines}"/><path class="mark" d="{marks}"/>{named}'
+    return picture(width, round(height + room_below), body, label, "intervals")
 
 
 def trace(values, chain, label, *, width=640, height=150, most=400) -> str:

@@ -25,7 +25,7 @@ _MOST_TOGETHER = 512  # leaves across the co-clustering at the number of cluster
 _MOST_TOGETHER_ELSEWHERE = 180  # and at others
 _OTHER_NUMBERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 _MOST_DRAWS = 1000  # used for co-clustering
-_SCALES_APART = 4.0  # columns whose standard deviations differ more are each scaled
+_SCALES_APART = 10.0  # columns whose standard deviations differ more are each scaled
 _MOST_CLUSTERS_TO_DOUBT = 60
 
 

@@ -9,6 +9,7 @@ from .figures import Doubt, TreeFigure
 from .text import count, escape, number, percent, some
 
 SURE = 0.95
+_FEW = 8  # clusters that one can take in at a look
 
 
 class Start(NamedTuple):
@@ -20,7 +21,7 @@ class Start(NamedTuple):
 
 
 def choose_start(posterior, n_clusters: int | None) -> Start:
-    """The number asked for, or the suggested one; where none stands out, the one that comes closest to it."""
+    """The number asked for, or the suggested one; where none stands out, the least odd of a few."""
     if n_clusters is not None:
         k, _ = partitions.check_cut(posterior.n, n_clusters, None)
         return Start(k, count(k, "cluster"), "The number was chosen by whoever made this page.")
@@ -28,8 +29,9 @@ def choose_start(posterior, n_clusters: int | None) -> Start:
     if suggestion.n_clusters > 1:
         return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
     k = 2
-    if len(suggestion.gaps):
-        k = int(suggestion.gaps["n_clusters"][np.argmin(suggestion.gaps["probability"])])
+    few = suggestion.gaps[suggestion.gaps["n_clusters"] <= _FEW]
+    if len(few):
+        k = int(few["n_clusters"][np.argmin(few["probability"])])
     reason = f"{suggestion.reason} The page opens with {k}, as a place to start looking."
     return Start(min(k, posterior.n), "No number of clusters stands out", reason)
 
@@ -61,13 +63,13 @@ def _sureness(figure, n_trees, n_clusters):
     of_clusters = _cluster_support(figure, n_clusters)
     if len(of_clusters) == 0 or n_clusters == 1:
         return f"{percent(n_sure / len(support))} of groups are near certain", of_groups
-    sure = int(np.count_nonzero(of_clusters >= SURE))
-    heading = (
-        f"All {len(of_clusters)} clusters are near certain"
-        if sure == len(of_clusters) > 1
-        else f"{sure} of {count(len(of_clusters), 'cluster')} near certain"
+    m, sure = len(of_clusters), int(np.count_nonzero(of_clusters >= SURE))
+    heading = {0: "No cluster is near certain", m: "All clusters are near certain"}.get(
+        sure, f"{sure} of {m} clusters are near certain"
     )
-    return heading, f"The least sure cluster is in {percent(of_clusters.min())} of the sampled trees. {of_groups}"
+    of_two = "" if m == n_clusters else " of two leaves or more"
+    least = f"The least sure cluster{of_two} is in {percent(of_clusters.min())} of the sampled trees. "
+    return heading, least + of_groups
 
 
 def _cluster_support(figure, n_clusters):
@@ -101,10 +103,10 @@ def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
     )
 
 
-def doubts(posterior, found: list[Doubt]) -> str:
+def doubts(posterior, n_clusters: int, found: list[Doubt]) -> str:
     """List the leaves that are least sure of their cluster."""
     if not found:
-        return "<p>Every leaf is clearly with one cluster.</p>"
+        return f"<p>At {n_clusters} clusters, every leaf is clearly with one of them.</p>"
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
         f"<td>cluster {doubt.own}</td><td>{percent(doubt.with_own)}</td>"
@@ -112,8 +114,8 @@ def doubts(posterior, found: list[Doubt]) -> str:
         for doubt in found
     )
     return (
-        "<p>The leaves least sure of their cluster, and how often they are found with its leaves and with those of "
-        "the runner-up:</p>\n"
+        f"<p>At {n_clusters} clusters, the leaves least sure of theirs, and how often they are found with its leaves "
+        "and with those of the runner-up:</p>\n"
         '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">here'
         '</th><th scope="col" colspan="2">runner-up</th></tr></thead><tbody>\n'
         f"{rows}\n</tbody></table></div>"

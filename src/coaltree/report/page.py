@@ -83,7 +83,7 @@ def report_html(posterior, *, X=None, n_clusters=None, title=None) -> str:
             "data_words": _data_words(content["data"]),
             "agreement": glance.agreement(posterior, labels, posterior.cut(start.n_clusters)),
             "together_words": _together_words(posterior, content["together"]),
-            "doubts": glance.doubts(posterior, figures.doubtful_leaves(posterior, labels)),
+            "doubts": glance.doubts(posterior, start.n_clusters, figures.doubtful_leaves(posterior, labels)),
             "parameters": parameter_section,
             "trust": verdicts.section(posterior, verdict),
             "reproduce": reproduce.section(posterior, data),

@@ -40,7 +40,7 @@ def section(posterior, names, scalars) -> tuple[str, dict | None]:
             rows += rows_of
             extras.append(extra)
             correlation = _correlation(draws, posterior.weights, labels)
-            extras.append(_CORRELATION)
+            extras.append(_CORRELATION.replace("{{strongest}}", correlation.pop("strongest")))
     html = ""
     if rows:
         body = "\n".join(rows)
@@ -52,7 +52,8 @@ def section(posterior, names, scalars) -> tuple[str, dict | None]:
     return html + "\n".join(extras), correlation
 
 
-_CORRELATION = """<figure class="matrix"><figcaption>Correlation of the columns’ movements (posterior mean)</figcaption>
+_CORRELATION = """<figure class="matrix"><figcaption>Correlation of the columns’ movements (posterior mean), from
+-1 in blue to 1 in red. {{strongest}}</figcaption>
 <canvas id="correlation" role="img" aria-label="Heat map of the correlation of columns"></canvas>
 <p class="status" id="correlation-status" aria-live="polite">Point at a cell to read it.</p></figure>"""
 
@@ -88,8 +89,9 @@ def _vector(name, draws, weights, labels, scalars, words=None):
         f"<code>{escape(name)}</code> of {count(d, 'column')} in their order{some}: median and 90 % interval. "
         f"{escape(words)} Largest: {escape(tops)}."
     )
-    image = drawing.intervals(lows, middles, highs, f"{name}: median and 90 % interval of each column")
-    return [], f"<figure><figcaption>{caption}</figcaption>{image}</figure>"
+    titles = [str(labels[j] if labels else j) for j in shown]
+    image = drawing.intervals(lows, middles, highs, titles, f"{name}: median and 90 % interval of each column")
+    return [], f'<figure><figcaption>{caption}</figcaption><div class="wide">{image}</div></figure>'
 
 
 def _correlation(draws, weights, labels):
@@ -100,7 +102,16 @@ def _correlation(draws, weights, labels):
     edges = pixels.blocks(d, m)
     names = [str(j) for j in range(d)] if labels is None else [printable(label) for label in labels]
     return {
+        "strongest": _strongest(mean, names),
         "size": m,
         "names": [names[a] if b - a == 1 else f"{names[a]} … {names[b - 1]}" for a, b in pairwise(edges)],
         "codes": pixels.values(pixels.shrink(mean, m, m), -1.0, 1.0),
     }
+
+
+def _strongest(correlation, names, most=3):
+    """The pairs of columns that move together, or against each other, most."""
+    i, j = np.triu_indices(len(correlation), 1)
+    order = np.argsort(-np.abs(correlation[i, j]))[:most]
+    pairs = [f"{names[i[k]]} and {names[j[k]]} ({number(correlation[i[k], j[k]], 2)})" for k in order]
+    return escape(f"Strongest: {', '.join(pairs)}.") if pairs else ""

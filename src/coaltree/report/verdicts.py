@@ -10,7 +10,7 @@ from . import drawing
 from .text import count, escape, number, percent
 
 _WORD = {"good": "Good", "fair": "Look again", "poor": "Not good enough", "unknown": "Not known"}
-_RANK = {"good": 0, "unknown": 1, "fair": 2, "poor": 3}
+_RANK = {"plain": -1, "good": 0, "unknown": 1, "fair": 2, "poor": 3}
 
 
 class Finding(NamedTuple):
@@ -18,7 +18,7 @@ class Finding(NamedTuple):
 
     name: str
     value: str
-    grade: str  # good, fair, poor or unknown
+    grade: str  # good, fair, poor, unknown, or plain where there is nothing to grade
     meaning: str
     advice: str = ""
 
@@ -44,11 +44,15 @@ def judge(posterior) -> Verdict:
     return _of_chains(posterior)
 
 
-_ASK_FOR_MORE = "Use a sampler that draws many trees, such as coaltree.fit(X)."
+_ASK_FOR_MORE = "Use coaltree.fit(X), whose chains can be judged."
 _GO_ON = "Run longer: more n_warmup and n_samples, or go on from here with fit(…, start=posterior)."
 
 
 def _of_particles(posterior):
+    if np.ptp(posterior._log_weights) == 0:
+        meaning = "All trees count the same; whether they are independent of each other is not recorded."
+        finding = Finding("Worth of the sample", count(len(posterior), "tree"), "unknown", meaning, _ASK_FOR_MORE)
+        return _verdict([finding], f"{meaning} coaltree.fit records it.", {})
     ess = mixing.weight_ess(posterior.weights)
     share = ess / len(posterior)
     grade = "good" if ess >= convergence.ESS_BELOW else "fair" if ess >= 10 else "poor"
@@ -66,7 +70,7 @@ def _of_particles(posterior):
             Finding(
                 "Log evidence",
                 number(posterior.log_evidence, 6),
-                "unknown",
+                "plain",
                 "How probable the data are under this model; of models for the same data, the higher is better.",
             )
         )
@@ -99,7 +103,7 @@ def _verdict(findings, sentence, scalars):
     }[grade]
     worst = [finding for finding in findings if finding.grade in ("fair", "poor") and finding.grade == grade]
     if worst:
-        names = " and ".join(finding.name.lower() for finding in worst)
+        names = " and ".join(finding.name[0].lower() + finding.name[1:] for finding in worst)
         sentence = f"Look at {names} below before trusting details of this page."
     elif grade == "good":
         sentence = f"{sentence} Nothing speaks against trusting this page."
@@ -176,11 +180,15 @@ def _spoken(name):
     return {"log_joint": "the log probability", "root_time": "the time of the root"}.get(name, name)
 
 
+def _badge(grade):
+    return f'<span class="grade">{_WORD[grade]}</span> ' if grade in _WORD else ""
+
+
 def section(posterior, verdict: Verdict) -> str:
     """The findings as a list, and the trace of the log probability."""
     items = "\n".join(
         f'<li class="finding {finding.grade}"><h3>{escape(finding.name)}</h3>'
-        f'<p class="value"><span class="grade">{_WORD[finding.grade]}</span> {escape(finding.value)}</p>'
+        f'<p class="value">{_badge(finding.grade)}{escape(finding.value)}</p>'
         f"<p>{escape(finding.meaning)}</p>"
         + (f'<p class="advice">{escape(finding.advice)}</p>' if finding.advice else "")
         + "</li>"

@@ -37,7 +37,7 @@ function measureHeat() {
   const named = width / heat.columns >= 11;
   const longest = named ? Math.max(...heat.names.map((name) => pen.measureText(name).width)) : 0;
   heatLayout.beside = getComputedStyle($("stage")).flexDirection === "row";
-  heatLayout.head = Math.round(clamp(longest + 10, 8, 110));
+  heatLayout.head = Math.round(clamp(longest + 10, named ? 18 : 8, 110));
   return { width, named };
 }
 

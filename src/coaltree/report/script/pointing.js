@@ -33,7 +33,7 @@ function names(v, most) {
 // What there is to say of a node: a heading and some lines.
 function words(v) {
   const cluster = state.cut.of[v];
-  const where = cluster < 0 ? "above the cut" : cluster === v && v >= tree.n ? `is cluster ${clusterName[cluster]}` : `in cluster ${clusterName[cluster]}`;
+  const where = cluster < 0 ? "above the cut" : cluster === v && v >= tree.n ? `this is cluster ${clusterName[cluster]}` : `in cluster ${clusterName[cluster]}`;
   if (v < tree.n) {
     const up = tree.parent[v];
     const other = tree.child(up, 0) === v ? tree.child(up, 1) : tree.child(up, 0);
@@ -43,8 +43,8 @@ function words(v) {
   const share = percent(tree.support(v));
   const level = percent(tree.level);
   return [
-    `Group of ${leaves(tree.size[v])}, support ${share}`,
-    v === tree.root ? "All leaves: every tree has this group." : `${share} of the sampled trees have exactly this group.`,
+    `Group of ${leaves(tree.size[v])}`,
+    v === tree.root ? "Support 100\u00a0%: these are all leaves." : `Support ${share}: the share of sampled trees that have exactly this group.`,
     `Meets at time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}; ${where}`,
     names(v, 5),
   ];

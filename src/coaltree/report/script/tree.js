@@ -9,8 +9,10 @@ const heatLayout = { head: 0, beside: false }; // room above the rows for the na
 let scene = null; // what was drawn, and where: for pointing
 
 function stageHeight() {
-  const most = Math.max(380, Math.min(0.8 * window.innerHeight, 920));
-  return Math.round(clamp(tree.n * 15 + FOOT + heatLayout.head, 240, most));
+  const rest = FOOT + heatLayout.head;
+  const allNamed = tree.n <= 80 ? tree.n * (NAMED_FROM + 1) + rest : 0; // few enough to name every leaf at once
+  const most = Math.max(380, Math.min(0.8 * window.innerHeight, 920), allNamed);
+  return Math.round(clamp(tree.n * 22 + rest, 220, most));
 }
 
 function longestName() {
@@ -27,10 +29,11 @@ function measure() {
   const width = Math.max(plot.clientWidth, 200);
   const height = stageHeight();
   const head = heatLayout.beside ? heatLayout.head : 6;
-  const names = clamp(nameWidth + 30, width < 520 ? 76 : 150, Math.max(76, 0.34 * width));
+  const rows = height - head - FOOT;
+  const forClusters = rows / tree.n >= NAMED_FROM ? 0 : width < 520 ? 76 : 128;
+  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width));
   const { top, bottom, oldest } = state.view;
   const [left, right] = [16, width - names];
-  const rows = height - head - FOOT;
   const row = rows / (bottom - top);
   const share = state.squareRoot ? (t) => Math.sqrt(t / oldest) : (t) => t / oldest;
   return {
@@ -91,7 +94,7 @@ function drawTree() {
       dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
       if (state.intervals) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
       if (lower - upper >= 26 && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
-        texts.append(shape("text", { x: f(x - 6), y: f(y - 5), "text-anchor": "end" }, String(Math.round(100 * support))));
+        texts.append(shape("text", { x: f(x - 6), y: f(Math.max(y - 5, 9)), "text-anchor": "end" }, String(Math.round(100 * support))));
       }
     }
   }
@@ -130,7 +133,7 @@ function rowNames(at) {
     const d = `M${at.right + 4} ${(upper + gap).toFixed(1)}h8V${(lower - gap).toFixed(1)}h-8z`;
     strips.set(name, (strips.get(name) || "") + d);
     if (!named && lower - upper >= 13) {
-      const text = wide ? `cluster ${clusterName[v]} · ${leaves(tree.size[v])}` : `${clusterName[v]} · ${tree.size[v]}`;
+      const text = wide ? `cluster ${clusterName[v]} · ${tree.size[v].toLocaleString("en")}` : `${clusterName[v]} · ${tree.size[v]}`;
       parts.push(shape("text", { x: at.right + 18, y: ((upper + lower) / 2 + 4).toFixed(1) }, text));
     }
   }

@@ -1,0 +1,532 @@
+"""The report page in a real browser: it opens in peace, and does what a reader asks of it."""
+
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.report import figures, write_report
+from coaltree.report.text import percent
+from tests.browser.posteriors import chain_posterior, leaf_names
+
+N = 60
+HOSTILE = (
+    "</script><b>bold</b>",
+    "<img src=x onerror='window.hacked=1'>",
+    '" onmouseover="window.hacked=1',
+    "{{script}} $& \\u003c",
+    "<!-- <script>",
+    "line\nbreak\tand\x00nul",
+    "\u202ereversed",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    columns = tuple(f"measure {j}" for j in range(8))
+    return chain_posterior(N, 8, 60, labels=leaf_names(N), columns=columns, noise=0.6)
+
+
+@pytest.fixture(scope="module")
+def report(posterior, folder):
+    return write_report(posterior, folder / "report.html", n_clusters=4, title="Sixty things")
+
+
+@pytest.fixture(scope="module")
+def large(folder):
+    return write_report(chain_posterior(2000, 16, 12), folder / "large.html")
+
+
+@pytest.fixture
+def opened(browser):
+    """Open pages that are closed again, each having made no complaint and no request."""
+    pages = []
+
+    def open_page(path, **options):
+        pages.append((browser.open(path, **options), path))
+        return pages[-1][0]
+
+    yield open_page
+    for page, path in pages:
+        complaints, requests, files = page.complaints(), page.requests(), page.files_read()
+        page.close()
+        assert complaints == []
+        assert requests == []
+        assert files == [path.absolute().as_uri()]
+
+
+@pytest.fixture
+def page(opened, report):
+    return opened(report)
+
+
+def group_sizes(page):
+    return page.evaluate("[...document.querySelectorAll('#groups tr')].map(row => Number(row.dataset.size))")
+
+
+def tree_of(posterior):
+    return figures.tree_figure(posterior)
+
+
+def wait_for_clusters(page, k):
+    page.wait(f"document.querySelectorAll('#groups tr').length === {k}")
+
+
+def sizes_of(tree, k):
+    return sorted(np.bincount(tree.cut(k)).tolist())
+
+
+# It opens
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("width", "height", "mobile"), [(1280, 900, False), (390, 844, True)])
+def test_opens_in_peace_and_fits_its_window(opened, report, width, height, mobile, dark):
+    page = opened(report, width=width, height=height, mobile=mobile, dark=dark)
+    assert page.evaluate("document.title") == "Sixty things"
+    assert page.evaluate("document.querySelectorAll('#drawing path.branch').length") > 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    red, green, blue = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    assert (max(red, green, blue) < 60) == dark
+
+
+def test_a_request_would_be_seen(browser, folder):
+    path = folder / "leaky.html"
+    path.write_text("<!doctype html><img src='http://localhost:1/x.png'><script>undefinedName</script>", "utf-8")
+    page = browser.open(path)
+    assert page.requests() == ["http://localhost:1/x.png"]
+    assert any("undefinedName" in complaint for complaint in page.complaints())
+    page.close()
+
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_small_trees_open(opened, folder, n):
+    page = opened(write_report(chain_posterior(n, 3, 20), folder / f"small{n}.html"))
+    assert sum(group_sizes(page)) == n
+    page.evaluate("document.getElementById('plot').focus()")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "Enter", "ArrowLeft", "Escape"):
+        page.key(key)
+        page.settle()
+
+
+def test_particles_without_data_open(opened, folder):
+    post = chain_posterior(20, 3, 30)
+    particles = ct.Posterior(post._children, post._times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
+    page = opened(write_report(particles, folder / "particles.html"))
+    assert page.evaluate("document.getElementById('heat').hidden")
+    assert "Worth of the sample" in page.text("#trust")
+    assert "Log evidence-12.5" in page.text("#trust")
+
+
+def test_a_learnt_matrix_is_shown(opened, folder):
+    rng = np.random.default_rng(0)
+    draws = np.array([np.cov(rng.normal(size=(5, 30))) for _ in range(40)])
+    page = opened(write_report(chain_posterior(30, 5, 40, Phi=draws), folder / "matrix.html"))
+    left, top, width, height = page.box("#correlation")
+    page.move(left + 0.1 * width, top + 0.1 * height)
+    page.wait("document.getElementById('correlation-status').textContent.includes('0 and 0: 1')")
+
+
+# The cut
+
+
+def test_the_slider_changes_the_clusters(page, posterior):
+    tree = tree_of(posterior).tree
+    assert sorted(group_sizes(page)) == sizes_of(tree, 4)
+    colours = "[...document.querySelectorAll('#drawing path.branch')].map(p => p.getAttribute('class')).sort().join()"
+    before = page.evaluate(colours)
+    page.evaluate("document.getElementById('cut').focus()")
+    for k in (5, 6, 7):
+        page.key("ArrowRight")
+        wait_for_clusters(page, k)
+        assert sorted(group_sizes(page)) == sizes_of(tree, k)
+    assert page.evaluate(colours) != before
+    assert page.evaluate("document.getElementById('cut-number').value") == "7"
+    assert page.text("#sizes").startswith(f"{sizes_of(tree, 7)[-1]} leaves in the largest")
+
+
+def test_a_typed_number_cuts_too(page, posterior):
+    page.evaluate("document.getElementById('cut-number').select()")
+    page.click("#cut-number")
+    page.evaluate("document.getElementById('cut-number').select()")
+    page.type("37")
+    wait_for_clusters(page, 37)
+    assert sorted(group_sizes(page)) == sizes_of(tree_of(posterior).tree, 37)
+
+
+def test_the_line_can_be_dragged(page):
+    left, top, *_ = page.box("#drawing")
+    x, y = page.evaluate("(k => [k.cx.baseVal.value, k.cy.baseVal.value])(document.querySelector('.cutknob'))")
+    page.press(left + x, top + y, to=(left + x + 200, top + y))
+    page.wait("document.querySelectorAll('#groups tr').length > 4")
+
+
+def test_a_cluster_keeps_name_and_colour_when_others_split(page):
+    looks = (
+        "Object.fromEntries([...document.querySelectorAll('#groups tr')].map(row =>"
+        "[row.dataset.cluster, [row.dataset.size, row.querySelector('.chip').style.background]]))"
+    )
+    before = page.evaluate(looks)
+    page.evaluate("document.getElementById('cut').focus()")
+    page.key("ArrowRight")
+    wait_for_clusters(page, 5)
+    after = page.evaluate(looks)
+    assert {"0", "1", "2", "3", "4"} == set(after)
+    assert sum(before[name] == after[name] for name in before) == 3
+    assert all(before[name][1] == after[name][1] for name in before)
+
+
+def saved(page, button):
+    page.evaluate("URL.createObjectURL = (blob) => { window.kept = blob.text(); return 'data:,'; }")
+    page.evaluate("HTMLAnchorElement.prototype.click = () => {}")
+    page.click(button)
+    return page.evaluate("window.kept")
+
+
+def test_clusters_are_saved_as_they_are_named(page, posterior):
+    header, *rows = saved(page, "#save-clusters").splitlines()
+    assert header == "leaf,cluster"
+    expected = tree_of(posterior).tree.cut(4).tolist()
+    assert rows == [f"{label},{cluster}" for label, cluster in zip(posterior.labels, expected, strict=True)]
+
+
+def test_the_tree_is_saved_as_newick(page, posterior):
+    tree = ct.Tree.from_newick(saved(page, "#save-tree"), labels=posterior.labels)
+    mcc = posterior.mcc_tree()
+    assert {frozenset(clade) for clade in tree.clades()} == {frozenset(clade) for clade in mcc.clades()}
+    np.testing.assert_allclose(tree.times, mcc.times, rtol=1e-4)
+
+
+# Pointing and walking
+
+
+def test_hover_shows_support_and_interval(page, posterior):
+    shown = tree_of(posterior)
+    left, top, width, height = page.box("#drawing")
+    seen = set()
+    for share in np.linspace(0.05, 0.9, 40):
+        page.move(left + 0.55 * width, top + share * height)
+        page.settle() if not seen else None
+        if page.evaluate("!document.getElementById('tip').hidden"):
+            seen.add(page.text("#tip"))
+    groups = [text for text in seen if text.startswith("Group of")]
+    assert groups
+    known = {
+        (int(size), percent(share))
+        for size, share in zip(shown.tree.sizes[shown.tree.n :], np.round(shown.support, 3), strict=True)
+    }
+    for text in groups:
+        size, share = re.match(r"Group of (\d+) leaves.*?Support (.*?%)", text).groups()
+        assert (int(size), share) in known
+        low, high = map(float, re.search(r"interval ([\d.e-]+) to ([\d.e-]+)", text).groups())
+        assert low <= high
+
+
+def test_the_pointer_leaves_nothing_behind(page):
+    left, top, width, height = page.box("#drawing")
+    for share in np.linspace(0.2, 0.6, 20):
+        page.move(left + 0.5 * width, top + share * height)
+    page.move(left + 2, top - 40)
+    page.wait("document.getElementById('tip').hidden")
+
+
+def test_arrow_keys_walk_the_tree(page, posterior):
+    shown = tree_of(posterior)
+    tree = shown.tree
+    page.evaluate("document.getElementById('plot').focus()")
+    page.key("Home")
+    page.wait(f"document.getElementById('plot-status').textContent.startsWith('Group of {N} leaves')")
+    page.key("ArrowRight")
+    page.settle()
+    child = max(tree.children[-1], key=lambda v: tree.sizes[v])
+    status = page.text("#plot-status")
+    assert status.startswith(f"Group of {tree.sizes[child]} leaves")
+    assert percent(round(shown.support[child - tree.n], 3)) in status
+    page.key("ArrowLeft")
+    page.settle()
+    assert page.text("#plot-status").startswith(f"Group of {N} leaves")
+    for _ in range(N):
+        page.key("ArrowRight")
+    page.settle()
+    assert "meets" in page.text("#plot-status")
+    page.key("Escape")
+    page.wait("!document.getElementById('plot').classList.contains('zoomed')")
+
+
+def test_the_view_glides_where_motion_is_welcome(opened, report):
+    page = opened(report, calm=False)
+    height = "Number(document.querySelector('#drawing .{}')?.getAttribute('height'))"
+    page.click("#zoom-in")
+    page.wait(f"Math.abs({height.format('thumb')} / {height.format('track')} - 0.5) < 1e-3")
+
+
+def test_enter_opens_a_group_and_the_keys_zoom(page):
+    page.evaluate("document.getElementById('plot').focus()")
+    for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
+        page.key(key)
+        page.settle()
+    assert page.evaluate("document.getElementById('plot').classList.contains('zoomed')")
+    assert page.evaluate("document.querySelectorAll('#drawing .thumb').length") == 1
+    height = "Number(document.querySelector('#drawing .thumb').getAttribute('height'))"
+    before = page.evaluate(height)
+    page.key("+")
+    page.settle()
+    assert page.evaluate(height) < before
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_only_with_ctrl(page):
+    left, top, width, height = page.box("#drawing")
+    page.wheel(left + width / 2, top + height / 2, -100, ctrl=True)
+    page.wait("document.getElementById('plot').classList.contains('zoomed')")
+    page.click("#zoom-all")
+    page.wait("!document.getElementById('plot').classList.contains('zoomed')")
+    left, top, width, height = page.box("#drawing")
+    before = page.evaluate("window.scrollY")
+    page.wheel(left + width / 2, top + height / 2, 120)
+    page.wait(f"window.scrollY > {before}")
+    assert not page.evaluate("document.getElementById('plot').classList.contains('zoomed')")
+
+
+def test_everything_can_be_reached_with_the_tab_key(page):
+    reached = []
+    while len(reached) < 40 and "together-plot" not in reached:
+        page.key("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+    wanted = ["skip", "theme", "cut", "cut-number", "search", "zoom-in", "plot", "save-clusters", "together-plot"]
+    assert [name for name in reached if name in wanted] == wanted
+
+
+def test_everything_that_takes_focus_has_a_name(page):
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    nameless = [
+        node["role"]["value"]
+        for node in nodes
+        if any(p["name"] == "focusable" and p["value"]["value"] for p in node.get("properties", []))
+        and node["role"]["value"] != "RootWebArea"
+        and not node.get("name", {}).get("value")
+    ]
+    assert nameless == []
+
+
+def test_headings_step_down_one_at_a_time_and_ids_are_unique(page):
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(below - above <= 1 for above, below in pairwise(levels))
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def relative_luminance(colour):
+    channels = [c / 255 for c in colour]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_stands_out_from_its_ground(opened, report, dark):
+    page = opened(report, dark=dark)
+    names = ["paper", "raised", "ink", "soft", "accent", "good", "fair", "poor"]
+    colours = page.evaluate(
+        "(names => { const i = document.body.appendChild(document.createElement('i')); return Object.fromEntries("
+        "names.map(n => { i.style.color = `var(--${n})`; "
+        "return [n, getComputedStyle(i).color.match(/[\\d.]+/g).slice(0, 3).map(Number)]; })); })"
+        f"({json.dumps(names)})"
+    )
+    for ground in ("paper", "raised"):
+        for text in names[2:]:
+            light, deep = sorted(map(relative_luminance, (colours[ground], colours[text])), reverse=True)
+            assert (light + 0.05) / (deep + 0.05) >= 4.5, (ground, text)
+
+
+def test_light_and_dark_can_be_switched(page):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    heat = "document.getElementById('heat-canvas').toDataURL().length"
+    before, picture = page.evaluate(ground), page.evaluate(heat)
+    page.click("#theme")
+    page.settle()
+    assert page.evaluate(ground) != before
+    assert page.evaluate(heat) != picture
+    page.click("#theme")
+    page.settle()
+    assert page.evaluate(ground) == before
+
+
+# Finding
+
+
+def test_search_finds_a_leaf(page):
+    page.click("#search")
+    page.type("uber 2")  # finds Über 2, Über 22
+    page.wait("document.querySelectorAll('#matches [role=option]').length === 2")
+    assert page.text("#match-0").startswith("Über 2 ")
+    page.key("ArrowDown")
+    page.key("ArrowDown")
+    assert page.evaluate("document.querySelector('#matches [aria-selected=true]').textContent").startswith("Über 22")
+    page.key("Enter")
+    page.wait("!document.getElementById('tip').hidden")
+    page.settle()
+    assert page.text("#tip").startswith("Über 22")
+    assert page.evaluate("document.querySelector('#drawing .found').textContent") == "Über 22"
+    assert page.evaluate("document.getElementById('matches').hidden")
+
+
+def test_search_that_finds_nothing_says_so(page):
+    page.click("#search")
+    page.type("no such leaf")
+    page.wait("document.getElementById('matches').textContent.includes('no leaf')")
+    page.key("Enter")
+    page.key("Escape")
+    page.wait("document.getElementById('search').value === ''")
+
+
+# Data and co-clustering
+
+
+def test_the_heat_map_shows_the_data(page, posterior):
+    order = tree_of(posterior).tree.leaf_order()
+    left, top, width, _ = page.box("#heat-canvas")
+    head = page.evaluate("Number(document.querySelector('#drawing svg').getAttribute('y'))")
+    rows = page.evaluate("Number(document.querySelector('#drawing svg').getAttribute('height'))")
+    for position, column in ((0, 0), (17, 3), (N - 1, 7)):
+        leaf = order[position]
+        page.move(left + (column + 0.5) / 8 * width, top + head + (position + 0.5) / N * rows)
+        page.wait(f"document.getElementById('heat-tip').textContent.startsWith({json.dumps(posterior.labels[leaf])})")
+        shown = page.text("#heat-tip")
+        assert f"measure {column}: " in shown
+        value = float(re.search(r": ([-\d.e]+)", shown)[1])
+        low, high = np.percentile(np.abs(posterior.X), [0, 99])
+        assert value == pytest.approx(np.clip(posterior.X[leaf, column], -high, high), abs=0.02 * high + low)
+    painted = page.evaluate(
+        "(c => new Set(c.getContext('2d').getImageData(0, c.height / 2, c.width, 1).data).size)"
+        "(document.getElementById('heat-canvas'))"
+    )
+    assert painted > 8
+
+
+def test_co_clustering_is_the_posteriors(page, posterior):
+    order = tree_of(posterior).tree.leaf_order()
+    together = posterior.coclustering(4)
+    row_of = {label: row for row, label in enumerate(posterior.labels)}
+    left, top, width, height = page.box("#together-canvas")
+    checked = 0
+    for i in range(3, N, 8):
+        for j in range(5, N, 9):
+            page.move(left + 10 + (j + 0.5) / N * (width - 10), top + 10 + (i + 0.5) / N * (height - 10))
+            text = page.text("#together-status")
+            a, b = posterior.labels[order[i]], posterior.labels[order[j]]
+            if a == b:
+                continue
+            assert text.startswith(f"{a} and {b} are together in")
+            assert text.endswith("of the trees cut into 4.")
+            said = {"all": 1.0, "none": 0.0}.get(text.split("together in ")[1].split(" of ")[0])
+            if said is None:
+                said = float(re.search(r"(\d+)\s%", text)[1]) / 100
+            assert said == pytest.approx(together[row_of[a], row_of[b]], abs=0.015)
+            checked += 1
+    assert checked > 30
+
+
+def test_co_clustering_follows_the_cut_and_the_keys(page):
+    assert page.text("#together-level") == "Shown: all trees cut into 4."
+    page.evaluate("document.getElementById('cut').focus()")
+    page.key("ArrowRight")
+    page.wait("document.getElementById('together-level').textContent === 'Shown: all trees cut into 5.'")
+    page.evaluate("document.getElementById('together-plot').focus()")
+    page.key("ArrowUp")
+    first = page.text("#together-status")
+    page.key("ArrowRight")
+    assert " and " in first
+    assert page.text("#together-status") != first
+
+
+# Names that look like markup
+
+
+def test_names_are_never_markup(opened, folder):
+    labels = [*HOSTILE, *(f"leaf {i}" for i in range(len(HOSTILE), 30))]
+    columns = tuple(HOSTILE[j % len(HOSTILE)] + str(j) for j in range(14))
+    draws = np.random.default_rng(0).random((20, 14))
+    post = chain_posterior(30, 14, 20, labels=labels, columns=columns, variances=draws)
+    post.info["note"] = HOSTILE[0]
+    page = opened(write_report(post, folder / "hostile.html", title=HOSTILE[0]))
+    assert page.evaluate("document.title") == HOSTILE[0]
+    page.click("#search")
+    page.type("</script>")
+    page.key("Enter")
+    page.wait("!document.getElementById('tip').hidden")
+    assert page.text("#tip").startswith(HOSTILE[0])
+    page.settle()
+    assert page.evaluate("document.querySelectorAll('b, img').length") == 0
+    assert page.evaluate("window.hacked") is None
+    assert sum(group_sizes(page)) == 30
+
+
+def test_the_policy_stops_a_script_that_got_in(browser, report):
+    page = browser.open(report)
+    page.evaluate(
+        "(s => { s.textContent = 'window.hacked = 1'; document.body.append(s); })(document.createElement('script'))"
+    )
+    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://localhost:1/x.png'}))")
+    page.settle()
+    assert page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in complaint for complaint in page.complaints())
+    page.close()
+
+
+# Large, and small
+
+
+def test_two_thousand_leaves_stay_light(opened, large):
+    page = opened(large)
+    elements = "document.querySelectorAll('*').length"
+    assert page.evaluate(elements) < 2500
+    page.evaluate("document.getElementById('cut').focus()")
+    k = int(page.evaluate("document.getElementById('cut').value"))
+    for step in range(1, 6):
+        page.key("ArrowRight")
+        wait_for_clusters(page, k + step)
+    left, top, width, height = page.box("#drawing")
+    for _ in range(12):
+        page.wheel(left + 0.5 * width, top + 0.4 * height, -80, ctrl=True)
+        page.settle()
+        assert page.evaluate(elements) < 2500
+    assert page.evaluate("document.querySelectorAll('#drawing .names text').length") > 2
+    page.press(left + 0.5 * width, top + 0.5 * height, to=(left + 0.5 * width, top + 0.2 * height))
+    page.settle()
+    page.click("#search")
+    page.type("1234")
+    page.key("Enter")
+    page.wait("document.getElementById('tip').textContent.startsWith('1234')")
+
+
+def test_a_tap_on_a_phone_shows_support(opened, large):
+    page = opened(large, width=390, height=844, mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    left, top, width, height = page.box("#drawing")
+    for share in np.linspace(0.1, 0.8, 12):
+        page.tap(left + 0.5 * width, top + share * height)
+        page.settle()
+        if page.evaluate("!document.getElementById('tip').hidden"):
+            break
+    assert "Support" in page.text("#tip")
+    box = page.evaluate("(b => [b.left, b.right])(document.getElementById('tip').getBoundingClientRect())")
+    assert box[0] >= 0
+    assert box[1] <= 390
+
+
+def test_long_names_fit_a_phone(opened, folder):
+    labels = [f"{'a very long name without end ' * 6}{i}" for i in range(40)]
+    columns = tuple("W" * 80 + str(j) for j in range(5))
+    draws = np.random.default_rng(0).random((20, 5))
+    post = chain_posterior(40, 5, 20, labels=labels, columns=columns, variances=draws)
+    page = opened(write_report(post, folder / "long.html", title="T" * 200), width=360, height=740, mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
