@@ -1,0 +1,513 @@
+"""The report page as text: what it says is what the posterior says. tests/browser looks at what it does."""
+
+import html
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coaltree as ct
+from coaltree.report import figures, glance, parameters, pixels, report_html, reproduce, verdicts, write_report
+from coaltree.report.text import count, escape, number, percent, printable, some
+from tests.browser.posteriors import chain_posterior, leaf_names
+
+
+def content_of(text):
+    return json.loads(re.search(r'<script type="application/json" id="content">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def words_of(text):
+    """The page's text without markup, white space made single."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return chain_posterior(40, 6, 50, labels=leaf_names(40), noise=0.6)
+
+
+@pytest.fixture(scope="module")
+def page(posterior):
+    return report_html(posterior, n_clusters=4)
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1.0, "1"),
+        (0.123456, "0.123"),
+        (-2.5, "-2.5"),
+        (123.456, "123"),
+        (1234.5, "1,234"),
+        (999999, "999,999"),
+        (1e6, "1e6"),
+        (1.2345e7, "1.23e7"),
+        (0.0001, "0.0001"),
+        (0.00001234, "1.23e-5"),
+        (math.nan, "–"),
+        (math.inf, "–"),
+    ],
+)
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0, "0 %"), (1, "100 %"), (0.999, "over 99 %"), (0.001, "under 1 %"), (0.5, "50 %")]
+)
+def test_percent_never_rounds_to_all_or_nothing(share, text):
+    assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+def test_counts_and_lists():
+    assert count(1, "leaf", "leaves") == "1 leaf"
+    assert count(2000, "tree") == "2,000 trees"
+    assert some(["a", "b"], 2) == "a, b"
+    assert some(list("abcd"), 2) == "a, b and 2 more"
+
+
+def test_escaping():
+    assert escape("<b> & \"'") == "&lt;b&gt; &amp; &quot;&#x27;"
+    assert printable("a\x00b\ud800\u202e") == "a\ufffdb\ufffd\ufffd"
+    assert printable("naïve 水\n") == "naïve 水\n"
+
+
+# Characters for matrices
+
+
+def decoded(codes):
+    return np.array([pixels.ALPHABET.index(c) for c in codes])
+
+
+def test_shares_come_back_within_a_level():
+    shares = np.linspace(0, 1, 200)
+    back = decoded(pixels.shares(shares)) / 63
+    np.testing.assert_allclose(back, shares, atol=0.5 / 63 + 1e-12)
+    assert back[0] == 0
+    assert back[-1] == 1
+
+
+def test_values_come_back_within_a_level_and_nan_is_zero():
+    matrix = np.array([[-3.0, 0.0, 1.5], [np.nan, 3.0, 99.0]])
+    pairs = decoded(pixels.values(matrix, -3, 3)).reshape(-1, 2)
+    levels = pairs[:, 0] * 64 + pairs[:, 1]
+    back = np.where(levels == 0, np.nan, -3 + (levels - 1) / 4094 * 6)
+    np.testing.assert_allclose(back, np.clip(matrix, -3, 3).ravel(), atol=6 / 4094)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (40, 3), (3, 40), (6, 6)])
+def test_shrunk_cells_are_means_of_what_is_there(shape):
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=shape)
+    matrix[rng.random(shape) < 0.3] = np.nan
+    matrix[0] = np.nan
+    rows, columns = 4, 3
+    small = pixels.shrink(matrix, rows, columns)
+    r, c = min(rows, shape[0]), min(columns, shape[1])
+    assert small.shape == (r, c)
+    for i in range(r):
+        for j in range(c):
+            block = matrix[i * shape[0] // r : (i + 1) * shape[0] // r, j * shape[1] // c : (j + 1) * shape[1] // c]
+            kept = block[~np.isnan(block)]
+            expected = kept.mean() if len(kept) else np.nan
+            np.testing.assert_allclose(small[i, j], expected)
+
+
+# What the script is given
+
+
+def test_the_tree_is_the_posteriors(page, posterior):
+    tree = content_of(page)["tree"]
+    mcc = posterior.mcc_tree()
+    shown = ct.Tree(np.reshape(tree["children"], (-1, 2)), tree["times"], tree["labels"])
+    assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in mcc.clades()}
+    np.testing.assert_allclose(shown.times, mcc.times, rtol=1e-5)
+    np.testing.assert_allclose(tree["support"], posterior.clade_support(shown), atol=1e-3)
+    np.testing.assert_allclose(np.transpose([tree["low"], tree["high"]]), posterior.node_times(shown, 0.9), rtol=1e-5)
+    assert (shown.sizes[shown.children[:, 0]] <= shown.sizes[shown.children[:, 1]]).all()
+
+
+def test_the_co_clustering_is_the_posteriors(posterior):
+    order = figures.tree_figure(posterior).tree.leaf_order()
+    levels = figures.together_figure(posterior, order, 9)["levels"]
+    assert [level["clusters"] for level in levels] == [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30]
+    upper = np.triu_indices(40, 1)
+    for level in levels:
+        expected = posterior.coclustering(level["clusters"])[np.ix_(order, order)][upper]
+        np.testing.assert_allclose(decoded(level["codes"]) / 63, expected, atol=0.5 / 63 + 1e-12)
+
+
+def test_of_many_leaves_evenly_spaced_ones_are_shown(monkeypatch, posterior):
+    monkeypatch.setattr(figures, "_MOST_TOGETHER", 10)
+    order = figures.tree_figure(posterior).tree.leaf_order()
+    (level,) = (x for x in figures.together_figure(posterior, order, 9)["levels"] if x["clusters"] == 9)
+    leaves = order[[2, 6, 10, 14, 18, 22, 26, 30, 34, 38]]
+    expected = posterior.coclustering(9)[np.ix_(leaves, leaves)][np.triu_indices(10, 1)]
+    np.testing.assert_allclose(decoded(level["codes"]) / 63, expected, atol=0.5 / 63 + 1e-12)
+
+
+def test_draws_are_taken_evenly_by_weight(monkeypatch):
+    monkeypatch.setattr(figures, "_MOST_DRAWS", 10)
+    post = chain_posterior(6, 2, 40)
+    weighted = ct.Posterior(post._children, post._times, log_weights=np.where(np.arange(40) < 4, 0.0, -50.0))
+    _, times, weights = figures._draws(weighted)
+    np.testing.assert_allclose(weights, 0.1)
+    assert all(any(np.array_equal(row, kept) for kept in post._times[:4]) for row in times)
+
+
+def test_doubtful_leaves_against_counting(posterior):
+    labels = posterior.mcc_tree().cut(4)
+    together = posterior.coclustering(4)
+    for doubt in figures.doubtful_leaves(posterior, labels, most=40):
+        i = doubt.leaf
+        mates = [j for j in np.flatnonzero(labels == labels[i]) if j != i]
+        assert doubt.own == labels[i]
+        if mates:
+            assert doubt.with_own == pytest.approx(together[i, mates].mean())
+        others = {c: together[i, labels == c].mean() for c in range(4) if c != labels[i]}
+        assert doubt.with_other == pytest.approx(max(others.values()))
+        assert others[doubt.other] == pytest.approx(doubt.with_other)
+
+
+def test_a_leaf_between_two_clusters_is_doubtful():
+    # (0 1) and (2 3), with leaf 4 on either side in turn
+    left = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    right = [[0, 1], [2, 3], [4, 6], [5, 7]]
+    post = ct.Posterior(np.array([left, right] * 5), np.tile([1.0, 1.1, 2.0, 5.0], (10, 1)))
+    (doubt,) = figures.doubtful_leaves(post, np.array([0, 0, 1, 1, 0]))
+    assert doubt == pytest.approx(figures.Doubt(4, 0, 0.5, 1, 0.5))
+    assert "4 cluster 0 50 % cluster 1 50 %" in words_of(glance.doubts(post, 2, [doubt]))
+
+
+def test_data_in_tree_order(posterior):
+    order = figures.tree_figure(posterior).tree.leaf_order()
+    content = figures.data_figure(figures.read_data(posterior, None), order)
+    pairs = decoded(content["codes"]).reshape(-1, 2)
+    back = content["low"] + (pairs[:, 0] * 64 + pairs[:, 1] - 1) / 4094 * (content["high"] - content["low"])
+    expected = np.clip(posterior.X[order], content["low"], content["high"])
+    np.testing.assert_allclose(back.reshape(40, 6), expected, atol=1e-2)
+    assert content["twoSided"]
+    assert not content["scaled"]
+
+
+def test_columns_of_other_scales_are_scaled_and_can_be_read_back(posterior):
+    order = figures.tree_figure(posterior).tree.leaf_order()
+    X = posterior.X * [1, 10, 100, 1000, 1, 0] + [0, 5, 0, 0, 0, 7]
+    X[3, 2] = np.nan
+    content = figures.data_figure(figures.read_data(posterior, X), order)
+    assert content["scaled"]
+    assert content["missing"] == 1
+    np.testing.assert_allclose(content["mean"], np.nanmean(X, axis=0), rtol=1e-3)
+    np.testing.assert_allclose(content["sd"][:5], np.nanstd(X, axis=0)[:5], rtol=1e-3)
+    assert content["sd"][5] == 1
+
+
+def test_large_data_are_averaged(monkeypatch, posterior):
+    monkeypatch.setattr(figures, "_MOST_COLUMNS", 3)
+    monkeypatch.setattr(figures, "_MOST_CELLS", 60)
+    text = report_html(posterior, n_clusters=4)
+    content = content_of(text)["data"]
+    assert (content["rows"], content["columns"]) == (20, 3)
+    assert content["names"] == ["0 … 1", "2 … 3", "4 … 5"]
+    assert "20 × 3 cells stand for 40 × 6" in words_of(text)
+
+
+def test_a_frame_is_read_by_its_names(posterior):
+    frame = pd.DataFrame(posterior.X, index=posterior.labels, columns=list("abcdef"))
+    shuffled = frame.sample(frac=1, random_state=0)
+    data = figures.read_data(posterior, shuffled)
+    np.testing.assert_array_equal(data.values, posterior.X)
+    assert data.names == list("abcdef")
+
+
+def test_data_of_another_size_are_refused(posterior):
+    with pytest.raises(ct.InputError, match="39 rows and the posterior 40 leaves"):
+        report_html(posterior, X=posterior.X[:-1])
+
+
+# What the page says
+
+
+def test_the_suggested_number_opens_the_page():
+    post = chain_posterior(200, 16, 20)
+    suggestion = post.suggest_n_clusters()
+    text = report_html(post)
+    assert suggestion.n_clusters == 5
+    assert content_of(text)["clusters"] == 5
+    assert html.escape(suggestion.reason) in text
+
+
+def test_where_no_number_stands_out_the_page_says_so_and_opens_with_a_few():
+    rng = np.random.default_rng(0)
+    children = [[2 * k, 2 * k + 1] for k in range(31)]  # a balanced tree of 32 leaves
+    times = np.cumsum(rng.exponential(size=(30, 31)) / np.arange(32, 1, -1) / np.arange(31, 0, -1) * 2, axis=1)
+    post = ct.Posterior(np.tile(children, (30, 1, 1)), times)
+    assert post.suggest_n_clusters().n_clusters == 1
+    start = glance.choose_start(post, None)
+    assert 2 <= start.n_clusters <= 8
+    assert "No number" in start.heading
+    assert f"opens with {start.n_clusters}" in start.reason
+
+
+@pytest.mark.parametrize("bad", [0, 41, 2.5, True])
+def test_an_impossible_number_of_clusters_is_refused(posterior, bad):
+    with pytest.raises(ct.InputError, match="n_clusters must be"):
+        report_html(posterior, n_clusters=bad)
+
+
+def test_the_best_partition_is_compared_with_the_cut(posterior):
+    labels = posterior.mcc_tree().cut(4)
+    assert "very partition" in glance.agreement(posterior, labels, (labels + 1) % 4)
+    other = labels.copy()
+    other[7] = (other[7] + 1) % 4
+    said = glance.agreement(posterior, labels, other)
+    assert "1 leaf of 40" in said
+    assert posterior.labels[7] in said
+
+
+def test_supports_at_a_glance(posterior):
+    figure = figures.tree_figure(posterior)
+    edge = 80 - 4
+    supports = []
+    for clade, support, node in zip(figure.tree.clades(), figure.support, range(40, 79), strict=True):
+        if node < edge and figure.tree.parents[node] >= edge:
+            supports.append(support)
+            assert len(clade) > 1
+    np.testing.assert_array_equal(glance._cluster_support(figure, 4), supports)
+
+
+def settled(**changes):
+    rng = np.random.default_rng(0)
+    post = chain_posterior(12, 4, 800, amplitude=rng.gamma(30, 0.1, 800))
+    options = {"theta": dict(post.theta), "chain": post.chain, "log_joint": post.log_joint} | changes
+    return ct.Posterior(post._children, post._times, **options)
+
+
+def test_a_settled_run_is_said_to_be_settled():
+    verdict = verdicts.judge(settled())
+    assert {finding.grade for finding in verdict.findings} == {"good"}
+    assert verdict.heading == "The run looks settled"
+    assert not any(finding.advice for finding in verdict.findings)
+
+
+def test_chains_that_disagree_are_said_to():
+    chain = np.arange(800) % 2
+    amplitude = np.random.default_rng(0).normal(size=800) + 10 * chain
+    verdict = verdicts.judge(settled(theta={"amplitude": amplitude}, chain=chain))
+    by_name = {finding.name: finding for finding in verdict.findings}
+    assert by_name["Agreement in numbers (R-hat)"].grade == "poor"
+    assert "amplitude" in by_name["Agreement in numbers (R-hat)"].value
+    assert "Run longer" in by_name["Agreement in numbers (R-hat)"].advice
+    assert by_name["Independent draws (ESS)"].grade == "poor"
+    assert verdict.heading == "The run has not settled"
+    assert "R-hat" in verdict.sentence
+
+
+def test_trees_that_differ_by_chain_make_supports_rough():
+    left, right = [[0, 1], [2, 3], [4, 5]], [[0, 2], [1, 3], [4, 5]]
+    children = np.array([left] * 100 + [right] * 100)
+    post = ct.Posterior(
+        children,
+        np.tile([1.0, 2.0, 3.0], (200, 1)),
+        chain=np.repeat([0, 1], 100),
+        log_joint=np.random.default_rng(0).normal(size=200),
+    )
+    by_name = {finding.name: finding for finding in verdicts.judge(post).findings}
+    finding = by_name["Agreement in trees (split frequencies)"]
+    assert finding.grade == "poor"
+    assert "Read supports as rough" in finding.advice
+
+
+def test_one_chain_cannot_show_agreement():
+    verdict = verdicts.judge(settled(chain=np.zeros(800, int)))
+    by_name = {finding.name: finding for finding in verdict.findings}
+    assert by_name["Agreement in trees (split frequencies)"].grade == "unknown"
+    assert "n_chains=2" in by_name["Agreement in trees (split frequencies)"].advice
+
+
+def test_particles_one_tree_and_trees_of_unknown_origin():
+    post = settled()
+    particles = ct.Posterior(post._children, post._times, log_weights=np.linspace(0, 40, 800), log_evidence=-3.0)
+    verdict = verdicts.judge(particles)
+    assert verdict.findings[0].grade == "fair"
+    assert verdict.findings[0].value.startswith(number(particles.ess))
+    assert verdicts.judge(post[:1]).grade == "unknown"
+    assert "One tree" in words_of(report_html(post[:1], n_clusters=2))
+    unknown = verdicts.judge(ct.Posterior(post._children, post._times))
+    assert unknown.grade == "unknown"
+    assert "not recorded" in unknown.sentence
+
+
+def test_scalar_parameters_have_a_row_with_weighted_median_and_interval():
+    draws = np.arange(1.0, 102.0)
+    post = chain_posterior(8, 2, 101, amplitude=draws)
+    section, correlation = parameters.section(post, None, {"amplitude": {"r_hat": 1.01, "ess": 88.0}})
+    assert correlation is None
+    assert "51 6 to 96" in words_of(section)
+    assert "R-hat 1.01, worth 88 draws" in section
+    weighted = ct.Posterior(
+        post._children, post._times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
+    )
+    assert "96 91 to 101" in words_of(parameters.section(weighted, None, {})[0])
+
+
+def test_vectors_and_matrices_of_parameters():
+    rng = np.random.default_rng(0)
+    few = chain_posterior(8, 3, 30, variances=rng.gamma(5, 1, (30, 3)))
+    section, _ = parameters.section(few, ["a", "b", "<c>"], {})
+    assert section.count("<tr>") == 4
+    assert "variances[&lt;c&gt;]" in section
+    many = chain_posterior(8, 3, 30, variances=rng.gamma(5, 1, (30, 300)))
+    section, _ = parameters.section(many, None, {})
+    assert "of 300 columns" in words_of(section)
+    assert section.count('<path class="interval"') == 1
+    full = np.array([np.cov(rng.normal(size=(4, 40))) for _ in range(30)])
+    section, correlation = parameters.section(chain_posterior(8, 4, 30, Phi=full), list("abcd"), {})
+    pairs = decoded(correlation["codes"]).reshape(-1, 2)
+    back = (-1 + (pairs[:, 0] * 64 + pairs[:, 1] - 1) / 4094 * 2).reshape(4, 4)
+    expected = np.mean([c / np.sqrt(np.outer(np.diag(c), np.diag(c))) for c in full], axis=0)
+    np.testing.assert_allclose(back, expected, atol=1e-3)
+    assert "Strongest: " in section
+
+
+def test_a_known_covariance_has_nothing_to_estimate():
+    post = chain_posterior(8, 2, 10)
+    bare = ct.Posterior(post._children, post._times)
+    assert "given, not learnt" in parameters.section(bare, None, {})[0]
+
+
+# Reproducing
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_the_call_on_the_page_repeats_the_run():
+    X, _ = ct.simulate(n=10, d=3, random_state=0)
+    post = ct.fit(X, n_samples=12, n_warmup=4, random_state=3, progress=False)
+    names = {"X": X}
+    exec(reproduce._call(post), names)
+    np.testing.assert_array_equal(names["posterior"]._times, post._times)
+    np.testing.assert_array_equal(names["posterior"].theta["amplitude"], post.theta["amplitude"])
+    assert html.escape(reproduce._call(post)) in report_html(post)
+
+
+def test_settings_and_versions(posterior, page):
+    text = words_of(page)
+    for part in ("seed 7", "sampler Regraft()", f"coaltree {ct.__version__}", f"numpy {np.__version__}", "SHA-256"):
+        assert part in text
+    changed = report_html(posterior, X=posterior.X + 1e-9, n_clusters=4)
+    assert "SHA-256" in changed
+    assert re.search(r"(\w{16}) \(SHA", text)[1] != re.search(r"(\w{16}) \(SHA", words_of(changed))[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "True"),
+        (3, "3"),
+        (0.25, "0.25"),
+        (np.float64(0.5), "0.5"),
+        (np.array(2.0), "2"),
+        (np.zeros((3, 3)), "array of shape (3, 3)"),
+        ({"a": [1, 2]}, "{a: (1, 2)}"),
+        (ct.Spherical(amplitude=2.0), "Spherical(amplitude=2, learn=True, priors={})"),
+        ("x" * 1000, "x" * 399 + "…"),
+    ],
+)
+def test_settings_are_described(value, text):
+    assert reproduce.describe(value) == text
+
+
+# The file
+
+
+class Checker(HTMLParser):
+    """Sees to it that every element that must be closed is."""
+
+    VOID = frozenset({"meta", "link", "input", "br", "img"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.faults = [], []
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        if "style" in names or any(name.startswith("on") for name in names):
+            self.faults.append((tag, names))  # the page's own policy forbids both
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}>")
+
+
+def test_the_page_is_well_formed(page):
+    checker = Checker()
+    checker.feed(page)
+    assert checker.faults == []
+    assert checker.open == []
+
+
+def test_nothing_points_outside(page):
+    assert not re.search(r"(?:src|href)\s*=\s*[\"']?\s*(?:https?:|//)", page)
+    assert "@import" not in page
+    assert "url(" not in page
+    assert "default-src 'none'" in page
+
+
+def test_hostile_names_stay_text():
+    labels = ["</script><b>", "<!--", "{{content}}", "\\g<1>", *map(str, range(8))]
+    post = chain_posterior(12, 2, 10, labels=labels, columns=("</style>", "{{style}}"))
+    text = report_html(post, n_clusters=3, title="</title><script>alert(1)</script>")
+    assert "<b>" not in text
+    assert "<script>alert" not in text
+    assert text.count("</style>") == 1
+    assert content_of(text)["tree"]["labels"] == labels
+    checker = Checker()
+    checker.feed(text)
+    assert checker.faults == []
+
+
+def test_five_hundred_leaves_fit_a_mail():
+    post = chain_posterior(500, 300, 8)
+    post.theta["variances"] = np.random.default_rng(0).gamma(3, 1, (8, 300))
+    text = report_html(post)
+    assert content_of(text)["data"]["of"] == [500, 300]
+    assert len(text.encode()) < 1_500_000
+
+
+def test_same_posterior_same_bytes(posterior, page):
+    assert report_html(posterior, n_clusters=4) == page
+
+
+def test_writing(tmp_path, posterior, page):
+    path = write_report(posterior, tmp_path / "report.html", n_clusters=4)
+    assert path.read_text(encoding="utf-8") == page
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(ct.InputError, match="is there already"):
+        write_report(posterior, path)
+    assert "Another" in write_report(posterior, path, title="Another", force=True).read_text(encoding="utf-8")
+    with pytest.raises(ct.InputError, match="is a folder"):
+        write_report(posterior, tmp_path)
+    with pytest.raises(ct.InputError, match="no folder"):
+        write_report(posterior, tmp_path / "nowhere" / "report.html")
+
+
+def test_the_report_needs_no_picture_library():
+    import subprocess
+    import sys
+
+    code = "import coaltree.report, sys; print('matplotlib' in sys.modules, 'sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
