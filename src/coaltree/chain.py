@@ -34,6 +34,7 @@ class Plan(NamedTuple):
     leaf_noise: float
     missing: np.ndarray | None  # (n, d) of bool, if any entry is
     n_warmup: int
+    n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
 
 
 class Chain(NamedTuple):
@@ -148,6 +149,8 @@ def _draw_tree(plan, problem, tree, neighbors, rng):
     if problem is None:
         return np.empty((0, 2), dtype=np.int64), np.empty(0), {}
     options = {} if neighbors is None else {"neighbors": neighbors}
+    if plan.n_threads is not None:
+        options["n_threads"] = plan.n_threads
     return plan.sampler.step(problem, tree, rng, **options)
 
 

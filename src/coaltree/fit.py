@@ -29,6 +29,7 @@ from .posterior import Posterior
 from .preparation import Distinct, Table, find_distinct, read_table
 from .progress import Progress
 from .samplers import as_sampler
+from .samplers.smc import available_threads
 from .tree import Tree
 
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
@@ -158,6 +159,9 @@ class Run:
 
     def complete(self, n_jobs, bar, checkpoint, bytes_needed):
         """Run all rounds that are left; return whether it was interrupted."""
+        at_once = min(self.n_chains, effective_n_jobs(n_jobs))
+        if at_once > 1:  # chains that run side by side share the processors
+            self.plan = self.plan._replace(n_threads=max(1, available_threads() // at_once))
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
                 if not self.chains:
@@ -165,7 +169,6 @@ class Run:
                 left = self.rounds_per_chain - self.chains[0].round
                 if left > 0:
                     seconds = self._seconds_a_round()
-                    at_once = min(self.n_chains, effective_n_jobs(n_jobs))
                     self.estimate = {"seconds": seconds * left * self.n_chains / at_once, "n_bytes": bytes_needed}
                     bar.announce(f"fit: {self.n_chains} chain(s) of {self.rounds_per_chain} rounds", **self.estimate)
                 while left > 0:

@@ -234,6 +234,19 @@ def test_the_seed_in_use_repeats_the_run():
     assert_same(drawn, quick_fit(X, random_state=drawn.info["seed"]))
 
 
+def test_the_covariance_of_a_posterior_repeats_its_run():
+    X = data(8, 4)
+    for covariance in (
+        "spherical",
+        "diagonal",
+        "full",
+        SquaredExponential(1.0, 0.1),
+        Matern32((1.0, 2.0), 0.1, (2, 2)),
+    ):
+        first = quick_fit(X, covariance)
+        assert_same(first, quick_fit(X, first.covariance))
+
+
 # --- interruptions and checkpoints ----------------------------------------------------------------------------------
 
 
