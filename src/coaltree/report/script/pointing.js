@@ -33,7 +33,7 @@ function names(v, most) {
 // What there is to say of a node: a heading and some lines.
 function words(v) {
   const cluster = state.cut.of[v];
-  const where = cluster < 0 ? "above the cut" : cluster === v && v >= tree.n ? `this is cluster ${clusterName[cluster]}` : `in cluster ${clusterName[cluster]}`;
+  const where = cluster < 0 ? "Above the cut" : cluster === v && v >= tree.n ? `This is cluster ${clusterName[cluster]}` : `In cluster ${clusterName[cluster]}`;
   if (v < tree.n) {
     const up = tree.parent[v];
     const other = tree.child(up, 0) === v ? tree.child(up, 1) : tree.child(up, 0);
@@ -44,8 +44,9 @@ function words(v) {
   const level = percent(tree.level);
   return [
     `Group of ${leaves(tree.size[v])}`,
-    v === tree.root ? "Support 100\u00a0%: these are all leaves." : `Support ${share}: the share of sampled trees that have exactly this group.`,
-    `Meets at time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}; ${where}`,
+    `Support ${share}${v === tree.root ? ", these are all leaves" : ` of the sampled trees`}`,
+    `Time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}`,
+    where,
     names(v, 5),
   ];
 }
@@ -61,6 +62,11 @@ function showWords() {
   const { at } = scene;
   const y = clamp(at.y(tree.place[v]), 0, at.rows) + at.head;
   const x = clamp(at.x(tree.time[v]), 0, at.right);
+  if (at.width < 520) {
+    const top = y < at.height / 2 ? at.head + at.rows - tip.offsetHeight - 4 : 4; // on a phone it lies across, out of the way
+    tip.style.transform = `translate(4px, ${Math.round(top)}px)`;
+    return;
+  }
   const left = x + 16 + tip.offsetWidth < at.width ? x + 16 : Math.max(4, x - tip.offsetWidth - 16);
   const top = y + 14 + tip.offsetHeight < at.height ? y + 14 : Math.max(4, y - tip.offsetHeight - 14);
   tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
@@ -75,14 +81,10 @@ const rowsThatFit = () => Math.floor(scene.at.rows / 18);
 function reveal(v) {
   const { top, bottom, oldest } = state.view;
   const tooSmall = v >= tree.n && tree.size[v] * scene.at.row < 2 * FOLD;
-  const tooOld = tree.time[v] > oldest;
+  const [place, half] = [tree.place[v], (bottom - top) / 2];
   if (v < tree.n ? scene.at.row < NAMED_FROM : tooSmall) showNode(v < tree.n ? v : tree.parent[v], rowsThatFit());
-  else if (tooOld) setView({ top, bottom, oldest: ageOf(tree.start[v], tree.start[v] + tree.size[v] - 1) }, true);
-  const place = tree.place[v];
-  if (place < top || place > bottom) {
-    const half = (bottom - top) / 2;
-    setView({ top: place - half, bottom: place + half, oldest: Math.max(oldest, 1.05 * tree.time[v]) }, true);
-  }
+  else if (place < top || place > bottom) setView(fitted(place - half, place + half), true);
+  else if (tree.time[v] > oldest) setView({ top, bottom, oldest: 1.05 * tree.time[v] }, true);
 }
 
 function pick(v) {
@@ -167,7 +169,8 @@ drawing.addEventListener("pointermove", (event) => {
     const [[, a], [, b]] = pointers.values();
     const factor = gesture.rows / Math.max(Math.abs(a - b), 20);
     const { about, view } = gesture;
-    setView({ top: about + (view.top - about) * factor, bottom: about + (view.bottom - about) * factor, oldest: view.oldest });
+    const to = fitted(about + (view.top - about) * factor, about + (view.bottom - about) * factor);
+    setView({ ...to, oldest: state.view.oldest + 0.25 * (to.oldest - state.view.oldest) });
   } else if (gesture.kind === "move") {
     if (Math.hypot(x - gesture.x, y - gesture.y) > 5) gesture.moved = true;
     if (gesture.moved && isZoomed()) {
@@ -185,7 +188,7 @@ function released(event) {
   if (gesture && gesture.kind === "move" && !gesture.moved && event.type === "pointerup") {
     const v = nodeAt(x, y, event.pointerType === "touch" ? 28 : 14);
     setActive(v, v >= 0);
-  }
+  } else if (gesture && gesture.kind !== "cut" && isZoomed()) setView(fitted(state.view.top, state.view.bottom), true);
   if (pointers.size === 0) gesture = null;
 }
 drawing.addEventListener("pointerup", released);
@@ -203,7 +206,7 @@ plot.addEventListener(
   (event) => {
     if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
-    zoomBy(Math.exp(clamp(event.deltaY, -80, 80) * 0.01), scene.at.positionAt(pointIn(event)[1]), false);
+    zoomBy(Math.exp(clamp(event.deltaY, -80, 80) * 0.01), scene.at.positionAt(pointIn(event)[1]));
   },
   { passive: false },
 );

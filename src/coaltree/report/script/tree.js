@@ -93,7 +93,7 @@ function drawTree() {
       const kind = support >= 0.95 ? "sure" : support >= 0.5 ? "likely" : "weak";
       dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
       if (state.intervals) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
-      if (lower - upper >= 26 && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
+      if (lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
         texts.append(shape("text", { x: f(x - 6), y: f(Math.max(y - 5, 9)), "text-anchor": "end" }, String(Math.round(100 * support))));
       }
     }

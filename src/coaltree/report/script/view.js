@@ -58,20 +58,23 @@ function setView(view, gently = false) {
 
 // The time that shows all merges among the leaves in view, and where they join the rest.
 function ageOf(top, bottom) {
-  const first = clamp(Math.round(top), 0, tree.n - 1);
-  const last = clamp(Math.round(bottom), 0, tree.n - 1);
+  const first = clamp(Math.ceil(top), 0, tree.n - 1);
+  const last = clamp(Math.floor(bottom), 0, tree.n - 1);
   let v = tree.leafAt[first];
   while (tree.start[v] + tree.size[v] - 1 < last) v = tree.parent[v];
-  const up = tree.parent[v] < 0 ? v : tree.parent[v];
-  return tree.parent[v] < 0 ? FULL_AGE : 1.03 * tree.time[up];
+  return (tree.parent[v] >= 0 && 1.03 * tree.time[tree.parent[v]]) || FULL_AGE;
 }
 
-// Zoom about a position. Times are never cut off by zooming out.
-function zoomBy(factor, about = (state.view.top + state.view.bottom) / 2, gently = true) {
-  const { top, bottom, oldest } = state.view;
-  const view = { top: about + (top - about) * factor, bottom: about + (bottom - about) * factor, oldest };
-  if (factor > 1) view.oldest = Math.max(oldest, ageOf(view.top + 0.5, view.bottom - 0.5));
-  setView(view, gently);
+// These positions, and the time that suits them.
+function fitted(top, bottom) {
+  const view = within({ top, bottom, oldest: FULL_AGE });
+  return { ...view, oldest: ageOf(view.top, view.bottom) };
+}
+
+// Zoom about a position.
+function zoomBy(factor, about = (state.view.top + state.view.bottom) / 2) {
+  const { top, bottom } = state.view;
+  setView(fitted(about + (top - about) * factor, about + (bottom - about) * factor), true);
 }
 
 // Show a node with all that is under it; a leaf among its neighbours.
@@ -81,8 +84,8 @@ function showNode(v, rowsThatFit) {
   const middle = v < tree.n ? tree.place[v] : tree.start[v] + (tree.size[v] - 1) / 2;
   const top = clamp(middle - rows / 2 - margin, -0.5, tree.n - 0.5);
   const bottom = clamp(middle + rows / 2 + margin, -0.5, tree.n - 0.5);
-  let top_of = v;
-  while (tree.parent[top_of] >= 0 && tree.size[top_of] < (v < tree.n ? rows / 2 : 0)) top_of = tree.parent[top_of];
-  const up = tree.parent[top_of];
-  setView({ top, bottom, oldest: up < 0 ? FULL_AGE : 1.03 * tree.time[up] || FULL_AGE }, true);
+  let group = v;
+  while (v < tree.n && tree.parent[group] >= 0 && tree.size[group] < rows / 2) group = tree.parent[group];
+  const up = tree.parent[group];
+  setView({ top, bottom, oldest: (up >= 0 && 1.03 * tree.time[up]) || FULL_AGE }, true);
 }
