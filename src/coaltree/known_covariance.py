@@ -1,6 +1,6 @@
 """`sample_trees`: trees when the covariance is known.
 
-    X → distinct rows → whitened rows (or squared distances) → sampler → trees over all rows → Posterior
+X → distinct rows → whitened rows (or squared distances) → sampler → trees over all rows → Posterior
 """
 
 import math

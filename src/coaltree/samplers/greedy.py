@@ -17,7 +17,7 @@ import numpy as np
 
 from .._jit import jit
 from .base import Draws, Problem
-from .particles import ALIVE, merge, near_list, read_row, release_merged, skip_merged, take_slots
+from .particles import ALIVE, merge, read_row, release_merged, skip_merged, slot_of, take_slots
 from .population import Population
 
 LOG_MODE, TEH_MODE, PRINTED_TEH_MODE = 0, 1, 2
@@ -46,8 +46,8 @@ def _eps_of_v(rule, v, lam, d):
     return v * (0.5 * lam * v + d)
 
 
-@jit
-def _earliest_pair(rule, model, leaves, pool, particles, step, prune, buffer):
+@jit(allocates=False)
+def _earliest_pair(rule, model, pool, particles, step, prune, buffer):
     """Return the smallest v*(ε) - a_i - a_j and the positions older < younger of its pair."""
     d = model.d
     m = model.n - step
@@ -63,19 +63,20 @@ def _earliest_pair(rule, model, leaves, pool, particles, step, prune, buffer):
         if least[node] > reach:
             continue
         if prune:
-            near_eps, _, near_node = near_list(leaves, pool, particles, 0, node)
-            for k in range(skip_merged(particles, 0, node, near_eps, near_node), near_eps.size):
-                if near_eps[k] > reach or near_eps[k] == math.inf:
+            slot = slot_of(particles, 0, node)
+            for k in range(skip_merged(pool, particles, 0, node, slot), pool.near_eps.shape[1]):
+                near = pool.near_eps[slot, k]
+                if near > reach or near == math.inf:
                     break
-                other = near_node[k]
+                other = pool.near_node[slot, k]
                 if death[other] == ALIVE:
-                    gap = _most_likely_v(rule, near_eps[k], lam, d) - a[node] - a[other]
+                    gap = _most_likely_v(rule, near, lam, d) - a[node] - a[other]
                     if gap < best:
                         best, best_node, best_other = gap, node, other
             if best < math.inf:
                 reach = _eps_of_v(rule, best + a[node] + model.leaf_noise, lam, d) * (1.0 + 1e-12)
         if not prune or (particles.floor[0, node] <= reach and particles.floor[0, node] < math.inf):
-            count = read_row(leaves, pool, particles, 0, node, buffer)
+            count = read_row(pool, particles, 0, node, buffer)
             for k in range(count):
                 if buffer[k] <= reach:
                     gap = _most_likely_v(rule, buffer[k], lam, d) - a[node] - a[alive[k]]
@@ -87,14 +88,14 @@ def _earliest_pair(rule, model, leaves, pool, particles, step, prune, buffer):
 @jit
 def _grow(context, first, last, rule, prune):
     """Make the merges first … last-1."""
-    model, leaves, pool, particles = context.model, context.leaves, context.pool, context.particles
+    model, pool, particles = context.model, context.pool, context.particles
     buffer = np.empty((2, model.n + 1))
     for step in range(first, last):
         take_slots(pool, particles.slot, step, model.n - step - 1)
         before = particles.times[0, step - 1] if step > 0 else 0.0
-        gap, older, younger = _earliest_pair(rule, model, leaves, pool, particles, step, prune, buffer[0])
+        gap, older, younger = _earliest_pair(rule, model, pool, particles, step, prune, buffer[0])
         time = max(before, 0.5 * gap)  # v = 2τ + a_i + a_j; with leaf noise the mode may lie before the last merge
-        merge(model, leaves, pool, particles, 0, step, older, younger, time, buffer)
+        merge(model, pool, particles, 0, step, older, younger, time, buffer)
         release_merged(pool, particles, step)
 
 

@@ -25,7 +25,7 @@ from .smc import SMC
 
 @jit
 def _advance(context, first, last, step, drop_rate, printed, prune):
-    model, leaves, pool, particles = context.model, context.leaves, context.pool, context.particles
+    model, pool, particles = context.model, context.pool, context.particles
     m = model.n - step
     lam = 0.5 * m * (m - 1)
     inner = 1.0 if drop_rate else lam
@@ -33,18 +33,20 @@ def _advance(context, first, last, step, drop_rate, printed, prune):
     for p in range(first, last):
         state = context.streams[p]
         before = particles.times[p, step - 1] if step > 0 else 0.0
-        weighed = weigh_rows(FULL, model, leaves, pool, particles, p, step, inner, prune, row_sum, buffer[0])
+        weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
         older, younger, eps = draw_pair(
-            FULL, model, leaves, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
+            FULL, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
         )
         a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
         r = max(0.0, 2.0 * before + a_sum)
         time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
         log_factor = math.log(weighed.total) + weighed.shift + lam * before
-        if not printed:
+        if printed:
+            log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
+        else:
             log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
         context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
-        merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
+        merge(model, pool, particles, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)

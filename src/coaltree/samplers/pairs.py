@@ -8,7 +8,6 @@ everything that is not in it) stay valid bounds for ever.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,31 +15,17 @@ from .._jit import jit
 from ..diffusion import squared_distances
 from ..memory import require_memory
 
-class LeafPairs(NamedTuple):
-    """Distances between leaves, shared by all particles."""
 
-    eps: np.ndarray  # (n, n)
-    near_eps: np.ndarray  # (n, K) the smallest of eps[i, :i], ascending, inf where there are fewer
-    near_log: np.ndarray  # their logarithms
-    near_node: np.ndarray  # whose they are
-
-
-def leaf_pairs(problem, n_near):
-    """Compute the distances of a `Problem`, or take those it has, and list each row's `n_near` nearest older leaves."""
-    n = problem.n
+def leaf_distances(problem):
+    """Return the squared distances (n, n) of a `Problem`, computed where it has only vectors."""
     if problem.eps is not None:
-        eps = np.ascontiguousarray(problem.eps, dtype=float)
-    else:
-        require_memory(8 * n * n, f"the distance matrix of {n} rows", 'use sampler="regraft", which needs none')
-        eps = squared_distances(problem.W)
-    near_eps = np.full((n, n_near), np.inf)
-    near_node = np.zeros((n, n_near), dtype=np.int32)
-    _list_nearest_leaves(eps, near_eps, near_node)
-    with np.errstate(divide="ignore"):
-        return LeafPairs(eps, near_eps, np.log(near_eps), near_node)
+        return np.ascontiguousarray(problem.eps, dtype=float)
+    n = problem.n
+    require_memory(8 * n * n, f"the distance matrix of {n} rows", 'use sampler="regraft", which needs none')
+    return squared_distances(problem.W)
 
 
-@jit
+@jit(allocates=False)
 def insert_nearest(near_eps, near_node, eps, node):
     """Put (eps, node) into an ascending list of fixed length, dropping its last; call only if eps < near_eps[-1]."""
     k = near_eps.size - 1
@@ -53,7 +38,8 @@ def insert_nearest(near_eps, near_node, eps, node):
 
 
 @jit
-def _list_nearest_leaves(eps, near_eps, near_node):
+def list_nearest_leaves(eps, near_eps, near_node):
+    """List each leaf's nearest older leaves, ascending; inf where there are fewer."""
     for i in range(eps.shape[0]):
         worst = math.inf
         for j in range(i):

@@ -13,20 +13,22 @@ import numpy as np
 
 from .._jit import jit
 from ..diffusion import join, join_distance, log_density_of_difference
-from .pairs import LeafPairs, insert_nearest
+from ..special import FullIntegralTable
+from .pairs import insert_nearest, list_nearest_leaves
 
 ALIVE = np.iinfo(np.int32).max
 
 
 class RowPool(NamedTuple):
-    """Distance rows of merged nodes, in counted slots."""
+    """Distance rows in slots: slot i < n is that of leaf i, the others are counted and reused."""
 
-    entries: np.ndarray  # all rows, end to end
-    offset: np.ndarray  # where a slot begins
+    leaf_eps: np.ndarray  # (n, n) distances between leaves, symmetric
+    entries: np.ndarray  # the rows of merged nodes, end to end
+    offset: np.ndarray  # where a slot begins in them
     users: np.ndarray  # how many particles hold it
-    near_eps: np.ndarray  # (slots, K) as in `LeafPairs`
-    near_log: np.ndarray
-    near_node: np.ndarray
+    near_eps: np.ndarray  # (slots, K) the smallest entries of the row when it was written, ascending, or inf
+    near_log: np.ndarray  # their logarithms
+    near_node: np.ndarray  # whose they are
     free: np.ndarray  # a stack of free slots
     counts: np.ndarray  # [free slots, slots ever made, entries ever used]
 
@@ -54,6 +56,7 @@ class Model(NamedTuple):
     d: int
     log_det: float
     leaf_noise: float
+    table: FullIntegralTable  # of the full merge integral
 
 
 def pool_entries(n, n_particles):
@@ -62,30 +65,39 @@ def pool_entries(n, n_particles):
     return int(n_particles * np.maximum(n - steps, 0).sum()) + 1
 
 
-def make_pool(n, n_particles, n_near):
+def make_pool(leaf_eps, n_particles, n_near):
     """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
-    slots = n_particles * ((n + 1) // 2 + 2)
+    n = len(leaf_eps)
+    slots = n + n_particles * ((n + 1) // 2 + 2)
+    near_eps, near_log = np.empty((slots, n_near)), np.empty((slots, n_near))
+    near_node = np.empty((slots, n_near), dtype=np.int32)
+    near_eps[:n], near_node[:n] = math.inf, 0
+    list_nearest_leaves(leaf_eps, near_eps, near_node)
+    with np.errstate(divide="ignore"):
+        near_log[:n] = np.log(near_eps[:n])
     return RowPool(
+        leaf_eps,
         np.empty(pool_entries(n, n_particles)),
         np.empty(slots, dtype=np.int64),
         np.zeros(slots, dtype=np.int32),
-        np.empty((slots, n_near)),
-        np.empty((slots, n_near)),
-        np.empty((slots, n_near), dtype=np.int32),
+        near_eps,
+        near_log,
+        near_node,
         np.empty(slots, dtype=np.int32),
-        np.zeros(3, dtype=np.int64),
+        np.array([0, n, 0], dtype=np.int64),
     )
 
 
-def make_particles(model, leaves: LeafPairs, n_particles):
+def make_particles(model, pool, n_particles):
     """Return M particles before their first merge."""
     n = model.n
     nodes = (n_particles, 2 * n - 1)
     a = np.zeros(nodes)
     a[:, :n] = model.leaf_noise
     floor, least = np.full(nodes, math.inf), np.full(nodes, math.inf)
-    floor[:, :n] = np.where(np.arange(n) > leaves.near_eps.shape[1], leaves.near_eps[:, -1], math.inf)
-    least[:, :n] = leaves.near_eps[:, 0]
+    n_near = pool.near_eps.shape[1]
+    floor[:, :n] = np.where(np.arange(n) > n_near, pool.near_eps[:n, -1], math.inf)
+    least[:, :n] = pool.near_eps[:n, 0]
     return Particles(
         np.tile(np.arange(n, dtype=np.int32), (n_particles, 1)),
         a,
@@ -104,7 +116,7 @@ def make_particles(model, leaves: LeafPairs, n_particles):
 # --- the pool ---------------------------------------------------------------------------------------------------
 
 
-@jit
+@jit(allocates=False)
 def take_slots(pool, slot, step, length):
     """Give each particle a slot of at least `length` entries for the row that merge `step` will make."""
     for p in range(slot.shape[0]):
@@ -120,7 +132,7 @@ def take_slots(pool, slot, step, length):
         slot[p, step] = s
 
 
-@jit
+@jit(allocates=False)
 def _give_back(pool, s):
     pool.users[s] -= 1
     if pool.users[s] == 0:
@@ -128,7 +140,7 @@ def _give_back(pool, s):
         pool.counts[0] += 1
 
 
-@jit
+@jit(allocates=False)
 def release_merged(pool, particles, step):
     """Give back the rows of the nodes that merge `step` ended."""
     n = particles.times.shape[1] + 1
@@ -175,13 +187,13 @@ def copy_particles(pool, particles, ancestor, step):
 # --- reading rows -----------------------------------------------------------------------------------------------
 
 
-@jit
-def older_distances(leaves, pool, particles, p, node, out):
+@jit(allocates=False)
+def older_distances(pool, particles, p, node, out):
     """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
     n = particles.times.shape[1] + 1
     count = 0
     if node < n:
-        row = leaves.eps[node]
+        row = pool.leaf_eps[node]
         alive = particles.alive[p]
         while alive[count] < node:
             out[count] = row[alive[count]]
@@ -199,8 +211,8 @@ def older_distances(leaves, pool, particles, p, node, out):
     return count
 
 
-@jit
-def _younger_distances(leaves, pool, particles, p, step, node, count, out):
+@jit(allocates=False)
+def _younger_distances(pool, particles, p, step, node, count, out):
     """Write ε of `node` to every lineage younger than it, in order of age, from out[count] on."""
     n = particles.times.shape[1] + 1
     m = n - step
@@ -208,7 +220,7 @@ def _younger_distances(leaves, pool, particles, p, step, node, count, out):
     position, first = node, 0  # of `node` among the lineages, before any merge
     if node < n:
         while count < m and alive[count] < n:
-            out[count] = leaves.eps[node, alive[count]]
+            out[count] = pool.leaf_eps[node, alive[count]]
             count += 1
     else:
         position, first = 2 * n - 2 - node, node - n + 1
@@ -220,45 +232,42 @@ def _younger_distances(leaves, pool, particles, p, step, node, count, out):
             count += 1
 
 
-@jit
-def all_distances(leaves, pool, particles, p, step, node, out):
+@jit(allocates=False)
+def all_distances(pool, particles, p, step, node, out):
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
-    count = older_distances(leaves, pool, particles, p, node, out)
+    count = older_distances(pool, particles, p, node, out)
     out[count] = 0.0
-    _younger_distances(leaves, pool, particles, p, step, node, count + 1, out)
+    _younger_distances(pool, particles, p, step, node, count + 1, out)
 
 
-@jit
-def near_list(leaves, pool, particles, p, node):
-    """Return the sorted list of a row's smallest entries when it was written: ε, log ε, whose."""
+@jit(allocates=False)
+def slot_of(particles, p, node):
+    """Return the slot in which a node's row and near list lie."""
     n = particles.times.shape[1] + 1
-    if node < n:
-        return leaves.near_eps[node], leaves.near_log[node], leaves.near_node[node]
-    slot = particles.slot[p, node - n]
-    return pool.near_eps[slot], pool.near_log[slot], pool.near_node[slot]
+    return node if node < n else particles.slot[p, node - n]
 
 
-@jit
-def skip_merged(particles, p, node, near_eps, near_node):
+@jit(allocates=False)
+def skip_merged(pool, particles, p, node, slot):
     """Move the head of a near list to its first entry that is still alive, and return it; its length if there is none.
 
     What is then known of the row's smallest entry is noted in `least`.
     """
-    size = near_eps.size
+    size = pool.near_eps.shape[1]
     head = particles.head[p, node]
-    while head < size and near_eps[head] < math.inf and particles.death[p, near_node[head]] != ALIVE:
+    while head < size and particles.death[p, pool.near_node[slot, head]] != ALIVE:
         head += 1
-    if head < size and near_eps[head] == math.inf:
+    if head < size and pool.near_eps[slot, head] == math.inf:
         head = size
     particles.head[p, node] = head
-    particles.least[p, node] = near_eps[head] if head < size else particles.floor[p, node]
+    particles.least[p, node] = pool.near_eps[slot, head] if head < size else particles.floor[p, node]
     return head
 
 
-@jit
-def read_row(leaves, pool, particles, p, node, out):
+@jit(allocates=False)
+def read_row(pool, particles, p, node, out):
     """Write the whole row, as `older_distances` does, and note its smallest entry: the list is of no more use."""
-    count = older_distances(leaves, pool, particles, p, node, out)
+    count = older_distances(pool, particles, p, node, out)
     least = math.inf
     for k in range(count):
         least = min(least, out[k])
@@ -271,8 +280,8 @@ def read_row(leaves, pool, particles, p, node, out):
 # --- growing ----------------------------------------------------------------------------------------------------
 
 
-@jit
-def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer):
+@jit(allocates=False)
+def merge(model, pool, particles, p, step, older, younger, time, buffer):
     """Merge the lineages at positions older < younger at `time`: write the new node's row, its list and the tree.
 
     `buffer` is (2, n) of scratch. Returns nothing; log_joint gains -λ Δ + log N(difference | 0, v Φ).
@@ -282,8 +291,8 @@ def merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
     alive = particles.alive[p]
     i, j = alive[older], alive[younger]
     to_i, to_j = buffer[0], buffer[1]
-    all_distances(leaves, pool, particles, p, step, i, to_i)
-    all_distances(leaves, pool, particles, p, step, j, to_j)
+    all_distances(pool, particles, p, step, i, to_i)
+    all_distances(pool, particles, p, step, j, to_j)
     eps_ij = to_i[younger]
     v, w_i, w_j, var = join(particles.a[p, i] + time, particles.a[p, j] + time)
 

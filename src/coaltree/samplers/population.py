@@ -5,15 +5,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..memory import require_memory
+from ..special import full_integral_table
 from . import particles as growing
-from .pairs import leaf_pairs
+from .pairs import leaf_distances
 
 
 class Context(NamedTuple):
     """All that a kernel needs to grow particles."""
 
     model: growing.Model
-    leaves: tuple
     pool: growing.RowPool
     particles: growing.Particles
     streams: np.ndarray  # (M, 4)
@@ -28,13 +28,14 @@ class Population:
         bytes_needed = 8 * n * n + int(1.5 * M * n * n)
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
         n_near = min(n - 1, n_near or min(64, max(8, n // 32)))  # lists take a twelfth of the rows' memory
-        model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise)
-        leaves = leaf_pairs(problem, n_near)
+        pool = growing.make_pool(leaf_distances(problem), M, n_near)
+        smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
+        table = full_integral_table(problem.d, *np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100))
+        model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise, table)
         self.context = Context(
             model,
-            leaves,
-            growing.make_pool(n, M, n_near),
-            growing.make_particles(model, leaves, M),
+            pool,
+            growing.make_particles(model, pool, M),
             streams,
             np.zeros(M),
         )

@@ -20,23 +20,21 @@ from .smc import SMC
 
 @jit
 def _advance(context, first, last, step, prune):
-    model, leaves, pool, particles = context.model, context.leaves, context.pool, context.particles
+    model, pool, particles = context.model, context.pool, context.particles
     m = model.n - step
     lam = 0.5 * m * (m - 1)
     row_sum, buffer = np.empty(model.n), np.empty((2, model.n + 1))
     for p in range(first, last):
         state = context.streams[p]
         before = particles.times[p, step - 1] if step > 0 else 0.0
-        weighed = weigh_rows(CUT, model, leaves, pool, particles, p, step, lam, prune, row_sum, buffer[0])
-        older, younger, eps = draw_pair(
-            CUT, model, leaves, pool, particles, p, step, lam, row_sum, weighed, buffer[0], state
-        )
+        weighed = weigh_rows(CUT, model, pool, particles, p, step, lam, prune, row_sum, buffer[0])
+        older, younger, eps = draw_pair(CUT, model, pool, particles, p, step, lam, row_sum, weighed, buffer[0], state)
         a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
         r = max(0.0, 2.0 * before + a_sum)
         time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
-        log_sum = math.log(weighed.total) + weighed.shift + lam * before
+        log_sum = math.log(weighed.total) + weighed.shift + lam * before - (1.0 - 0.5 * model.d) * math.log(lam)
         context.log_factor[p] = log_sum - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
-        merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
+        merge(model, pool, particles, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)

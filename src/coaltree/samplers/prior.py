@@ -18,7 +18,7 @@ from .smc import SMC
 
 @jit
 def _advance(context, first, last, step):
-    model, leaves, pool, particles = context.model, context.leaves, context.pool, context.particles
+    model, pool, particles = context.model, context.pool, context.particles
     m = model.n - step
     buffer = np.empty((2, model.n + 1))
     for p in range(first, last):
@@ -30,10 +30,10 @@ def _advance(context, first, last, step):
         older, younger = min(older, younger), max(older, younger)
         time = before + exponential(state) / (0.5 * m * (m - 1))
         i, j = particles.alive[p, older], particles.alive[p, younger]
-        all_distances(leaves, pool, particles, p, step, i, buffer[0])
+        all_distances(pool, particles, p, step, i, buffer[0])
         v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
         context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
-        merge(model, leaves, pool, particles, p, step, older, younger, time, buffer)
+        merge(model, pool, particles, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)

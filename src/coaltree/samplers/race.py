@@ -20,9 +20,16 @@ from .._jit import jit
 from ..diffusion import LOG_2PI, join, join_distance, log_density_of_difference
 from ..gig import draw_cut_gig, log_cut_integral, log_survival
 from ..memory import require_memory
-from .pairs import leaf_pairs
-from .particles import Model
+from .pairs import leaf_distances
 from .smc import SMC
+
+
+class Model(NamedTuple):
+    """The constants of one run."""
+
+    n: int
+    d: int
+    log_det: float
 
 
 class Racers(NamedTuple):
@@ -43,7 +50,7 @@ class Racers(NamedTuple):
     log_factor: np.ndarray
 
 
-@jit
+@jit(allocates=False)
 def _set_clock(racers, p, x, y):
     """Draw the time at which the pair (x, y) would merge; it enters the race now."""
     start = max(racers.born[p, x], racers.born[p, y])
@@ -52,7 +59,7 @@ def _set_clock(racers, p, x, y):
     racers.clock[p, x, y] = start + 0.5 * wait
 
 
-@jit
+@jit(allocates=False)
 def _find_first(racers, p, x):
     racers.first[p, x] = math.inf
     racers.rival[p, x] = -1
@@ -62,7 +69,7 @@ def _find_first(racers, p, x):
             racers.rival[p, x] = y
 
 
-@jit
+@jit(allocates=False)
 def _log_lost(racers, p, x, y, time):
     """Return log [ e^{-(τ - t_C)} / Q_C(T > τ) ] of a pair that leaves the race at `time` without merging."""
     start = max(racers.born[p, x], racers.born[p, y])
@@ -71,7 +78,7 @@ def _log_lost(racers, p, x, y, time):
     return -wait - log_survival(1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], 1.0, r, r + 2.0 * wait)
 
 
-@jit
+@jit(allocates=False)
 def _advance(racers, first, last, step):
     model = racers.model
     n, d = model.n, model.d
@@ -139,10 +146,10 @@ class _Race:
             f"a race of {M} particles over {n} rows, 16 n² bytes for each,",
             "use fewer particles or rows, or MPost1",
         )
-        model = Model(n, problem.d, problem.log_det, problem.leaf_noise)
+        model = Model(n, problem.d, problem.log_det)
         self._racers = Racers(
             model,
-            np.repeat(leaf_pairs(problem, 1).eps[None], M, axis=0),
+            np.repeat(leaf_distances(problem)[None], M, axis=0),
             np.zeros((M, n, n)),
             np.tile(np.arange(n, dtype=np.int32), (M, 1)),
             np.full((M, n), problem.leaf_noise),

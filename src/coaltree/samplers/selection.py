@@ -2,10 +2,11 @@
 
 The log weight of a pair with m lineages left is, up to a constant of the step,
 
-    log w_ij = G(ε_ij, λ) + λ (a_i + a_j) / 2 ,   G(ε, λ) = log ∫_0^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv ,
+    log w_ij = G(ε_ij, λ) + p log λ + λ (a_i + a_j) / 2 ,   G(ε, λ) = log ∫_0^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv ,
 
-or the same with the integral cut to v > r_ij (never more). G is concave and decreasing in log ε with slope between
--½(ν + ½ + √((ν-½)² + λε)) and -½(ν + √(ν² + λε)), ν = d/2 - 1 (d >= 2). So its inverse H is concave as well, and a
+or the same with the integral cut to v > r_ij (never more). With p = 1 - d/2, G(ε, λ) + p log λ = g(λε) is a function of
+one variable, which a table gives in a few nanoseconds. It is concave and decreasing in log ε with slope between
+-½(ν + 1 + √((ν-1)² + λε)) and -½(ν + √(ν² + λε)), ν = d/2 - 1 (d >= 2). So its inverse H is concave as well, and a
 weight of at least e^T needs
 
     log ε_ij <= H(T) + λ (a_i + a_j - 2 a_max) / (2 g) - …   with g at least the steepness of G at H(T):
@@ -22,8 +23,8 @@ import numpy as np
 from .._jit import jit
 from ..gig import log_cut_integral
 from ..random_streams import uniform
-from ..special import fast_exp, log_full_integral
-from .particles import ALIVE, near_list, older_distances, read_row, skip_merged
+from ..special import fast_exp, log_full_integral, tabled_integral
+from .particles import ALIVE, older_distances, read_row, skip_merged, slot_of
 
 SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
 _LOG_1E15 = 34.6
@@ -39,7 +40,7 @@ class Weighed(NamedTuple):
     per_a: float  # and the reach falls by this for each unit of a
 
 
-@jit
+@jit(allocates=False)
 def _least_slope(z, d):
     """Return a lower bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
@@ -48,69 +49,73 @@ def _least_slope(z, d):
     return 0.5 * (nu + math.sqrt(nu * nu + z * z))
 
 
-@jit
+@jit(allocates=False)
 def _greatest_slope(z, d):
     """Return an upper bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
         return 0.5 * z
     nu = 0.5 * d - 1.0
-    return 0.5 * (nu + 0.5 + math.sqrt((nu - 0.5) * (nu - 0.5) + z * z))
+    return 0.5 * (nu + 1.0 + math.sqrt((nu - 1.0) * (nu - 1.0) + z * z))
 
 
-@jit
-def full_integral(eps, lam, d):
-    """Return G(ε, λ), finite at ε = 0 too."""
-    return log_full_integral(max(eps, SMALLEST_EPS), lam, d)
+@jit(allocates=False)
+def scaled_integral(eps, lam, model):
+    """Return g(λε) = G(ε, λ) + p log λ, finite at ε = 0 too."""
+    x = lam * max(eps, SMALLEST_EPS)
+    if x < 1e300:
+        return tabled_integral(model.table, x)
+    return log_full_integral(eps, lam, model.d) + (1.0 - 0.5 * model.d) * math.log(lam)
 
 
-@jit
+@jit(allocates=False)
 def proposal_integral(eps, r, inner, model):
-    """Return G for choosing a pair.
+    """Return g for choosing a pair.
 
     With leaf noise r > 0 from the start, and rows may be identical: ε is then taken to be at least what puts the mode
     of log v at r, or such pairs would crowd out all others. The weight corrects for whatever is used here.
     """
     if model.leaf_noise > 0.0:
         eps = max(eps, r * (inner * r + model.d - 2.0))
-    return full_integral(eps, inner, model.d)
+    return scaled_integral(eps, inner, model)
 
 
-@jit
-def _reach(eps_near, log_weight, target, lam, d):
-    """Return (log ε, slope bound) beyond which G(ε, λ) < target, given that G(eps_near) = log_weight > target.
+@jit(allocates=False)
+def _reach(eps_near, log_weight, target, lam, model):
+    """Return (log ε, slope bound) beyond which g(λε) < target, given that g = log_weight > target at eps_near.
 
-    Newton's method on a concave function: from the left one step lands right of the root, from there it approaches
-    without ever crossing it, so every iterate is a valid bound.
+    g falls at least as fast as z = √(λε) grows and, being concave in log ε, at least as fast as its tangent: both give
+    a point right of the root. From there Newton's method approaches without ever crossing it, so every iterate is valid.
     """
-    x, value = math.log(max(eps_near, SMALLEST_EPS)), log_weight
-    z = math.sqrt(lam) * math.sqrt(max(eps_near, SMALLEST_EPS))
+    d = model.d
+    root_lam = math.sqrt(lam)
+    z = root_lam * math.sqrt(max(eps_near, SMALLEST_EPS))
+    fall = log_weight - target
+    x = 2.0 * math.log((z + fall) / root_lam)
     slope = _least_slope(z, d)
-    if slope <= 0.0:
+    if slope > 0.0:
+        x = min(x, math.log(max(eps_near, SMALLEST_EPS)) + fall / slope)
+    if x > 640.0:
         return math.inf, 1.0
-    x += (value - target) / slope
     for _ in range(4):
-        if x > 640.0:
-            return math.inf, 1.0
-        z = math.sqrt(lam) * math.exp(0.5 * x)
-        value = log_full_integral(math.exp(x), lam, d)
-        step = (target - value) / _greatest_slope(z, d)
+        value = scaled_integral(math.exp(x), lam, model)
+        step = (target - value) / _greatest_slope(root_lam * math.exp(0.5 * x), d)
         x -= step
         if step < 0.05:
             break
-    return x, _greatest_slope(math.sqrt(lam) * math.exp(0.5 * x), d)
+    return x, _greatest_slope(root_lam * math.exp(0.5 * x), d)
 
 
-@jit
+@jit(allocates=False)
 def _pair_weight(rule, eps, a_sum, before, inner, lam, model):
     """Return log w of a pair with a_i + a_j = a_sum when the last merge was at `before`."""
     r = max(0.0, 2.0 * before + a_sum)
     if rule == CUT:
-        return log_cut_integral(eps, lam, r, model.d) + 0.5 * lam * a_sum
+        return log_cut_integral(eps, lam, r, model.d) + (1.0 - 0.5 * model.d) * math.log(lam) + 0.5 * lam * a_sum
     return proposal_integral(eps, r, inner, model) + 0.5 * lam * a_sum
 
 
-@jit
-def _good_pair(leaves, pool, particles, p, m, lam, top, slope, buffer):
+@jit(allocates=False)
+def _good_pair(pool, particles, p, m, lam, top, slope, buffer):
     """Return (ε, a_i + a_j) of a pair that is likely to have nearly the greatest weight, from the heads of lists."""
     alive, a, least = particles.alive[p], particles.a[p], particles.least[p]
     half = 0.5 * lam
@@ -121,24 +126,24 @@ def _good_pair(leaves, pool, particles, p, m, lam, top, slope, buffer):
         behind = half * (top - a[node]) / slope  # e^-x <= 1 / (1 + x) spares the exponential
         if least[node] * (1.0 + behind) >= eps_to_win:
             continue
-        near_eps, near_log, near_node = near_list(leaves, pool, particles, p, node)
-        head = skip_merged(particles, p, node, near_eps, near_node)
-        if head < near_eps.size:
-            a_sum = a[node] + a[near_node[head]]
-            score = half * a_sum - slope * max(near_log[head], -645.0)
+        slot = slot_of(particles, p, node)
+        head = skip_merged(pool, particles, p, node, slot)
+        if head < pool.near_eps.shape[1]:
+            a_sum = a[node] + a[pool.near_node[slot, head]]
+            score = half * a_sum - slope * max(pool.near_log[slot, head], -645.0)
             if score > best:
-                best, best_eps, best_a = score, near_eps[head], a_sum
+                best, best_eps, best_a = score, pool.near_eps[slot, head], a_sum
                 eps_to_win = math.exp(min(705.0, (2.0 * half * top - best) / slope))
     if best_eps < 0.0:  # every list has run out: the nearest entry of the youngest row will do
         node = alive[m - 1]
-        count = read_row(leaves, pool, particles, p, node, buffer)
+        count = read_row(pool, particles, p, node, buffer)
         k = np.argmin(buffer[:count])
         best_eps, best_a = buffer[k], a[node] + a[alive[k]]
     return best_eps, best_a
 
 
-@jit
-def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_sum, buffer):
+@jit(allocates=False)
+def weigh_rows(rule, model, pool, particles, p, step, inner, prune, row_sum, buffer):
     """Sum the weights of each row's pairs into row_sum[q], q < m, all divided by e^shift; return what is `Weighed`.
 
     `inner` is the λ inside G: the rate itself, or 1 where λ is dropped. Without `prune` every pair is evaluated.
@@ -150,7 +155,7 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
     alive, a, death, least = particles.alive[p], particles.a[p], particles.death[p], particles.least[p]
     before = particles.times[p, step - 1] if step > 0 else 0.0
 
-    eps, a_sum = _good_pair(leaves, pool, particles, p, m, lam, top, particles.slope[p], buffer)
+    eps, a_sum = _good_pair(pool, particles, p, m, lam, top, particles.slope[p], buffer)
     particles.slope[p] = max(_least_slope(math.sqrt(inner) * math.sqrt(eps), d), 1e-3)
     shift = _pair_weight(rule, eps, a_sum, before, inner, lam, model)
 
@@ -158,7 +163,7 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
         reach, per_a = math.inf, 0.0
         if prune:
             target = shift - _LOG_1E15 - 2.0 * math.log(m) - lam * top
-            reach, steepness = _reach(eps, full_integral(eps, inner, d), target, inner, d)
+            reach, steepness = _reach(eps, scaled_integral(eps, inner, model), target, inner, model)
             per_a = 0.5 * lam / steepness
         eps_reach = math.exp(reach) if reach < 705.0 else math.inf
         total, highest = 0.0, -math.inf
@@ -173,20 +178,21 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
             row_eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
             sum_of_row = 0.0
             if particles.floor[p, node] <= row_eps_reach:
-                count = read_row(leaves, pool, particles, p, node, buffer)
+                count = read_row(pool, particles, p, node, buffer)
                 for k in range(count):
                     if buffer[k] <= row_eps_reach:
                         log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
             else:
-                near_eps, near_log, near_node = near_list(leaves, pool, particles, p, node)
-                for k in range(skip_merged(particles, p, node, near_eps, near_node), near_eps.size):
-                    if near_eps[k] > row_eps_reach or near_eps[k] == math.inf:
+                slot = slot_of(particles, p, node)
+                for k in range(skip_merged(pool, particles, p, node, slot), pool.near_eps.shape[1]):
+                    near = pool.near_eps[slot, k]
+                    if near > row_eps_reach or near == math.inf:
                         break
-                    other = near_node[k]
-                    if death[other] == ALIVE and near_log[k] <= row_reach - per_a * (top - a[other]):
-                        log_w = _pair_weight(rule, near_eps[k], a[node] + a[other], before, inner, lam, model)
+                    other = pool.near_node[slot, k]
+                    if death[other] == ALIVE and pool.near_log[slot, k] <= row_reach - per_a * (top - a[other]):
+                        log_w = _pair_weight(rule, near, a[node] + a[other], before, inner, lam, model)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
             row_sum[q] = sum_of_row
@@ -196,8 +202,8 @@ def weigh_rows(rule, model, leaves, pool, particles, p, step, inner, prune, row_
         shift = highest  # the pair taken for good was far from it: start again from the best one seen
 
 
-@jit
-def draw_pair(rule, model, leaves, pool, particles, p, step, inner, row_sum, weighed, buffer, state):
+@jit(allocates=False)
+def draw_pair(rule, model, pool, particles, p, step, inner, row_sum, weighed, buffer, state):
     """Draw a pair with probability proportional to its weight; return its positions older < younger and its ε."""
     m = model.n - step
     lam = 0.5 * m * (m - 1)
@@ -212,7 +218,7 @@ def draw_pair(rule, model, leaves, pool, particles, p, step, inner, row_sum, wei
                 break
             left -= row_sum[q]
     node = alive[younger]
-    count = older_distances(leaves, pool, particles, p, node, buffer)
+    count = older_distances(pool, particles, p, node, buffer)
     row_reach = weighed.reach - weighed.per_a * (model.leaf_noise - a[node])
     eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
     older, best = 0, -math.inf
