@@ -117,6 +117,15 @@ def test_small_trees_open(opened, folder, n):
         page.settle()
 
 
+def test_rows_that_are_all_equal_open(opened, folder):
+    children = [[0, 1], [4, 2], [5, 3]]
+    post = ct.Posterior(np.tile(children, (5, 1, 1)), np.zeros((5, 3)), X=np.ones((4, 2)), chain=np.zeros(5, int))
+    page = opened(write_report(post, folder / "equal.html"))
+    assert sum(group_sizes(page)) == 4
+    page.click("#zoom-in")
+    page.settle()
+
+
 def test_particles_without_data_open(opened, folder):
     post = chain_posterior(20, 3, 30)
     particles = ct.Posterior(post._children, post._times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
@@ -203,6 +212,13 @@ def test_the_tree_is_saved_as_newick(page, posterior):
     mcc = posterior.mcc_tree()
     assert {frozenset(clade) for clade in tree.clades()} == {frozenset(clade) for clade in mcc.clades()}
     np.testing.assert_allclose(tree.times, mcc.times, rtol=1e-4)
+
+
+def test_saving_a_file_is_within_the_policy(page):
+    page.call("Page.setDownloadBehavior", behavior="deny")
+    page.click("#save-tree")
+    page.click("#save-clusters")
+    page.settle()
 
 
 # Pointing and walking
@@ -410,6 +426,20 @@ def test_the_heat_map_shows_the_data(page, posterior):
         "(document.getElementById('heat-canvas'))"
     )
     assert painted > 8
+
+
+def test_clusters_are_marked_by_the_columns_they_differ_in(page, posterior):
+    labels = tree_of(posterior).tree.cut(4)
+    X = posterior.X
+    said = page.evaluate("[...document.querySelectorAll('#groups td.marks')].map(cell => cell.textContent)")
+    assert len(said) == 4
+    for cluster, text in enumerate(said):
+        far = (X[labels == cluster].mean(axis=0) - X.mean(axis=0)) / X.std(axis=0)
+        for mark in text.split(", "):
+            name, column, side = mark.split(" ")
+            assert name == "measure"
+            assert side == ("high" if far[int(column)] > 0 else "low")
+            assert abs(far[int(column)]) >= np.sort(np.abs(far))[-3] - 0.05  # outliers are cut off on the page
 
 
 def test_co_clustering_is_the_posteriors(page, posterior):

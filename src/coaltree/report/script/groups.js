@@ -43,13 +43,15 @@ function listGroups() {
       make("td", {}, size, tree.size[v].toLocaleString("en")),
       make("td", {}, support),
       make("td", {}, v < tree.n ? "–" : number(tree.time[v])),
-      make("td", { class: "members" }, make("bdi", {}, names(v, 6))),
+      ...(heat ? [make("td", { class: "marks" }, standsOutBy(v, 3) || "–")] : []),
+      make("td", { class: "members" }, make("bdi", {}, names(v, heat ? 4 : 6))),
     );
   });
   $("groups").replaceChildren(...rows);
   $("groups-more").textContent = roots.length > MOST_GROUPS ? `… and ${count(roots.length - MOST_GROUPS, "cluster")} more.` : "";
 }
 
+if (heat) $("members").before(make("th", { scope: "col", class: "marks" }, "stands out by"));
 on("cut", showCut);
 on("cut", listGroups);
 

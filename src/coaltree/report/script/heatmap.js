@@ -137,6 +137,41 @@ function cellWords(row, column) {
   return heat.mean ? `${number(heat.mean[column] + value * heat.sd[column])}${clipped} (${spread})` : `${spread}${clipped}`;
 }
 
+// Sums down each column, so that the mean over any run of rows is a difference of two; missing cells do not count.
+function columnSums() {
+  const { rows, columns, values } = heat;
+  const sums = new Float64Array((rows + 1) * columns);
+  const counts = new Float64Array((rows + 1) * columns);
+  const squares = new Float64Array(columns);
+  for (let i = 0; i < rows * columns; i++) {
+    const seen = !Number.isNaN(values[i]);
+    sums[i + columns] = sums[i] + (seen ? values[i] : 0);
+    counts[i + columns] = counts[i] + (seen ? 1 : 0);
+    if (seen) squares[i % columns] += values[i] ** 2;
+  }
+  const end = rows * columns;
+  const mean = Float64Array.from(squares, (_, j) => sums[end + j] / counts[end + j]);
+  const sd = Float64Array.from(squares, (square, j) => Math.sqrt(Math.max(square / counts[end + j] - mean[j] ** 2, 0)));
+  return { sums, counts, mean, sd };
+}
+
+// The columns in which the leaves of a group differ most from all leaves, in words.
+function standsOutBy(v, most) {
+  if (!heat || tree.size[v] === tree.n) return "";
+  heat.totals ||= columnSums();
+  const { sums, counts, mean, sd } = heat.totals;
+  const first = Math.floor((tree.start[v] / tree.n) * heat.rows) * heat.columns;
+  const last = Math.ceil(((tree.start[v] + tree.size[v]) / tree.n) * heat.rows) * heat.columns;
+  const found = [];
+  for (let j = 0; j < heat.columns; j++) {
+    const number = counts[last + j] - counts[first + j];
+    const far = ((sums[last + j] - sums[first + j]) / number - mean[j]) / sd[j];
+    if (Math.abs(far) >= 0.5) found.push([far, heat.names[j]]); // half a standard deviation; NaN is less than any
+  }
+  found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
+  return found.slice(0, most).map(([far, name]) => `${name} ${far > 0 ? "high" : "low"}`).join(", ");
+}
+
 if (heat) {
   $("heat").hidden = false;
   $("heat").classList.toggle("few", heat.columns <= 16);

@@ -34,11 +34,13 @@ function names(v, most) {
 function words(v) {
   const cluster = state.cut.of[v];
   const where = cluster < 0 ? "Above the cut" : cluster === v && v >= tree.n ? `This is cluster ${clusterName[cluster]}` : `In cluster ${clusterName[cluster]}`;
+  const marks = standsOutBy(v, 3);
+  const marked = marks ? [`Stands out by: ${marks}`] : [];
   if (v < tree.n) {
     const up = tree.parent[v];
     const other = tree.child(up, 0) === v ? tree.child(up, 1) : tree.child(up, 0);
     const whom = other < tree.n ? tree.labels[other] : `a group of ${leaves(tree.size[other])}`;
-    return [tree.labels[v], `${where}; meets ${whom} at time ${number(tree.time[up])}`];
+    return [tree.labels[v], `${where}; meets ${whom} at time ${number(tree.time[up])}`, ...marked];
   }
   const share = percent(tree.support(v));
   const level = percent(tree.level);
@@ -48,6 +50,7 @@ function words(v) {
     `Time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}`,
     where,
     names(v, 5),
+    ...marked,
   ];
 }
 
