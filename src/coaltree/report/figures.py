@@ -167,9 +167,7 @@ def _upper(labels, weights):
     """Σ_t w_t [label_t(i) = label_t(j)] for i < j, row after row."""
     m = labels.shape[1]
     total = np.zeros((m, m))
-    for row, weight in zip(labels, weights, strict=True):
-        if weight > 0:
-            total += weight * (row[:, None] == row)
+    partitions._add_coclustering(total, np.ascontiguousarray(labels), weights)
     return total[np.triu_indices(m, 1)]
 
 
