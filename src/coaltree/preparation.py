@@ -4,6 +4,7 @@ Exact duplicates have no density under the model without leaf noise. They are me
 runs over the distinct rows, and `Distinct.expand` puts the duplicates back on the trees.
 """
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -159,9 +160,10 @@ def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
         W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
         if rotate and n <= d:
             W = np.ascontiguousarray(np.linalg.qr(W.T, mode="r").T[:, : n - 1])
-    if not np.isfinite(np.square(np.abs(W).max()) * (4.0 * d)):
+    largest = np.abs(W).max()
+    if not largest < math.sqrt(np.finfo(float).max / (4.0 * d)):
         raise InputError(
-            f"the whitened values of X reach {np.abs(W).max():.3g}, too large for squared distances; rescale X or the "
+            f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
             "covariance."
         )
     return Problem(W, None, d, float(whitener.log_det), float(leaf_noise))

@@ -1,0 +1,234 @@
+"""What every sampler owes its user: valid trees, weights, the same bits for any number of threads, clear refusals."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.diffusion import squared_distances
+from coaltree.samplers import HOME_OF, as_sampler
+from coaltree.samplers.smc import effective_sample_size, normalised, systematic_ancestors
+
+NAMES = ("prior", "post_post", "mpost1", "mpost2", "smc1", "greedy", "mgreedy", "greedy_teh", "insertion", "regraft")
+SEQUENTIAL = ("prior", "post_post", "mpost1", "mpost2", "smc1")
+FROM_DISTANCES = (*SEQUENTIAL, "greedy", "mgreedy", "greedy_teh")
+FEW = {"n_samples": 6, "n_warmup": 2, "progress": False}
+
+
+def make(name, **settings):
+    sampler = as_sampler(name)
+    if hasattr(sampler, "n_particles"):
+        settings = {"n_particles": 20, **settings}
+    return type(sampler)(**settings)
+
+
+def sample(name, X, seed=0, **options):
+    covariance = options.pop("covariance", np.eye(X.shape[1]))
+    return ct.sample_trees(X, covariance, make(name), random_state=seed, **FEW, **options)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ct.simulate(24, 6, random_state=1)[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trees_weights_and_log_joint(name, data):
+    root = np.random.default_rng(0).standard_normal((6, 6))
+    Phi = root @ root.T + np.eye(6)
+    post = sample(name, data, covariance=Phi)
+    assert post.weights.sum() == pytest.approx(1)
+    assert 1 <= post.ess <= len(post) + 1e-9
+    assert (post.log_evidence is None) == (name not in SEQUENTIAL and name != "insertion")
+    for tree, log_joint in zip(post.trees, post.log_joint, strict=True):
+        checked = ct.Tree(tree.children, tree.times)  # refuses what is not a tree
+        assert log_joint == pytest.approx(checked.log_prior() + checked.log_likelihood(data, Phi), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_bits_for_any_number_of_threads(name, data):
+    runs = [sample(name, data, seed=5, n_threads=threads) for threads in (1, 2, 3)]
+    other = sample(name, data, seed=6)
+    for post in runs[1:]:
+        assert np.array_equal(post._children, runs[0]._children)
+        assert np.array_equal(post._times, runs[0]._times)
+        assert np.array_equal(post.weights, runs[0].weights)
+        assert post.log_evidence == runs[0].log_evidence
+    if "greedy" not in name:
+        assert not np.array_equal(other._times, runs[0]._times)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(2, 1), (2, 5), (3, 1), (40, 1), (6, 50)])
+def test_small_and_odd_shapes(name, shape):
+    X = np.random.default_rng(3).standard_normal(shape)
+    post = sample(name, X)
+    assert np.isfinite(post.log_joint).all()
+    assert np.isfinite(post._times).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_tiny_and_huge_values(name, scale):
+    X = scale * np.random.default_rng(4).standard_normal((7, 3))
+    post = sample(name, X)
+    assert np.isfinite(post.log_joint).all()
+    assert np.isfinite(post._times).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_whose_squares_overflow_are_refused(name):
+    X = np.random.default_rng(4).standard_normal((7, 3)) * 1e160
+    with pytest.raises(ct.InputError, match="rescale"):
+        sample(name, X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_identical_rows_merge_at_time_zero_with_a_warning(name, data):
+    X = np.vstack([data[:6], data[2], data[2], data[4]])
+    with pytest.warns(ct.CoaltreeWarning, match="merged at time 0"):
+        post = sample(name, X)
+    for tree in post.trees:
+        together = tree.cophenetic()
+        assert together[2, 6] == together[2, 7] == together[4, 8] == 0.0
+        assert together[2, 4] > 0.0
+    with pytest.warns(ct.CoaltreeWarning):
+        same = sample(name, np.ones((5, 3)))
+    assert same.trees[0].times.max() == 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_leaf_noise_gives_identical_rows_a_density(name, data):
+    X = np.vstack([data[:6], data[2], data[2] + 1e-13])
+    post = sample(name, X, leaf_noise=0.1)
+    assert np.isfinite(post.log_joint).all()
+    for tree, log_joint in zip(post.trees, post.log_joint, strict=True):
+        expected = tree.log_prior() + tree.log_likelihood(X, np.eye(6), leaf_noise=0.1)
+        assert log_joint == pytest.approx(expected, rel=1e-8)
+    if "greedy" not in name:
+        assert (post._times[:, 0] > 0).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nearly_identical_rows(name):
+    X = np.repeat(np.random.default_rng(5).standard_normal((4, 3)), 3, axis=0)
+    X += 1e-14 * np.random.default_rng(6).standard_normal(X.shape)
+    post = sample(name, X)
+    assert np.isfinite(post.log_joint).all()
+
+
+@pytest.mark.parametrize("name", FROM_DISTANCES)
+def test_precomputed_distances_give_the_same_trees(name, data):
+    rows = sample(name, data)
+    distances = ct.sample_trees(
+        squared_distances(data), sampler=make(name), metric="precomputed", d=6, random_state=0, **FEW
+    )
+    assert np.array_equal(rows._children, distances._children)
+    np.testing.assert_allclose(rows._times, distances._times, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["insertion", "regraft"])
+def test_samplers_that_need_rows_refuse_distances(name, data):
+    with pytest.raises(ct.InputError, match="needs the rows"):
+        ct.sample_trees(squared_distances(data), sampler=name, metric="precomputed", d=6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"X": [[1.0, 2.0]]}, "at least 2"),
+        ({"X": [1.0, 2.0]}, "rows and columns"),
+        ({"X": [["a", "b"], ["c", "d"]]}, "numbers"),
+        ({"X": [[1.0, np.nan], [0.0, 1.0]]}, "missing value"),
+        ({"X": [[1.0, np.inf], [0.0, 1.0]]}, "infinity"),
+        ({"X": np.eye(3) * 1j}, "complex"),
+        ({"covariance": np.ones((6, 6))}, "positive definite"),
+        ({"covariance": np.eye(3)}, "3"),
+        ({"covariance": "round"}, "round"),
+        ({"sampler": "mpost3"}, "mpost3"),
+        ({"sampler": ct.MPost1}, "not the class"),
+        ({"sampler": 7}, "sampler must be"),
+        ({"leaf_noise": -1.0}, "leaf_noise"),
+        ({"leaf_noise": np.nan}, "leaf_noise"),
+        ({"metric": "cosine"}, "metric"),
+        ({"metric": "precomputed"}, "needs d"),
+        ({"metric": "precomputed", "d": 3}, r"\(n, n\)"),
+        ({"metric": "precomputed", "d": 3, "X": np.ones((4, 4))}, "diagonal"),
+        ({"metric": "precomputed", "d": 3, "X": np.triu(np.ones((4, 4)), 1)}, "symmetric"),
+        ({"d": 5}, "columns"),
+        ({"random_state": "today"}, "random_state"),
+        ({"n_samples": 0}, "n_samples"),
+        ({"n_warmup": -1}, "n_warmup"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(options, message, data):
+    arguments = {"X": data, "sampler": "mpost1", **options}
+    with pytest.raises(ct.InputError, match=message) as caught:
+        ct.sample_trees(arguments.pop("X"), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SEQUENTIAL)
+@pytest.mark.parametrize(
+    "settings", [{"n_particles": 0}, {"n_particles": 2.5}, {"resample_below": 1.5}, {"resample_below": -0.1}]
+)
+def test_bad_settings_are_refused(name, settings):
+    with pytest.raises(ct.InputError, match=next(iter(settings))):
+        make(name, **settings)
+
+
+def test_weights_are_exact_or_printed():
+    with pytest.raises(ct.InputError, match="exact"):
+        ct.MPost1(weights="right")
+
+
+def test_every_sampler_has_a_name_and_is_public():
+    assert {type(as_sampler(name)).__name__ for name in NAMES} == set(HOME_OF) <= set(ct.__all__)
+
+
+def test_systematic_resampling():
+    rng = np.random.default_rng(7)
+    counts = np.zeros(50)
+    for _ in range(400):
+        weights = np.arange(50.0) / 1225
+        ancestors = systematic_ancestors(weights, rng)
+        offspring = np.bincount(ancestors, minlength=50)
+        assert np.all(np.abs(offspring - 50 * weights) < 1)
+        assert all(ancestors[i] == i for i in np.flatnonzero(offspring))
+        counts += offspring
+    error = np.sqrt(400 * 0.25)  # a share of at most one particle is random
+    assert np.abs(counts - 400 * 50 * np.arange(50.0) / 1225).max() < 4.5 * error
+    weights, log_mean = normalised(np.array([-1000.0, -1001.0]))
+    assert log_mean == pytest.approx(-1000 + np.log((1 + np.exp(-1)) / 2))
+    assert effective_sample_size(weights) == pytest.approx(1 / np.square(weights).sum())
+
+
+def test_a_run_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
+    from coaltree import memory
+
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
+    for name in ("mpost1", "smc1", "mgreedy"):
+        with pytest.raises(ct.InputError, match="GB"):
+            sample(name, data)
+
+
+PEAK = """
+import resource, sys
+import numpy as np, coaltree as ct
+X, _ = ct.simulate({n}, {d}, random_state=0)
+ct.sample_trees(X[:20], sampler={sampler}, random_state=0, progress=False)  # compiles
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+ct.sample_trees(X, sampler={sampler}, random_state=0, progress=False)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.parametrize("resample_below", [0.0, 0.5])
+def test_peak_memory_of_particles(resample_below):
+    n, M = 600, 60
+    code = PEAK.format(n=n, d=16, sampler=f"ct.MPost1({M}, resample_below={resample_below})")
+    peak = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    trees = M * (2 * n) * (8 + 4 + 4 + 8 + 8) * 2  # nodes, times, children, bounds and what the Posterior copies
+    assert peak < 8 * n * n + 1.5 * M * n * n + trees + 4e6
