@@ -55,7 +55,7 @@ def _of_particles(posterior):
         return _verdict([finding], f"{meaning} coaltree.fit records it.", {})
     ess = mixing.weight_ess(posterior.weights)
     share = ess / len(posterior)
-    grade = "good" if ess >= convergence.ESS_BELOW else "fair" if ess >= 10 else "poor"
+    grade = _grade(-ess, -convergence.ESS_BELOW, -10)
     findings = [
         Finding(
             "Worth of the sample",
@@ -83,7 +83,7 @@ def _of_chains(posterior):
     n_chains = len(np.unique(posterior.chain))
     findings = [
         _r_hat(scalars, n_chains),
-        _split_sd(figures["split_frequency_sd"], n_chains),
+        _split_sd(figures["split_frequency_sd"]),
         _ess(scalars, len(posterior)),
         _topology_ess(posterior),
     ]
@@ -119,14 +119,14 @@ def _r_hat(scalars, n_chains):
     worst, value = _extreme(scalars, "r_hat", max)
     if worst is None:
         return Finding(name, "–", "unknown", meaning, "Too few draws to tell; run longer.")
-    grade = "good" if value <= convergence.R_HAT_ABOVE else "fair" if value <= 1.2 else "poor"
+    grade = _grade(value, convergence.R_HAT_ABOVE, 1.2)
     advice = "" if grade == "good" else _GO_ON
     if n_chains == 1 and not advice:
         advice = "There is one chain only; two or more (n_chains=2) would make this a stronger test."
     return Finding(name, f"{value:.3f} at worst, for {_spoken(worst)}", grade, meaning, advice)
 
 
-def _split_sd(value, n_chains):
+def _split_sd(value):
     name = "Agreement in trees (split frequencies)"
     meaning = (
         "How often a group of leaves occurs should not depend on which chain is asked. This is the typical difference "
@@ -135,7 +135,7 @@ def _split_sd(value, n_chains):
     )
     if not math.isfinite(value):
         return Finding(name, "–", "unknown", meaning, "It takes two chains or more: run with n_chains=2.")
-    grade = "good" if value <= convergence.SPLIT_SD_ABOVE else "fair" if value <= 0.1 else "poor"
+    grade = _grade(value, convergence.SPLIT_SD_ABOVE, 0.1)
     advice = "" if grade == "good" else f"Read supports as rough: they may be off by ± {percent(2 * value)}. {_GO_ON}"
     return Finding(name, f"{value:.3f}", grade, meaning, advice)
 
@@ -150,15 +150,14 @@ def _ess(scalars, n_draws):
     if worst is None:
         return Finding(name, "–", "unknown", meaning, "Too few draws to tell; run longer.")
     value = min(value, n_draws)
-    grade = "good" if value >= convergence.ESS_BELOW else "fair" if value >= convergence.ESS_BELOW / 4 else "poor"
+    grade = _grade(-value, -convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
     advice = "" if grade == "good" else f"Intervals are rough. {_GO_ON}"
     return Finding(name, f"{number(value)} of {n_draws:,}, for {_spoken(worst)}", grade, meaning, advice)
 
 
 def _topology_ess(posterior):
     value, n_draws = posterior.topology_ess, len(posterior)
-    enough = convergence.ESS_BELOW
-    grade = "good" if value >= enough else "fair" if value >= enough / 4 else "poor"
+    grade = _grade(-value, -convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
     return Finding(
         "Independent trees",
         f"{number(value)} of {n_draws:,}",
@@ -166,6 +165,11 @@ def _topology_ess(posterior):
         "The same for the shape of the tree: how many independent trees the sampled ones are worth.",
         "" if grade == "good" else f"Supports are rough. {_GO_ON}",
     )
+
+
+def _grade(value, good_to, fair_to):
+    """Grade a figure of which less is better."""
+    return "good" if value <= good_to else "fair" if value <= fair_to else "poor"
 
 
 def _extreme(scalars, key, choose):
