@@ -18,25 +18,26 @@ import numpy as np
 
 from .._jit import jit
 from ..diffusion import join
-from .conditional import Branch, Knots, empty_knots, log_mass_bound, trace
+from .conditional import Branch, Proposals, empty_proposals, log_mass_bound, trace
 
-_NEGLIGIBLE = 12.0  # branches bounded below e^-12 of the best keep their bound as weight and are never traced
+_NEGLIGIBLE = 7.0  # branches bounded below e^-7 of the best keep their bound as weight and are never traced
+
+_KEPT = 31  # proposals that are remembered; there are rarely so many
 
 
 class Candidates(NamedTuple):
-    """Arrays over candidates in an order with parents first; `count` holds how many, and the current mark."""
+    """Arrays over candidates in an order with parents first; `counts` holds how many, and the current mark."""
 
     node: np.ndarray  # (cap,) int32: the branch above this node
     place: np.ndarray  # (2n-1,) int32: where a marked node stands in `node`
-    mark: np.ndarray  # (2n-1,) int64: equal to count[1] for candidates
+    mark: np.ndarray  # (2n-1,) int64: equal to counts[1] for candidates
     outward: np.ndarray  # (cap, p)
     outward_var: np.ndarray  # (cap,)
     scalars: np.ndarray  # (cap, 8) the fields of Branch
-    guess: np.ndarray  # (cap,) a time near its mode
     log_weight: np.ndarray  # (cap,)
-    traced: np.ndarray  # (cap,) bool
-    count: np.ndarray  # (2,) int64
-    knots: Knots
+    row: np.ndarray  # (cap,) int32: its row in `proposals`; -1 not kept, -2 not traced
+    counts: np.ndarray  # (2,) int64
+    proposals: Proposals
 
 
 def empty_candidates(n, p):
@@ -50,18 +51,17 @@ def empty_candidates(n, p):
         np.zeros(cap),
         np.zeros((cap, 8)),
         np.zeros(cap),
-        np.zeros(cap),
-        np.zeros(cap, np.bool_),
+        np.zeros(cap, np.int32),
         np.zeros(2, np.int64),
-        empty_knots(),
+        empty_proposals(_KEPT + 1),
     )
 
 
 @jit(allocates=False)
 def begin(cand):
     """Empty the set."""
-    cand.count[0] = 0
-    cand.count[1] += 1
+    cand.counts[0] = 0
+    cand.counts[1] += 1
 
 
 @jit(allocates=False)
@@ -71,21 +71,21 @@ def add_all_above(cand, tree, time):
     n_found, i = 1, 0
     while i < n_found:
         node = cand.node[i]
-        cand.mark[node] = cand.count[1]
+        cand.mark[node] = cand.counts[1]
         cand.place[node] = i
         if tree.time[node] > time and tree.child[node, 0] >= 0:
             cand.node[n_found] = tree.child[node, 0]
             cand.node[n_found + 1] = tree.child[node, 1]
             n_found += 2
         i += 1
-    cand.count[0] = n_found
+    cand.counts[0] = n_found
 
 
 @jit(allocates=False)
 def add_path(cand, tree, leaf, c, time):
     """Add the branches on the way from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
-    mark = cand.count[1]
-    start = cand.count[0]
+    mark = cand.counts[1]
+    start = cand.counts[0]
     end = start
     node = leaf
     while node >= 0 and cand.mark[node] != mark:
@@ -103,7 +103,7 @@ def add_path(cand, tree, leaf, c, time):
     for i in range(start, end):
         cand.mark[cand.node[i]] = mark
         cand.place[cand.node[i]] = i
-    cand.count[0] = end
+    cand.counts[0] = end
 
 
 @jit(fastmath=True, allocates=False)
@@ -131,7 +131,7 @@ def _distance(x, c):
 def pass_down(cand, tree, c):
     """Make the outward messages of all candidates and the scalars of their branches for subtree c."""
     mean_c, time_c = tree.mean[c], tree.time[c]
-    for i in range(cand.count[0]):
+    for i in range(cand.counts[0]):
         x = cand.node[i]
         scalars = cand.scalars[i]
         p = tree.parent[x]
@@ -179,26 +179,33 @@ def weigh(cand, target, lin, coarse):
 
     Returns the largest.
     """
-    best, widest = -math.inf, 0
-    for i in range(cand.count[0]):
+    best, widest = -math.inf, -1
+    for i in range(cand.counts[0]):
         branch = branch_of(cand, i)
-        cand.traced[i] = False
-        if branch.upper > branch.lower:
-            bound, cand.guess[i] = log_mass_bound(branch, target, lin)
-            cand.log_weight[i] = bound
-            if bound > best:
-                best, widest = bound, i
-        else:
-            cand.log_weight[i] = -math.inf
-    if best == -math.inf:
+        cand.row[i] = -2
+        cand.log_weight[i] = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
+        if cand.log_weight[i] > best:
+            best, widest = cand.log_weight[i], i
+    if widest < 0:
         return best
-    best, _, _ = trace(branch_of(cand, widest), target, lin, cand.guess[widest], cand.knots, coarse)
-    cand.log_weight[widest] = best
-    cand.traced[widest] = True
-    for i in range(cand.count[0]):
-        if not cand.traced[i] and cand.log_weight[i] > best - _NEGLIGIBLE:
-            log_mass, _, _ = trace(branch_of(cand, i), target, lin, cand.guess[i], cand.knots, coarse)
-            cand.log_weight[i] = log_mass
-            cand.traced[i] = True
-            best = max(best, log_mass)
+    best, n_kept, i = -math.inf, 0, widest
+    # the widest first, then those that could matter beside what has been found
+    for step in range(-1, cand.counts[0]):
+        if step >= 0:
+            i = step
+        if cand.row[i] == -2 and cand.log_weight[i] > best - _NEGLIGIBLE:
+            row = min(n_kept, _KEPT)
+            cand.log_weight[i] = trace(branch_of(cand, i), target, lin, cand.proposals, row, coarse)
+            cand.row[i] = row if row < _KEPT else -1
+            best = max(best, cand.log_weight[i])
+            n_kept += 1
     return best
+
+
+@jit(allocates=False)
+def proposal_row(cand, i, target, lin, coarse):
+    """The row of the i-th candidate's proposal, traced now if it was not kept."""
+    if cand.row[i] >= 0:
+        return np.int64(cand.row[i])
+    trace(branch_of(cand, i), target, lin, cand.proposals, _KEPT, coarse)
+    return _KEPT

@@ -51,19 +51,24 @@ class Target(NamedTuple):
     half_d: float
 
 
-class Knots(NamedTuple):
-    """One branch's proposal, piece by piece; a piece starts at its knot."""
+class Proposals(NamedTuple):
+    """Proposals of several branches, one a row, each in pieces that start at their knots."""
 
     t: np.ndarray
     level: np.ndarray  # l at the knot
     slope: np.ndarray  # l' at the knot while marching, then the slope of the piece
     shift: np.ndarray  # of the piece
     mass: np.ndarray  # of the piece, relative to the height at the mode
+    ends: np.ndarray  # first piece, and the one after the last
+    log_mass: np.ndarray
 
 
-def empty_knots():
-    """Room for one branch's knots."""
-    return Knots(*(np.zeros(2 * _MIDDLE + 2) for _ in range(5)))
+def empty_proposals(n_rows):
+    """Room for as many branches."""
+    n_knots = 2 * _MIDDLE + 2
+    return Proposals(
+        *(np.zeros((n_rows, n_knots)) for _ in range(5)), np.zeros((n_rows, 2), np.int64), np.zeros(n_rows)
+    )
 
 
 @jit(allocates=False)
@@ -101,18 +106,21 @@ def _height(branch, target, lin, t):
     return -area - target.half_d * math.log(v) - 0.5 * r, -k - N * inv_v, (dv * N * inv_v - dN) * inv_v
 
 
+@jit(inline="always", allocates=False)
+def _log_ceiling(x):
+    """An upper bound of log x for x > 0, at most log 2 too high: its binary exponent."""
+    return 0.6931471805599453 * ((np.float64(x).view(np.int64) >> 52) - 1022)
+
+
 @jit(allocates=False)
 def log_mass_bound(branch, target, lin):
-    """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width.
-
-    Returns the bound, and a guess of the mode: v where l' = 0 with ε and lineages as at the lower end, the
-    positive root of k v² + d v = ε (v' taken as 2), turned into a time.
-    """
+    """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
     A_low = branch.lower - branch.t0
     z_low = A_low * branch.inv_length
     v_low = target.var_less_time + branch.lower + A_low * (1.0 - z_low)
+    width, v_high, eps = 1.0, math.inf, branch.e0
     if branch.inv_length > 0.0:
-        width = branch.upper - branch.lower
+        width = min(branch.upper - branch.lower, 1.0)
         A_high = branch.upper - branch.t0
         z_high = A_high * branch.inv_length
         v_high = target.var_less_time + branch.upper + A_high * (1.0 - z_high)
@@ -120,19 +128,25 @@ def log_mass_bound(branch, target, lin):
         if branch.e2 > 0.0:
             z = min(max(-0.5 * branch.e1 / branch.e2, z_low), z_high)
         eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
-    else:
-        width = 1.0
-        v_high = math.inf
-        eps = branch.e0
-    k, area = count_and_area(lin, target.m, branch.lower)
+    _, area = count_and_area(lin, target.m, branch.lower)
+    log_bound = _log_ceiling(width) - area
+    if target.half_d > 0.0:
+        v = min(max(0.5 * eps / target.half_d, v_low, _LEAST_VAR), v_high)
+        log_bound -= target.half_d * math.log(v) + 0.5 * eps / v
+    return log_bound
+
+
+@jit(allocates=False)
+def _guess_mode(branch, target, lin):
+    """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
+    z = (branch.lower - branch.t0) * branch.inv_length
+    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+    k, _ = count_and_area(lin, target.m, branch.lower)
     d = 2.0 * target.half_d
-    v = min(max(eps / d, v_low, _LEAST_VAR), v_high) if d > 0.0 else 1.0
-    log_bound = math.log(min(width, 1.0)) - area - target.half_d * math.log(v) - 0.5 * eps / v
-    eps = max(branch.e0 + z_low * (branch.e1 + z_low * branch.e2), 0.0)
     v = 2.0 * eps / (d + math.sqrt(d * d + 4.0 * k * eps)) if eps > 0.0 else 0.0
     u = v - target.var_less_time - branch.t0
     t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
-    return log_bound, min(max(t, branch.lower + 1e-6 * min(width, 1.0)), branch.upper)
+    return min(max(t, branch.lower + 1e-6 * min(branch.upper - branch.lower, 1.0)), branch.upper)
 
 
 @jit(allocates=False)
@@ -172,10 +186,10 @@ def _mode(branch, target, lin, t):
 
 
 @jit(allocates=False)
-def _march(branch, target, lin, knots, curvature, sign, coarse):
+def _march(branch, target, lin, knots, row, curvature, sign, coarse):
     """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end."""
     i = _MIDDLE
-    t, level, slope = knots.t[i], knots.level[i], knots.slope[i]
+    t, level, slope = knots.t[row, i], knots.level[row, i], knots.slope[row, i]
     summit = level
     end = branch.upper if sign > 0.0 else branch.lower
     # where v = 0 at the lower end l is not finite: knots draw near without end, and the tangent's tail covers the rest
@@ -204,7 +218,7 @@ def _march(branch, target, lin, knots, curvature, sign, coarse):
             return i, False
         i += np.int64(sign)
         t, level, slope, curvature = new, new_level, new_slope, new_curvature
-        knots.t[i], knots.level[i], knots.slope[i] = t, level, slope
+        knots.t[row, i], knots.level[row, i], knots.slope[row, i] = t, level, slope
         if reached:
             return i, True
         drop = summit - level
@@ -222,50 +236,59 @@ def _mean_of_exp(z):
     return 1.0 + 0.5 * z * (1.0 + z / 3.0) if abs(z) < 1e-5 else math.expm1(z) / z
 
 
+@jit(inline="always", allocates=False)
+def _lift(shift):
+    """What a shift of the log density multiplies the density by; near enough to e^shift, and cheaper."""
+    return 1.0 + shift * (1.0 + 0.5 * shift)
+
+
 @jit(allocates=False)
-def trace(branch, target, lin, t, knots, coarse):
-    """Build the proposal on one branch from a guess t of its mode; returns (log of its mass, first piece, end)."""
-    t, level, slope, curvature = _mode(branch, target, lin, t)
-    knots.t[_MIDDLE], knots.level[_MIDDLE], knots.slope[_MIDDLE] = t, level, slope
-    first, at_lower = _march(branch, target, lin, knots, curvature, -1.0, coarse)
-    last, at_upper = _march(branch, target, lin, knots, curvature, 1.0, coarse)
+def trace(branch, target, lin, proposals, row, coarse):
+    """Build the proposal on one branch in a row of `proposals`; returns the log of its mass."""
+    t, level, slope, curvature = _mode(branch, target, lin, _guess_mode(branch, target, lin))
+    proposals.t[row, _MIDDLE], proposals.level[row, _MIDDLE], proposals.slope[row, _MIDDLE] = t, level, slope
+    first, at_lower = _march(branch, target, lin, proposals, row, curvature, -1.0, coarse)
+    last, at_upper = _march(branch, target, lin, proposals, row, curvature, 1.0, coarse)
+    ts, levels, slopes = proposals.t[row], proposals.level[row], proposals.slope[row]
+    shifts, masses = proposals.shift[row], proposals.mass[row]
     total = 0.0
-    low_slope = max(knots.slope[first], 0.0)
-    height = math.exp(knots.level[first] - level)
+    low_slope = max(slopes[first], 0.0)
+    height = math.exp(levels[first] - level)
     low_height = height
     for i in range(first, last):
-        h = knots.t[i + 1] - knots.t[i]
-        rise = knots.level[i + 1] - knots.level[i]
-        shift = min(max(h * (knots.slope[i] - knots.slope[i + 1]) / 12.0, -0.5), 0.5)
-        next_height = math.exp(knots.level[i + 1] - level)
+        h = ts[i + 1] - ts[i]
+        rise = levels[i + 1] - levels[i]
+        shift = min(max(h * (slopes[i] - slopes[i + 1]) / 12.0, -0.5), 0.5)
+        next_height = math.exp(levels[i + 1] - level)
         mean = (next_height - height) / rise if abs(rise) > 1e-5 else 0.5 * (height + next_height)
-        knots.slope[i] = rise / h
-        knots.shift[i] = shift
-        knots.mass[i] = h * mean * math.exp(shift)
-        total += knots.mass[i]
+        slopes[i] = rise / h
+        shifts[i] = shift
+        masses[i] = h * mean * _lift(shift)
+        total += masses[i]
         height = next_height
     # tangents lie above a concave l; clipped so that a tail falls, and an endless one has a finite mass
     if not at_upper:
-        knots.slope[last] = min(knots.slope[last], -1e-3 if branch.upper == math.inf else 0.0)
-        knots.shift[last] = 0.0
+        slopes[last] = min(slopes[last], -1e-3 if branch.upper == math.inf else 0.0)
+        shifts[last] = 0.0
         if branch.upper == math.inf:
-            knots.mass[last] = -height / knots.slope[last]
+            masses[last] = -height / slopes[last]
         else:
-            h = branch.upper - knots.t[last]
-            knots.mass[last] = height * h * _mean_of_exp(knots.slope[last] * h)
-        total += knots.mass[last]
+            h = branch.upper - ts[last]
+            masses[last] = height * h * _mean_of_exp(slopes[last] * h)
+        total += masses[last]
         last += 1
-        knots.t[last] = branch.upper
+        ts[last] = branch.upper
     if not at_lower:
-        h = knots.t[first] - branch.lower
-        knots.level[first - 1] = knots.level[first] - low_slope * h
+        h = ts[first] - branch.lower
+        levels[first - 1] = levels[first] - low_slope * h
         first -= 1
-        knots.t[first], knots.slope[first], knots.shift[first] = branch.lower, low_slope, 0.0
-        knots.mass[first] = low_height * h * _mean_of_exp(-low_slope * h)
-        total += knots.mass[first]
-    if first == last:  # a branch of no length between floating-point numbers
-        return -math.inf, first, last
-    return level + math.log(total), first, last
+        ts[first], slopes[first], shifts[first] = branch.lower, low_slope, 0.0
+        masses[first] = low_height * h * _mean_of_exp(-low_slope * h)
+        total += masses[first]
+    log_mass = level + math.log(total) if first < last else -math.inf
+    proposals.ends[row, 0], proposals.ends[row, 1] = first, last
+    proposals.log_mass[row] = log_mass
+    return log_mass
 
 
 @jit(inline="always", allocates=False)
@@ -277,39 +300,42 @@ def _log_spread(branch, t):
 
 
 @jit(allocates=False)
-def log_proposal(branch, knots, log_mass, first, end, t):
+def log_proposal(branch, proposals, row, t):
     """Log of the proposal's density at t, in the units of f."""
-    i = first
-    while i < end - 1 and t > knots.t[i + 1]:
+    ts, end = proposals.t[row], proposals.ends[row, 1]
+    i = proposals.ends[row, 0]
+    while i < end - 1 and t > ts[i + 1]:
         i += 1
-    log_q = knots.level[i] + knots.slope[i] * (t - knots.t[i]) + knots.shift[i]
-    log_spread = log_mass + _log_spread(branch, t)
+    log_q = proposals.level[row, i] + proposals.slope[row, i] * (t - ts[i]) + math.log(_lift(proposals.shift[row, i]))
+    log_spread = proposals.log_mass[row] + _log_spread(branch, t)
     high = max(log_q, log_spread)
     return high + math.log((1.0 - _SPREAD) * math.exp(log_q - high) + _SPREAD * math.exp(log_spread - high))
 
 
 @jit(allocates=False)
-def draw_time(branch, knots, first, end, state):
+def draw_time(branch, proposals, row, state):
     """Draw a time from the proposal."""
     if uniform(state) < _SPREAD:
         if branch.upper == math.inf:
             return branch.lower - 2.0 * math.log(uniform(state))
         return branch.lower + uniform(state) * (branch.upper - branch.lower)
+    masses, ts = proposals.mass[row], proposals.t[row]
+    first, end = proposals.ends[row, 0], proposals.ends[row, 1]
     total = 0.0
     for i in range(first, end):
-        total += knots.mass[i]
+        total += masses[i]
     rest = uniform(state) * total
     i = first
-    while i < end - 1 and rest > knots.mass[i]:
-        rest -= knots.mass[i]
+    while i < end - 1 and rest > masses[i]:
+        rest -= masses[i]
         i += 1
     r = uniform(state)
-    h = knots.t[i + 1] - knots.t[i]
-    slope = knots.slope[i]
+    h = ts[i + 1] - ts[i]
+    slope = proposals.slope[row, i]
     if h == math.inf:
-        return knots.t[i] + math.log(r) / slope
+        return ts[i] + math.log(r) / slope
     if abs(slope * h) < 1e-8:
-        return knots.t[i] + r * h
+        return ts[i] + r * h
     if slope > 0.0:  # measured from the end where most of the mass is, so that nothing overflows
-        return knots.t[i + 1] + math.log1p((1.0 - r) * math.expm1(-slope * h)) / slope
-    return knots.t[i] + math.log1p(r * math.expm1(slope * h)) / slope
+        return ts[i + 1] + math.log1p((1.0 - r) * math.expm1(-slope * h)) / slope
+    return ts[i] + math.log1p(r * math.expm1(slope * h)) / slope

@@ -43,7 +43,7 @@ class Regraft:
         Which branches an update looks at: all of them, or those on the paths from near leaves to the root, at a cost
         that does not grow with n. Both leave the same posterior; "auto" takes "all" for up to 128 rows.
     n_neighbors : int
-        How many near leaves a local update starts from.
+        How many near leaves a local update starts from, out of twice as many listed for each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
         The first tree: average linkage, rows grafted one after another, the most likely merges, a draw from the prior.
     global_share : float, optional
@@ -121,7 +121,7 @@ class Regraft:
         n = problem.n
         if self.candidates == "all" or (self.candidates == "auto" and n <= _ALL_UP_TO) or n < 3:
             return np.empty((0, n, 0), np.int32)
-        return neighbor_lists(_vectors(problem), int(self.n_neighbors), rng)
+        return neighbor_lists(_vectors(problem), 2 * int(self.n_neighbors), rng)
 
     def _engine(self, problem, W, neighbors):
         n, p = W.shape

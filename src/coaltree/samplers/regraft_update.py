@@ -12,8 +12,8 @@ import numpy as np
 
 from .._jit import jit
 from ..random_streams import integer_below, uniform
-from .candidates import Candidates, add_all_above, add_path, begin, branch_of, pass_down, weigh
-from .conditional import Target, draw_time, log_density, log_proposal, trace
+from .candidates import Candidates, add_all_above, add_path, begin, branch_of, pass_down, proposal_row, weigh
+from .conditional import Target, draw_time, log_density, log_proposal
 from .lineages import add, count_and_area, remove
 from .working_tree import WorkingTree, attach, detach, load, refresh, sibling_of, unload
 
@@ -32,11 +32,11 @@ class Rule(NamedTuple):
 def choose(cand, best, state):
     """Draw a candidate with probability proportional to its weight."""
     total = 0.0
-    for i in range(cand.count[0]):
+    for i in range(cand.counts[0]):
         total += math.exp(cand.log_weight[i] - best)
     rest = uniform(state) * total
     last = -1
-    for i in range(cand.count[0]):
+    for i in range(cand.counts[0]):
         share = math.exp(cand.log_weight[i] - best)
         if share > 0.0:
             last = i
@@ -47,11 +47,10 @@ def choose(cand, best, state):
 
 
 @jit(allocates=False)
-def log_ratio(cand, target, lin, i, t, coarse):
-    """log f(t) - log q(t) on candidate i, q unnormalised over candidates; leaves that branch's knots in place."""
+def log_ratio(cand, target, lin, i, row, t):
+    """log f(t) - log q(t) on candidate i with its proposal's row; q is unnormalised over candidates."""
     branch = branch_of(cand, i)
-    log_mass, first, last = trace(branch, target, lin, cand.guess[i], cand.knots, coarse)
-    log_q = log_proposal(branch, cand.knots, log_mass, first, last, t) + (cand.log_weight[i] - log_mass)
+    log_q = log_proposal(branch, cand.proposals, row, t) + (cand.log_weight[i] - cand.proposals.log_mass[row])
     return log_density(branch, target, lin, t) - log_q
 
 
@@ -62,16 +61,15 @@ def propose(cand, target, lin, coarse, state):
     The candidate is -1 where nothing could be drawn.
     """
     best = weigh(cand, target, lin, coarse)
-    if best == -math.inf or math.isnan(best):
+    if not best > -math.inf:
         return -1, 0.0, 0.0, 0.0
     i, log_total = choose(cand, best, state)
     branch = branch_of(cand, i)
-    log_mass, first, last = trace(branch, target, lin, cand.guess[i], cand.knots, coarse)
-    t = draw_time(branch, cand.knots, first, last, state)
+    row = proposal_row(cand, i, target, lin, coarse)
+    t = draw_time(branch, cand.proposals, row, state)
     if not branch.lower < t < branch.upper:
         return -1, 0.0, 0.0, 0.0
-    log_q = log_proposal(branch, cand.knots, log_mass, first, last, t) + (cand.log_weight[i] - log_mass)
-    return i, t, log_density(branch, target, lin, t) - log_q, log_total
+    return i, t, log_ratio(cand, target, lin, i, row, t), log_total
 
 
 @jit(allocates=False)
@@ -96,10 +94,11 @@ def settle(tree, cand, c, parent, x, t, half_d, rule, state):
     i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.coarse, state)
     accepted = False
     if i >= 0:
-        old = cand.place[x]
         accepted = not rule.correct
         if rule.correct:
-            old_ratio = log_ratio(cand, target, tree.lineages, old, t, rule.coarse)
+            old = np.int64(cand.place[x])
+            row = proposal_row(cand, old, target, tree.lineages, rule.coarse)
+            old_ratio = log_ratio(cand, target, tree.lineages, old, row, t)
             accepted = math.log(uniform(state)) < ratio - old_ratio
     if accepted:
         x, t = np.int64(cand.node[i]), new_t
@@ -110,28 +109,36 @@ def settle(tree, cand, c, parent, x, t, half_d, rule, state):
 
 
 @jit(allocates=False)
-def gather_near(cand, tree, c, leaf, neighbors, few, stray, state):
+def gather_near(cand, tree, c, leaf, neighbors, rule, state):
     """Make the local candidate set of c, seen from a leaf under it.
 
-    Where at most `few` lineages are alive at τ_c, all branches; else the paths to the root from the leaf's neighbours,
-    taken from among a random share of the leaves about as large as the number of lineages (so that they are not all
-    under c), and with probability `stray` from one leaf drawn uniformly.
+    Where few lineages are alive at τ_c, all branches. Else the paths to the root from near leaves: half of them the
+    nearest of the list, half drawn from the rest of it, so that what one update cannot see another may. The list is
+    that of the sample with about as many leaves as there are lineages, and of the next smaller one if it has many
+    more: a clade holds all neighbours of its leaves, but not all of those in a sample. Now and then one leaf drawn
+    from all of them.
     """
     time = tree.time[c]
     k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
     begin(cand)
-    if k <= few:
+    if k <= rule.few:
         add_all_above(cand, tree, time)
         return
-    level, size = 0, neighbors.shape[1] / 4.0
-    while level + 1 < neighbors.shape[0] and size >= k:
+    n_levels, _, n_listed = neighbors.shape
+    level, size = 0, float(tree.top[1])
+    while level + 1 < n_levels and size >= 4.0 * k:
         level += 1
         size /= 4.0
-    for j in range(neighbors.shape[2]):
-        y = np.int64(neighbors[level, leaf, j])
-        if y >= 0:
-            add_path(cand, tree, y, c, time)
-    if uniform(state) < stray:
+    last = level + 1 if size > 1.5 * k and level + 1 < n_levels else level
+    n_paths = (n_listed + 1) // 2
+    n_nearest = (n_paths + 1) // 2
+    for i in range(level, last + 1):
+        for j in range(n_paths):
+            place = j if j < n_nearest else n_nearest + integer_below(state, n_listed - n_nearest)
+            y = np.int64(neighbors[i, leaf, place])
+            if y >= 0:
+                add_path(cand, tree, y, c, time)
+    if uniform(state) < rule.stray:
         add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
 
 
@@ -154,13 +161,13 @@ def update(engine, c, leaf, state):
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
     parent, x, t = unlink(tree, c)
     if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
-        gather_near(cand, tree, c, leaf, engine.neighbors, rule.few, rule.stray, state)
+        gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
     else:
         begin(cand)
         add_all_above(cand, tree, tree.time[c])
     tally[0] += 1
-    tally[2] += cand.count[0]
-    if cand.mark[x] != cand.count[1]:
+    tally[2] += cand.counts[0]
+    if cand.mark[x] != cand.counts[1]:
         attach(tree, c, parent, x, t)
         tally[3] += 1
     elif settle(tree, cand, c, parent, x, t, engine.half_d, rule, state):
