@@ -107,9 +107,9 @@ def test_a_request_would_be_seen(browser, folder):
     page.close()
 
 
-@pytest.mark.parametrize("n", [2, 3, 12])
-def test_small_trees_open(opened, folder, n):
-    page = opened(write_report(chain_posterior(n, 3, 20), folder / f"small{n}.html"))
+@pytest.mark.parametrize(("n", "k"), [(2, None), (3, None), (12, None), (12, 1), (12, 12)])
+def test_small_trees_open(opened, folder, n, k):
+    page = opened(write_report(chain_posterior(n, 3, 20), folder / f"small{n}-{k}.html", n_clusters=k))
     assert sum(group_sizes(page)) == n
     page.evaluate("document.getElementById('plot').focus()")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "Enter", "ArrowLeft", "Escape"):

@@ -187,6 +187,20 @@ def test_a_leaf_between_two_clusters_is_doubtful():
     assert "4 cluster 0 50 % cluster 1 50 %" in words_of(glance.doubts(post, 2, [doubt]))
 
 
+def test_doubt_takes_some_clusters_but_not_too_many(monkeypatch, posterior):
+    assert figures.doubtful_leaves(posterior, np.zeros(40, int)) is None
+    monkeypatch.setattr(figures, "_MOST_CLUSTERS_TO_DOUBT", 10)
+    assert figures.doubtful_leaves(posterior, posterior.mcc_tree().cut(11)) is None
+    assert glance.doubts(posterior, 11, None) == ""
+    assert "every leaf is clearly with one" in glance.doubts(posterior, 2, [])
+
+
+@pytest.mark.parametrize("n_clusters", [1, 40])
+def test_one_cluster_and_one_leaf_each_have_a_page_too(posterior, n_clusters):
+    text = report_html(posterior, n_clusters=n_clusters)
+    assert content_of(text)["clusters"] == n_clusters
+
+
 def test_data_in_tree_order(posterior):
     order = figures.tree_figure(posterior).tree.leaf_order()
     content = figures.data_figure(figures.read_data(posterior, None), order)

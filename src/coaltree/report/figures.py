@@ -181,15 +181,15 @@ class Doubt(NamedTuple):
     with_other: float
 
 
-def doubtful_leaves(posterior, labels: np.ndarray, most: int = 8) -> list[Doubt]:
-    """The leaves least sure of their cluster, least sure first.
+def doubtful_leaves(posterior, labels: np.ndarray, most: int = 8) -> list[Doubt] | None:
+    """The leaves least sure of their cluster, least sure first; None for one cluster, or for too many to compare.
 
     With c a cluster of the page, and every tree cut into as many, a leaf i is with c to the share
     Σ_t w_t |leaves of c, other than i, that share i's cluster in tree t| / |leaves of c other than i|.
     """
     n_clusters = int(labels.max()) + 1
     if n_clusters < 2 or n_clusters > _MOST_CLUSTERS_TO_DOUBT:
-        return []
+        return None
     children, times, weights = _draws(posterior)
     sampled = partitions.cut_labels(children, times, n_clusters)
     size = np.bincount(labels, minlength=n_clusters)

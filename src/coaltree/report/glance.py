@@ -103,8 +103,10 @@ def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
     )
 
 
-def doubts(posterior, n_clusters: int, found: list[Doubt]) -> str:
+def doubts(posterior, n_clusters: int, found: list[Doubt] | None) -> str:
     """List the leaves that are least sure of their cluster."""
+    if found is None:
+        return ""
     if not found:
         return f"<p>At {n_clusters} clusters, every leaf is clearly with one of them.</p>"
     rows = "\n".join(
