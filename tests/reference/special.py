@@ -4,6 +4,8 @@ Slow, and written without a thought for overflow: exponents are not limited here
 enclosure, asked for again with more bits until it is narrower than a double.
 """
 
+import math
+
 import flint
 import mpmath
 from flint import acb, arb
@@ -11,12 +13,12 @@ from flint import acb, arb
 _PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 
 
-def _settled(compute, relative=1e-15):
+def _settled(compute, relative=1e-15, extra_bits=0):
     """The value x of `compute()` at the first precision where its error bound is below `relative` times max(1, x)."""
     before = flint.ctx.prec
     try:
         for precision in _PRECISIONS:
-            flint.ctx.prec = precision
+            flint.ctx.prec = precision + extra_bits
             value = compute()
             if value.is_finite() and float(value.rad()) <= relative * max(1.0, abs(float(value.mid()))):
                 return float(value.mid())
@@ -92,7 +94,11 @@ def _log_gig_integral(p, chi, psi, lower, upper):
     left = _walk(peak, -step.mid(), left, has_fallen)
 
     def integrand(y, _):
-        return (_log_density(y, acb(p), acb(chi), acb(psi)) - acb(top)).exp()
+        if a + b < 1000:
+            return (_log_density(y, acb(p), acb(chi), acb(psi)) - acb(top)).exp()
+        # The same, written so that intervals stay narrow around a sharp peak.
+        u = y - peak
+        return (p * u - 2 * (a + b) * (u / 2).sinh() ** 2 - (b - a) * u.sinh()).exp()
 
     total = acb(0)
     for start, end in ((left, peak), (peak, right)):
@@ -102,6 +108,12 @@ def _log_gig_integral(p, chi, psi, lower, upper):
     return total.real.log() + top
 
 
+def _lost_bits(p, chi, psi, r):
+    """How many bits the cancellation of large terms in the log density costs."""
+    terms = [1.0, 1e3 * abs(p), math.sqrt(chi) * math.sqrt(psi), psi * r, chi / r if r > 0 else 0.0]
+    return math.ceil(math.log2(max(terms)))
+
+
 def log_gig_normaliser(p, chi, psi):
     """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv."""
     return log_gig_cut_normaliser(p, chi, psi, 0.0)
@@ -109,7 +121,7 @@ def log_gig_normaliser(p, chi, psi):
 
 def log_gig_cut_normaliser(p, chi, psi, r):
     """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv."""
-    return _settled(lambda: _log_gig_integral(p, chi, psi, r, None), relative=1e-13)
+    return _settled(lambda: _log_gig_integral(p, chi, psi, r, None), 1e-13, _lost_bits(p, chi, psi, r))
 
 
 def log_gig_survival(p, chi, psi, r, r_late):
@@ -124,7 +136,7 @@ def log_gig_survival(p, chi, psi, r, r_late):
 
     before = flint.ctx.prec
     try:
-        flint.ctx.prec = 256
+        flint.ctx.prec = 256 + _lost_bits(p, chi, psi, r_late)
         value = compute()
         if float(value.rad()) > 1e-11 * abs(float(value.mid())):
             raise ArithmeticError("256 bits were not enough")

@@ -106,6 +106,16 @@ def test_cut_normaliser_at_rate_zero():
     assert gig.log_normaliser(7.0, 0.0, 3.0) == pytest.approx(math.lgamma(7.0) - 7.0 * math.log(1.5))
 
 
+def test_cut_normaliser_at_extreme_scales():
+    rng = np.random.default_rng(12)
+    for _ in range(60):
+        p = 1.0 - 0.5 * rng.choice(DIMENSIONS)
+        chi, psi = 10.0 ** rng.uniform(-100.0, 100.0, 2)
+        r = random_cut(rng, *spread_of(p, chi, psi))
+        expected = reference.log_gig_cut_normaliser(p, chi, psi, r)
+        assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 1e-11
+
+
 def test_integrals_that_diverge_are_infinite():
     assert gig.log_normaliser(0.0, 0.0, 1.0) == gig.log_normaliser(-1.0, 0.0, 1.0) == math.inf
     assert gig.log_normaliser(0.0, 1.0, 0.0) == gig.log_normaliser(2.0, 1.0, 0.0) == math.inf
