@@ -46,6 +46,9 @@ COVARIANCES = {
     "matern32, length per axis": Matern32(
         (1.5, 3.0), 0.2, (2, 3), priors={"amplitude": AMPLITUDE, "length": LENGTH, "noise": NOISE}
     ),
+    "matern32, one axis": Matern32(
+        1.5, 0.2, amplitude=1.5, priors={"amplitude": AMPLITUDE, "length": LENGTH, "noise": NOISE}
+    ),
     "kernel": Kernel(
         RBF(1.5) + WhiteKernel(0.2),
         priors={"amplitude": AMPLITUDE, "k1__length_scale": LogUniform(0.5, 5.0), "k2__noise_level": NOISE},

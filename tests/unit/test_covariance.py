@@ -195,6 +195,11 @@ def test_adapt_leaves_what_was_given():
     assert Spherical(learn=False).adapt(1000 * X).amplitude == 1.0
 
 
+def test_values_beyond_variances_are_refused():
+    with pytest.raises(InputError, match="rescale X"):
+        Spherical().adapt(np.array([[1e200], [-1e200]]))
+
+
 def test_adapt_sees_through_missing_and_constant_columns():
     X = np.random.default_rng(6).normal(size=(40, 3))
     X[:, 1] = 5.0

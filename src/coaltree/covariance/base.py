@@ -93,9 +93,12 @@ def column_variances(X):
     """Sample variances of the columns over the observed rows, floored so that each is positive."""
     seen = ~np.isnan(X)
     count = seen.sum(axis=0)
-    mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
-    variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
-    typical = float(np.mean(variances))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
+        variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
+        typical = float(np.mean(variances))
+    if not np.isfinite(typical):
+        raise InputError("the values of X are too large for variances to be computed; rescale X.")
     return np.maximum(variances, VARIANCE_FLOOR * typical if typical > 0 else 1.0)
 
 

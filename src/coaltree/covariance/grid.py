@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from .base import NOISE_FLOOR, Statistics, positive_number, read_only
-from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, learnt_with_noise
+from .base import NOISE_FLOOR, Statistics, cholesky_whitener, positive_number, read_only
+from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, learnt_with_noise, lower_products
 from .priors import LogNormal
 
 
@@ -89,22 +89,29 @@ class Matern32(KernelCovariance):
         K = np.ones((1, 1))
         for size, length in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True):
             K = np.kron(K, _matern32(size, length))
-        K[np.diag_indices(d)] += max(self.noise, NOISE_FLOOR)
-        return self.amplitude * K
+        return self.amplitude * _with_noise(K, self.noise)
 
     def whitener(self, d):
         axes = self._axes(d)
+        if len(axes) == 1:
+            return cholesky_whitener(self.matrix(d), f"Matern32(length={self.length}, noise={self.noise:.4g})")
         systems = [_eigen(*axis) for axis in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)]
         eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
         return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
 
     def statistics(self, U):
-        # With fewer contrasts than cells the rows themselves are the smaller statistic.
         n, d = U.shape
+        if len(self._axes(d)) == 1:
+            return lower_products(U)
+        # With fewer contrasts than cells the rows themselves are the smaller statistic.
         return Statistics(n, d, _Rows(U, self._axes(d)) if n < d else _Products(U, self._axes(d)))
 
     def _terms(self, statistics):
         axes = self._axes(statistics.d)
+        if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
+            return lambda theta: dense_terms(
+                _with_noise(_matern32(axes[0], theta["length"]), theta["noise"]), statistics
+            )
         kept: list = []  # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
 
         def terms(theta):
@@ -146,10 +153,15 @@ def _checked_grid(grid):
 
 def _matern32(size, length):
     """M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ), (size, size)."""
-    steps = math.sqrt(3.0) / length * np.arange(size)
+    steps = math.sqrt(3.0) / float(np.squeeze(length)) * np.arange(size)
     row = (1.0 + steps) * np.exp(-steps)
     index = np.arange(size)
     return row[np.abs(index[:, None] - index[None, :])]
+
+
+def _with_noise(K, noise):
+    K[np.diag_indices(len(K))] += max(noise, NOISE_FLOOR)
+    return K
 
 
 def _eigen(size, length):

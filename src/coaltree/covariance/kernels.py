@@ -101,13 +101,13 @@ def _with_element(value, index, element):
     return value
 
 
-def _lower_products(U):
+def lower_products(U):
     """UᵀU folded into its lower triangle: tr(K⁻¹S) is then the product sum with K⁻¹'s lower triangle."""
     S = U.T @ U
     return Statistics(len(U), U.shape[1], 2.0 * np.tril(S, -1) + np.diag(np.diag(S)))
 
 
-def _dense_terms(K, statistics):
+def dense_terms(K, statistics):
     """(log|K|, tr(K⁻¹S)) by Cholesky; None where K is not positive definite."""
     chol, failed = dpotrf(K, lower=1, clean=1)
     if failed or not np.all(np.isfinite(np.diag(chol))):
@@ -194,11 +194,11 @@ class SquaredExponential(KernelCovariance):
         )
 
     def statistics(self, U):
-        return _lower_products(U)
+        return lower_products(U)
 
     def _terms(self, statistics):
         distances = self._distances(statistics.d)
-        return lambda theta: _dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
+        return lambda theta: dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
 
     def _diagonal_mean(self, d):
         return 1.0 + self.noise
@@ -280,7 +280,7 @@ class Kernel(KernelCovariance):
         return cholesky_whitener(self.matrix(d), f"Kernel({self.k})")
 
     def statistics(self, U):
-        return _lower_products(U)
+        return lower_products(U)
 
     def _terms(self, statistics):
         inputs = _inputs_for(self.inputs, statistics.d)
@@ -295,7 +295,7 @@ class Kernel(KernelCovariance):
             if np.any(values < bounds[:, 0] * (1 - 1e-12)) or np.any(values > bounds[:, 1] * (1 + 1e-12)):
                 return None
             kernel.theta = np.log(values)
-            return _dense_terms(_kernel_matrix(kernel, inputs), statistics)
+            return dense_terms(_kernel_matrix(kernel, inputs), statistics)
 
         return terms
 
