@@ -43,7 +43,7 @@ class Chain(NamedTuple):
     tree: tuple[np.ndarray, np.ndarray]  # children, times
     covariance: Covariance
     values: np.ndarray  # (n, d), missing entries filled in
-    neighbors: Any  # the sampler's lists, once they are frozen
+    neighbors: np.ndarray | None  # the sampler's lists of near leaves, if it has any
     rng: np.random.Generator
     round: int = 0
 
@@ -96,10 +96,13 @@ def _first_tree(plan, problem, rng, dispersed):
 
 def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
     """Take a chain `n_rounds` further; rounds of the warm-up are not kept."""
-    # A process may hand us read-only arrays, and an interruption must leave the caller's generator where it was.
+    # Another process is handed read-only arrays, for which every kernel would be compiled again; and an interruption
+    # must leave the caller's generator where it was.
+    plan = plan._replace(missing=_copied(plan.missing))
     chain = chain._replace(
-        tree=(np.array(chain.tree[0]), np.array(chain.tree[1])),
-        values=np.array(chain.values),
+        tree=tuple(map(_copied, chain.tree)),
+        values=_copied(chain.values),
+        neighbors=_copied(chain.neighbors),
         rng=copy.deepcopy(chain.rng),
     )
     kept = []
@@ -110,6 +113,10 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
             if chain.round > plan.n_warmup:
                 kept.append(_record(plan, chain, problem, info))
     return chain, _stack(kept, plan, chain)
+
+
+def _copied(array):
+    return None if array is None else np.array(array)
 
 
 def one_round(plan: Plan, chain: Chain, problem):

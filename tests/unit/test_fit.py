@@ -16,7 +16,7 @@ import pytest
 
 from coaltree import checkpoint as checkpoint_file
 from coaltree import convergence
-from coaltree.chain import Plan, Start, begin
+from coaltree.chain import Plan, Start, advance, begin
 from coaltree.coalescent import simulate_tree
 from coaltree.covariance import Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
 from coaltree.diffusion import simulate_data
@@ -24,9 +24,11 @@ from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
 from coaltree.fit import fit
 from coaltree.samplers.greedy import MGreedy
 from coaltree.samplers.mpost import MPost2
+from coaltree.samplers.regraft import Regraft
 from coaltree.tree import Tree
 
 QUICK = MPost2(n_particles=3)
+LOCAL = Regraft(candidates="local", n_neighbors=2)
 
 
 def data(n=8, d=3, seed=0):
@@ -157,6 +159,41 @@ def tree_distance(a, b):
     return len(clades[0] ^ clades[1])
 
 
+@dataclass(frozen=True)
+class Watched(Regraft):
+    """Notes which lists of near leaves it is given."""
+
+    candidates: str = "local"
+    n_neighbors: int = 2
+    made: ClassVar[list] = []
+    used: ClassVar[list] = []
+
+    def neighbors(self, problem, rng):
+        self.made.append(super().neighbors(problem, rng))
+        return self.made[-1]
+
+    def step(self, problem, tree, rng, **options):
+        self.used.append(options["neighbors"])
+        return super().step(problem, tree, rng, **options)
+
+
+def test_lists_of_near_leaves_are_frozen_after_the_warmup():
+    Watched.made.clear()
+    Watched.used.clear()
+    plan = Plan(Watched(), 0.0, None, n_warmup=12)
+    X = data(12, 4)
+    chain = begin(plan, X, Diagonal().adapt(X), Start(), 0)
+    chain, _ = advance(plan, chain, 5)
+    chain, _ = advance(plan, chain, 20)
+    assert len(Watched.made) == 3  # before rounds 0 and 10 of the warm-up, and at its end
+    for round, used in enumerate(Watched.used):
+        np.testing.assert_array_equal(used, Watched.made[0 if round < 10 else 1 if round < 12 else 2])
+    np.testing.assert_array_equal(chain.neighbors, Watched.made[2])
+    constant = begin(plan, X, Spherical(learn=False), Start(), 0)
+    advance(plan, constant, 15)
+    assert len(Watched.made) == 4
+
+
 # --- missing entries ------------------------------------------------------------------------------------------------
 
 
@@ -205,12 +242,14 @@ def test_blocks_make_no_difference(monkeypatch):
     assert_same(whole, quick_fit(X, "diagonal"))
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_two_jobs_give_the_same_bits(backend):
+@pytest.mark.parametrize(
+    "options", [{}, {"max_nbytes": 1}, {"backend": "threading"}], ids=["loky", "memmap", "threading"]
+)
+def test_two_jobs_give_the_same_bits(options):
     X = with_missing(data(8, 4))
-    alone = quick_fit(X, "squared_exponential")
-    with joblib.parallel_config(backend):
-        assert_same(alone, quick_fit(X, "squared_exponential", n_jobs=2))
+    alone = quick_fit(X, "squared_exponential", sampler=LOCAL)
+    with joblib.parallel_config(**{"backend": "loky"} | options):
+        assert_same(alone, quick_fit(X, "squared_exponential", sampler=LOCAL, n_jobs=2))
 
 
 def test_a_dask_cluster_gives_the_same_bits():
@@ -324,6 +363,7 @@ import numpy as np
 import coaltree.checkpoint
 import coaltree.fit
 from coaltree.samplers.mpost import MPost2
+from coaltree.samplers.regraft import Regraft
 
 coaltree.checkpoint.SECONDS_BETWEEN = 0.0
 sys.modules["coaltree.fit"]._SECONDS_A_BLOCK = 0.0
