@@ -40,7 +40,7 @@ def timed(name, work):
     return result
 
 
-def run(post):
+def ask_everything(post):
     """Everything once; the first call pays for reading compiled kernels."""
     timed("clade table", lambda: post._clades)
     tree = timed("mcc_tree", post.mcc_tree)
@@ -79,15 +79,15 @@ def independent_trees(n_trees, n, rng):
     return np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
 
 
-def main(n_trees=10_000, n=1_000):
+def run(n_trees=10_000, n=1_000):
     rng = np.random.default_rng(0)
     small = ct.Posterior(*perturbed_trees(20, 12, rng), chain=np.arange(20) % 2)
     print("warm-up on 20 trees of 12 leaves (compiles or reads kernels)")
-    run(small)
+    ask_everything(small)
     print(f"\n{n_trees} trees of {n} leaves")
     children, times = perturbed_trees(n_trees, n, rng)
     post = timed("Posterior(...)", lambda: ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees))
-    run(post)
+    ask_everything(post)
     print(f"distinct clades: {len(post._clades.keys)}")
     beside_dendropy(rng)
 
@@ -96,9 +96,9 @@ def worst_case(n_trees=10_000, n=1_000):
     """The same on independent trees."""
     children, times = independent_trees(n_trees, n, np.random.default_rng(0))
     post = ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees)
-    run(post)
+    ask_everything(post)
     print(f"distinct clades: {len(post._clades.keys)}")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    run(*map(int, sys.argv[1:]))

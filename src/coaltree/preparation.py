@@ -26,8 +26,7 @@ class Table(NamedTuple):
 def read_table(X, *, allow_missing=False, minimum_rows=2):
     """Check array-like data or a DataFrame and return a `Table`; NaN passes only where it can be imputed."""
     index, columns = getattr(X, "index", None), getattr(X, "columns", None)
-    is_frame = index is not None and columns is not None
-    values = _as_numbers(X, columns if is_frame else None)
+    values = _as_numbers(X, columns if index is not None else None)
     if values.ndim != 2:
         raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
     n, d = values.shape
@@ -35,11 +34,11 @@ def read_table(X, *, allow_missing=False, minimum_rows=2):
         raise InputError(f"X has {n} row(s); at least {minimum_rows} are needed.")
     if d < 1:
         raise InputError("X has no columns; at least one is needed.")
-    labels = tuple(str(name) for name in index) if is_frame else tuple(str(i) for i in range(n))
+    labels = tuple(str(name) for name in (range(n) if index is None or columns is None else index))
     if len(set(labels)) < n:
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
-    features = tuple(str(name) for name in columns) if is_frame else None
+    features = None if index is None or columns is None else tuple(str(name) for name in columns)
     _check_entries(values, labels, features, allow_missing)
     return Table(values, labels, features)
 
@@ -159,7 +158,8 @@ def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
         whitener = covariance.whitener(d)
         W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
         if rotate and n <= d:
-            W = np.ascontiguousarray(np.linalg.qr(W.T, mode="r").T[:, : n - 1])
+            R = np.asarray(np.linalg.qr(W.T, mode="r"))
+            W = np.ascontiguousarray(R.T[:, : n - 1])
     largest = np.abs(W).max()
     if not largest < math.sqrt(np.finfo(float).max / (4.0 * d)):
         raise InputError(

@@ -34,7 +34,7 @@ class Progress:
         self.bar = tqdm(total=self.total, initial=self.done, unit="round", file=sys.stderr)
 
     def watcher(self, unit):
-        """Return a function of (done, total) that moves a bar or calls the user's function; None if neither is wanted."""
+        """Return a function of (done, total) that moves a bar or calls the user's function, or None."""
         if not self.wanted:
             return self.call
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,20 +216,26 @@ def test_a_run_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
 
 
 PEAK = """
-import resource, sys
+import re
 import numpy as np, coaltree as ct
+
+def kilobytes(what):  # the process's own figures: getrusage would hand down those of its parent
+    return int(re.search(what + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+
 X, _ = ct.simulate({n}, {d}, random_state=0)
 ct.sample_trees(X[:20], sampler={sampler}, random_state=0, progress=False)  # compiles
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = kilobytes("VmRSS")
 ct.sample_trees(X, sampler={sampler}, random_state=0, progress=False)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+print(1024 * (kilobytes("VmHWM") - before))
 """
 
 
-@pytest.mark.parametrize("resample_below", [0.0, 0.5])
-def test_peak_memory_of_particles(resample_below):
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
+@pytest.mark.parametrize(("resample_below", "per_particle"), [(0.5, 1.5), (0.0, 2.4)])
+def test_peak_memory_of_particles(resample_below, per_particle):
     n, M = 600, 60
     code = PEAK.format(n=n, d=16, sampler=f"ct.MPost1({M}, resample_below={resample_below})")
     peak = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     trees = M * (2 * n) * (8 + 4 + 4 + 8 + 8) * 2  # nodes, times, children, bounds and what the Posterior copies
-    assert peak < 8 * n * n + 1.5 * M * n * n + trees + 4e6
+    assert peak > 8 * n * n  # the distance matrix at least was seen
+    assert peak < 8 * n * n + per_particle * M * n * n + trees + 4e6

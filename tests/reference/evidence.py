@@ -16,7 +16,7 @@ def ranked_topologies(n):
     histories = [((), tuple(range(n)))]
     for k in range(n - 1):
         histories = [
-            (merges + ((a, b),), (*(c for c in alive if c not in (a, b)), n + k))
+            ((*merges, (a, b)), (*(c for c in alive if c not in (a, b)), n + k))
             for merges, alive in histories
             for a, b in combinations(alive, 2)
         ]
@@ -71,8 +71,8 @@ def exact_posterior(W, d=None, log_det=0.0, leaf_noise=0.0, step=0.3, low=-18.0,
     totals, sums = {}, []
     for merges in ranked_topologies(n):
         weight = {i: np.eye(n)[i].reshape((n,) + (1,) * (n - 1)) for i in range(n)}
-        var = {i: leaf_noise for i in range(n)}
-        made = {i: 0.0 for i in range(n)}
+        var = dict.fromkeys(range(n), leaf_noise)
+        made = dict.fromkeys(range(n), 0.0)
         log_f = log_prior + log_volume
         gram = W @ W.T
         for k, (a, b) in enumerate(merges):

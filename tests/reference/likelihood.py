@@ -22,7 +22,7 @@ def cophenetic(children, times):
 
 def log_likelihood(children, times, X, Phi, leaf_noise=0.0):
     """Return log p(X | tree, Φ) as the density of the differences X[1:] - X[0]."""
-    n, d = X.shape
+    n = len(X)
     leaf_covariance = times[-1] - cophenetic(children, times) + leaf_noise * np.eye(n)
     D = np.hstack([-np.ones((n - 1, 1)), np.eye(n - 1)])
     covariance = np.kron(D @ leaf_covariance @ D.T, Phi)

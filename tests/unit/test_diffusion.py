@@ -61,7 +61,7 @@ def test_simulated_data_have_the_covariance_of_the_tree(leaf_noise):
 
 
 def test_duplicates_at_time_zero_carry_no_factor():
-    rng, tree, Phi, X = random_case(3, n=4, d=3)
+    _, tree, Phi, X = random_case(3, n=4, d=3)
     doubled = np.vstack([X, X[2]])
     node = {0: 0, 1: 1, 2: 5, 3: 3, 4: 6, 5: 7, 6: 8}
     children = [[2, 4]] + [[node[a], node[b]] for a, b in tree.children]

@@ -1,4 +1,4 @@
-"""Bounds lose nothing: the fast choice of pairs equals the exhaustive one, draw for draw, on the same random numbers."""
+"""Bounds lose nothing: the fast choice of pairs equals the exhaustive one, draw for draw on the same numbers."""
 
 import numpy as np
 import pytest

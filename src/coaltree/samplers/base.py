@@ -4,6 +4,8 @@ A sampler is a frozen dataclass of its settings, such as ``MPost2(n_particles=10
 trees for a fixed covariance, `step` gives one tree for the next round of `fit`.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,7 +39,7 @@ class Draws(NamedTuple):
     log_weights: np.ndarray  # (T,), up to a constant
     log_joint: np.ndarray  # (T,) log p(X, tree | Φ)
     log_evidence: float | None = None  # log of an unbiased estimate of p(X | Φ)
-    info: dict[str, Any] = {}  # what a person wants to see of the run
+    info: Mapping[str, Any] = MappingProxyType({})  # what a person wants to see of the run
 
 
 class Sampler(Protocol):

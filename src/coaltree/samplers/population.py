@@ -25,7 +25,7 @@ class Population:
 
     def __init__(self, problem, streams, kernel, *settings, n_near=None):
         n, M = problem.n, len(streams)
-        bytes_needed = 8 * n * n + int(1.5 * M * n * n)
+        bytes_needed = 8 * n * n + int(2.4 * M * n * n)  # as measured if nothing is ever shared
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
         n_near = min(n - 1, n_near or min(64, max(8, n // 32)))  # lists take a twelfth of the rows' memory
         pool = growing.make_pool(leaf_distances(problem), M, n_near)

@@ -1,6 +1,6 @@
 """SMC1 (Görür & Teh 2009): all pairs race, the earliest wins.
 
-A pair C that exists since time t_C draws its merge time once, from q_C(t) ∝ e^{-(t - t_C)} N(difference | 0, v(t) Φ) with
+A pair C that exists since time t_C draws its merge time once, from q_C(t) ∝ e^{-(t - t_C)} N(difference | 0, v(t) Φ),
 v(t) = 2(t - t_C) + r_C, r_C = 2 t_C + a_i + a_j; the pair with the earliest time merges. Under the prior every pair
 has a clock of rate 1, so the weight settles when a pair leaves the race at τ:
 
@@ -75,7 +75,12 @@ def _log_lost(racers, p, x, y, time):
     start = max(racers.born[p, x], racers.born[p, y])
     r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
     wait = time - start
-    return -wait - log_survival(1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], 1.0, r, r + 2.0 * wait)
+    order, eps, v = 1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], r + 2.0 * wait
+    # Far below the mode of log v next to nothing can have happened yet: most lost pairs lie there, and Q = 1 to 1e-17.
+    mode = order + math.sqrt(order * order + eps) if order >= 0.0 else eps / (math.sqrt(order * order + eps) - order)
+    if 0.0 < v < mode and order * math.log(mode / v) + 0.5 * eps * (1.0 / v - 1.0 / mode) - 0.5 * (mode - v) > 45.0:
+        return -wait
+    return -wait - log_survival(order, eps, 1.0, r, v)
 
 
 @jit(allocates=False)

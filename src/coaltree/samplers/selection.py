@@ -84,7 +84,7 @@ def _reach(eps_near, log_weight, target, lam, model):
     """Return (log ε, slope bound) beyond which g(λε) < target, given that g = log_weight > target at eps_near.
 
     g falls at least as fast as z = √(λε) grows and, being concave in log ε, at least as fast as its tangent: both give
-    a point right of the root. From there Newton's method approaches without ever crossing it, so every iterate is valid.
+    a point right of the root. From there Newton's method approaches without ever crossing it: every iterate is valid.
     """
     d = model.d
     root_lam = math.sqrt(lam)

@@ -11,6 +11,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,12 +88,12 @@ class SMC:
         population = self.population(problem, make_streams(rng, M))
         n_threads = min(n_threads or available_threads(), M)
         bounds = np.linspace(0, M, n_threads + 1).astype(int)
-        shares = list(zip(bounds[:-1], bounds[1:], strict=True))
+        shares = list(pairwise(bounds))
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
         with ThreadPoolExecutor(max(1, n_threads - 1)) as executor:
             for step in range(merges):
                 population.begin(step)
-                others = [executor.submit(population.advance, *share, step) for share in shares[1:]]
+                others = [executor.submit(population.advance, first, last, step) for first, last in shares[1:]]
                 population.advance(*shares[0], step)
                 for other in others:
                     other.result()
