@@ -8,7 +8,6 @@ a Python exception, which kernels never need.
 from numba import njit
 from numba.core.options import DefaultOptions
 
-
 # Numba's own switch for code that neither makes nor keeps arrays; without it the kernels are slower, not wrong.
 _NO_COUNTS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 

@@ -102,7 +102,7 @@ def sample_trees(
         log_joint=draws.log_joint,
         log_evidence=draws.log_evidence,
         labels=table.labels,
-        chain=np.zeros(len(times), dtype=int) if getattr(sampler, "is_chain", False) else None,
+        chain=np.zeros(len(times), dtype=int) if sampler.is_chain else None,
         X=table.values if metric == "euclidean" else None,
         covariance=covariance,
         leaf_noise=leaf_noise,

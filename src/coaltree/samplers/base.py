@@ -46,6 +46,7 @@ class Sampler(Protocol):
     """The protocol of every sampler."""
 
     needs_vectors: bool  # False: squared distances are enough, metric="precomputed" works
+    is_chain: bool  # True: draws follow one another, and their order tells how well they mix
 
     def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
         """Draw trees given the covariance; `progress(done, total)` is called now and then."""

@@ -103,6 +103,7 @@ class _GreedyTree:
     """What the three have in common: one tree, no random numbers, weight 1."""
 
     needs_vectors = False
+    is_chain = False
     _rule = LOG_MODE
 
     def run(self, problem: Problem, rng=None, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:

@@ -56,6 +56,7 @@ class Regraft:
     global_share: float | None = None
 
     needs_vectors = True
+    is_chain = True
     _rule = Rule()  # tests vary it
 
     def __post_init__(self):

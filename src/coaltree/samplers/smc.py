@@ -69,6 +69,7 @@ class SMC:
     resample_below: float = 0.5
 
     needs_vectors = False
+    is_chain = False
 
     def __post_init__(self):
         if isinstance(self.n_particles, bool) or not isinstance(self.n_particles, (int, np.integer)):
