@@ -6,13 +6,13 @@ that SciPy reads), a figure and a report page. Each step is one call, and this f
 
 import csv
 import io
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from .fit import fit
+from .tables import Frame
 
 FILES = ("tree.newick", "linkage.csv", "tree.svg", "report.html")
 
@@ -40,22 +40,6 @@ def run(folder, seed, say=print):
     write_report(post, folder / "report.html", n_clusters=3, title="60 wines", force=True)
     for name in FILES:
         say(f"  {folder / name}")
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Numbers with names: as much of a DataFrame as `fit` asks of one, since pandas may not be installed."""
-
-    values: np.ndarray
-    index: tuple[str, ...]
-    columns: tuple[str, ...]
-
-    @property
-    def dtypes(self):
-        return [self.values.dtype] * len(self.columns)
-
-    def to_numpy(self, dtype=float, na_value=np.nan):
-        return self.values.astype(dtype)
 
 
 def load_wines():

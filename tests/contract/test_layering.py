@@ -21,7 +21,7 @@ LAYERS = [
     "distances", "clades", "partitions", "cluster_count", "consensus", "mixing", "posterior", "comparison",
     "convergence", "chain", "checkpoint", "progress", "known_covariance", "fit",
     "metrics", "datasets", "nexus", "io", "plotting", "report",
-    "estimator", "demo", "cli", "__main__",
+    "tables", "estimator", "demo", "cli", "__main__",
 ]
 # fmt: on
 
