@@ -71,5 +71,10 @@ class _Package(_ModuleType):
         if not (name in _HOME_OF and isinstance(value, _ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self):
+        # cloudpickle knows plain modules only, and a function of a notebook or script that says `ct.fit` carries this
+        # one along when joblib or Dask sends it to a worker.
+        return _import_module, (self.__name__,)
+
 
 _sys.modules[__name__].__class__ = _Package
