@@ -48,10 +48,16 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PIP) install --quiet --no-build-isolation --constraint constraints.txt --editable '.[dev]'
 	@echo "$(CURDIR)" > $@
 
-demo: $(STAMP) ## cluster a small bundled data set; leaves tree, figure and report page in demo-output/
+# Numba keeps a compiled kernel until its own file changes, even if a kernel that it calls has changed elsewhere.
+KERNELS := $(VENV)/kernels
+$(KERNELS): $(shell find src/coaltree -name '*.py') | $(STAMP)
+	@find src/coaltree -name '*.nb[ci]' -delete
+	@touch $@
+
+demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, figure and report page in demo-output/
 	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
 
-test: $(STAMP) ## the tests that take seconds each (everything but `slow`)
+test: $(STAMP) $(KERNELS) ## the tests that take seconds each (everything but `slow`)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 check: $(STAMP) ## formatting and lint (ruff), types (mypy)
@@ -59,17 +65,17 @@ check: $(STAMP) ## formatting and lint (ruff), types (mypy)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 
-verify: $(STAMP) ## the long statistical runs
+verify: $(STAMP) $(KERNELS) ## the long statistical runs
 	$(BIN)/python -m pytest --numprocesses 2 -m slow $(ARGS)
 
-bench: $(STAMP) ## times, side by side with what a user would pick instead (ONLY=name for one)
+bench: $(STAMP) $(KERNELS) ## times, side by side with what a user would pick instead (ONLY=name for one)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
 
-paper: $(STAMP) ## the tables and figures of Henao & Lucas (2012)
+paper: $(STAMP) $(KERNELS) ## the tables and figures of Henao & Lucas (2012)
 	@test -d experiments/henao_lucas_2012 || { echo "The experiments of the paper are not written yet." >&2; exit 2; }
 	$(BIN)/python -m experiments.henao_lucas_2012 $(ARGS)
 
-docs: $(STAMP) ## the documentation site, into site/
+docs: $(STAMP) $(KERNELS) ## the documentation site, into site/
 	@test -f docs/conf.py || { echo "The documentation site is not written yet; README.md is." >&2; exit 2; }
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]' --no-build-isolation
 	$(BIN)/python -m sphinx --fail-on-warning --nitpicky docs site
