@@ -22,6 +22,10 @@ _KIND, _VERSION = "coaltree checkpoint", 1
 SECONDS_BETWEEN = 10.0
 
 
+class AnotherRun(InputError):
+    """The checkpoint was left by a run of other data or settings."""
+
+
 class Checkpoint:
     """The file from which a run can go on."""
 
@@ -38,7 +42,7 @@ class Checkpoint:
         other_seed = self.seed_is_given and content["seed"] != run.seed
         if content["fingerprint"] != self.fingerprint or other_seed:
             what = "another random_state" if content["fingerprint"] == self.fingerprint else "other data or settings"
-            raise InputError(f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path.")
+            raise AnotherRun(f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path.")
         run.seed = content["seed"]
         run.chains = [_chain_from(run, state) for state in content["chains"]]
         run.kept = [[Rounds(**rounds) for rounds in blocks] for blocks in content["kept"]]

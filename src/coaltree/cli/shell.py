@@ -1,9 +1,4 @@
-"""The command ``coaltree``: a thin shell over the public functions.
-
-Commands parse, call and print; work is imported inside them, so that ``coaltree --help`` pays for click alone.
-Exit status: 0 done, 1 the run failed, 2 bad usage or input, 130 interrupted. Whatever goes wrong is one line on
-stderr; ``--debug`` adds the traceback.
-"""
+"""What all commands share: how they end, how they complain, and the options that mean the same everywhere."""
 
 import errno
 import os
@@ -15,8 +10,10 @@ from types import SimpleNamespace
 
 import click
 
-from . import __version__
-from .errors import CoaltreeWarning, InputError
+from .. import __version__
+from ..errors import CoaltreeWarning, InputError
+
+POSTERIOR = "posterior.npz"
 
 
 def main(args=None):
@@ -24,7 +21,7 @@ def main(args=None):
     settings = SimpleNamespace(debug=False)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = show_warning
             status = commands.main(args, prog_name="coaltree", obj=settings, standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -46,6 +43,12 @@ def main(args=None):
         return _fail(f"{type(error).__name__}: {_one_line(error) or 'no message'}{hint}", 1, settings.debug)
 
 
+class Interrupted(click.ClickException):
+    """Ctrl-C, where there is more to say about it."""
+
+    exit_code = 130
+
+
 def _fail(message, status, debug=False):
     if debug:
         traceback.print_exc()
@@ -57,7 +60,8 @@ def _one_line(message):
     return " ".join(str(message).split())
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def show_warning(message, category, filename="", lineno=0, file=None, line=None):
+    """Write a warning as one line on stderr."""
     place = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     click.echo(f"coaltree: warning: {place}{_one_line(message)}", err=True)
 
@@ -80,6 +84,21 @@ def out_option(default):
     )
 
 
+def clusters_option(text="Number of clusters; by default the number that the waits between merges suggest."):
+    """Into how many clusters to cut."""
+    return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
+
+
+posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
+
+
+def load_posterior(path):
+    """Read a posterior from its file, or from the folder that `coaltree fit` left."""
+    from ..io import load
+
+    return load(path / POSTERIOR if path.is_dir() else path)
+
+
 def output_folder(path, names, force):
     """Make the folder `path`, and refuse if it holds one of the files `names` already, unless told to overwrite."""
     there = [name for name in names if (path / name).exists()]
@@ -92,6 +111,15 @@ def output_folder(path, names, force):
     return path
 
 
+def output_file(path, force):
+    """Refuse a file that is there already, unless told to overwrite it, and one that has no folder to be in."""
+    if path.exists() and not force:
+        raise InputError(f"{path} is there already; choose another -o, or overwrite it with --force.")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into.")
+    return path
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @debug_option
@@ -99,63 +127,10 @@ def commands():
     """Bayesian hierarchical clustering of continuous data with Kingman's coalescent.
 
     \b
-    Try:  coaltree demo
+    Try:
+      coaltree demo                            a tree of 60 wines, in demo-output/
+      coaltree fit data.csv --out tree         a tree of your own data, with a report page
+      coaltree info tree                       what came out, in words
+
+    Every command says more with --help.
     """
-
-
-@commands.command()
-@out_option("demo-output")
-@seed_option
-@force_option
-@debug_option
-def demo(out, seed, force):
-    """Cluster a small bundled data set (60 wines, 13 measurements each).
-
-    Leaves a tree (Newick and linkage), a figure and a report page.
-    """
-    from . import demo as job
-
-    folder = output_folder(out, job.FILES, force)
-    job.run(folder, seed, click.echo)
-
-
-@commands.command()
-@click.option(
-    "--n", type=click.IntRange(min=2), default=64, show_default=True, help="Observations, leaves of the tree."
-)
-@click.option("--d", type=click.IntRange(min=1), default=8, show_default=True, help="Dimensions.")
-@click.option(
-    "--covariance",
-    type=click.Choice(["spherical", "squared_exponential"]),
-    default="spherical",
-    show_default=True,
-    help="Covariance of the diffusion: the identity, or smooth curves over 0 … d-1.",
-)
-@click.option("--length2", type=float, default=1.0, show_default=True, help="Squared length scale of smooth curves.")
-@click.option("--noise", type=float, default=1e-3, show_default=True, help="White noise added to smooth curves.")
-@out_option("simulated")
-@seed_option
-@force_option
-@debug_option
-def simulate(n, d, covariance, length2, noise, out, seed, force):
-    """Draw a tree from the coalescent and data that diffused along it.
-
-    Leaves data.csv (a header, and the leaf's name in the first column) and the true tree, as tree.newick and
-    linkage.csv (SciPy's columns: child, child, time, leaves).
-    """
-    import csv
-
-    from . import covariance as families
-    from .datasets import simulate as draw
-    from .demo import write_tree
-
-    smooth = covariance == "squared_exponential"
-    phi = families.SquaredExponential(length2=length2, noise=noise) if smooth else families.Spherical()
-    X, tree = draw(n, d, phi, random_state=seed)
-    folder = output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
-    with open(folder / "data.csv", "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["leaf", *(f"x{j}" for j in range(d))])
-        rows.writerows([label, *map(repr, row)] for label, row in zip(tree.labels, X.tolist(), strict=True))
-    write_tree(folder, tree)
-    click.echo(f"{folder}: data.csv ({n} x {d}), tree.newick, linkage.csv")

@@ -1,0 +1,174 @@
+"""What a saved posterior knows: ``report``, ``plot``, ``place``, ``info``."""
+
+from pathlib import Path
+
+import click
+
+from ..errors import InputError
+from .shell import (
+    clusters_option,
+    commands,
+    debug_option,
+    force_option,
+    load_posterior,
+    output_file,
+    posterior_argument,
+)
+
+KINDS = ("tree", "cloud", "heatmap", "coclustering")
+
+
+def file_option(text, **more):
+    """The file that a command leaves."""
+    return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
+
+
+@commands.command()
+@posterior_argument
+@file_option("The page. [report.html beside the posterior]")
+@clusters_option("Number of clusters the page opens with. [the suggested one]")
+@click.option("--title", help="Heading of the page.")
+@force_option
+@debug_option
+def report(posterior, out, clusters, title, force):
+    """Write the report page of a posterior.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left.
+
+    \b
+    Examples:
+      coaltree report wines --clusters 3 --force
+      coaltree report wines/posterior.npz -o page.html --title "178 wines"
+    """
+    from ..report import write_report
+
+    out = output_file(out or (posterior if posterior.is_dir() else posterior.parent) / "report.html", force)
+    post = load_posterior(posterior)
+    click.echo(write_report(post, out, n_clusters=clusters, title=title, force=force))
+
+
+@commands.command()
+@posterior_argument
+@file_option("The picture; its suffix (.png, .svg, .pdf) says what it is.", required=True)
+@click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="What to draw.")
+@clusters_option("Number of clusters to colour or to compare. [the suggested one]")
+@click.option("--width", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="[8]")
+@click.option("--height", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="[as the leaves need]")
+@force_option
+@debug_option
+def plot(posterior, out, kind, clusters, width, height, force):
+    """Draw a posterior.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left. What can be drawn of it:
+
+    \b
+    tree          the maximum clade credibility tree, with supports and intervals of times
+    cloud         many sampled trees on top of each other
+    heatmap       the data beside the tree
+    coclustering  how often two leaves are in one cluster
+
+    \b
+    Examples:
+      coaltree plot wines -o wines.pdf --clusters 3
+      coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
+    """
+    from matplotlib.figure import Figure
+
+    from .outputs import draw
+
+    out = output_file(out, force)
+    known = Figure().canvas.get_supported_filetypes()
+    if out.suffix.removeprefix(".").lower() not in known:
+        raise InputError(f"{out.name!r} is no kind of picture; give it a suffix such as .png, .svg or .pdf.")
+    post = load_posterior(posterior)
+    n_clusters = clusters or post.suggest_n_clusters().n_clusters
+    picture = _picture(post, kind, n_clusters)
+    size = (width or 8.0, height or min(max(2.5, 0.17 * post.n), 40.0))
+    draw(picture, [out], size=size)
+    click.echo(out)
+
+
+def _picture(post, kind, n_clusters):
+    """A function that draws on axes."""
+    from .. import plotting
+
+    tree = post.mcc_tree()
+    clusters = post.cut(n_clusters) if n_clusters > 1 else None
+    if kind == "tree":
+        return lambda ax: plotting.dendrogram(tree, ax, support=post, intervals=post, clusters=clusters)
+    if kind == "cloud":
+        return lambda ax: plotting.cloud(post, ax)
+    if kind == "coclustering":
+        return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
+    if post.X is None:
+        raise InputError("this posterior does not hold its data, so that there is no heat map to draw.")
+    return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, support=post)
+
+
+@commands.command()
+@posterior_argument
+@debug_option
+def info(posterior):
+    """Say what a posterior holds, and how far to trust it.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left.
+
+    \b
+    Examples:
+      coaltree info wines
+      coaltree info wines/posterior.npz
+    """
+    post = load_posterior(posterior)
+    rows = [*_holds(post), *_parameters(post), *_judged(post)]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{name:{width}}  {value}")
+
+
+def _holds(post):
+    import numpy as np
+
+    from ..report.reproduce import describe
+
+    yield "leaves", f"{post.n}: {_some(post.labels)}"
+    if post.X is not None:
+        names = "" if post.columns is None else f": {_some(post.columns)}"
+        yield "columns", f"{post.X.shape[1]}{names}"
+        yield "missing entries", str(int(np.isnan(post.X).sum()))
+    yield "trees", f"{len(post)} in {len(np.unique(post.chain))} chain(s)"
+    for name in ("sampler", "seed", "n_warmup"):
+        if name in post.info:
+            yield name.replace("n_", ""), describe(post.info[name])
+    if post.covariance is not None:
+        yield "covariance", type(post.covariance).__name__
+    if post.leaf_noise:
+        yield "leaf noise", f"{post.leaf_noise:g}"
+
+
+def _parameters(post, most=20):
+    """Median and 90 % interval of every parameter that is a number, and of the entries of a short list of numbers."""
+    from ..clades import weighted_quantile
+
+    for name, draws in post.theta.items():
+        if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > most):
+            yield name, f"draws of shape {draws.shape[1:]}"
+            continue
+        columns = [name] if draws.ndim == 1 else [f"{name}, {j}" for j in post.columns or range(draws.shape[1])]
+        for title, values in zip(columns, draws.reshape(len(draws), -1).T, strict=True):
+            low, middle, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
+            yield title, f"{middle:.4g}  (90 %: {low:.4g} to {high:.4g})"
+
+
+def _judged(post):
+    from ..report.verdicts import judge
+
+    verdict = judge(post)
+    for finding in verdict.findings:
+        yield finding.name, finding.value
+    yield "verdict", verdict.heading
+    yield "clusters", post.suggest_n_clusters().reason
+
+
+def _some(names, most=4):
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, …"

@@ -1,0 +1,106 @@
+"""The files that ``coaltree fit`` leaves: written aside first, so that all appear together or none does."""
+
+import csv
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+import click
+
+from ..demo import write_tree
+from ..errors import CoaltreeWarning
+from .shell import POSTERIOR
+
+FILES = {
+    POSTERIOR: "the posterior, for coaltree.load and the other commands",
+    "tree.newick": "the maximum clade credibility tree, its nodes named by their support",
+    "trees.nex": "all sampled trees, NEXUS",
+    "linkage.csv": "the tree as SciPy's linkage: child, child, time, leaves",
+    "clusters.csv": "the cluster of each row",
+    "tree.png": "the tree with supports and intervals",
+    "tree.svg": "the same, to scale and edit",
+    "report.html": "everything on one page that opens offline",
+}
+
+
+def write_all(folder, post, n_clusters, title):
+    """Write every file of `FILES` into `folder`, replacing what is there."""
+    aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+    try:
+        _write(aside, post, n_clusters, title)
+        for name in FILES:
+            os.replace(aside / name, folder / name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write(folder, post, n_clusters, title):
+    from ..report import write_report
+
+    tree = post.mcc_tree()
+    labels = post.cut(n_clusters)
+    post.save(folder / POSTERIOR)
+    post.to_nexus(folder / "trees.nex")
+    write_tree(folder, tree)
+    support = [f"{share:.4g}" for share in post.clade_support(tree)]
+    (folder / "tree.newick").write_text(tree.to_newick(node_labels=support) + "\n", encoding="utf-8")
+    write_clusters(folder / "clusters.csv", post.labels, labels, tree.cut(n_clusters))
+    draw(
+        lambda ax: _dendrogram(ax, tree, post, labels if n_clusters > 1 else None),
+        [folder / "tree.png", folder / "tree.svg"],
+        n_tips=tree.n,
+    )
+    # With one cluster the page would have nothing to show at its first look; it finds a better number by itself.
+    write_report(post, folder / "report.html", n_clusters=n_clusters if n_clusters > 1 else None, title=title)
+
+
+def write_clusters(path, names, labels, in_tree):
+    """leaf, its cluster in the partition that agrees best with all trees, and its cluster in the tree."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["leaf", "cluster", "cluster_in_tree"])
+        rows.writerows(zip(names, labels.tolist(), in_tree.tolist(), strict=True))
+
+
+def _dendrogram(ax, tree, post, labels):
+    from ..plotting import dendrogram
+
+    dendrogram(tree, ax, support=post, intervals=post, clusters=labels)
+
+
+def draw(picture, paths, n_tips=None, size=None):
+    """Let `picture` draw on the axes of a new figure, and save it to every path; the suffix says how."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    height = 4.0 if n_tips is None else min(max(2.5, 0.17 * n_tips), 40.0)
+    figure = Figure(figsize=size or (8.0, height), layout="constrained")
+    missing_letters = False
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # A fixed salt and no date: the same run leaves the same bytes. Text stays text, in the fonts of its reader.
+        with matplotlib.rc_context({"svg.hashsalt": "coaltree", "svg.fonttype": "none"}):
+            picture(figure.add_subplot())
+            for path in paths:
+                figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    for warning in caught:
+        if "missing from font" in str(warning.message):
+            missing_letters = True
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if missing_letters:
+        warnings.warn(
+            "some letters of the names are not in Matplotlib's font and show as boxes in pictures; .svg files and the "
+            "report page show them.",
+            CoaltreeWarning,
+            stacklevel=2,
+        )
+
+
+def list_files(folder):
+    """Say what lies in the folder."""
+    width = max(map(len, FILES))
+    for name, what in FILES.items():
+        click.echo(f"  {name:{width}}  {what}")
