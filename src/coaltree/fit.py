@@ -151,11 +151,11 @@ class Run:
         return sum(len(block.times) for block in self.kept[0])
 
     def bytes_needed(self, shape):
-        """Memory for the draws, twice while they are put together, and for the work of the chains."""
+        """Memory for the draws, twice while they are put together, for the work of the chains, and for a first tree."""
         n, d = shape
         per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in self.covariance.theta.values())
         per_draw += 8 * (0 if self.plan.missing is None else int(self.plan.missing.sum()))
-        return 2 * self.n_chains * self.n_samples * per_draw + 4 * self.n_chains * 8 * n * d
+        return 2 * self.n_chains * self.n_samples * per_draw + 4 * self.n_chains * 8 * n * d + 8 * min(n, 20_000) ** 2
 
     def complete(self, n_jobs, bar, checkpoint, bytes_needed):
         """Run all rounds that are left; return whether it was interrupted."""

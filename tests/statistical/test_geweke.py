@@ -100,7 +100,8 @@ def z_scores(independent, dependent, n_batches=40):
     length = len(dependent) // n_batches
     batches = dependent[: length * n_batches].reshape(n_batches, length, -1).mean(axis=1)
     variance = independent.var(axis=0) / len(independent) + batches.var(axis=0, ddof=1) / n_batches
-    return (dependent.mean(axis=0) - independent.mean(axis=0)) / np.sqrt(variance)
+    varies = variance > 0  # with two leaves there is one topology
+    return (dependent.mean(axis=0) - independent.mean(axis=0))[varies] / np.sqrt(variance[varies])
 
 
 def largest_z(model, n_draws, sampler, seed, **options):
