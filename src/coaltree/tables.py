@@ -43,7 +43,8 @@ class Frame:
         return self.values.astype(dtype)
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True)
+class Choice:
     """What the user says of a table; None is for finding out."""
 
     index: str | None = None  # the column that names the rows

@@ -90,7 +90,7 @@ def draw(picture, paths, n_tips=None, size=None):
             missing_letters = True
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if missing_letters:
+    if missing_letters and any(path.suffix.lower() != ".svg" for path in paths):
         warnings.warn(
             "some letters of the names are not in Matplotlib's font and show as boxes in pictures; .svg files and the "
             "report page show them.",
