@@ -88,15 +88,8 @@ def fit(
     missing = np.isnan(values)
     plan = Plan(as_sampler(sampler), float(leaf_noise), missing if missing.any() else None, n_warmup)
     seed = _seed_of(random_state)
-    run = Run(
-        plan,
-        values,
-        covariance,
-        n_samples,
-        n_chains,
-        seed,
-        starts=_starts(start, table, distinct, covariance, n_chains),
-    )
+    starts = _starts(start, table, distinct, covariance, n_chains)
+    run = Run(plan, values, covariance, n_samples, n_chains, seed, starts)
     bytes_needed = run.bytes_needed(table.values.shape)
     require_memory(bytes_needed, f"{n_chains} chains of {n_samples} trees", "lower n_samples, or thin several runs")
     if checkpoint is not None:
@@ -108,7 +101,7 @@ def fit(
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, checkpoint, bytes_needed)
     post = _posterior(run, table, distinct)
-    post.info["seconds"] = time.perf_counter() - began
+    post.info |= {"seconds": time.perf_counter() - began, "interrupted": interrupted}
     if interrupted:
         warnings.warn(
             f"interrupted: the posterior holds {run.n_kept} of {n_samples} rounds of each chain.",

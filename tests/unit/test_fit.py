@@ -341,6 +341,8 @@ def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(covariance, tmp_path
     with pytest.warns(CoaltreeWarning, match=r"interrupted: the posterior holds \d of 6 rounds"):
         part = quick_fit(X, covariance, sampler=pressing_ctrl_c(SOME_ROUNDS_LATER), checkpoint=path)
     assert 0 < len(part) < len(whole)
+    assert part.info["interrupted"]
+    assert not whole.info["interrupted"]
     assert_same(part, whole[np.flatnonzero(np.arange(12) % 6 < len(part) / 2)])
     for _ in range(2):  # a finished checkpoint is the result itself
         assert_same(quick_fit(X, covariance, sampler=pressing_ctrl_c(0), checkpoint=path), whole)
