@@ -27,6 +27,7 @@ _HOME_OF = {
     "Posterior": "posterior",
     "concat": "posterior",
     "load": "io",
+    "CoalescentClustering": "estimator",
     "compare": "comparison",
     "tree_distance": "distances",
     "Fixed": "covariance",

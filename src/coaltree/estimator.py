@@ -1,0 +1,127 @@
+"""`CoalescentClustering`: scikit-learn's shell over `fit`.
+
+The constructor only stores; `fit` checks the data, calls `coaltree.fit`, and keeps what scikit-learn's users look for:
+labels, children as `AgglomerativeClustering` has them, a linkage, and the posterior with everything else.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .errors import CoaltreeWarning, InputError
+from .fit import fit
+from .tables import Frame
+
+
+class CoalescentClustering(ClusterMixin, BaseEstimator):
+    """Hierarchical clustering with uncertainty, by draws of trees from the posterior under Kingman's coalescent.
+
+    Parameters
+    ----------
+    n_clusters : int or None
+        Number of clusters of `labels_`; None takes the number that the posterior suggests (1 where none stands out).
+    covariance, sampler, leaf_noise :
+        As in `coaltree.fit`.
+    n_samples, n_warmup, n_chains : int
+        Draws that are kept, draws before them that are not, both in every chain, and independent chains.
+    random_state : int, numpy Generator or RandomState, or None
+    n_jobs : int or None
+        How many chains run at once.
+
+    Attributes
+    ----------
+    labels_ : (n,) the partition that disagrees least with all trees, cut into `n_clusters_`; see `Posterior.cut`.
+    n_clusters_ : int
+    tree_ : Tree, of maximum clade credibility; its leaves have the names in the index of a DataFrame.
+    children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
+    linkage_ : (n-1, 4) the tree for SciPy.
+    support_ : (n-1,) probability of each of its clades.
+    posterior_ : Posterior
+    n_features_in_, feature_names_in_ : columns seen by `fit`.
+    """
+
+    def __init__(
+        self,
+        n_clusters=None,
+        *,
+        covariance="spherical",
+        sampler="regraft",
+        n_samples=200,
+        n_warmup=50,
+        n_chains=2,
+        leaf_noise=0.0,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.covariance = covariance
+        self.sampler = sampler
+        self.n_samples = n_samples
+        self.n_warmup = n_warmup
+        self.n_chains = n_chains
+        self.leaf_noise = leaf_noise
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None):
+        """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored."""
+        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        self._check_n_clusters(len(values))
+        self.posterior_ = fit(
+            _with_names(values, X),
+            self.covariance,
+            self.sampler,
+            n_samples=self.n_samples,
+            n_warmup=self.n_warmup,
+            n_chains=self.n_chains,
+            n_jobs=self.n_jobs,
+            random_state=_seed(self.random_state),
+            progress=False,
+            leaf_noise=self.leaf_noise,
+        )
+        self.tree_ = self.posterior_.mcc_tree()
+        self.children_ = self.tree_.children
+        self.linkage_ = self.tree_.to_linkage()
+        self.support_ = self.posterior_.clade_support(self.tree_)
+        suggested = self.n_clusters is None
+        self.n_clusters_ = self.posterior_.suggest_n_clusters().n_clusters if suggested else int(self.n_clusters)
+        self.labels_ = self.posterior_.cut(self.n_clusters_)
+        return self
+
+    def _check_n_clusters(self, n):
+        k = self.n_clusters
+        if k is None:
+            return
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
+            raise InputError(f"n_clusters must be None or a whole number from 1 to the {n} rows of X, not {k!r}.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _with_names(values, X) -> Any:
+    """The checked values with the names of a DataFrame's rows and columns, if X is one."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return values
+    index = tuple(str(name) for name in getattr(X, "index", range(len(values))))
+    if len(set(index)) < len(index):
+        warnings.warn(
+            "the index of X has names that repeat, so that leaves are numbered instead; make it unique to keep them.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )
+        index = tuple(map(str, range(len(values))))
+    return Frame(values, index, tuple(map(str, columns)))
+
+
+def _seed(random_state):
+    """scikit-learn's older generators give a seed for ours."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    return random_state
