@@ -1,0 +1,144 @@
+"""Regrafting is calibrated: simulation-based calibration, clade support, and a control that must fail.
+
+A tree from the prior, data from the tree, draws given the data: the truth's rank among the draws is uniform, whatever
+is measured. And since the tree itself is a draw from the posterior of its data, sweeps that start from it leave the
+prior as it is: a test without any warm-up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from coaltree.coalescent import log_prior, simulate_tree, standardized_gaps
+from coaltree.diffusion import log_likelihood
+from coaltree.samplers.base import Problem
+from coaltree.samplers.regraft import Regraft
+from coaltree.samplers.regraft_update import Rule
+
+MEASURES = ("root height", "log joint", "a pair's time", "Σ λΔ")
+N_DRAWS, N_BINS = 31, 8
+
+
+@dataclass(frozen=True)
+class TrulyLocal(Regraft):
+    """Local candidates even where few lineages are left, and nothing else."""
+
+    candidates: str = "local"
+    n_neighbors: int = 3
+    global_share: float | None = 0.0
+    _rule = Rule(few=0.0, stray=0.5)
+
+
+@dataclass(frozen=True)
+class Uncorrected(Regraft):
+    """A very coarse proposal, taken for the density itself."""
+
+    _rule = Rule(coarse=300.0, correct=False)
+
+
+@dataclass(frozen=True)
+class Coarse(Regraft):
+    """The same proposal, corrected."""
+
+    _rule = Rule(coarse=300.0)
+
+
+def simulate(n, d, rng):
+    """A tree from the prior, and a `Problem` with data from the tree, Φ = I."""
+    tree = simulate_tree(n, rng)
+    z = np.zeros((2 * n - 1, d))
+    at = tree.node_times
+    for k in reversed(range(n - 1)):
+        for x in tree.children[k]:
+            z[x] = z[n + k] + rng.normal(size=d) * np.sqrt(at[n + k] - at[x])
+    return tree, Problem(z[:n].copy(), None, d)
+
+
+def pair_time(children, times):
+    """When leaves 0 and 1 meet, for stacked trees (T, n-1, 2)."""
+    n = times.shape[1] + 1
+    one, two = np.zeros(len(times), int), np.ones(len(times), int)
+    met = np.zeros(len(times))
+    for k in range(n - 1):
+        apart = one != two
+        one = np.where((children[:, k] == one[:, None]).any(axis=1), n + k, one)
+        two = np.where((children[:, k] == two[:, None]).any(axis=1), n + k, two)
+        met = np.where(apart & (one == two), times[:, k], met)
+    return met
+
+
+def measure(problem, children, times):
+    """The four numbers of `MEASURES` for stacked trees, (T, 4)."""
+    log_joint = [
+        log_prior(t) + log_likelihood(c, t, problem.W, problem.d) for c, t in zip(children, times, strict=True)
+    ]
+    gaps = standardized_gaps(times).sum(axis=1)
+    return np.stack([times[:, -1], log_joint, pair_time(children, times), gaps], axis=1)
+
+
+def p_values_of_ranks(sampler, n, d, n_sets, thin, n_warmup, seed):
+    """p-values of uniformity (χ² over eight bins) of the truth's rank among 31 draws, for each measure."""
+    rng = np.random.default_rng(seed)
+    ranks = np.empty((n_sets, len(MEASURES)), int)
+    for i in range(n_sets):
+        tree, problem = simulate(n, d, rng)
+        draws = sampler.run(problem, rng, n_samples=N_DRAWS * thin, n_warmup=n_warmup)
+        kept = slice(thin - 1, None, thin)
+        truth = measure(problem, tree.children[None], tree.times[None])
+        ranks[i] = (measure(problem, draws.children[kept], draws.times[kept]) < truth).sum(axis=0)
+    counts = [np.bincount(column // ((N_DRAWS + 1) // N_BINS), minlength=N_BINS) for column in ranks.T]
+    return np.array([stats.chisquare(count).pvalue for count in counts])
+
+
+def p_values_from_the_truth(sampler, n, d, n_sets, n_sweeps, seed):
+    """p-values that trees some sweeps after the truth follow the prior: Σ λΔ ~ Gamma(n-1), its λΔ ~ Exp(1)."""
+    rng = np.random.default_rng(seed)
+    gaps = np.empty((n_sets, n - 1))
+    for i in range(n_sets):
+        tree, problem = simulate(n, d, rng)
+        started = type(sampler)(sampler.candidates, start=tree, global_share=sampler.global_share)
+        draws = started.run(problem, rng, n_samples=1, n_warmup=n_sweeps - 1)
+        gaps[i] = standardized_gaps(draws.times)[0]
+    total = stats.kstest(gaps.sum(axis=1), stats.gamma(n - 1).cdf).pvalue
+    return np.array([total, stats.kstest(gaps[:, 0], "expon").pvalue, stats.kstest(gaps[:, -1], "expon").pvalue])
+
+
+BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="average")}
+EXACT = {**BOTH, "coarse": Coarse("all", start="prior")}
+
+
+@pytest.mark.parametrize("rule", EXACT)
+def test_ranks_are_uniform(rule):
+    assert np.all(p_values_of_ranks(EXACT[rule], 8, 4, n_sets=300, thin=4, n_warmup=40, seed=1) > 1e-4)
+
+
+def test_ranks_are_not_uniform_without_the_correction():
+    assert p_values_of_ranks(Uncorrected("all", start="prior"), 8, 4, 300, thin=4, n_warmup=40, seed=1).min() < 1e-5
+
+
+@pytest.mark.parametrize("rule", EXACT)
+def test_sweeps_from_the_truth_leave_the_prior(rule):
+    assert np.all(p_values_from_the_truth(EXACT[rule], 8, 4, n_sets=2000, n_sweeps=5, seed=2) > 1e-4)
+
+
+def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction():
+    assert p_values_from_the_truth(Uncorrected("all"), 8, 4, n_sets=2000, n_sweeps=5, seed=2).min() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "d"), [(8, 4), (32, 32)])
+@pytest.mark.parametrize("rule", BOTH)
+def test_ranks_are_uniform_at_length(rule, n, d):
+    sampler = BOTH[rule] if n == 8 else Regraft(rule, start="average")
+    p = p_values_of_ranks(sampler, n, d, n_sets=1500, thin=6, n_warmup=60, seed=n)
+    print(f"\nSBC {rule}, n = {n}, d = {d}, 1500 data sets:", dict(zip(MEASURES, p.round(3), strict=True)))
+    assert np.all(p > 1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "d"), [(8, 4), (32, 32)])
+def test_ranks_are_not_uniform_at_length_without_the_correction(n, d):
+    p = p_values_of_ranks(Uncorrected("all", start="average"), n, d, n_sets=1500, thin=6, n_warmup=60, seed=n)
+    assert p.min() < 1e-8
