@@ -165,18 +165,20 @@ def _draw_covariance(plan, values, children, times, covariance, rng):
     """Times and Φ's scale together, then Φ from the contrasts."""
     if not covariance.learnt:
         return times, covariance
-    at_scale = None
-    if plan.leaf_noise > 0.0 and len(times):
-        problem = _problem(plan, values, covariance)
-
-        # Times c·τ under Φ/c are times τ under Φ with the leaf variance divided by c.
-        def at_scale(c):
-            return log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise / c)
-
+    at_scale = _likelihood_at_scale(plan, values, children, times, covariance) if plan.leaf_noise > 0.0 else None
     c, covariance = covariance.scale_move(float(standardized_gaps(times).sum()), len(times), rng, at_scale)
     times = times * c
     U = contrasts(children, times, values, plan.leaf_noise)
     return times, covariance.update(covariance.statistics(U), rng)
+
+
+def _likelihood_at_scale(plan, values, children, times, covariance):
+    """log p(X | times c·τ, Φ/c) as a function of c: that of times τ under Φ with the leaf variance divided by c."""
+    problem = _problem(plan, values, covariance)
+    if problem is None:
+        return None
+    W, d, log_det = problem.W, problem.d, problem.log_det
+    return lambda c: log_likelihood(children, times, W, d, log_det, plan.leaf_noise / c)
 
 
 def _record(plan, chain, problem, info):
@@ -208,12 +210,18 @@ def _stack(kept, plan, chain):
 
 
 def join(blocks):
-    """Put blocks of rounds of one chain together."""
-    first = blocks[0]
-    names = [name for name in blocks[-1].info if all(name in block.info or not len(block.times) for block in blocks)]
+    """Put blocks of rounds of one chain, or of all chains, together."""
+    full = [block for block in blocks if len(block.times)] or blocks[:1]
     return Rounds(
-        *(np.concatenate([block[i] for block in blocks]) for i in range(3)),
-        {name: np.concatenate([block.theta[name] for block in blocks]) for name in first.theta},
-        np.concatenate([block.imputed for block in blocks]),
-        {name: np.concatenate([block.info[name] for block in blocks if len(block.times)]) for name in names},
+        children=np.concatenate([block.children for block in full]),
+        times=np.concatenate([block.times for block in full]),
+        log_joint=np.concatenate([block.log_joint for block in full]),
+        theta=_join_by_name([block.theta for block in full]),
+        imputed=np.concatenate([block.imputed for block in full]),
+        info=_join_by_name([block.info for block in full]),
     )
+
+
+def _join_by_name(parts):
+    shared = [name for name in parts[0] if all(name in part for part in parts)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in shared}
