@@ -1,0 +1,57 @@
+"""How Sphinx builds the site: ``make docs``. Nothing is fetched; what the pages show is made by running their code."""
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
+
+import coaltree  # noqa: E402
+
+project = "coaltree"
+author = "the coaltree developers"
+version = release = coaltree.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "live"]
+exclude_patterns = ["_*", "measured/*"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"coaltree {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+pygments_style = "friendly"
+
+# Docstrings are plain text: types are words for people, `this` is code, and |Φ| is a determinant.
+default_role = "code"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_class_signature = "separated"
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+_LITERAL = re.compile(r"(``.+?``|`.+?`)")
+
+
+def as_plain_text(app, what, name, obj, options, lines):
+    """Shield what reStructuredText would take for markup, except code between backticks."""
+    if what == "property":
+        lines.insert(0, "")  # or napoleon takes what stands before a colon for a type
+    for i, line in enumerate(lines):
+        if what == "module" or not re.search(r"[|*]|\w_(\W|$)", line):
+            continue
+        parts = _LITERAL.split(line)
+        parts[::2] = [re.sub(r"(?<!\\)([|*]|(?<=\w)_(?=\W|$))", r"\\\1", part) for part in parts[::2]]
+        lines[i] = "".join(parts)
+
+
+def setup(app):
+    """Let docstrings pass `as_plain_text` before napoleon reads them."""
+    app.connect("autodoc-process-docstring", as_plain_text, priority=100)
