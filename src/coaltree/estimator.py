@@ -91,6 +91,28 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.labels_ = self.posterior_.cut(self.n_clusters_)
         return self
 
+    def predict(self, X):
+        """(m,) the most probable cluster of each new row, by where it would join the trees; NaN is integrated out."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def predict_proba(self, X):
+        """(m, k) the probability of each cluster: the share of its leaves in the clade that the row would join."""
+        check_is_fitted(self)
+        return self._place(X, classes=self.labels_).class_probability
+
+    def score_samples(self, X):
+        """(m,) log density of new rows given those fitted; without leaf noise infinite for a row that was fitted."""
+        return self._place(X).log_density
+
+    def score(self, X, y=None):
+        """Mean predictive log density of new rows, by which covariances can be compared; y is ignored."""
+        return float(np.mean(self.score_samples(X)))
+
+    def _place(self, X, **options):
+        check_is_fitted(self)
+        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return self.posterior_.place(values, **options)
+
     def _check_n_clusters(self, n):
         k = self.n_clusters
         if k is None:

@@ -42,6 +42,20 @@ class Frame:
     def to_numpy(self, dtype=float, na_value=np.nan):
         return self.values.astype(dtype)
 
+    @property
+    def iloc(self):
+        """Columns by their numbers: ``frame.iloc[:, [2, 0]]``."""
+        return _ByNumber(self)
+
+
+class _ByNumber(NamedTuple):
+    frame: Frame
+
+    def __getitem__(self, rows_and_columns):
+        rows, columns = rows_and_columns
+        index, names = np.array(self.frame.index, dtype=object)[rows], [self.frame.columns[j] for j in columns]
+        return Frame(self.frame.values[rows][:, columns], tuple(index), tuple(names))
+
 
 @dataclass(frozen=True)
 class Choice:
