@@ -1,0 +1,199 @@
+"""The scikit-learn estimator: what it keeps of fit, names, new rows, pipelines and searches."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import coaltree as ct
+
+pytestmark = pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+SHORT = {"n_samples": 30, "n_warmup": 10, "random_state": 0}
+
+
+def groups(n=24, d=3, seed=0):
+    """Three well separated groups in turn, and which row is of which."""
+    rng = np.random.default_rng(seed)
+    of = np.arange(n) % 3
+    return rng.standard_normal((n, d)) + 12.0 * np.eye(3, d)[of], of
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, of = groups()
+    return ct.CoalescentClustering(3, **SHORT).fit(X), X, of
+
+
+def test_it_is_the_posterior_of_fit(fitted):
+    model, X, of = fitted
+    post = ct.fit(X, **SHORT)
+    np.testing.assert_array_equal(model.posterior_.log_joint, post.log_joint)
+    assert model.tree_ == post.mcc_tree()
+    np.testing.assert_array_equal(model.children_, model.tree_.children)
+    np.testing.assert_array_equal(model.linkage_, model.tree_.to_linkage())
+    np.testing.assert_array_equal(model.support_, post.clade_support(model.tree_))
+    np.testing.assert_array_equal(model.labels_, post.cut(3))
+    np.testing.assert_array_equal(model.labels_, of)
+    assert (model.n_clusters_, model.n_features_in_) == (3, 3)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_every_setting_reaches_fit(monkeypatch):
+    X, _ = groups()
+    seen = {}
+    home = inspect.getmodule(ct.CoalescentClustering)
+    real = home.fit
+
+    def spy(X, covariance, sampler, **settings):
+        seen.update(settings, covariance=covariance, sampler=sampler)
+        return real(X, "spherical", "regraft", n_samples=2, n_warmup=0)
+
+    monkeypatch.setattr(home, "fit", spy)
+    settings = {
+        "covariance": "full",
+        "sampler": "greedy",
+        "n_samples": 7,
+        "n_warmup": 3,
+        "n_chains": 5,
+        "leaf_noise": 0.5,
+        "random_state": 11,
+        "n_jobs": 2,
+    }
+    model = ct.CoalescentClustering(2, **settings)
+    assert model.get_params() == {"n_clusters": 2, **settings}
+    model.fit(X)
+    assert seen == {**settings, "progress": False}
+
+
+def test_none_takes_the_suggested_number():
+    X, _ = groups(36)
+    model = ct.CoalescentClustering(**SHORT).fit(X)
+    assert model.n_clusters_ == model.posterior_.suggest_n_clusters().n_clusters
+    assert len(np.unique(model.labels_)) == model.n_clusters_
+    assert model.n_clusters is None
+
+
+@pytest.mark.parametrize("wrong", [0, 25, 2.0, True, "3"])
+def test_impossible_numbers_are_refused(wrong):
+    with pytest.raises(ct.InputError, match="from 1 to the 24 rows of X"):
+        ct.CoalescentClustering(wrong, **SHORT).fit(groups()[0])
+
+
+def test_names_of_rows_and_columns_are_kept():
+    pandas = pytest.importorskip("pandas")
+    X, _ = groups()
+    frame = pandas.DataFrame(X, index=[f"wine {i}" for i in range(24)], columns=["a", "b", "ü"])
+    model = ct.CoalescentClustering(3, **SHORT).fit(frame)
+    assert model.tree_.labels == tuple(frame.index)
+    assert list(model.feature_names_in_) == ["a", "b", "ü"]
+    assert model.posterior_.columns == ("a", "b", "ü")
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+    with pytest.raises(ValueError, match=r"(?s)feature names.*unseen at fit time.*\n- c"):
+        model.predict(frame.rename(columns={"ü": "c"}))
+    with pytest.raises(ValueError, match="order"):
+        model.predict(frame[["b", "a", "ü"]])
+    with pytest.raises(ValueError, match=r"(?s)feature names.*yet now missing.*\n- ü"):
+        model.predict(frame[["a", "b"]])
+
+
+def test_an_index_that_repeats_is_numbered():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(groups()[0], index=["a", "b"] * 12)
+    with pytest.warns(ct.CoaltreeWarning, match="names that repeat"):
+        model = ct.CoalescentClustering(3, **SHORT).fit(frame)
+    assert model.tree_.labels == tuple(map(str, range(24)))
+
+
+def test_new_rows_join_their_group(fitted):
+    model, X, _ = fitted
+    new, of = groups(30, seed=5)
+    np.testing.assert_array_equal(model.predict(new), of)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    probability = model.predict_proba(new)
+    assert probability.shape == (30, 3)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(probability.argmax(axis=1), of)
+    assert (model.predict_proba([[12.0, 6.0, 0.0]]) < 0.999).all()  # between two groups it is not sure
+
+
+def test_missing_entries_of_fitted_and_new_rows():
+    X, of = groups()
+    X[0, 1] = X[4, 2] = np.nan
+    model = ct.CoalescentClustering(3, **SHORT).fit(X)
+    assert adjusted_rand_score(model.labels_, of) > 0.8
+    new, of_new = groups(9, seed=6)
+    new[np.arange(9), (of_new + 1) % 3] = np.nan
+    assert adjusted_rand_score(model.predict(new), of_new) == 1.0
+    assert np.isfinite(model.score_samples(new)).all()
+
+
+def test_score_is_the_mean_log_density_of_new_rows(fitted):
+    model, X, _ = fitted
+    new, _ = groups(6, seed=7)
+    rows = model.score_samples(new)
+    np.testing.assert_allclose(rows, model.posterior_.place(new).log_density)
+    assert model.score(new) == pytest.approx(rows.mean())
+    assert model.score(new + 100.0) < model.score(new)
+    assert model.score(X[:1]) == np.inf
+
+
+def test_before_fit_there_is_nothing_to_ask():
+    from sklearn.exceptions import NotFittedError
+
+    for ask in ("predict", "predict_proba", "score_samples", "score"):
+        with pytest.raises(NotFittedError):
+            getattr(ct.CoalescentClustering(), ask)(groups()[0])
+
+
+def test_seeds():
+    X, _ = groups(12)
+
+    def run(random_state):
+        model = ct.CoalescentClustering(2, n_samples=8, n_warmup=2, random_state=random_state)
+        return model.fit(X).posterior_.log_joint
+
+    np.testing.assert_array_equal(run(4), run(4))
+    np.testing.assert_array_equal(run(np.random.RandomState(4)), run(np.random.RandomState(4)))
+    np.testing.assert_array_equal(run(np.random.default_rng(4)), run(np.random.default_rng(4)))
+    assert not np.array_equal(run(4), run(5))
+
+
+def test_copies_and_pickles(fitted):
+    model, *_ = fitted
+    assert not hasattr(clone(model), "labels_")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    new = groups(5, seed=8)[0]
+    np.testing.assert_array_equal(again.score_samples(new), model.score_samples(new))
+
+
+def test_in_a_pipeline():
+    X, of = groups()
+    scales = np.array([1.0, 1e3, 1e-3])
+    model = make_pipeline(StandardScaler(), ct.CoalescentClustering(3, **SHORT))
+    np.testing.assert_array_equal(model.fit_predict(X * scales), of)
+    new, of_new = groups(9, seed=9)
+    np.testing.assert_array_equal(model.predict(new * scales), of_new)
+    assert np.isfinite(model.score(new * scales))
+
+
+def test_a_search_finds_the_covariance_that_explains_new_rows():
+    truth = np.diag([1.0, 400.0, 0.0025])
+    X, _ = ct.simulate(40, 3, ct.Fixed(truth), random_state=2)
+    search = GridSearchCV(
+        ct.CoalescentClustering(2, n_samples=25, n_warmup=15, n_chains=1, random_state=0),
+        {"covariance": ["spherical", "diagonal"]},
+        cv=2,
+    )
+    with pytest.warns(ct.CoaltreeWarning, match="differ in scale"):
+        search.fit(X)
+    assert search.best_params_ == {"covariance": "diagonal"}
+    spherical, diagonal = search.cv_results_["mean_test_score"]
+    assert diagonal - spherical > 2.0
+    assert search.best_estimator_.labels_.shape == (40,)
