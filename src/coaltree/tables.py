@@ -66,6 +66,7 @@ class Choice:
     drop: tuple[str, ...] = ()
     header: bool | None = None
     array: str | None = None  # which one of an .npz
+    columns_are: str = "--columns"  # who says so
 
 
 _FIND_OUT = Choice()
@@ -301,7 +302,7 @@ def _short(cell):
 
 def _kept(path, names, index, choice):
     dropped = {_find(path, names, name, "--drop") for name in choice.drop}
-    chosen = [_find(path, names, name, "--columns") for name in choice.columns] or range(len(names))
+    chosen = [_find(path, names, name, choice.columns_are) for name in choice.columns] or range(len(names))
     kept = [j for j in chosen if j not in dropped and j != index]
     if not kept:
         raise InputError(f"{path.name}: no column of numbers is left; the columns are {_list(names)}.")

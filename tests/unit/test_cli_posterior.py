@@ -1,5 +1,6 @@
 """The commands that ask a saved posterior: report, plot, place, info; and that help is quick for all."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -91,6 +92,51 @@ def test_pictures_repeat_and_have_the_size_that_is_asked_for(folder, tmp_path, c
     assert 'width="216pt" height="144pt"' in paths[0].read_text()
     assert main(["plot", str(folder), "-o", str(tmp_path / "picture.doc")]) == 2
     assert "no kind of picture" in only_line(capsys)
+
+
+def test_new_rows_are_placed(folder, tmp_path, capsys):
+    # Columns in another order, one that was not fitted, an empty cell.
+    rows = tmp_path / "new.csv"
+    rows.write_text("name,c,kind,a,b\nnew ü,0.1,x,0.2,0.3\nfar,8.1,y,,7.9\n", encoding="utf-8")
+    assert main(["place", str(folder), str(rows), "--clusters", "2"]) == 0
+    out = capsys.readouterr().out
+    lines = list(csv.DictReader(out.splitlines()))
+    assert [line["row"] for line in lines] == ["new ü", "far"]
+    post = ct.load(folder / "posterior.npz")
+    labels = post.cut(2)
+    placed = post.place(np.array([[0.2, 0.3, 0.1], [np.nan, 7.9, 8.1]]), classes=labels)
+    assert [int(line["cluster"]) for line in lines] == [labels[0], labels[1]]
+    for i, line in enumerate(lines):
+        assert float(line["log_density"]) == pytest.approx(placed.log_density[i], rel=1e-5)
+        assert float(line["probability"]) == pytest.approx(placed.class_probability[i].max(), rel=1e-5)
+        share, leaves = placed.nearest_clades(i)[0]
+        assert float(line["clade_probability"]) == pytest.approx(share, rel=1e-5)
+        assert int(line["clade_size"]) == len(leaves)
+        assert line["clade"].split("; ")[:5] == list(leaves[:5])
+        assert 0 <= float(line["time_low"]) <= float(line["time_high"])
+
+    path = tmp_path / "placed.csv"
+    args = ["place", str(folder), str(rows), "--clusters", "2", "-o", str(path)]
+    assert main(args) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    assert path.read_text(encoding="utf-8") == out
+    assert main(args) == 2
+    assert "--force" in only_line(capsys)
+    assert main([*args, "--force"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,a,b\np,1,2\n", "new.csv has no column 'c' (which was fitted); the columns are name, a, b."),
+        ("name,a,b,c\np,1,2,three\n", "column 'c' holds text"),
+        ("name,a,b,c\np,1,2,3\np,1,2,3\n", "'p' stands in lines 2 and 3"),
+    ],
+)
+def test_new_rows_that_do_not_fit_are_refused(folder, tmp_path, text, said, capsys):
+    (tmp_path / "new.csv").write_text(text)
+    assert main(["place", str(folder), str(tmp_path / "new.csv")]) == 2
+    assert said in only_line(capsys)
 
 
 @pytest.mark.parametrize("command", [["info"], ["report"], ["plot", "-o", "x.png"]])

@@ -175,3 +175,10 @@ def test_parquet_without_its_packages_says_what_to_install(tmp_path, monkeypatch
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match=r'pip install "coaltree\[parquet\]"'):
         read(tmp_path / "x.parquet")
+
+
+def test_columns_by_number():
+    frame = Frame(np.arange(6.0).reshape(2, 3), ("p", "q"), ("a", "b", "c"))
+    part = frame.iloc[:, [2, 0]]
+    assert (part.index, part.columns) == (("p", "q"), ("c", "a"))
+    np.testing.assert_array_equal(part.values, [[2, 0], [5, 3]])

@@ -16,6 +16,7 @@ from .shell import (
     output_folder,
     seed_option,
     show_warning,
+    table_options,
 )
 
 COVARIANCES = ("spherical", "diagonal", "full", "squared_exponential", "matern32")
@@ -36,19 +37,6 @@ class Grid(click.ParamType):
         if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", value):
             self.fail(f"{value!r} is no grid; write its sides, as in 16x16.", param, ctx)
         return tuple(int(side) for side in re.split("[x×,]", value))
-
-
-def table_options(command):
-    """How to read a table."""
-    for option in (
-        click.option("--array", metavar="NAME", help="Which array of an .npz file."),
-        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
-        click.option("--drop", multiple=True, metavar="NAME", help="A column to leave out; may be repeated."),
-        click.option("--columns", multiple=True, metavar="NAME", help="A column to use; may be repeated. [all]"),
-        click.option("--index", metavar="NAME", help="The column that names the rows. [found by looking]"),
-    ):
-        command = option(command)
-    return command
 
 
 def positive(name, default, text, least=1):

@@ -89,6 +89,19 @@ def clusters_option(text="Number of clusters; by default the number that the wai
     return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
 
 
+def table_options(command):
+    """How to read a table."""
+    for option in (
+        click.option("--array", metavar="NAME", help="Which array of an .npz file."),
+        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
+        click.option("--drop", multiple=True, metavar="NAME", help="A column to leave out; may be repeated."),
+        click.option("--columns", multiple=True, metavar="NAME", help="A column to use; may be repeated. [all]"),
+        click.option("--index", metavar="NAME", help="The column that names the rows. [found by looking]"),
+    ):
+        command = option(command)
+    return command
+
+
 posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
 
 
