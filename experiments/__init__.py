@@ -1,0 +1,1 @@
+"""Experiments: what papers report, and what this package gives on the same data."""
