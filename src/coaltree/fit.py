@@ -200,7 +200,7 @@ class Run:
             began = time.perf_counter()
             advance(self.plan, self.chains[0], 1)
             seconds = min(seconds, max(time.perf_counter() - began, 1e-6))
-            if seconds < 0.1:
+            if seconds < 0.005:
                 break
         return seconds
 

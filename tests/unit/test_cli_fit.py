@@ -165,6 +165,17 @@ def test_a_folder_and_a_file_are_needed(data, tmp_path, capsys):
     assert "at least 2 are needed" in capsys.readouterr().err.splitlines()[-1]
 
 
+def test_what_fit_refuses_leaves_no_folder(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text("a,b\n1,\n2,\n3,NA\n")
+    args = ["fit", str(tmp_path / "x.csv"), "--out", str(tmp_path / "out")]
+    assert main(args) == 2
+    assert "column 'b' of X has no observed value" in only_line(capsys)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    assert main(args) == 2
+    assert (tmp_path / "out").exists()
+
+
 def test_names_of_covariances_and_samplers_are_those_of_the_package():
     from coaltree.covariance import _BY_NAME
     from coaltree.samplers import _CLASS_OF_NAME

@@ -1,5 +1,6 @@
 """``coaltree fit``: from a table in a file to a folder with a posterior, trees, clusters, figures and a report."""
 
+import contextlib
 import re
 import warnings
 from pathlib import Path
@@ -99,10 +100,16 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, sample
     if clusters is not None and clusters > n:
         raise InputError(f"--clusters {clusters} is more than the {n} rows of {data.name}.")
     phi = _covariance(covariance, grid, d)
+    is_new = not out.exists()
     folder = output_folder(out, FILES, force)
     click.echo(f"{data.name}: {n} rows, {d} columns")
-
-    post = _run(table, phi, sampler, numbers, folder / CHECKPOINT, force)
+    try:
+        post = _run(table, phi, sampler, numbers, folder / CHECKPOINT, force)
+    except InputError:
+        if is_new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
     reason = None
     if clusters is None:
         suggestion = post.suggest_n_clusters()
