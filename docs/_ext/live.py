@@ -1,9 +1,9 @@
 """Directives that show what code, commands and measurements really give.
 
-    example    Python that is run when the page is built, page by page, with what it prints, warns of and draws
-    help       what ``coaltree COMMAND --help`` prints
-    measured   a file of docs/measured, made by a command; the page says which where it is not there yet
-    results    the Markdown files that the paper's experiments left behind
+example    Python that is run when the page is built, page by page, with what it prints, warns of and draws
+help       what ``coaltree --help`` and its commands say
+measured   a file of docs/measured, made by a command; the page says which where it is not there yet
+results    the Markdown files that the paper's experiments left behind
 """
 
 import contextlib
@@ -84,21 +84,27 @@ def _elsewhere():
 
 
 class Help(Directive):
-    """What ``coaltree COMMAND --help`` prints."""
-
-    optional_arguments = 1
+    """What ``coaltree --help`` prints, and what every command says of itself."""
 
     def run(self):
-        """Return the help text as a literal block."""
-        from coaltree.cli import main
+        """Return a heading and a literal block for each command."""
+        from coaltree.cli import commands
 
-        args = [*self.arguments, "--help"]
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            status = main(args)
-        if status:
-            raise self.error(f"coaltree {' '.join(args)} ends with status {status}.")
-        return [nodes.literal_block(said.getvalue(), said.getvalue().rstrip(), language="text")]
+        result = []
+        for command in ([], *([name] for name in sorted(commands.commands))):
+            result += [nodes.rubric("", " ".join(["coaltree", *command])), _help_of(command)]
+        return result
+
+
+def _help_of(command):
+    from coaltree.cli import main
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        status = main([*command, "--help"])
+    if status:
+        raise ExtensionError(f"coaltree {' '.join(command)} --help ends with status {status}.")
+    return nodes.literal_block(said.getvalue(), said.getvalue().rstrip(), language="text")
 
 
 class Measured(SphinxDirective):
@@ -132,7 +138,8 @@ class Results(SphinxDirective):
         lines = []
         for path in sorted(folder.glob("*.md")):
             self.env.note_dependency(str(path))
-            lines += [f"```{{include}} {os.path.relpath(path, self.env.doc2path(self.env.docname).parent)}", ":relative-images:", "```", ""]
+            where = os.path.relpath(path, self.env.srcdir)
+            lines += [f"```{{include}} {where}", ":relative-images:", "```", ""]
         if not lines:
             command = self.options["command"]
             return [nodes.paragraph("", "", nodes.Text("Not run yet; run "), nodes.literal("", command))]

@@ -1,0 +1,83 @@
+"""What README and the site show runs as it stands there, and the API reference leaves nothing out."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import coaltree as ct
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_made" not in path.parts)]
+
+
+def blocks(text, *languages):
+    """The fenced blocks of a page in some languages, without the options of a directive."""
+    found = re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [re.sub(r"\A(:[a-z-]+:.*\n)+", "", body) for language, body in found if language in languages]
+
+
+def with_blocks(*languages):
+    pages = [page for page in PAGES if blocks(page.read_text(encoding="utf-8"), *languages)]
+    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def test_blocks_are_found():
+    text = "```{example}\n:alt: words\nx = 1\n```\n\n```python\ny = 2\n```\n\n```\nz\n```\n"
+    assert blocks(text, "python", "{example}") == ["x = 1\n", "y = 2\n"]
+    assert len(PAGES) > 15
+
+
+@with_blocks("python", "{example}")
+def test_python_runs(page, monkeypatch, tmp_path):
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    pyplot.switch_backend("Agg")
+    # One reader, one session: a later block may use the names of an earlier one.
+    names = {"__name__": "__main__"}
+    for block in blocks(page.read_text(encoding="utf-8"), "python", "{example}"):
+        exec(compile(block, str(page), "exec"), names)
+    pyplot.close("all")
+    assert len(names) > 1
+
+
+@with_blocks("shell")
+def test_commands_run(page, monkeypatch, tmp_path, capsys):
+    from coaltree.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    text = "".join(blocks(page.read_text(encoding="utf-8"), "shell")).replace("\\\n", " ")
+    lines = [shlex.split(line, comments=True) for line in text.splitlines()]
+    assert all(line[0] in ("coaltree", "make", "pip", "git", "cd") for line in lines if line)
+    for program, *args in filter(None, lines):
+        if program == "coaltree":
+            assert main(args) == 0, (args, capsys.readouterr().err)
+        if program == "make":
+            assert subprocess.run(["make", "-n", *args], cwd=ROOT, capture_output=True).returncode == 0
+
+
+def test_readme_shows_every_command():
+    from coaltree.cli import commands
+
+    shown = " ".join(blocks((ROOT / "README.md").read_text(encoding="utf-8"), "shell"))
+    assert {name for name in commands.commands if f"coaltree {name}" not in shown} == set()
+
+
+def test_every_public_name_is_in_the_reference():
+    reference = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/api").glob("*.md"))
+    documented = set(re.findall(r"\.\. auto\w+:: (\S+)", reference))
+    modules = {name: getattr(ct, name) for name in ("metrics", "plotting", "report")}
+    public = set(ct.__all__) - set(modules) - {"__version__"}
+    for name, module in modules.items():
+        public |= {f"coaltree.{name}.{inner}" for inner in module.__all__}
+    assert public - documented == set()
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
