@@ -94,10 +94,17 @@ def replicate(function, cases, options):
         ]
 
 
-def _quietly(function, case):
-    with warnings.catch_warnings():  # short chains do not mix; the pages say so in numbers
+@contextmanager
+def quiet():
+    """Without warnings: chains as short as the paper's do not mix, and the pages say so in numbers."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
         warnings.simplefilter("ignore", ct.ConvergenceWarning)
+        yield
+
+
+def _quietly(function, case):
+    with quiet():
         return function(*case)
 
 

@@ -20,6 +20,7 @@ from .common import (
     load,
     log_average_tree,
     main,
+    quiet,
     replicate,
     seconds_text,
     speed_checks,
@@ -168,7 +169,8 @@ def run(options, per_digit=PER_DIGIT, sweep=True):
         swept = replicate(one_sweep, subsets[:further], options)
         _sweep_table(page, swept)
         page.csv(swept, "usps_sweep")
-    _curves(page, subsets[0])
+    with quiet():
+        _curves(page, subsets[0])
     page.write()
 
 
