@@ -205,9 +205,9 @@ sys.modules["coaltree.fit"]._SECONDS_A_BLOCK = 0.0
 save, saved = checkpoint.Checkpoint.save, []
 
 def save_and_wait(*args, **options):
+    saved.append(True)
     save(*args, **options)
-    if not saved:
-        saved.append(True)
+    if len(saved) == 1:
         time.sleep(300)
 
 checkpoint.Checkpoint.save = save_and_wait

@@ -79,7 +79,7 @@ def plot(posterior, out, kind, clusters, width, height, force):
     """
     from matplotlib.figure import Figure
 
-    from .outputs import draw
+    from .outputs import draw, height_for
 
     out = output_file(out, force)
     known = Figure().canvas.get_supported_filetypes()
@@ -88,26 +88,30 @@ def plot(posterior, out, kind, clusters, width, height, force):
     post = load_posterior(posterior)
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
     picture = _picture(post, kind, n_clusters)
-    size = (width or 8.0, height or min(max(2.5, 0.17 * post.n), 40.0))
-    draw(picture, [out], size=size)
+    draw(picture, [out], (width or 8.0, height or (7.0 if kind == "coclustering" else height_for(post.n))))
     click.echo(out)
 
 
 def _picture(post, kind, n_clusters):
     """A function that draws on axes."""
     from .. import plotting
+    from .outputs import LARGE, draw_tree
 
     tree = post.mcc_tree()
     clusters = post.cut(n_clusters) if n_clusters > 1 else None
     if kind == "tree":
-        return lambda ax: plotting.dendrogram(tree, ax, support=post, intervals=post, clusters=clusters)
+        return lambda ax: draw_tree(ax, tree, post, clusters)
     if kind == "cloud":
         return lambda ax: plotting.cloud(post, ax)
     if kind == "coclustering":
         return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     if post.X is None:
         raise InputError("this posterior does not hold its data, so that there is no heat map to draw.")
-    return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, support=post)
+    if tree.n <= LARGE:
+        return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, support=post)
+    return lambda ax: plotting.heatmap(
+        tree, post.X, ax, features=post.columns, clusters=clusters, support=False, time_scale="sqrt"
+    )
 
 
 @commands.command()

@@ -24,6 +24,8 @@ FILES = {
     "report.html": "everything on one page that opens offline",
 }
 
+LARGE = 100  # leaves from which a tree is drawn otherwise
+
 
 def write_all(folder, post, n_clusters, title):
     """Write every file of `FILES` into `folder`, replacing what is there."""
@@ -47,10 +49,11 @@ def _write(folder, post, n_clusters, title):
     support = [f"{share:.4g}" for share in post.clade_support(tree)]
     (folder / "tree.newick").write_text(tree.to_newick(node_labels=support) + "\n", encoding="utf-8")
     write_clusters(folder / "clusters.csv", post.labels, labels, tree.cut(n_clusters))
+    clusters = labels if n_clusters > 1 else None
     draw(
-        lambda ax: _dendrogram(ax, tree, post, labels if n_clusters > 1 else None),
+        lambda ax: draw_tree(ax, tree, post, clusters),
         [folder / "tree.png", folder / "tree.svg"],
-        n_tips=tree.n,
+        (8.0, height_for(tree.n)),
     )
     # With one cluster the page would have nothing to show at its first look; it finds a better number by itself.
     write_report(post, folder / "report.html", n_clusters=n_clusters if n_clusters > 1 else None, title=title)
@@ -64,19 +67,25 @@ def write_clusters(path, names, labels, in_tree):
         rows.writerows(zip(names, labels.tolist(), in_tree.tolist(), strict=True))
 
 
-def _dendrogram(ax, tree, post, labels):
+def height_for(n_leaves):
+    """Inches for the names of the leaves; of a large tree, for as much of it as one looks at."""
+    return min(max(2.5, 0.17 * n_leaves), 14.0)
+
+
+def draw_tree(ax, tree, post, clusters):
+    """The tree with supports and intervals; the many recent merges of a large one get more room."""
     from ..plotting import dendrogram
 
-    dendrogram(tree, ax, support=post, intervals=post, clusters=labels)
+    scale = "linear" if tree.n <= LARGE else "sqrt"
+    dendrogram(tree, ax, support=post, intervals=post, clusters=clusters, time_scale=scale)
 
 
-def draw(picture, paths, n_tips=None, size=None):
-    """Let `picture` draw on the axes of a new figure, and save it to every path; the suffix says how."""
+def draw(picture, paths, size):
+    """Let `picture` draw on the axes of a new figure of a size in inches, and save it; suffixes say how."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    height = 4.0 if n_tips is None else min(max(2.5, 0.17 * n_tips), 40.0)
-    figure = Figure(figsize=size or (8.0, height), layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
     missing_letters = False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
