@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,9 +136,7 @@ def _lines(path, separator):
     if "\0" in text:
         raise InputError(f"{path.name} holds zero bytes and is no text file; give {SUFFIXES}.")
     if separator is None:
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        outside_quotes = re.sub(r'"[^"]*"', "", first)
-        separator = max(",;\t", key=outside_quotes.count)  # a comma, where there is none of them
+        separator = max(",;\t", key=lambda mark: _fits(text, mark))  # a comma, where nothing tells them apart
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     lines = []
     try:
@@ -150,6 +148,18 @@ def _lines(path, separator):
     if not lines:
         raise InputError(f"{path.name} is empty; a table has rows and columns.")
     return lines
+
+
+def _fits(text, separator, most=20):
+    """How well a separator explains the first lines: whether it gives them all as many cells, and how many numbers."""
+    try:
+        rows = [row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=separator), most) if row]
+    except csv.Error:
+        return False, 0
+    widths = {len(row) for row in rows[1:]} or {len(row) for row in rows}
+    as_many = len(widths) == 1 and max(widths) > 1 and max(widths) - len(rows[0]) in (0, 1)
+    cells = [cell for row in rows[1:] for cell in row]
+    return as_many, sum(_number(cell) is not None or bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
 
 
 def _has_header(lines):

@@ -1,9 +1,14 @@
 """Tables in files: what is found by looking, what is said, and what is refused with its place."""
 
+import csv
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coaltree import InputError
 from coaltree.tables import Choice, Frame, read
@@ -51,6 +56,8 @@ def test_header_names_and_missing_cells(table):
         ("a,b,\n1,2,\n3,4,\n", ("0", "1"), ("a", "b")),  # every line ends in a separator
         ("a;b\n1;2\n3;4\n", ("0", "1"), ("a", "b")),
         ("a\tb\n1\t2\n3\t4\n", ("0", "1"), ("a", "b")),
+        ("a;b;c,x\np,1\nq,2\n", ("p", "q"), ("x",)),
+        ('"a,b";x\n"p,q";1\n"r,s";2\n', ("p,q", "r,s"), ("x",)),
         ('name,"a,b"\n"p ""q""",1\nr,2\n', ('p "q"', "r"), ("a,b",)),
         ("\ufeffname,a\r\np,1\r\n\r\nq,2\r\n", ("p", "q"), ("a",)),
         ("name,a\np\u2028q,1\nr,2\n", ("p\u2028q", "r"), ("a",)),
@@ -182,3 +189,29 @@ def test_columns_by_number():
     part = frame.iloc[:, [2, 0]]
     assert (part.index, part.columns) == (("p", "q"), ("c", "a"))
     np.testing.assert_array_equal(part.values, [[2, 0], [5, 3]])
+
+
+words = st.text(st.sampled_from("ab1.,;\t\"'\n -é東\u2028"), min_size=1, max_size=6).map(str.strip).filter(bool)
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), separator=st.sampled_from(",;\t"))
+def test_whatever_is_written_is_read_again(data, separator):
+    n, d = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 3))
+    index = data.draw(st.lists(words, min_size=n, max_size=n, unique=True))
+    columns = data.draw(st.lists(words, min_size=d + 1, max_size=d + 1, unique=True))
+    values = data.draw(st.lists(st.lists(numbers, min_size=d, max_size=d), min_size=n, max_size=n))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("x.tsv" if separator == "\t" else "x.csv")
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, delimiter=separator)
+            rows.writerow(columns)
+            rows.writerows(
+                [name, *("" if value is None else repr(value) for value in row)]
+                for name, row in zip(index, values, strict=True)
+            )
+        frame = read(path, Choice(header=True, index=columns[0]))
+    assert frame.index == tuple(index)
+    assert frame.columns == tuple(columns[1:])
+    np.testing.assert_array_equal(frame.values, np.array(values, dtype=float))
