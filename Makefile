@@ -2,6 +2,7 @@
 # constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make.
 #   make PYTHON=python3.13 test         another interpreter (VENV=.venv-3.13 keeps both)
 #   make bench ONLY=special             one benchmark (benchmarks/bench_special.py)
+#   make paper REPLICATES=3             a quick look at the paper's experiments (into results-quick/)
 #   make test ARGS="-k newick"          further arguments for pytest (or for the demo, the benchmarks, the paper)
 
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
@@ -71,9 +72,8 @@ verify: $(STAMP) $(KERNELS) ## the long statistical runs
 bench: $(STAMP) $(KERNELS) ## times, side by side with what a user would pick instead (ONLY=name for one)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
 
-paper: $(STAMP) $(KERNELS) ## the tables and figures of Henao & Lucas (2012)
-	@test -d experiments/henao_lucas_2012 || { echo "The experiments of the paper are not written yet." >&2; exit 2; }
-	$(BIN)/python -m experiments.henao_lucas_2012 $(ARGS)
+paper: $(STAMP) $(KERNELS) ## the tables and figures of Henao & Lucas (2012); REPLICATES=3 for a quick look, ONLY=name for one
+	$(BIN)/python -m experiments.henao_lucas_2012 $(ONLY) $(if $(REPLICATES),--replicates $(REPLICATES)) $(ARGS)
 
 docs: $(STAMP) $(KERNELS) ## the documentation site, into site/
 	@test -f docs/conf.py || { echo "The documentation site is not written yet; README.md is." >&2; exit 2; }

@@ -169,6 +169,11 @@ def text(number):
     return number if isinstance(number, str) else f"{number:.3g}"
 
 
+def signed(mean, standard_error):
+    """A difference with its standard error, where there is one."""
+    return f"{mean:+.2g}" + ("" if math.isnan(standard_error) else f" ± {standard_error:.2g}")
+
+
 def seconds_text(seconds):
     return f"{seconds / 60:.1f} min" if seconds >= 120 else f"{seconds:.3g} s"
 

@@ -212,12 +212,12 @@ def _sampler_table(page, summary):
     )
     rows = []
     for (sampler,), found in summary.items():
-        theirs = seconds_text(MOCAP_SECONDS[sampler]) if sampler in MOCAP_SECONDS else ""
+        theirs = f"*{seconds_text(MOCAP_SECONDS[sampler])}*" if sampler in MOCAP_SECONDS else ""
         scores = [f"{found[f'subtree_{c}'].mean:.2f} / {found[f'area_{c}'].mean:.2f}" for c in ("part", "axis")]
         weights = [text(found[name]) if name in found else "" for name in ("ess", "largest_weight")]
         theta = [found[name] for name in ("length2", "noise", "amplitude")]
         rows.append(
-            [sampler, found["cpu_seconds"], f"*{theirs}*", *scores, *weights, *theta, f"{found['log_joint'].mean:.0f}"]
+            [sampler, found["cpu_seconds"], theirs, *scores, *weights, *theta, f"{found['log_joint'].mean:.0f}"]
         )
     header = ["", "CPU seconds", "*paper*", "by part", "by axis", "ESS", "largest weight", "length2 (frames²)"]
     page.table([*header, "noise", "amplitude", "log joint"], rows)

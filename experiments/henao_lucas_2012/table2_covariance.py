@@ -43,8 +43,9 @@ SAMPLERS = {
 TRIED_WITH_OTHERS = ("MPost2", "Regraft")
 
 
-def fit(X, sampler, seed, iterations=ITERATIONS, dropped=DROPPED):
+def fit(X, sampler, seed, iterations=None, dropped=None):
     """The paper's alternation: one chain, ℓ learnt, everything else known."""
+    iterations, dropped = iterations or ITERATIONS, dropped or DROPPED
     covariance = ct.SquaredExponential(length2=X.shape[1] - 1.0, noise=NOISE, learn=("length2",))
     kept = iterations - dropped
     return ct.fit(

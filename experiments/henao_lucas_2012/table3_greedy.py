@@ -22,6 +22,7 @@ from .common import (
     figure,
     main,
     replicate,
+    signed,
     structure_errors,
     summarise,
     text,
@@ -174,7 +175,7 @@ def _paired_table(page, records, sizes):
         for other in ("Greedy", "GreedyTeh", "Regraft"):
             seeds = [key[1] for key in value if key[0] == n and key[2] == other]
             found = figure([value[n, seed, "MGreedy"] - value[n, seed, other] for seed in seeds])
-            rows.append([f"n = d = {n}", other, f"{found.mean:+.2g} ± {found.sd / len(seeds) ** 0.5:.2g}"])
+            rows.append([f"n = d = {n}", other, signed(found.mean, found.sd / len(seeds) ** 0.5)])
     page.table(["", "MGreedy minus", "time mse"], rows)
 
 

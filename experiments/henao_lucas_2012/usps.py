@@ -23,6 +23,7 @@ from .common import (
     quiet,
     replicate,
     seconds_text,
+    signed,
     speed_checks,
     summarise,
     text,
@@ -196,7 +197,7 @@ def _checks(records, summary):
     best = max(candidates, key=lambda key: summary[key]["area"].mean)
     for words, one in (("MPost2, Matérn", ("MPost2", "Matérn", "draws")), ("the best of ours", best)):
         mean, error = _difference(records, one, link, "area")
-        seen = f"{mean:+.3f} ± {error:.3f} ({', '.join(one)})"
+        seen = f"{signed(mean, error)} ({', '.join(one)})"
         found.append((f"area of {words} 0.04 above average link's, as in the paper", mean >= 0.04, seen))
     seconds = {
         f"{name}, Matérn": (USPS[name][2], summary[name, "Matérn", "draws"]["cpu_seconds"].mean)
@@ -259,7 +260,7 @@ def _summary_table(page, records, summary):
             found = summary[sampler, covariance, kind]
             draws = (sampler, covariance, "draws")
             mean, error = _difference(records, (sampler, covariance, kind), draws, "area")
-            gain = "" if kind == "draws" else f"{mean:+.3f} ± {error:.3f}"
+            gain = "" if kind == "draws" else signed(mean, error)
             rows.append([sampler, covariance, kind, found["subtree"], found["area"], gain])
     page.table(["", "covariance", "", "subtree", "area", "area minus draws'"], rows)
 

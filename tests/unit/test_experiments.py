@@ -1,0 +1,148 @@
+"""The experiments run, at sizes of seconds, and write what they promise; the statistics behind them are right."""
+
+import argparse
+import csv
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from experiments.henao_lucas_2012 import (
+    common,
+    digits,
+    mocap,
+    paper,
+    table1_structure,
+    table2_covariance,
+    table3_greedy,
+    usps,
+    yeast,
+)
+
+
+@pytest.fixture
+def options(tmp_path):
+    return argparse.Namespace(replicates=2, jobs=1, data=None, out=tmp_path)
+
+
+def needs(name):
+    folder = os.environ.get("COALTREE_DATA")
+    if not folder or not (Path(folder) / name).exists():
+        pytest.skip(f"COALTREE_DATA does not name a folder with {name}")
+
+
+@pytest.fixture(autouse=True)
+def _silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.ConvergenceWarning)
+        yield
+
+
+def page_of(folder, name):
+    text = (folder / f"{name}.md").read_text()
+    assert "nan" not in text
+    assert "Written by" in text and "Python" in text
+    return text
+
+
+def rows_of(folder, name):
+    with (folder / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_printed_numbers_are_in_natural_units():
+    assert paper.STRUCTURE[32, "time", "mse"]["MPost1"].mean == pytest.approx(0.044)
+    assert paper.STRUCTURE[64, "cost", "rt"]["PostPost"].mean == pytest.approx(145.0)
+    assert paper.COVARIANCE[64, "distance", "mse"]["MPost2"].mean == pytest.approx(0.066)
+    assert paper.GREEDY[128, "length2", "mae"]["Greedy"].mean == pytest.approx(0.0132)
+
+
+@pytest.mark.parametrize("module", [table1_structure, table2_covariance, table3_greedy])
+def test_tables_on_simulated_data(module, options, monkeypatch):
+    name = module.__name__.rpartition(".")[2]
+    monkeypatch.setattr(table2_covariance, "ITERATIONS", 8)
+    monkeypatch.setattr(table2_covariance, "DROPPED", 2)
+    monkeypatch.setattr(table1_structure, "VARIANTS", {})
+    further = {"other_lengths2": (3.0,)} if module is table2_covariance else {}
+    module.run(options, sizes=(32,), **further)
+    text = page_of(options.out, name)
+    assert "at or below the paper's mean" in text and "50 times faster" in text
+    rows = rows_of(options.out, name)
+    assert {row["sampler"] for row in rows} >= set(module.SAMPLERS)
+    assert all(float(row["time_mse_mean"]) <= float(row["time_mse_draws"]) * (1 + 1e-6) for row in rows)
+
+
+@pytest.mark.parametrize("rule", ["Greedy", "MGreedy"])
+def test_transcribed_rules_agree_with_the_package(rule):
+    X, _ = ct.simulate(20, 6, random_state=3)
+    slow = table3_greedy.transcribed_greedy(X, rule, total_rate=True)
+    fast = ct.sample_trees(X, np.eye(6), getattr(ct, rule)(), progress=False).trees[0]
+    np.testing.assert_allclose(slow.times, fast.times, rtol=1e-9)
+    assert {frozenset(clade) for clade in slow.clades()} == {frozenset(clade) for clade in fast.clades()}
+
+
+def test_digits(options):
+    digits.run(options, n_images=60, rounds=6, warmup=2)
+    page_of(options.out, "digits")
+    scores = {row["method"]: float(row["area"]) for row in rows_of(options.out, "digits")}
+    assert scores["regraft, Spherical"] > 0.5  # labels at random give about 0.35
+    assert (options.out / "digits_tree.png").stat().st_size > 1000
+
+
+def test_usps(options, monkeypatch):
+    needs("usps.npz")
+    monkeypatch.setattr(usps, "ROUNDS", 10)
+    monkeypatch.setattr(usps, "WARMUP", 2)
+    monkeypatch.setattr(usps, "ITERATIONS", 8)
+    usps.run(options, per_digit=3, sweep=False)
+    page_of(options.out, "usps")
+    assert {row["summary"] for row in rows_of(options.out, "usps")} >= {"draws", "MAP", "MCC", "mean log time"}
+
+
+def test_mocap(options, monkeypatch):
+    needs("mocap_run1.npz")
+    monkeypatch.setattr(mocap, "ROUNDS", 6)
+    monkeypatch.setattr(mocap, "WARMUP", 2)
+    monkeypatch.setattr(mocap, "ITERATIONS", 14)
+    mocap.run(
+        options,
+        samplers=("MGreedy", "Regraft"),
+        preparations=mocap.PREPARATIONS[:1],
+        choices=("average link", "12 smoothest directions"),
+    )
+    page_of(options.out, "mocap")
+    scores = {row["covariance"]: float(row["area_part"]) for row in rows_of(options.out, "mocap_choices")}
+    assert scores["average link"] == pytest.approx(0.68, abs=0.02)  # the figure that was there before the package
+
+
+def test_yeast(options):
+    needs("yeast_cellcycle.npz")
+    yeast.run(options, n_genes=60, rounds=6, warmup=4)
+    page_of(options.out, "yeast")
+    assert len(rows_of(options.out, "yeast")) == 6
+
+
+def test_every_marker_belongs_to_a_body_part():
+    assert mocap.part_of("RFHD") == "Head"
+    assert mocap.part_of("C7") == "Torso"
+    assert mocap.part_of("LSHO") == "Arm:L"
+    assert mocap.part_of("RTOE") == "Leg:R"
+    with pytest.raises(ValueError, match="no body part"):
+        mocap.part_of("XYZ")
+
+
+def test_missing_data_say_where_to_get_them(options, monkeypatch):
+    monkeypatch.delenv("COALTREE_DATA", raising=False)
+    for name, words in (("usps.npz", "41082"), ("mocap_run1.npz", "ACCAD"), ("yeast_cellcycle.npz", "kohonen")):
+        with pytest.raises(common.MissingData, match=words):
+            common.load(options, name)
+
+
+def test_average_of_log_times_gives_back_a_tree_that_all_draws_share():
+    tree = ct.simulate(9, 2, random_state=1)[1]
+    post = ct.Posterior(np.stack([tree.children] * 3), np.stack([tree.times * c for c in (0.5, 1.0, 2.0)]))
+    found = common.log_average_tree(post)
+    assert {frozenset(clade) for clade in found.clades()} == {frozenset(clade) for clade in tree.clades()}
