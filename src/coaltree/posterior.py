@@ -350,13 +350,13 @@ class Posterior:
     def place(self, X_new, **options):
         """Where new rows would join the trees: branch, time, nearest clades, and `log_density` (m,) of each row.
 
-        Missing entries (NaN) are integrated out. Options are those of `samplers.placement.place`.
+        Missing entries (NaN) are integrated out. Options are those of `coaltree.placement.place`.
         """
-        return import_module("coaltree.samplers.placement").place(self, X_new, **options)
+        return import_module("coaltree.placement").place(self, X_new, **options)
 
     def extend(self, X_new, **options) -> "Posterior":
         """Graft new rows onto the trees, sweep a little, and return the posterior of all rows."""
-        return import_module("coaltree.samplers.placement").extend(self, X_new, **options)
+        return import_module("coaltree.placement").extend(self, X_new, **options)
 
     # What it exchanges
 

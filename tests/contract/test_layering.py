@@ -19,7 +19,7 @@ LAYERS = [
     "merges", "linkage", "newick", "tree", "coalescent", "diffusion", "covariance",
     "samplers", "preparation", "missing",
     "distances", "clades", "partitions", "cluster_count", "consensus", "mixing", "posterior", "comparison",
-    "convergence", "chain", "checkpoint", "progress", "known_covariance", "fit",
+    "convergence", "chain", "placement", "checkpoint", "progress", "known_covariance", "fit",
     "metrics", "datasets", "nexus", "io", "plotting", "report",
     "tables", "estimator", "demo", "cli", "__main__",
 ]

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import coaltree as ct
 from coaltree.coalescent import log_prior, simulate_tree, standardized_gaps
 from coaltree.diffusion import log_likelihood
 from coaltree.samplers.base import Problem
+from coaltree.samplers.candidates import Care
 from coaltree.samplers.regraft import Regraft
 from coaltree.samplers.regraft_update import Rule
 
@@ -35,14 +37,14 @@ class TrulyLocal(Regraft):
 class Uncorrected(Regraft):
     """A very coarse proposal, taken for the density itself."""
 
-    _rule = Rule(coarse=300.0, correct=False)
+    _rule = Rule(care=Care(coarse=300.0), correct=False)
 
 
 @dataclass(frozen=True)
 class Coarse(Regraft):
     """The same proposal, corrected."""
 
-    _rule = Rule(coarse=300.0)
+    _rule = Rule(care=Care(coarse=300.0))
 
 
 def simulate(n, d, rng):
@@ -132,13 +134,92 @@ def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction():
 @pytest.mark.parametrize("rule", BOTH)
 def test_ranks_are_uniform_at_length(rule, n, d):
     sampler = BOTH[rule] if n == 8 else Regraft(rule, start="average")
-    p = p_values_of_ranks(sampler, n, d, n_sets=1500, thin=6, n_warmup=60, seed=n)
-    print(f"\nSBC {rule}, n = {n}, d = {d}, 1500 data sets:", dict(zip(MEASURES, p.round(3), strict=True)))
+    p = p_values_of_ranks(sampler, n, d, n_sets=1000, thin=4, n_warmup=50, seed=n)
+    print(f"\nSBC {rule}, n = {n}, d = {d}, 1000 data sets:", dict(zip(MEASURES, p.round(3), strict=True)))
     assert np.all(p > 1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(8, 4), (32, 32)])
 def test_ranks_are_not_uniform_at_length_without_the_correction(n, d):
-    p = p_values_of_ranks(Uncorrected("all", start="average"), n, d, n_sets=1500, thin=6, n_warmup=60, seed=n)
-    assert p.min() < 1e-8
+    p = p_values_of_ranks(Uncorrected("all", start="average"), n, d, n_sets=600, thin=2, n_warmup=30, seed=n)
+    assert p.min() < 1e-6
+
+
+# --- clade support --------------------------------------------------------------------------------------------------
+
+
+def leaf_sets(children):
+    """The leaf set of every node."""
+    n = len(children) + 1
+    sets = [frozenset([i]) for i in range(n)]
+    for a, b in children:
+        sets.append(sets[a] | sets[b])
+    return sets
+
+
+def expected_calibration_error(predicted, happened, n_bins=10):
+    """Σ over bins of equal counts of |mean predicted - share happened|, weighted by count."""
+    order = np.argsort(predicted, kind="stable")
+    bins = np.array_split(order, n_bins)
+    return sum(len(b) * abs(predicted[b].mean() - happened[b].mean()) for b in bins) / len(predicted)
+
+
+def by_chance(predicted, rng, n_times=200):
+    """The same error, on average, if what was predicted were exactly right."""
+    return np.mean(
+        [expected_calibration_error(predicted, rng.random(len(predicted)) < predicted) for _ in range(n_times)]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [32, 8])
+def test_clade_support_is_the_probability_of_being_true(d):
+    rng = np.random.default_rng(d)
+    supports, truths = [], []
+    for _ in range(500):
+        tree, problem = simulate(32, d, rng)
+        post = ct.sample_trees(problem.W, np.eye(d), n_samples=250, n_warmup=20, random_state=rng, progress=False)
+        mcc = post.mcc_tree()
+        true_clades = set(leaf_sets(tree.children))
+        supports.extend(post.clade_support(mcc)[:-1])
+        truths.extend(clade in true_clades for clade in leaf_sets(mcc.children)[32:-1])
+    supports, truths = np.array(supports), np.array(truths)
+    error, chance = expected_calibration_error(supports, truths), by_chance(supports, rng)
+    print(f"\nclade support, n = 32, d = {d}: {len(supports)} clades of 500 data sets,")
+    print(f"expected calibration error {error:.4f}; a perfect one would give {chance:.4f} by chance")
+    assert error <= 0.02
+    overconfident = np.clip(supports * 1.15, 0.0, 1.0)
+    assert expected_calibration_error(overconfident, truths) > 0.02
+
+
+# --- placement ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "d"), [(24, 4), (24, 32)])
+def test_held_out_rows_are_placed_with_calibrated_probabilities(n, d):
+    rng = np.random.default_rng(100 + d)
+    predicted, happened, quantiles, log_ratio = [], [], [], []
+    for _ in range(500):
+        tree, problem = simulate(n + 1, d, rng)
+        new = n  # the last leaf
+        post = ct.sample_trees(problem.W[:n], np.eye(d), n_samples=100, n_warmup=20, random_state=rng, progress=False)
+        placed = post.place(problem.W[n:], random_state=rng)
+        merge = int(np.flatnonzero((tree.children == new).any(axis=1))[0])
+        sister = int(tree.children[merge].sum() - new)
+        truth = tuple(str(i) for i in sorted(leaf_sets(tree.children)[sister]))
+        for probability, clade in placed.nearest_clades(0, 20):
+            predicted.append(probability)
+            happened.append(tuple(sorted(clade, key=int)) == truth)
+        below = placed.weights[0] @ (placed.times[0] < tree.times[merge])
+        quantiles.append(below)
+        log_ratio.append(placed.log_density[0])
+    predicted, happened = np.array(predicted), np.array(happened)
+    error, chance = expected_calibration_error(predicted, happened), by_chance(predicted, rng)
+    print(f"\nplacement, n = {n}, d = {d}: {len(predicted)} clades of 500 rows,")
+    print(f"expected calibration error {error:.4f}; a perfect one would give {chance:.4f} by chance")
+    assert error <= 0.02
+    assert stats.kstest(quantiles, "uniform").pvalue > 1e-4
+    assert np.isfinite(log_ratio).all()
+    assert expected_calibration_error(np.clip(predicted * 1.3, 0, 1), happened) > error + 0.005

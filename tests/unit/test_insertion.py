@@ -10,6 +10,7 @@ from coaltree.errors import InputError
 from coaltree.random_streams import make_streams
 from coaltree.samplers import insertion
 from coaltree.samplers.base import Problem
+from coaltree.samplers.candidates import Care
 from coaltree.samplers.insertion import Insertion, insertion_tree
 from tests.reference.evidence import exact_posterior
 
@@ -43,7 +44,7 @@ def test_the_quadratures_own_normaliser_is_not_the_evidence(monkeypatch):
     """Negative control: with a coarse proposal, weighing by its mass instead of f / q is wrong."""
     problem = problem_of(3, 1, 31)
     exact = exact_posterior(problem.W)
-    coarse = insertion.Rule(coarse=12.0)
+    coarse = insertion.Rule(care=Care(coarse=12.0))
     monkeypatch.setattr(insertion, "Rule", lambda: coarse)
     right = np.exp([run(Insertion(200), problem, seed).log_evidence - exact.log_evidence for seed in range(25)])
     assert abs(right.mean() - 1.0) < 4.5 * right.std() / math.sqrt(24)
@@ -55,7 +56,7 @@ def normaliser_alone(problem, rule, seed, n_particles=200):
     population = insertion._Trees(problem, make_streams(np.random.default_rng(seed), n_particles), 0)
     log_weights = np.zeros(n_particles)
     for i in range(n_particles):
-        engine = population._engine(population._trees[i], insertion.empty_candidates(*problem.W.shape))
+        engine = insertion._engine_for(problem, problem.W, population._trees[i])
         insertion.begin_tree(engine)
         for leaf in range(1, problem.n):
             insertion.insert(engine, leaf, insertion._EVERY_BRANCH, population.streams[i])

@@ -12,6 +12,7 @@ from coaltree.coalescent import simulate_tree, standardized_gaps
 from coaltree.errors import InputError
 from coaltree.random_streams import make_streams
 from coaltree.samplers.base import Problem
+from coaltree.samplers.candidates import Care
 from coaltree.samplers.regraft import Regraft
 from coaltree.samplers.regraft_update import Rule, sweep
 from coaltree.samplers.starts import first_tree, strictly_increasing
@@ -92,6 +93,16 @@ def test_same_seed_same_bits(sampler):
     np.testing.assert_array_equal(one.times, two.times)
     other = draw(sampler, problem, seed=2)
     assert not np.array_equal(one.times, other.times)
+
+
+def test_where_arrays_lie_in_memory_changes_no_bit():
+    problem = problem_of(40, 4)
+    rng = np.random.default_rng(0)
+    results, clutter = set(), []
+    for _ in range(12):
+        clutter.append([np.empty(size) for size in rng.integers(1, 5000, 20)][::3])
+        results.add(draw(Regraft("all"), problem, n_samples=60).times.tobytes())
+    assert len(results) == 1
 
 
 def test_a_sweep_depends_on_the_tree_alone_not_on_what_was_cached_before():
@@ -253,7 +264,7 @@ def test_topologies_and_times_equal_quadrature(rule, case, exact):
 def test_without_the_correction_a_coarse_proposal_is_found_out(exact):
     @dataclass(frozen=True)
     class Uncorrected(Regraft):
-        _rule = Rule(coarse=12.0, correct=False)
+        _rule = Rule(care=Care(coarse=12.0), correct=False)
 
     X, posterior = exact[4, 2, 0.0]
     problem = Problem(np.ascontiguousarray(X), None, 2)
@@ -262,7 +273,7 @@ def test_without_the_correction_a_coarse_proposal_is_found_out(exact):
 
     @dataclass(frozen=True)
     class Corrected(Regraft):
-        _rule = Rule(coarse=12.0)
+        _rule = Rule(care=Care(coarse=12.0))
 
     draws = Corrected("all", start="prior").run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
     assert np.abs(discrepancies(draws, posterior)).max() < 4.5

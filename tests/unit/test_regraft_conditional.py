@@ -10,6 +10,7 @@ from scipy import stats
 
 from coaltree.random_streams import make_streams
 from coaltree.samplers.candidates import (
+    Care,
     add_all_above,
     add_path,
     begin,
@@ -78,7 +79,7 @@ def make_case(seed, d, leaf_noise=0.0, n=None):
     refresh(tree, np.int64(tree.parent[sibling]))
     begin(cand)
     add_all_above(cand, tree, tree.time[node])
-    pass_down(cand, tree, node)
+    pass_down(cand, tree, tree.mean[node], tree.time[node])
     target = Target(tree.var[node] - tree.time[node], n - 1.0, 0.5 * d)
     return Case(tree, cand, target, rest, parent, c, X.tolist(), leaf_noise)
 
@@ -110,9 +111,9 @@ def test_density_differs_from_the_joint_by_a_constant(d, leaf_noise):
 
 def proposals(case):
     """(branch, row) of every candidate, each traced alone."""
-    weigh(case.cand, case.target, case.tree.lineages, 1.0)
+    weigh(case.cand, case.target, case.tree.lineages, Care())
     for i in range(case.cand.counts[0]):
-        row = proposal_row(case.cand, i, case.target, case.tree.lineages, 1.0)
+        row = proposal_row(case.cand, i, case.target, case.tree.lineages, Care())
         yield i, branch_of(case.cand, i), row
 
 
@@ -175,7 +176,7 @@ def test_times_are_drawn_from_the_proposal():
 
 def test_weights_of_untraced_branches_are_small_beside_the_best():
     case = make_case(7, 32, n=40)
-    best = weigh(case.cand, case.target, case.tree.lineages, 1.0)
+    best = weigh(case.cand, case.target, case.tree.lineages, Care())
     rows = case.cand.row[: case.cand.counts[0]]
     weights = case.cand.log_weight[: case.cand.counts[0]]
     assert (rows == -2).sum() > 40

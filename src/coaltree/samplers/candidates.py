@@ -19,10 +19,16 @@ import numpy as np
 from .._jit import jit
 from ..diffusion import join
 from .conditional import Branch, Proposals, empty_proposals, log_mass_bound, trace
-
-_NEGLIGIBLE = 7.0  # branches bounded below e^-7 of the best keep their bound as weight and are never traced
+from .working_tree import blend
 
 _KEPT = 31  # proposals that are remembered; there are rarely so many
+
+
+class Care(NamedTuple):
+    """How close proposals come to the density."""
+
+    coarse: float = 1.0  # height between the first knots, in 0.8 nats
+    negligible: float = 7.0  # branches bounded below e^-negligible of the best keep that bound as their weight
 
 
 class Candidates(NamedTuple):
@@ -107,15 +113,13 @@ def add_path(cand, tree, leaf, c, time):
 
 
 @jit(fastmath=True, allocates=False)
-def _turn(a, above, b, beside, x, c, out):
-    """out = a above + b beside; returns ‖c - x‖², ‖c - out‖², ‖x - out‖²."""
+def _distances(c, x, o):
+    """‖c - x‖², ‖c - o‖², ‖x - o‖². No store in here: sums in any order, but in the same order each time."""
     d_x, d_o, d_xo = 0.0, 0.0, 0.0
-    for j in range(out.size):
-        o = a * above[j] + b * beside[j]
-        out[j] = o
+    for j in range(c.size):
         d_x += (c[j] - x[j]) ** 2
-        d_o += (c[j] - o) ** 2
-        d_xo += (x[j] - o) ** 2
+        d_o += (c[j] - o[j]) ** 2
+        d_xo += (x[j] - o[j]) ** 2
     return d_x, d_o, d_xo
 
 
@@ -128,9 +132,8 @@ def _distance(x, c):
 
 
 @jit(allocates=False)
-def pass_down(cand, tree, c):
-    """Make the outward messages of all candidates and the scalars of their branches for subtree c."""
-    mean_c, time_c = tree.mean[c], tree.time[c]
+def pass_down(cand, tree, mean_c, time_c):
+    """Make the outward messages of all candidates, and the scalars of their branches for a subtree (mean_c, time_c)."""
     for i in range(cand.counts[0]):
         x = cand.node[i]
         scalars = cand.scalars[i]
@@ -151,12 +154,13 @@ def pass_down(cand, tree, c):
         pp = tree.parent[p]
         if pp < 0:
             q = b
-            d_x, d_o, d_xo = _turn(1.0, tree.mean[y], 0.0, tree.mean[y], tree.mean[x], mean_c, cand.outward[i])
+            blend(1.0, tree.mean[y], 0.0, tree.mean[y], cand.outward[i])
         else:
             j = cand.place[p]
             a = cand.outward_var[j] + (tree.time[pp] - time_p)
             _, w_a, w_b, q = join(a, b)
-            d_x, d_o, d_xo = _turn(w_a, cand.outward[j], w_b, tree.mean[y], tree.mean[x], mean_c, cand.outward[i])
+            blend(w_a, cand.outward[j], w_b, tree.mean[y], cand.outward[i])
+        d_x, d_o, d_xo = _distances(mean_c, tree.mean[x], cand.outward[i])
         cand.outward_var[i] = q
         scalars[1] = time_p
         length = q + (time_p - t0)
@@ -167,6 +171,16 @@ def pass_down(cand, tree, c):
 
 
 @jit(allocates=False)
+def look_from(cand, tree, mean_c):
+    """Renew the distances in the scalars for another subtree at the same time; outward messages stay as they are."""
+    for i in range(cand.counts[0]):
+        scalars = cand.scalars[i]
+        scalars[4] = _distance(tree.mean[cand.node[i]], mean_c)
+        if scalars[3] > 0.0:
+            scalars[5] = _distance(cand.outward[i], mean_c) - scalars[4] - scalars[6]
+
+
+@jit(allocates=False)
 def branch_of(cand, i):
     """The i-th candidate's branch."""
     s = cand.scalars[i]
@@ -174,7 +188,7 @@ def branch_of(cand, i):
 
 
 @jit(allocates=False)
-def weigh(cand, target, lin, coarse):
+def weigh(cand, target, lin, care):
     """Give every candidate its log weight: its mass where it matters, an upper bound where it cannot.
 
     Returns the largest.
@@ -193,9 +207,9 @@ def weigh(cand, target, lin, coarse):
     for step in range(-1, cand.counts[0]):
         if step >= 0:
             i = step
-        if cand.row[i] == -2 and cand.log_weight[i] > best - _NEGLIGIBLE:
+        if cand.row[i] == -2 and cand.log_weight[i] > best - care.negligible:
             row = min(n_kept, _KEPT)
-            cand.log_weight[i] = trace(branch_of(cand, i), target, lin, cand.proposals, row, coarse)
+            cand.log_weight[i] = trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
             cand.row[i] = row if row < _KEPT else -1
             best = max(best, cand.log_weight[i])
             n_kept += 1
@@ -203,9 +217,9 @@ def weigh(cand, target, lin, coarse):
 
 
 @jit(allocates=False)
-def proposal_row(cand, i, target, lin, coarse):
+def proposal_row(cand, i, target, lin, care):
     """The row of the i-th candidate's proposal, traced now if it was not kept."""
     if cand.row[i] >= 0:
         return np.int64(cand.row[i])
-    trace(branch_of(cand, i), target, lin, cand.proposals, _KEPT, coarse)
+    trace(branch_of(cand, i), target, lin, cand.proposals, _KEPT, care.coarse)
     return _KEPT

@@ -25,7 +25,7 @@ from .._jit import jit
 from ..random_streams import uniform
 from .lineages import count_and_area, exact_area
 
-_MIDDLE = 48  # the knot at the mode; room for as many on either side
+_MIDDLE = 80  # the knot at the mode; room for as many on either side
 _DEEPEST = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
 _LEAST_VAR = 1e-200
 _SPREAD = 1e-3
@@ -65,10 +65,8 @@ class Proposals(NamedTuple):
 
 def empty_proposals(n_rows):
     """Room for as many branches."""
-    n_knots = 2 * _MIDDLE + 2
-    return Proposals(
-        *(np.zeros((n_rows, n_knots)) for _ in range(5)), np.zeros((n_rows, 2), np.int64), np.zeros(n_rows)
-    )
+    t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * _MIDDLE + 2))
+    return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))
 
 
 @jit(allocates=False)

@@ -27,7 +27,7 @@ from .lineages import add, clear
 from .neighbors import nearest
 from .regraft_update import Engine, Rule, propose, update
 from .smc import SMC
-from .working_tree import attach, copy_tree, empty_working_tree, put_leaf, refresh, unload
+from .working_tree import attach, copy_tree, empty_working_tree, load, put_leaf, refresh, unload
 
 _TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
 
@@ -57,10 +57,10 @@ def insert(engine, leaf, near, state):
         for y in near:
             if y >= 0:
                 add_path(cand, tree, np.int64(y), leaf, 0.0)
-    pass_down(cand, tree, leaf)
+    pass_down(cand, tree, tree.mean[leaf], 0.0)
     target = Target(engine.leaf_noise, float(tree.top[1]), engine.half_d)
     for _ in range(_TRIES):
-        i, t, ratio, log_total = propose(cand, target, tree.lineages, engine.rule.coarse, state)
+        i, t, ratio, log_total = propose(cand, target, tree.lineages, engine.rule.care, state)
         if i >= 0:
             break
     x, log_factor = np.int64(cand.node[i]), ratio + log_total
@@ -97,6 +97,20 @@ def _grow(engine, step, n_updates, near, state):
     return insert(engine, step + 1, near, state)
 
 
+def _engine_for(problem, W, tree=None, scratch=None):
+    n, p = W.shape
+    return Engine(
+        tree or empty_working_tree(n, p),
+        scratch or empty_candidates(n, p),
+        W,
+        float(problem.leaf_noise),
+        0.5 * problem.d,
+        np.empty((0, n, 0), np.int32),
+        Rule(),
+        np.zeros(4, np.int64),
+    )
+
+
 class _Trees:
     """M growing trees, behind the calls that the particle loop makes."""
 
@@ -108,19 +122,6 @@ class _Trees:
         self.log_factor = np.zeros(len(streams))
         self._constant = -0.5 * (problem.d * LOG_2PI + problem.log_det)
 
-    def _engine(self, tree, scratch):
-        n = self.problem.n
-        return Engine(
-            tree,
-            scratch,
-            self.problem.W,
-            float(self.problem.leaf_noise),
-            0.5 * self.problem.d,
-            np.empty((0, n, 0), np.int32),
-            Rule(),
-            np.zeros(4, np.int64),
-        )
-
     def begin(self, step):
         """Nothing needs to be made ready."""
 
@@ -129,7 +130,7 @@ class _Trees:
         if first not in self._scratch:
             self._scratch[first] = empty_candidates(*self.problem.W.shape)
         for i in range(first, last):
-            engine = self._engine(self._trees[i], self._scratch[first])
+            engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[first])
             log_factor = _grow(engine, step, self.n_updates, _EVERY_BRANCH, self.streams[i])
             self.log_factor[i] = log_factor + self._constant
 
@@ -217,12 +218,33 @@ def _insert_all(engine, near, state):
         insert(engine, leaf, near[leaf], state)
 
 
+@jit
+def _graft_all(engine, children, times, near, state):
+    load(engine.tree, children, times, engine.W, engine.leaf_noise)
+    for leaf in range(times.size + 1, engine.W.shape[0]):
+        insert(engine, leaf, near[leaf], state)
+
+
+def graft(problem, tree, near, rng):
+    """Graft rows n, n+1, … of a problem onto a tree (children, times) of its first n; returns the tree of all.
+
+    `near` (rows, k) lists rows near each one among those before it; with no columns every branch is looked at.
+    """
+    N = problem.n
+    engine = _engine_for(problem, problem.W)
+    children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
+    _graft_all(engine, children, times, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
+    children, times = np.empty((N - 1, 2), np.int64), np.empty(N - 1)
+    unload(engine.tree, children, times)
+    return children, times
+
+
 def insertion_tree(problem, rng, n_neighbors=8):
     """One tree, each row grafted near its nearest rows among those before it; O(n) grafts and no n × n matrix.
 
     Rows are taken in random order in batches that double: rows m … 2m-1 look for neighbours among the first m.
     """
-    n, p = problem.W.shape
+    n = problem.n
     order = rng.permutation(n)
     W = np.ascontiguousarray(problem.W[order] - problem.W.mean(axis=0))
     near = np.full((n, n_neighbors), -1, np.int32)
@@ -233,16 +255,7 @@ def insertion_tree(problem, rng, n_neighbors=8):
             beyond = np.arange(n, n + m)  # the points are no queries here
             near[m : 2 * m, :k] = nearest(W[m : 2 * m], W[:m], k, beyond) - n
             m *= 2
-    engine = Engine(
-        empty_working_tree(n, p),
-        empty_candidates(n, p),
-        W,
-        float(problem.leaf_noise),
-        0.5 * problem.d,
-        np.empty((0, n, 0), np.int32),
-        Rule(),
-        np.zeros(4, np.int64),
-    )
+    engine = _engine_for(problem, W)
     _insert_all(engine, near, make_streams(rng, 1)[0])
     children, times = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
     unload(engine.tree, children, times)

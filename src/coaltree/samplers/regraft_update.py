@@ -12,7 +12,7 @@ import numpy as np
 
 from .._jit import jit
 from ..random_streams import integer_below, uniform
-from .candidates import Candidates, add_all_above, add_path, begin, branch_of, pass_down, proposal_row, weigh
+from .candidates import Candidates, Care, add_all_above, add_path, begin, branch_of, pass_down, proposal_row, weigh
 from .conditional import Target, draw_time, log_density, log_proposal
 from .lineages import add, count_and_area, remove
 from .working_tree import WorkingTree, attach, detach, load, refresh, sibling_of, unload
@@ -24,7 +24,7 @@ class Rule(NamedTuple):
     few: float = 16.0  # up to so many lineages every branch is a candidate
     stray: float = 0.25  # how often one uniformly drawn leaf's path is added
     global_share: float = 0.0  # how often a local update looks at every branch all the same
-    coarse: float = 1.0  # height between the proposal's knots, in 0.8 nats
+    care: Care = Care()
     correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
 
 
@@ -55,17 +55,17 @@ def log_ratio(cand, target, lin, i, row, t):
 
 
 @jit(allocates=False)
-def propose(cand, target, lin, coarse, state):
+def propose(cand, target, lin, care, state):
     """Draw (candidate, time) from q; returns them with log f - log q, q unnormalised, and log of q's total.
 
     The candidate is -1 where nothing could be drawn.
     """
-    best = weigh(cand, target, lin, coarse)
+    best = weigh(cand, target, lin, care)
     if not best > -math.inf:
         return -1, 0.0, 0.0, 0.0
     i, log_total = choose(cand, best, state)
     branch = branch_of(cand, i)
-    row = proposal_row(cand, i, target, lin, coarse)
+    row = proposal_row(cand, i, target, lin, care)
     t = draw_time(branch, cand.proposals, row, state)
     if not branch.lower < t < branch.upper:
         return -1, 0.0, 0.0, 0.0
@@ -89,15 +89,15 @@ def settle(tree, cand, c, parent, x, t, half_d, rule, state):
     """
     remove(tree.lineages, parent)
     refresh(tree, np.int64(tree.parent[x]))
-    pass_down(cand, tree, c)
+    pass_down(cand, tree, tree.mean[c], tree.time[c])
     target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, half_d)
-    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.coarse, state)
+    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.care, state)
     accepted = False
     if i >= 0:
         accepted = not rule.correct
         if rule.correct:
             old = np.int64(cand.place[x])
-            row = proposal_row(cand, old, target, tree.lineages, rule.coarse)
+            row = proposal_row(cand, old, target, tree.lineages, rule.care)
             old_ratio = log_ratio(cand, target, tree.lineages, old, row, t)
             accepted = math.log(uniform(state)) < ratio - old_ratio
     if accepted:

@@ -44,8 +44,9 @@ def empty_working_tree(n, p):
     )
 
 
-@jit(fastmath=True, allocates=False)
-def _blend(a, x, b, y, out):
+@jit(allocates=False)
+def blend(a, x, b, y, out):
+    """out = a x + b y, in exact steps: which code runs may depend on where arrays lie, and must not change a bit."""
     for j in range(out.size):
         out[j] = a * x[j] + b * y[j]
 
@@ -57,7 +58,7 @@ def merge(tree, node):
     s1 = tree.var[one] + (tree.time[node] - tree.time[one])
     s2 = tree.var[two] + (tree.time[node] - tree.time[two])
     _, w1, w2, var = join(s1, s2)
-    _blend(w1, tree.mean[one], w2, tree.mean[two], tree.mean[node])
+    blend(w1, tree.mean[one], w2, tree.mean[two], tree.mean[node])
     tree.var[node] = var
 
 
@@ -102,9 +103,13 @@ def _depth_first(child, root, order):
 
 @jit
 def load(tree, children, times, W, leaf_noise):
-    """Fill a working tree from merges in order of time."""
-    n = W.shape[0]
+    """Fill a working tree from merges in order of time; returns the number that each node of the tree got.
+
+    The tree may have fewer leaves than there is room for: then its leaves are the first, for more to be grafted on.
+    """
     n_merges = times.size
+    n = n_merges + 1
+    first_inner = (tree.parent.size + 1) // 2
     by_time = np.full((2 * n - 1, 2), -1, np.int64)
     for k in range(n_merges):
         by_time[n + k, 0] = children[k, 0]
@@ -113,7 +118,7 @@ def load(tree, children, times, W, leaf_noise):
     _depth_first(by_time, n + n_merges - 1, order)
     number = np.arange(2 * n - 1)
     for i in range(n_merges):
-        number[order[i]] = n + n_merges - 1 - i
+        number[order[i]] = first_inner + n_merges - 1 - i
     for i in range(n):
         put_leaf(tree, i, W[i], leaf_noise)
         tree.child[i, 0] = -1
@@ -132,6 +137,7 @@ def load(tree, children, times, W, leaf_noise):
     tree.parent[root] = -1
     tree.top[0] = root
     tree.top[1] = n
+    return number
 
 
 @jit

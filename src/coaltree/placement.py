@@ -1,0 +1,371 @@
+"""New rows on a fitted posterior: `place` says where they would join its trees, `extend` grafts them on.
+
+    p(x | X) = Σ_t w_t p(x | X, tree_t, θ_t) ,      P(sister clade C | x) = Σ_t w_t(x) P(branch above C | x, tree_t) ,
+    w_t(x) ∝ w_t p(x | X, tree_t, θ_t) .
+
+Missing entries of a new row are integrated out: it is compared with all rows in the columns o it has, whitened by
+Φ_oo. The messages of the tree are made once for each set of columns.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .blas import single_threaded_blas
+from .chain import Chain, Plan, advance
+from .clades import leaves_under
+from .covariance.base import cholesky_whitener
+from .errors import InputError
+from .missing import check_observed
+from .posterior import Posterior
+from .preparation import find_distinct, make_problem, read_table
+from .random_streams import as_generator, make_streams
+from .samplers.base import Problem
+from .samplers.insertion import graft
+from .samplers.neighbors import nearest
+from .samplers.placement import locate
+from .samplers.regraft import Regraft
+
+_SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
+_EVERY_BRANCH_UP_TO = 2000
+_NEAR = 16
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where m new rows would join the trees of a posterior.
+
+    `trees` (s,) numbers the trees that were asked; on each, a branch was drawn for every row.
+    """
+
+    labels: tuple[str, ...]
+    log_density: np.ndarray  # (m,) predictive log density of the entries a row has
+    trees: np.ndarray  # (s,)
+    weights: np.ndarray  # (m, s) of the trees given the row
+    nodes: np.ndarray  # (m, s) the node below the drawn branch
+    times: np.ndarray  # (m, s) the drawn time
+    classes: np.ndarray | None  # (k,) and how likely a row's nearest leaves are of each
+    class_probability: np.ndarray | None  # (m, k)
+    _clades: tuple = field(repr=False)
+    _posterior: Posterior = field(repr=False)
+
+    def __len__(self):
+        return len(self.log_density)
+
+    def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
+        """The most probable sister clades of a row, each with its probability and the names of its leaves."""
+        probabilities, where = self._clades[row]
+        found = []
+        for probability, (tree, node) in zip(probabilities[:n_clades], where[:n_clades], strict=True):
+            leaves = leaves_under(self._posterior._children[tree], node)
+            found.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
+        return found
+
+    def time_interval(self, level: float = 0.9) -> np.ndarray:
+        """(m, 2) quantiles of the time at which each row joins, with probability `level` between them."""
+        if not 0.0 < level < 1.0:
+            raise InputError(f"level must lie between 0 and 1, not {level!r}.")
+        order = np.argsort(self.times, axis=1)
+        sorted_times = np.take_along_axis(self.times, order, axis=1)
+        below = np.cumsum(np.take_along_axis(self.weights, order, axis=1), axis=1)
+        ends = [(below < q * (1 - 1e-12)).sum(axis=1) for q in ((1 - level) / 2, (1 + level) / 2)]
+        last = self.times.shape[1] - 1
+        return np.stack([sorted_times[np.arange(len(self)), np.minimum(end, last)] for end in ends], axis=1)
+
+
+def place(
+    posterior: Posterior, X_new, *, classes=None, n_trees: int = 200, n_clades: int = 20, random_state: Any = 0
+) -> Placement:
+    """Where new rows would join the trees, and how likely they are.
+
+    Parameters
+    ----------
+    X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
+    classes : (n,) labels of the fitted rows, optional; gives `class_probability` of each new row.
+    n_trees : how many of the posterior's trees are asked, evenly spread by weight.
+    n_clades : how many sister clades are kept for each row.
+    random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
+    """
+    table = _read_new_rows(posterior, X_new)
+    chosen, prior_weights = _spread(posterior.weights, n_trees)
+    m, n, s = len(table.values), posterior.n, len(chosen)
+    classes, members = _classes(classes, n)
+    streams = make_streams(as_generator(random_state), m)
+    log_density = np.empty((m, s))
+    nodes, times = np.empty((m, s), np.int64), np.empty((m, s))
+    by_class = np.zeros((s, m, len(classes))) if classes is not None else None
+    listed = []
+    with single_threaded_blas():
+        for j, tree in enumerate(chosen):
+            children = np.array(posterior._children[tree])
+            merge_times = np.array(posterior._times[tree])
+            share_of_class = _shares(children, members) if by_class is not None else None
+            for rows, problem, new in _views(posterior, tree, table.values):
+                found = locate(children, merge_times, problem, new, streams[rows])
+                log_density[rows, j], nodes[rows, j], times[rows, j] = found.log_density, found.node, found.time
+                with np.errstate(invalid="ignore"):
+                    share = np.exp(found.log_mass - found.log_density[:, None])
+                share[np.isnan(share)] = 1.0  # infinite density on the branch of an identical row
+                if by_class is not None:
+                    by_class[j, rows] = share @ share_of_class
+                which, node = np.nonzero(share > _SHARE_KEPT)
+                listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
+    weights, total = _reweigh(log_density, prior_weights)
+    probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
+    rows, place_of_tree, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
+    found_clades = _sister_clades(posterior, chosen, rows, place_of_tree, node, share * weights[rows, place_of_tree])
+    return Placement(
+        table.labels,
+        total,
+        chosen,
+        weights,
+        nodes,
+        times,
+        classes,
+        probability,
+        tuple((p[:n_clades], where[:n_clades]) for p, where in (found_clades.get(i, ((), ())) for i in range(m))),
+        posterior,
+    )
+
+
+def _read_new_rows(posterior, X_new):
+    if posterior.X is None or posterior.covariance is None:
+        raise InputError("this posterior holds no data or covariance, so new rows cannot be compared with its own.")
+    d = posterior.X.shape[1]
+    names = posterior.columns
+    columns = getattr(X_new, "columns", None)
+    if columns is not None and names is not None:
+        given = [str(name) for name in columns]
+        lacking = [name for name in names if name not in given]
+        if lacking:
+            raise InputError(
+                f"the new rows lack column {lacking[0]!r}; the columns fitted were {', '.join(names[:8])}…"
+            )
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")
+        X_new = X_new.iloc[:, [given.index(name) for name in names]]
+    table = read_table(X_new, allow_missing=True, minimum_rows=1)
+    if table.values.shape[1] != d:
+        raise InputError(f"the new rows have {table.values.shape[1]} columns, and {d} were fitted.")
+    return table
+
+
+def _spread(weights, n_trees):
+    """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
+    if isinstance(n_trees, bool) or not isinstance(n_trees, (int, np.integer)) or n_trees < 1:
+        raise InputError(f"n_trees must be a whole number of at least 1, not {n_trees!r}.")
+    if len(weights) <= n_trees:
+        chosen = np.flatnonzero(weights > 0.0)
+        return chosen, weights[chosen]
+    positions = (np.arange(n_trees) + 0.5) / n_trees
+    which = np.minimum(np.searchsorted(np.cumsum(weights), positions), len(weights) - 1)
+    chosen, counts = np.unique(which, return_counts=True)
+    return chosen, counts / n_trees
+
+
+def _views(posterior, tree, new):
+    """(row numbers, whitened `Problem`, whitened new rows) for each set of columns that some new rows have."""
+    values = posterior.completed(tree)
+    covariance = _covariance_of(posterior, tree)
+    seen = ~np.isnan(new)
+    patterns, group = np.unique(seen, axis=0, return_inverse=True)
+    for g, pattern in enumerate(patterns):
+        rows = np.flatnonzero(group.ravel() == g)
+        columns = np.flatnonzero(pattern)
+        centre = values.mean(axis=0)[columns]
+        old, some = values[:, columns] - centre, new[np.ix_(rows, columns)] - centre
+        if len(columns) == 0:
+            yield rows, Problem(old, None, 0, 0.0, posterior.leaf_noise), some
+            continue
+        if pattern.all():
+            whitener = covariance.whitener(len(columns))
+        else:
+            matrix = covariance.matrix(values.shape[1])
+            whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
+        W, V = whitener.whiten(old), whitener.whiten(some)
+        W, V = _rotated(W, V)
+        yield rows, Problem(W, None, len(columns), float(whitener.log_det), posterior.leaf_noise), V
+
+
+def _rotated(W, V):
+    """Both in an orthonormal basis of W's rows, and one column for how far V's rows stand away from it."""
+    n, d = W.shape
+    if n > d:
+        return np.ascontiguousarray(W), np.ascontiguousarray(V)
+    Q, R = np.linalg.qr(W.T)
+    along = V @ Q
+    away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))
+    return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
+
+
+def _covariance_of(posterior, tree):
+    return posterior.covariance.with_theta({name: draws[tree] for name, draws in posterior.theta.items()})
+
+
+def _classes(classes, n):
+    if classes is None:
+        return None, None
+    classes = np.asarray(classes)
+    if classes.shape != (n,):
+        raise InputError(
+            f"classes must name one class for each of the {n} fitted rows, not have shape {classes.shape}."
+        )
+    names, number = np.unique(classes, return_inverse=True)
+    return names, np.eye(len(names))[number]
+
+
+def _shares(children, members):
+    """(2n-1, k) the share of each class among the leaves under each node."""
+    n = len(members)
+    counts = np.zeros((2 * n - 1, members.shape[1]))
+    counts[:n] = members
+    for k, (a, b) in enumerate(children):
+        counts[n + k] = counts[a] + counts[b]
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _reweigh(log_density, weights):
+    """Weights of the trees given each row, and the log of the weighted mean density."""
+    top = log_density.max(axis=1)
+    with np.errstate(invalid="ignore"):
+        relative = np.where(log_density == top[:, None], 1.0, np.exp(log_density - top[:, None])) * weights
+    total = relative.sum(axis=1)
+    return relative / total[:, None], top + np.log(total)
+
+
+def _sister_clades(posterior, chosen, rows, place_of_tree, node, mass):
+    """row → (probabilities, (tree, node) of each clade), the most probable first."""
+    n = posterior.n
+    table = posterior._clades
+    trees = chosen[place_of_tree]
+    clade = np.where(node < n, node, n + table.ids[trees, np.maximum(node - n, 0)].astype(np.int64))
+    keys, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)
+    totals = np.bincount(inverse, mass, minlength=len(keys))
+    of_row = rows[first]
+    order = np.lexsort((-totals, of_row))
+    bounds = np.flatnonzero(np.diff(of_row[order], prepend=-1))
+    found = {}
+    for start, stop in zip(bounds, np.append(bounds[1:], len(order)), strict=True):
+        these = order[start:stop]
+        where = [(int(trees[first[i]]), int(node[first[i]])) for i in these]
+        found[int(of_row[order[start]])] = (totals[these], where)
+    return found
+
+
+# --- more rows ------------------------------------------------------------------------------------------------------
+
+
+def extend(
+    posterior: Posterior,
+    X_new,
+    *,
+    n_rounds: int = 10,
+    n_trees: int | None = None,
+    sampler: Any = None,
+    random_state: Any = None,
+) -> Posterior:
+    """Graft new rows onto the trees, go on for a few rounds, and return the posterior of all rows.
+
+    Parameters
+    ----------
+    X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
+    n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
+    n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
+    sampler : what sweeps; ``Regraft()`` by default.
+    """
+    if isinstance(n_rounds, bool) or not isinstance(n_rounds, (int, np.integer)) or n_rounds < 1:
+        raise InputError(f"n_rounds must be a whole number of at least 1, not {n_rounds!r}.")
+    table = _read_new_rows(posterior, X_new)
+    rng = as_generator(random_state)
+    labels = _all_labels(posterior, table, X_new)
+    X = np.concatenate([posterior.X, table.values])
+    check_observed(X, labels, posterior.columns, posterior.leaf_noise)
+    distinct = find_distinct(X, labels, posterior.leaf_noise)
+    n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
+    values = X[distinct.first]
+    missing = np.isnan(values)
+    sampler = sampler or Regraft()
+    plan = Plan(sampler, posterior.leaf_noise, missing if missing.any() else None, int(n_rounds) - 1)
+    chosen, weights = _spread(posterior.weights, n_trees or len(posterior))
+    kept = []
+    with single_threaded_blas():
+        for tree in chosen:
+            seed = rng.integers(2**63)
+            chain = _grafted(posterior, int(tree), plan, values, distinct, n_old, np.random.default_rng(seed))
+            kept.append(advance(plan, chain, int(n_rounds))[1])
+    children, times = (np.concatenate([getattr(rounds, part) for rounds in kept]) for part in ("children", "times"))
+    children, times = distinct.expand(children, times)
+    info = {**posterior.info, "n_extended": len(table.values), "n_rounds": int(n_rounds)}
+    return Posterior(
+        children,
+        times,
+        log_weights=np.log(weights),
+        log_joint=np.concatenate([rounds.log_joint for rounds in kept]),
+        labels=labels,
+        theta={name: np.concatenate([rounds.theta[name] for rounds in kept]) for name in kept[0].theta},
+        chain=posterior.chain[chosen] if posterior._is_chain else None,
+        X=X,
+        imputed=np.concatenate([rounds.imputed for rounds in kept]) if plan.missing is not None else None,
+        covariance=posterior.covariance,
+        leaf_noise=posterior.leaf_noise,
+        info=info,
+    )
+
+
+def _all_labels(posterior, table, X_new):
+    n, m = posterior.n, len(table.values)
+    named = getattr(X_new, "index", None) is not None and getattr(X_new, "columns", None) is not None
+    new = table.labels if named else tuple(str(i) for i in range(n, n + m))
+    clash = sorted(set(new) & set(posterior.labels))
+    if clash:
+        raise InputError(f"a new row has the name {clash[0]!r}, as one of the fitted rows has; rename it.")
+    return (*posterior.labels, *new)
+
+
+def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
+    """A chain that stands at one tree of the posterior with the new rows grafted on."""
+    values = values.copy()
+    values[:n_old] = posterior.completed(tree)[distinct.first[:n_old]]
+    covariance = _covariance_of(posterior, tree)
+    values = _filled(values, n_old, rng)
+    keep = np.zeros(posterior.n, bool)
+    keep[distinct.first[:n_old]] = True
+    old = _without(posterior._children[tree], posterior._times[tree], keep)
+    problem = make_problem(values, covariance, plan.leaf_noise, rotate=True)
+    n = len(values)
+    near = np.empty((n, 0), np.int32)
+    if n > _EVERY_BRANCH_UP_TO:
+        near = np.full((n, _NEAR), -1, np.int32)
+        beyond = np.arange(n, n + n_old)
+        near[n_old:] = nearest(problem.W[n_old:], problem.W[:n_old], _NEAR, beyond) - n
+    return Chain(graft(problem, old, near, rng), covariance, values, None, rng)
+
+
+def _filled(values, n_old, rng):
+    """A first guess at missing entries of new rows: those of the nearest old row, and a little noise."""
+    spread = values[:n_old].std(axis=0)
+    for i in np.flatnonzero(np.isnan(values).any(axis=1)):
+        lacks = np.isnan(values[i])
+        distance = np.square((values[:n_old, ~lacks] - values[i, ~lacks]) / np.where(spread > 0, spread, 1.0)[~lacks])
+        twin = values[np.argmin(distance.sum(axis=1)), lacks]
+        values[i, lacks] = twin + 0.1 * spread[lacks] * rng.standard_normal(lacks.sum())
+    return values
+
+
+def _without(children, times, keep):
+    """The tree of the leaves that are kept, in their order; merges of others vanish."""
+    n = len(keep)
+    node = np.full(2 * n - 1, -1)
+    node[:n][keep] = np.arange(keep.sum())
+    merges: list[tuple[int, int]] = []
+    kept_times = []
+    for k, (a, b) in enumerate(children):
+        if node[a] >= 0 and node[b] >= 0:
+            node[n + k] = keep.sum() + len(merges)
+            merges.append((node[a], node[b]))
+            kept_times.append(times[k])
+        else:
+            node[n + k] = max(node[a], node[b])
+    return np.array(merges, dtype=np.int64).reshape(-1, 2), np.array(kept_times)
