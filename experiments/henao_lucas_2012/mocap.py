@@ -262,9 +262,10 @@ def _figures(page, X, parts, axes):
     labels = [f"{part}:{axis}" for part, axis in zip(parts, axes, strict=True)]
     post = fit(X, kernel(), "MPost2", 0)
     tree = post.map_tree()
-    drawn = ct.plotting.dendrogram(tree, clusters=parts, labels=labels, max_leaves=None, time_scale="sqrt")
     page.figure(
-        drawn.figure, "mocap_tree", "The tree of MPost2 with the highest log joint, markers relabelled to body parts"
+        _tall_tree(tree, parts, labels),
+        "mocap_tree",
+        "The tree of MPost2 with the highest log joint, markers relabelled to body parts",
     )
     clades = _three_clades(tree)
     figure, panels = pyplot.subplots(len(clades), 1, figsize=(7.5, 1.0 + 0.2 * sum(map(len, clades))), squeeze=False,
@@ -276,9 +277,17 @@ def _figures(page, X, parts, axes):
     caption = "Data of three subtrees: the largest three that share no leaf and have at most twelve"
     page.figure(figure, "mocap_subtrees", caption)
     smooth = fit(smoothest(X), ct.Spherical(), "Regraft", 0).mcc_tree()
-    drawn = ct.plotting.dendrogram(smooth, clusters=parts, labels=labels, max_leaves=None, time_scale="sqrt")
     caption = f"For comparison: regrafting in the {SMOOTHEST} smoothest directions, maximum clade credibility tree"
-    page.figure(drawn.figure, "mocap_smooth_tree", caption)
+    page.figure(_tall_tree(smooth, parts, labels), "mocap_smooth_tree", caption)
+
+
+def _tall_tree(tree, parts, labels):
+    """All 102 leaves with their names."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7.0, 11.5), layout="constrained")
+    ct.plotting.dendrogram(tree, axes, clusters=parts, labels=labels, max_leaves=None, time_scale="sqrt")
+    return figure
 
 
 def _three_clades(tree, most=12):
