@@ -119,10 +119,17 @@ def _figure(page, X, phase, covariances, rounds, warmup):
     import matplotlib
 
     matplotlib.use("Agg")
+    from matplotlib.patches import Patch
+
+    from coaltree.plotting.style import PALETTE
+
     options = {"n_samples": rounds, "n_warmup": warmup, "n_chains": 1, "random_state": 0, "progress": False}
     post = ct.fit(X, covariances["regraft, squared exponential"], "regraft", **options)
     parts = ct.plotting.heatmap(post.mcc_tree(), X, clusters=phase, labels=False, time_scale="sqrt",
                                 value_label="log2 ratio")  # fmt: skip
+    names = dict.fromkeys(phase)  # clusters take their colours in order of first leaf
+    colours = [Patch(color=PALETTE[i], label=name) for i, name in enumerate(names)]
+    parts.tree.legend(handles=colours, loc="upper left", fontsize=8, frameon=False)
     page.figure(parts.data.figure, "yeast_tree", "All genes beside the MCC tree; the strip shows their phases")
 
 
