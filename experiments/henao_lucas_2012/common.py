@@ -261,7 +261,7 @@ class Page:
             for record in records:
                 values = [record.get(column, "") for column in columns]
                 writer.writerow([f"{v:.5g}" if isinstance(v, float) else v for v in values])
-        self.parts.append(f"Numbers: [`{path.name}`]({path.name})")
+        self.parts.append(f"Numbers: `{path.name}`")
 
     def figure(self, drawn, name, caption):
         drawn.savefig(self.folder / f"{name}.png", dpi=90)
