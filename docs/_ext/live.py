@@ -9,6 +9,7 @@ results    the Markdown files that the paper's experiments left behind
 import contextlib
 import io
 import os
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -55,7 +56,7 @@ class Example(SphinxDirective):
             said = run_code(code, names, f"{self.env.docname}:{self.lineno}")
         result = [nodes.literal_block(code, code, language="python")]
         if said:
-            result.append(nodes.literal_block(said, said.rstrip(), language="text", classes=["said"]))
+            result.append(_printed(said))
         for number in pyplot.get_fignums():
             page["live_count"] = page.get("live_count", 0) + 1
             name = f"{self.env.docname.replace('/', '-')}-{page['live_count']}.png"
@@ -69,6 +70,11 @@ class Example(SphinxDirective):
             result.append(picture)
         pyplot.close("all")
         return result
+
+
+def _printed(text):
+    text = text.rstrip()
+    return nodes.literal_block(text, text, language="text", classes=["said"])
 
 
 @contextlib.contextmanager
@@ -104,7 +110,7 @@ def _help_of(command):
         status = main([*command, "--help"])
     if status:
         raise ExtensionError(f"coaltree {' '.join(command)} --help ends with status {status}.")
-    return nodes.literal_block(said.getvalue(), said.getvalue().rstrip(), language="text")
+    return _printed(said.getvalue())
 
 
 class Measured(SphinxDirective):
@@ -122,12 +128,11 @@ class Measured(SphinxDirective):
         if not path.exists():
             intro = nodes.paragraph("", "", nodes.Text("Not measured yet; run "), nodes.literal("", command))
             return [intro]
-        text = path.read_text(encoding="utf-8").rstrip()
-        return [intro, nodes.literal_block(text, text, language="text", classes=["said"])]
+        return [intro, _printed(path.read_text(encoding="utf-8"))]
 
 
 class Results(SphinxDirective):
-    """Include every Markdown file of a folder, or say which command makes them."""
+    """Include every Markdown file of a folder one heading deeper, or say which command makes them."""
 
     required_arguments = 1
     option_spec = {"command": directives.unchanged_required}  # noqa: RUF012
@@ -135,11 +140,15 @@ class Results(SphinxDirective):
     def run(self):
         """Parse the files as part of this page."""
         folder = ROOT / self.arguments[0]
+        up = os.path.relpath(folder, self.env.srcdir)
         lines = []
         for path in sorted(folder.glob("*.md")):
             self.env.note_dependency(str(path))
-            where = os.path.relpath(path, self.env.srcdir)
-            lines += [f"```{{include}} {where}", ":relative-images:", "```", ""]
+            text = path.read_text(encoding="utf-8")
+            text = re.sub(r"^#", "##", text, flags=re.MULTILINE)
+            text = re.sub(r"!\[(.*?)\]\((?!https?:)(.+?)\)", rf"![\1]({up}/\2)", text)
+            text = re.sub(r"(?<!!)\[.*?\]\((?!https?:)(.+?)\)", rf"`{self.arguments[0]}/\1`", text)
+            lines += [*text.splitlines(), ""]
         if not lines:
             command = self.options["command"]
             return [nodes.paragraph("", "", nodes.Text("Not run yet; run "), nodes.literal("", command))]
