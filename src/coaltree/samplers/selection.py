@@ -27,6 +27,7 @@ from ..special import fast_exp, log_full_integral, tabled_integral
 from .particles import ALIVE, older_distances, read_row, skip_merged, slot_of
 
 SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
+_NEXT_TO_NOTHING = 1e-10  # an ε below this share of r is rounding
 _LOG_1E15 = 34.6
 FULL, CUT = 0, 1  # which integral the weight is
 
@@ -71,10 +72,11 @@ def scaled_integral(eps, lam, model):
 def proposal_integral(eps, r, inner, model):
     """Return g for choosing a pair.
 
-    With leaf noise r > 0 from the start, and rows may be identical: ε is then taken to be at least what puts the mode
-    of log v at r, or such pairs would crowd out all others. The weight corrects for whatever is used here.
+    With leaf noise r > 0 from the start, and rows may be identical; without it a lineage may lie right on the mean of
+    two others, as on a grid. There ε is taken to be at least what puts the mode of log v at r, or such pairs would
+    crowd out all others. The weight corrects for whatever is used here.
     """
-    if model.leaf_noise > 0.0:
+    if model.leaf_noise > 0.0 or eps < _NEXT_TO_NOTHING * r:
         eps = max(eps, r * (inner * r + model.d - 2.0))
     return scaled_integral(eps, inner, model)
 
