@@ -2,7 +2,7 @@
 
 from .coalescent import simulate_tree
 from .covariance import as_covariance
-from .diffusion import simulate_data
+from .diffusion import check_dimension, check_leaf_noise, simulate_data
 from .random_streams import as_generator
 
 
@@ -27,6 +27,8 @@ def simulate(n, d, covariance="spherical", random_state=None, *, leaf_noise=0.0,
     tree : Tree
     """
     rng = as_generator(random_state)
+    leaf_noise = check_leaf_noise(leaf_noise)
+    check_dimension(d)
     tree = simulate_tree(n, rng, labels)
     whitener = as_covariance(covariance, d).whitener(d)
     return simulate_data(tree, d, rng, whitener.color, leaf_noise=leaf_noise), tree

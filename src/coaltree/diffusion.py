@@ -27,6 +27,13 @@ from .errors import InputError
 LOG_2PI = math.log(2.0 * math.pi)
 
 
+def check_leaf_noise(leaf_noise):
+    """Return the variance of a leaf as a float, or raise InputError; beyond 1e150 its square is not a number."""
+    if not (isinstance(leaf_noise, (int, float, np.integer, np.floating)) and 0.0 <= leaf_noise <= 1e150):
+        raise InputError(f"leaf_noise must be a number from 0 to 1e150, not {leaf_noise!r}.")
+    return float(leaf_noise)
+
+
 # --- the message operations, in one place -----------------------------------------------------------------------
 
 
@@ -203,13 +210,18 @@ def _distances_of_row(gram_row, norms, norm):
         gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
 
 
+def check_dimension(d):
+    """Raise InputError unless d is a whole number of dimensions."""
+    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
+        raise InputError(f"d must be a whole number of at least 1 dimension, not {d!r}.")
+
+
 def simulate_data(tree, d, rng, color=None, root=0.0, leaf_noise=0.0):
     """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
 
     `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.
     """
-    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
-        raise InputError(f"d must be a whole number of at least 1 dimension, not {d!r}.")
+    check_dimension(d)
     n = tree.n
     steps = rng.standard_normal((2 * n - 1, d))
     times = np.concatenate([np.zeros(n), tree.times])

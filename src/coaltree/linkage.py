@@ -18,7 +18,10 @@ def from_linkage(Z) -> tuple[np.ndarray, np.ndarray]:
     The fourth column follows from the first two and is not looked at.
     """
     try:
-        matrix = np.asarray(Z, dtype=np.float64)
+        matrix = np.asarray(Z)
+        if np.iscomplexobj(matrix):
+            raise TypeError
+        matrix = matrix.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError("A linkage must be a matrix of numbers, as scipy.cluster.hierarchy.linkage returns.") from None
     if matrix.ndim != 2 or matrix.shape[1] != 4 or len(matrix) == 0:

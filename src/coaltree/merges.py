@@ -114,9 +114,17 @@ def clade_keys(place: Layout) -> np.ndarray:
     return prefix[start] ^ prefix[start + size]
 
 
+def as_array(values, requirement: str) -> np.ndarray:
+    """Return values as an array; where rows differ in length, raise InputError with the requirement."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(requirement) from None
+
+
 def check_children(children, word: str = "merge") -> np.ndarray:
     """Return children as an int64 copy, or raise InputError naming the first merge (or `word`) that is wrong."""
-    given = np.asarray(children)
+    given = as_array(children, "children must be a table of whole numbers, the two nodes joined by each merge.")
     if given.ndim != 2 or given.shape[1] != 2 or len(given) == 0:
         raise InputError(f"children must have shape (n-1, 2) with n at least 2, not {given.shape}.")
     if not np.issubdtype(given.dtype, np.integer):

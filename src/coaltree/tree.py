@@ -159,7 +159,7 @@ class Tree:
         if pairs is None:
             require_memory(8 * self.n**2, f"The cophenetic matrix of {self.n} leaves", "ask for single pairs=… instead")
             return merges.cophenetic(self._layout, self._times)
-        asked = np.asarray(pairs)
+        asked = merges.as_array(pairs, "pairs must be a table of whole numbers, one row for each pair.")
         if asked.ndim != 2 or asked.shape[1] != 2 or (asked.size and not np.issubdtype(asked.dtype, np.integer)):
             raise InputError(f"pairs must be whole numbers of shape (m, 2), not {asked.dtype} of shape {asked.shape}.")
         if asked.size and not (asked.min() >= 0 and asked.max() < self.n):
@@ -197,9 +197,11 @@ class Tree:
         any order.
         """
         from .covariance import as_covariance
-        from .diffusion import log_likelihood
+        from .diffusion import check_leaf_noise, log_likelihood
 
+        leaf_noise = check_leaf_noise(leaf_noise)
         values = self._rows(X)
+        values = values - values.mean(axis=0)  # the likelihood is that of differences: do not lose their digits
         d = values.shape[1]
         whitener = as_covariance(covariance, d).whitener(d)
         W = whitener.whiten(values)
@@ -212,9 +214,11 @@ class Tree:
         values, names, features = read_table(X)
         if len(values) != self.n:
             raise InputError(f"X has {len(values)} rows and the tree {self.n} leaves; give one row per leaf.")
-        if features is None or list(names) == _default_labels(self.n):
+        if features is None:
             return values
         if set(names) != set(self._labels):
+            if list(names) == _default_labels(self.n):  # an index that nobody gave
+                return values
             raise InputError("The index of X names other rows than the leaves of the tree; use the tree's labels.")
         row_of = {name: row for row, name in enumerate(names)}
         return values[[row_of[label] for label in self._labels]]
@@ -239,14 +243,16 @@ class Tree:
         children, times = linkage.from_linkage(Z)
         return cls._unchecked(children, times, _check_labels(labels, len(times) + 1))
 
-    def to_newick(self, node_labels: Sequence[str] | None = None) -> str:
+    def to_newick(self, node_labels: Sequence[Any] | None = None) -> str:
         """Return the tree as one line of Newick text.
 
-        `node_labels` (n-1 strings, e.g. supports) name the merges. Reading the text back with `from_newick` gives
-        the same times bit for bit.
+        `node_labels` (n-1 strings or numbers, e.g. supports) name the merges. Reading the text back with `from_newick`
+        gives the same times bit for bit.
         """
-        if node_labels is not None and len(node_labels) != self.n - 1:
-            raise InputError(f"node_labels must name the {self.n - 1} merges, not {len(node_labels)}.")
+        if node_labels is not None:
+            node_labels = _as_names(node_labels, "node_labels", self.n - 1)
+            if len(node_labels) != self.n - 1:
+                raise InputError(f"node_labels must name the {self.n - 1} merges, not {len(node_labels)}.")
         return newick.write(self._children, self._times, self._labels, node_labels)
 
     @classmethod
@@ -273,7 +279,7 @@ class Tree:
         """
         if not isinstance(text, str):
             raise InputError(f"from_newick reads text, not {type(text).__name__}.")
-        if not tolerance >= 0:
+        if not (isinstance(tolerance, (int, float, np.number)) and tolerance >= 0):
             raise InputError(f"tolerance must be a share of the root's height such as 1e-6, not {tolerance!r}.")
         children, times, found = newick.read(text, keep_underscores, tolerance)
         found = _check_labels(found, len(found))
@@ -320,12 +326,16 @@ def _default_labels(n):
     return [str(leaf) for leaf in range(n)]
 
 
+def _as_names(names, what, n):
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise InputError(f"{what} must be a sequence of {n} names, not {type(names).__name__}.")
+    return tuple(name if type(name) is str else str(name) for name in names)
+
+
 def _check_labels(labels, n):
     if labels is None:
         return tuple(_default_labels(n))
-    if isinstance(labels, (str, bytes)):
-        raise InputError(f"labels must be a sequence of {n} names, not one string.")
-    names = tuple(label if type(label) is str else str(label) for label in labels)
+    names = _as_names(labels, "labels", n)
     if len(names) != n:
         raise InputError(f"labels must name the {n} leaves, but there are {len(names)} of them.")
     if "" in names:

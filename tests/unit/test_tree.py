@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 
+import coaltree as ct
 from coaltree import InputError, Tree, memory
 from tests.reference import likelihood
 from tests.reference import trees as slow
@@ -292,7 +293,7 @@ def test_a_deep_chain_in_every_method(deep):
         ([[0, 1], [2, 3]], [-1, 2], None, "Merge 0 has time -1.0"),
         ([[0, 1], [2, 3]], [2, 1], None, "Merge 1 at time 1.0 comes before merge 0 at time 2.0"),
         ([[0, 1]], [1], ["a"], "labels must name the 2 leaves, but there are 1"),
-        ([[0, 1]], [1], "ab", "labels must be a sequence of 2 names, not one string"),
+        ([[0, 1]], [1], "ab", "labels must be a sequence of 2 names, not str"),
         ([[0, 1]], [1], ["a", "a"], "Leaves 0 and 1 are both labelled 'a'; names must differ"),
         ([[0, 1]], [1], [1, "1"], "Leaves 0 and 1 are both labelled '1'"),
         ([[0, 1]], [1], ["a", ""], "Label 1 is empty; every leaf needs a name"),
@@ -326,3 +327,49 @@ def test_a_tree_that_is_none(children, times, names, sentence):
 def test_a_question_that_has_no_answer(tree, question, sentence):
     with pytest.raises(InputError, match=sentence):
         question(tree)
+
+
+def test_rows_of_a_frame_are_matched_by_name_even_if_the_names_are_plain_numbers():
+    X, tree = ct.simulate(6, 2, random_state=3)
+    again = Tree.from_newick(tree.to_newick())  # numbers its leaves as they come in the text
+    assert again.labels != tree.labels
+    expected = tree.log_likelihood(X)
+    assert again.log_likelihood(pd.DataFrame(X)) == pytest.approx(expected)
+    named = tree.relabel(list("abcdef"))
+    assert named.log_likelihood(pd.DataFrame(X)) == pytest.approx(expected)  # an index that nobody gave
+    assert named.log_likelihood(pd.DataFrame(X, index=list("abcdef"))[::-1]) == pytest.approx(expected)
+
+
+def test_log_likelihood_keeps_the_digits_of_differences_far_from_zero():
+    X, tree = ct.simulate(20, 3, random_state=4)
+    near = np.round(X * 1024) / 1024  # so that the sum below is exact
+    assert tree.log_likelihood(near + 2.0**40) == pytest.approx(tree.log_likelihood(near), abs=1e-9)
+
+
+def test_odd_arguments_are_refused_in_a_sentence():
+    X, tree = ct.simulate(5, 2, random_state=0)
+    for leaf_noise in (-1.0, np.nan, "a"):
+        with pytest.raises(InputError, match="leaf_noise"):
+            tree.log_likelihood(X, leaf_noise=leaf_noise)
+        with pytest.raises(InputError, match="leaf_noise"):
+            ct.simulate(5, 2, leaf_noise=leaf_noise)
+    for d in ("2", None, 2.5, 0):
+        with pytest.raises(InputError, match="d must be a whole number"):
+            ct.simulate(5, d)
+    for tolerance in ("a", None, -1.0):
+        with pytest.raises(InputError, match="tolerance"):
+            Tree.from_newick("(a:1,b:1);", tolerance=tolerance)
+    with pytest.raises(InputError, match="children must be a table"):
+        Tree([[0, 1], [2]], [1.0, 2.0])
+    with pytest.raises(InputError, match="pairs must be a table"):
+        tree.cophenetic([[0, 1], [2]])
+    with pytest.raises(InputError, match="labels must be a sequence of 5 names"):
+        tree.relabel(5)
+    with pytest.raises(InputError, match="node_labels must be a sequence of 4 names"):
+        tree.to_newick(5)
+    with pytest.raises(InputError, match="matrix of numbers"):
+        Tree.from_linkage(np.array([[0, 1, 1j, 2]]))
+
+
+def test_supports_may_be_given_as_numbers():
+    assert Tree([[0, 1]], [1.0], ["a", "b"]).to_newick([0.5]) == "(a:1.0,b:1.0)0.5;"
