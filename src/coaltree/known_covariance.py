@@ -3,7 +3,6 @@
 X → distinct rows → whitened rows (or squared distances) → sampler → trees over all rows → Posterior
 """
 
-import math
 import time
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 
 from .blas import single_threaded_blas
 from .covariance import Spherical, as_covariance
+from .diffusion import check_leaf_noise
 from .errors import InputError
 from .posterior import Posterior
-from .preparation import Distinct, find_distinct, make_problem, read_table
+from .preparation import Distinct, find_distinct, largest_distance, make_problem, read_table
 from .progress import Progress
 from .random_streams import as_generator
 from .samplers import as_sampler
@@ -61,11 +61,12 @@ def sample_trees(
     Posterior
     """
     sampler = as_sampler(sampler)
-    leaf_noise = _check_leaf_noise(leaf_noise)
+    leaf_noise = check_leaf_noise(leaf_noise)
     rng = as_generator(random_state)
     for name, count, least in (("n_samples", n_samples, 1), ("n_warmup", n_warmup, 0)):
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-            raise InputError(f"{name} must be a whole number of at least {least}, not {count!r}.")
+        _check_count(name, count, least)
+    if n_threads is not None:
+        _check_count("n_threads", n_threads, 1)
     table = read_table(X)
     if metric == "precomputed":
         covariance, problem, distinct = _from_distances(table, covariance, sampler, d, leaf_noise)
@@ -116,10 +117,9 @@ def sample_trees(
     )
 
 
-def _check_leaf_noise(leaf_noise):
-    if not (isinstance(leaf_noise, (int, float, np.number)) and math.isfinite(leaf_noise) and leaf_noise >= 0):
-        raise InputError(f"leaf_noise must be a finite number from 0 up, not {leaf_noise!r}.")
-    return float(leaf_noise)
+def _check_count(name, count, least):
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {count!r}.")
 
 
 def _from_distances(table, covariance, sampler, d, leaf_noise):
@@ -130,7 +130,7 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
             f'{type(sampler).__name__} needs the rows themselves; with metric="precomputed" use "mpost1", "mpost2", '
             '"post_post", "smc1", "prior" or a greedy sampler.'
         )
-    if d is None or isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
+    if d is None or isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= 10**9:
         raise InputError(f'metric="precomputed" needs d, the number of columns behind the distances, not {d!r}.')
     if eps.shape[0] != eps.shape[1]:
         raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
@@ -142,7 +142,9 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
     if not isinstance(covariance, Spherical):
         raise InputError("precomputed distances already hold the covariance; leave it out or give Spherical(…).")
     whitener = covariance.whitener(int(d))
-    eps = 0.5 * (eps + eps.T) / covariance.amplitude
+    eps = (0.5 * eps + 0.5 * eps.T) / covariance.amplitude
+    if not eps.max() < largest_distance(len(eps)):
+        raise InputError(f"squared distances reach {eps.max():.3g}, too large to compute with; rescale them.")
     distinct = _distinct_by_distance(eps, table.labels, leaf_noise)
     problem = None
     if len(distinct.first) > 1:

@@ -6,6 +6,7 @@ runs over the distinct rows, and `Distinct.expand` puts the duplicates back on t
 
 import math
 import warnings
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def read_table(X, *, allow_missing=False, minimum_rows=2):
         raise InputError("X has no columns; at least one is needed.")
     labels = tuple(str(name) for name in (range(n) if index is None or columns is None else index))
     if len(set(labels)) < n:
-        twice = next(name for i, name in enumerate(labels) if name in labels[:i])
+        twice = next(name for name, times in Counter(labels).items() if times > 1)
         raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
     features = None if index is None or columns is None else tuple(str(name) for name in columns)
     _check_entries(values, labels, features, allow_missing)
@@ -53,11 +54,13 @@ def _as_numbers(X, columns):
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
     try:
-        array = np.asarray(X)
+        array = np.ma.asarray(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if np.iscomplexobj(array):
             raise InputError("X holds complex data, which is not supported; give real numbers.")
-        return np.array(array, dtype=float)
-    except (TypeError, ValueError) as error:
+        if array.dtype.kind in "mM":
+            raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
+        return np.ma.filled(array.astype(float), np.nan)  # what is masked is missing
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
@@ -118,13 +121,14 @@ class Distinct(NamedTuple):
 def find_distinct(values, labels=None, leaf_noise=0.0, *, quiet=False):
     """Group identical rows; without leaf noise they have no density, and the user is told that they merge at time 0.
 
+    Rows are compared after centring, as samplers see them: a difference that centring rounds away counts as none.
     With leaf noise, or where entries are missing (NaN), rows stay apart.
     """
     n = len(values)
     everyone = np.arange(n)
     if leaf_noise > 0.0:
         return Distinct(everyone, everyone)
-    rows = np.ascontiguousarray(values + 0.0)  # -0.0 and 0.0 are the same
+    rows = np.ascontiguousarray(values - _centre(values) + 0.0)  # -0.0 and 0.0 are the same
     _, first, group = np.unique(
         rows.view([("", rows.dtype)] * rows.shape[1]).ravel(), return_index=True, return_inverse=True
     )
@@ -139,12 +143,24 @@ def find_distinct(values, labels=None, leaf_noise=0.0, *, quiet=False):
         twin = distinct.first[distinct.group[i]]
         names = (labels[twin], labels[i]) if labels else (twin, i)
         warnings.warn(
-            f"{distinct.n_copies} row(s) repeat another exactly (for example {names[0]!r} and {names[1]!r}) and are "
-            "merged at time 0; leaf_noise > 0 would give identical rows a proper density.",
+            f"{distinct.n_copies} row(s) repeat another, exactly or to within rounding (for example {names[0]!r} and "
+            f"{names[1]!r}) and are merged at time 0; leaf_noise > 0 would give identical rows a proper density.",
             CoaltreeWarning,
             stacklevel=3,
         )
     return distinct
+
+
+def _centre(values):
+    """Return the mean of each column's known entries, or 0 where differences from it might not be finite."""
+    known = np.isfinite(values)
+    moderate = np.where(known & (np.abs(values) < 1e300), values, 0.0)
+    return moderate.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def largest_distance(n):
+    """Return the squared distance up to which 4 λ ε is finite for every λ <= n²/2 of n rows."""
+    return float(np.finfo(float).max) / (2.0 * n * n)
 
 
 def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
@@ -156,12 +172,13 @@ def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
     n, d = values.shape
     with single_threaded_blas():
         whitener = covariance.whitener(d)
-        W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+            W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
         if rotate and n <= d:
             R = np.asarray(np.linalg.qr(W.T, mode="r"))
             W = np.ascontiguousarray(R.T[:, : n - 1])
     largest = np.abs(W).max()
-    if not largest < math.sqrt(np.finfo(float).max / (4.0 * d)):
+    if not largest < math.sqrt(largest_distance(n) / (4.0 * d)):
         raise InputError(
             f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
             "covariance."

@@ -239,3 +239,56 @@ def test_peak_memory_of_particles(resample_below, per_particle):
     trees = M * (2 * n) * (8 + 4 + 4 + 8 + 8) * 2  # nodes, times, children, bounds and what the Posterior copies
     assert peak > 8 * n * n  # the distance matrix at least was seen
     assert peak < 8 * n * n + per_particle * M * n * n + trees + 4e6
+
+
+@pytest.mark.parametrize("name", SEQUENTIAL)
+def test_distances_that_vanish_are_refused_by_name_of_the_cure(name):
+    X = 1e-170 * np.random.default_rng(0).standard_normal((5, 3))  # squares of 1e-340 are 0
+    with pytest.raises(ct.InputError, match="rescale X"):
+        sample(name, X)
+    assert np.isfinite(sample(name, X, leaf_noise=0.1).log_evidence)
+
+
+@pytest.mark.parametrize("name", FROM_DISTANCES)
+def test_precomputed_distances_too_large_are_refused(name):
+    eps = 1.7e308 * (1 - np.eye(4))
+    with pytest.raises(ct.InputError, match="too large"):
+        ct.sample_trees(eps, sampler=make(name), metric="precomputed", d=3, random_state=0, **FEW)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_threads": n} for n in (0, -1, 1.5, "2", True)]
+    + [{"leaf_noise": s} for s in (-1, np.nan, np.inf, 1e300, "a", None, 1j, np.complex128(1))],
+    ids=str,
+)
+def test_odd_options_are_refused(options, data):
+    with pytest.raises(ct.InputError, match=next(iter(options))):
+        sample("mpost2", data, **options)
+
+
+@pytest.mark.parametrize("share", ["a", None, np.nan, -0.1, 1.1, 1j])
+def test_resample_below_must_be_a_share(share):
+    with pytest.raises(ct.InputError, match="resample_below"):
+        ct.MPost1(resample_below=share)
+
+
+@pytest.mark.parametrize("d", [10**400, 0, 2.0, None])
+def test_dimension_behind_distances_must_make_sense(d):
+    with pytest.raises(ct.InputError, match="needs d"):
+        ct.sample_trees(1 - np.eye(3), sampler="mpost1", metric="precomputed", d=d, **FEW)
+
+
+@pytest.mark.parametrize("name", ["mpost1", "mpost2"])
+def test_evidence_where_a_row_lies_right_between_two_others(name):
+    """On a grid some lineages lie on the mean of two others: ε = 0 must not crowd out the other pairs."""
+    X = np.stack(np.meshgrid(np.arange(2.0), np.arange(3.0)), axis=-1).reshape(-1, 2)
+
+    def log_evidence(name):
+        runs = [ct.sample_trees(X, sampler=make(name, n_particles=4000), random_state=i, **FEW) for i in range(6)]
+        logs = np.array([post.log_evidence for post in runs])
+        return np.log(np.mean(np.exp(logs - logs.max()))) + logs.max(), np.std(np.exp(logs - logs.max())) / np.sqrt(6)
+
+    (expected, error), (found, other_error) = log_evidence("post_post"), log_evidence(name)
+    assert error < 0.01 and other_error < 0.015
+    assert abs(found - expected) < 4 * np.hypot(error, other_error)

@@ -20,7 +20,7 @@ from .._jit import jit
 from ..diffusion import LOG_2PI, join, join_distance, log_density_of_difference
 from ..gig import draw_cut_gig, log_cut_integral, log_survival
 from ..memory import require_memory
-from .pairs import leaf_distances
+from .pairs import leaf_distances, require_apart
 from .smc import SMC
 
 
@@ -152,9 +152,11 @@ class _Race:
             "use fewer particles or rows, or MPost1",
         )
         model = Model(n, problem.d, problem.log_det)
+        eps = leaf_distances(problem)
+        require_apart(eps[np.tril_indices(n, -1)].min(), problem.leaf_noise)
         self._racers = Racers(
             model,
-            np.repeat(leaf_distances(problem)[None], M, axis=0),
+            np.repeat(eps[None], M, axis=0),
             np.zeros((M, n, n)),
             np.tile(np.arange(n, dtype=np.int32), (M, 1)),
             np.full((M, n), problem.leaf_noise),

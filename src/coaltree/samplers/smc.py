@@ -76,7 +76,8 @@ class SMC:
             raise InputError(f"n_particles must be a whole number, not {self.n_particles!r}.")
         if self.n_particles < 1:
             raise InputError(f"n_particles must be at least 1, not {self.n_particles}.")
-        if not 0.0 <= self.resample_below <= 1.0:
+        share = self.resample_below
+        if not (isinstance(share, (int, float, np.number)) and 0.0 <= share <= 1.0):
             raise InputError(f"resample_below must lie between 0 (never) and 1 (always), not {self.resample_below!r}.")
 
     def population(self, problem, streams):
