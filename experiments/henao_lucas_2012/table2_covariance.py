@@ -1,10 +1,10 @@
 """Table 2: trees and the covariance's length together.
 
 Data are drawn from the model with a squared exponential covariance, σ² = 1e-9 known, ℓ (`length2`, a squared length)
-learnt from a start at 0.05, where columns are all but uncorrelated. As in the paper there is no amplitude to learn;
-M = 50 particles, 50 iterations, the first 10 dropped; one tree and one ℓ are kept an iteration. The paper does not say what
-the true ℓ was. Ours is 1 (columns one step apart correlate by 0.61), and below is how the results move with it. The
-absolute errors of ℓ depend on it, so the paper's have no counterpart; relative ones are of log ℓ.
+learnt from a start at 0.05, where columns are all but uncorrelated. As in the paper there is no amplitude to learn; M
+= 50 particles, 50 iterations, the first 10 dropped; one tree and one ℓ are kept an iteration. The paper does not say
+what the true ℓ was. Ours is 1 (columns one step apart correlate by 0.61), and below is how the results move with it.
+The absolute errors of ℓ depend on it, so the paper's have no counterpart; relative ones are of log ℓ.
 """
 
 import numpy as np
