@@ -14,5 +14,7 @@ flowers.index = [f"{name} {i}" for i, name in zip(flowers.index, species, strict
 
 post = ct.fit(flowers, covariance="diagonal", n_samples=1000, random_state=0, progress=False)
 figure = Figure(figsize=(8, 4.6), layout="constrained")
-ct.plotting.dendrogram(post.mcc_tree(), figure.add_subplot(), support=post, intervals=post, n_clusters=3)
+ct.plotting.dendrogram(
+    post.mcc_tree(), figure.add_subplot(), support=post, intervals=post, n_clusters=3, time_scale="sqrt"
+)
 figure.savefig(Path(__file__).parent / "tree.png", dpi=130)
