@@ -271,12 +271,22 @@ def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path,
     assert "interrupted before the first round; nothing is left." in only_line(capsys)
 
 
-def test_a_run_that_fails_is_status_1(data, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("trouble", "status", "said"),
+    [
+        (RuntimeError("lost"), 1, "RuntimeError: lost (--debug shows where)"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command goes on from "),
+    ],
+)
+def test_what_is_done_need_not_be_done_again(data, tmp_path, monkeypatch, trouble, status, said, capsys):
     def failing(*args, **settings):
-        raise RuntimeError("lost")
+        raise trouble
 
-    monkeypatch.setattr("coaltree.report.write_report", failing)
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
-    assert main(args) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "coaltree: RuntimeError: lost (--debug shows where)"
-    assert os.listdir(tmp_path) == [CHECKPOINT]  # what is done need not be done again
+    with monkeypatch.context() as patch:
+        patch.setattr("coaltree.report.write_report", failing)
+        assert main(args) == status
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"coaltree: {said}")
+    assert os.listdir(tmp_path) == [CHECKPOINT]
+    assert main(args) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)

@@ -114,7 +114,10 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, sample
     if clusters is None:
         suggestion = post.suggest_n_clusters()
         clusters, reason = suggestion.n_clusters, suggestion.reason
-    write_all(folder, post, clusters, title or data.stem)
+    try:
+        write_all(folder, post, clusters, title or data.stem)
+    except KeyboardInterrupt:
+        raise _interrupted(folder / CHECKPOINT) from None
     (folder / CHECKPOINT).unlink(missing_ok=True)
     if reason is not None:
         click.echo(f"{reason} --clusters K says how many." if clusters == 1 else reason)
