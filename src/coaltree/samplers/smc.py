@@ -19,8 +19,6 @@ from ..errors import InputError
 from ..random_streams import make_streams
 from .base import Draws, Problem
 
-LOG_PAIR_CONSTANT = -math.log(2.0)  # Z_C holds ½ from dΔ = dv / 2
-
 
 def available_threads():
     """Return how many processors this process may use."""
