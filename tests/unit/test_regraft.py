@@ -14,9 +14,8 @@ from coaltree.random_streams import make_streams
 from coaltree.samplers.base import Problem
 from coaltree.samplers.candidates import Care
 from coaltree.samplers.regraft import Regraft
-from coaltree.samplers.regraft_update import Rule, sweep
+from coaltree.samplers.regraft_update import Rule, sweeps
 from coaltree.samplers.starts import first_tree, strictly_increasing
-from coaltree.samplers.working_tree import load
 from tests.reference import regraft as reference
 from tests.reference.evidence import exact_posterior
 
@@ -72,8 +71,8 @@ def test_caches_stay_true_through_a_sweep(sampler):
     problem = problem_of(60, 5, leaf_noise=0.1)
     children, times = first_tree(problem, "average", np.random.default_rng(0))
     engine = sampler._engine(problem, problem.W, sampler.neighbors(problem, np.random.default_rng(0)))
-    load(engine.tree, children, times, problem.W, 0.1)
-    sweep(engine, make_streams(np.random.default_rng(2), 1)[0])
+    kept = np.empty((1, 59, 2), np.int32), np.empty((1, 59))
+    sweeps(engine, children, times, *kept, make_streams(np.random.default_rng(2), 1)[0])
     tree = engine.tree
     inner = {x: (int(tree.child[x, 0]), int(tree.child[x, 1]), float(tree.time[x])) for x in range(60, 119)}
     for x in range(119):

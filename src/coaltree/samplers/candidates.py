@@ -208,7 +208,7 @@ def weigh(cand, target, lin, care):
         if step >= 0:
             i = step
         if cand.row[i] == -2 and cand.log_weight[i] > best - care.negligible:
-            row = min(n_kept, _KEPT)
+            row = np.int64(min(n_kept, _KEPT))
             cand.log_weight[i] = trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
             cand.row[i] = row if row < _KEPT else -1
             best = max(best, cand.log_weight[i])
@@ -221,5 +221,6 @@ def proposal_row(cand, i, target, lin, care):
     """The row of the i-th candidate's proposal, traced now if it was not kept."""
     if cand.row[i] >= 0:
         return np.int64(cand.row[i])
-    trace(branch_of(cand, i), target, lin, cand.proposals, _KEPT, care.coarse)
-    return _KEPT
+    row = np.int64(_KEPT)
+    trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
+    return row

@@ -74,16 +74,10 @@ def clear(lin):
     lin.first[:] = -1
 
 
-@jit
 def copy_lineages(source, target):
     """Copy what another of the same size holds."""
-    target.by_bin[:] = source.by_bin
-    target.by_group[:] = source.by_group
-    target.by_block[:] = source.by_block
-    target.first[:] = source.first
-    target.following[:] = source.following
-    target.preceding[:] = source.preceding
-    target.time[:] = source.time
+    for mine, yours in zip(source[:7], target[:7], strict=True):
+        np.copyto(yours, mine)
 
 
 @jit(allocates=False)

@@ -73,42 +73,6 @@ def propose(cand, target, lin, care, state):
 
 
 @jit(allocates=False)
-def unlink(tree, c):
-    """Take c off by its links alone; returns (its parent, the node its parent stood above, when)."""
-    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
-    t = tree.time[parent]
-    detach(tree, c)
-    return parent, x, t
-
-
-@jit(allocates=False)
-def settle(tree, cand, c, parent, x, t, half_d, rule, state):
-    """Draw anew where the detached c, lately above x at time t, rejoins among the candidates; returns whether it moved.
-
-    With `rule.correct` false the Metropolis–Hastings step is left out: wrong, and kept so that tests see that it is.
-    """
-    remove(tree.lineages, parent)
-    refresh(tree, np.int64(tree.parent[x]))
-    pass_down(cand, tree, tree.mean[c], tree.time[c])
-    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, half_d)
-    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.care, state)
-    accepted = False
-    if i >= 0:
-        accepted = not rule.correct
-        if rule.correct:
-            old = np.int64(cand.place[x])
-            row = proposal_row(cand, old, target, tree.lineages, rule.care)
-            old_ratio = log_ratio(cand, target, tree.lineages, old, row, t)
-            accepted = math.log(uniform(state)) < ratio - old_ratio
-    if accepted:
-        x, t = np.int64(cand.node[i]), new_t
-    attach(tree, c, parent, x, t)
-    add(tree.lineages, parent, t)
-    refresh(tree, parent)
-    return accepted
-
-
-@jit(allocates=False)
 def gather_near(cand, tree, c, leaf, neighbors, rule, state):
     """Make the local candidate set of c, seen from a leaf under it.
 
@@ -157,9 +121,14 @@ class Engine(NamedTuple):
 
 @jit(allocates=False)
 def update(engine, c, leaf, state):
-    """Regraft c, which is `leaf` or above it."""
+    """Regraft c, which is `leaf` or above it.
+
+    With `rule.correct` false the Metropolis–Hastings step is left out: wrong, and kept so that tests see that it is.
+    """
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
-    parent, x, t = unlink(tree, c)
+    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
+    t = tree.time[parent]
+    detach(tree, c)
     if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
         gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
     else:
@@ -170,36 +139,44 @@ def update(engine, c, leaf, state):
     if cand.mark[x] != cand.counts[1]:
         attach(tree, c, parent, x, t)
         tally[3] += 1
-    elif settle(tree, cand, c, parent, x, t, engine.half_d, rule, state):
-        tally[1] += 1
-
-
-@jit(allocates=False)
-def sweep(engine, state):
-    """Update every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j.
-
-    Since Σ 2^-j over the leaves under a node is 1, each inner node is updated once a sweep on average. A subtree keeps
-    its leaves and their depth when it moves, so which node is chosen does not depend on where it is.
-    """
-    parent = engine.tree.parent
-    for leaf in range(engine.tree.top[1]):
-        update(engine, leaf, leaf, state)
-        c = np.int64(parent[leaf])
-        while c >= 0 and uniform(state) < 0.5:
-            c = np.int64(parent[c])
-        if c >= 0 and parent[c] >= 0:
-            update(engine, c, leaf, state)
+        return
+    remove(tree.lineages, parent)
+    refresh(tree, np.int64(tree.parent[x]))
+    pass_down(cand, tree, tree.mean[c], tree.time[c])
+    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, engine.half_d)
+    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.care, state)
+    if i >= 0:
+        old = np.int64(cand.place[x])
+        row = proposal_row(cand, old, target, tree.lineages, rule.care)
+        old_ratio = log_ratio(cand, target, tree.lineages, old, row, t)
+        if math.log(uniform(state)) < ratio - old_ratio or not rule.correct:
+            x, t = np.int64(cand.node[i]), new_t
+            tally[1] += 1
+    attach(tree, c, parent, x, t)
+    add(tree.lineages, parent, t)
+    refresh(tree, parent)
 
 
 @jit
 def sweeps(engine, children, times, kept_children, kept_times, state):
     """Sweep on from (children, times), which is overwritten, and keep the tree after each sweep.
 
+    A sweep updates every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j. Since Σ 2^-j over the
+    leaves under a node is 1, each inner node is updated once a sweep on average. A subtree keeps its leaves and their
+    depth when it moves, so which node is chosen does not depend on where it is.
+
     All caches are made anew before each sweep, so that a chain taken up again gives the same bits.
     """
+    parent = engine.tree.parent
     for i in range(kept_times.shape[0]):
         load(engine.tree, children, times, engine.W, engine.leaf_noise)
-        sweep(engine, state)
+        for leaf in range(engine.tree.top[1]):
+            update(engine, leaf, leaf, state)
+            c = np.int64(parent[leaf])
+            while c >= 0 and uniform(state) < 0.5:
+                c = np.int64(parent[c])
+            if c >= 0 and parent[c] >= 0:
+                update(engine, c, leaf, state)
         unload(engine.tree, children, times)
         for k in range(times.size):
             kept_times[i, k] = times[k]

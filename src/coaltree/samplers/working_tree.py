@@ -141,6 +141,27 @@ def load(tree, children, times, W, leaf_noise):
 
 
 @jit
+def _sorted_places(values):
+    """Places of the values from least to largest, ties in order: merge sort, as Numba's own takes long to compile."""
+    places, spare = np.arange(values.size), np.empty(values.size, np.int64)
+    width = 1
+    while width < values.size:
+        for start in range(0, values.size, 2 * width):
+            middle, stop = min(start + width, values.size), min(start + 2 * width, values.size)
+            i, j = start, middle
+            for k in range(start, stop):
+                if j >= stop or (i < middle and values[places[i]] <= values[places[j]]):
+                    spare[k] = places[i]
+                    i += 1
+                else:
+                    spare[k] = places[j]
+                    j += 1
+        places, spare = spare, places
+        width *= 2
+    return places
+
+
+@jit
 def unload(tree, children, times):
     """Write the tree as merges in order of time; a child comes before its parent even where times are tied."""
     n_merges = times.size
@@ -148,7 +169,7 @@ def unload(tree, children, times):
     order = np.empty(n_merges, np.int64)
     _depth_first(tree.child, tree.top[0], order)
     upwards = order[::-1].copy()
-    by_time = np.argsort(tree.time[upwards], kind="mergesort")
+    by_time = _sorted_places(tree.time[upwards])
     number = np.arange(tree.parent.size)
     for k in range(n_merges):
         number[upwards[by_time[k]]] = n + k
@@ -197,13 +218,8 @@ def attach(tree, c, parent, x, time):
     tree.time[parent] = time
 
 
-@jit
 def copy_tree(source, target):
     """Copy a tree of the same size; the lineages too."""
-    target.parent[:] = source.parent
-    target.child[:] = source.child
-    target.time[:] = source.time
-    target.mean[:] = source.mean
-    target.var[:] = source.var
-    target.top[:] = source.top
+    for mine, yours in zip(source[:-1], target[:-1], strict=True):
+        np.copyto(yours, mine)
     copy_lineages(source.lineages, target.lineages)
