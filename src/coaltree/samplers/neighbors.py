@@ -53,7 +53,7 @@ def nearest(queries, points, k, numbers):
         except ImportError:
             warnings.warn(
                 f"Neighbours of {len(queries)} rows are searched exactly, which is slow; installing faiss-cpu"
-                " (pip install 'coaltree[neighbors]') makes it quick.",
+                " (pip install 'coaltree[faiss]') makes it quick.",
                 CoaltreeWarning,
                 stacklevel=3,
             )
