@@ -22,6 +22,7 @@ from .chain import Chain, Plan, Rounds, Start, advance, begin, join
 from .checkpoint import Checkpoint, fingerprint
 from .covariance import Spherical, as_covariance
 from .covariance.base import column_variances
+from .diffusion import check_leaf_noise
 from .errors import CoaltreeWarning, InputError
 from .memory import require_memory
 from .missing import check_observed
@@ -76,8 +77,7 @@ def fit(
     """
     for name, count, least in (("n_samples", n_samples, 1), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
         _check_count(name, count, least)
-    if not (isinstance(leaf_noise, (int, float, np.number)) and math.isfinite(leaf_noise) and leaf_noise >= 0):
-        raise InputError(f"leaf_noise must be a finite number from 0 up, not {leaf_noise!r}.")
+    leaf_noise = check_leaf_noise(leaf_noise)
     table = read_table(X, allow_missing=True)
     check_observed(table.values, table.labels, table.features, leaf_noise)
     distinct = find_distinct(table.values, table.labels, leaf_noise)
@@ -86,7 +86,7 @@ def fit(
     _warn_of_scales(covariance, table)
 
     missing = np.isnan(values)
-    plan = Plan(as_sampler(sampler), float(leaf_noise), missing if missing.any() else None, n_warmup)
+    plan = Plan(as_sampler(sampler), leaf_noise, missing if missing.any() else None, n_warmup)
     seed = _seed_of(random_state)
     starts = _starts(start, table, distinct, covariance, n_chains)
     run = Run(plan, values, covariance, n_samples, n_chains, seed, starts)
