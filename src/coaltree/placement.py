@@ -102,7 +102,9 @@ def place(
             merge_times = np.array(posterior._times[tree])
             share_of_class = _shares(children, members) if by_class is not None else None
             for rows, problem, new in _views(posterior, tree, table.values):
-                found = locate(children, merge_times, problem, new, streams[rows])
+                moved = streams[rows]
+                found = locate(children, merge_times, problem, new, moved)
+                streams[rows] = moved
                 log_density[rows, j], nodes[rows, j], times[rows, j] = found.log_density, found.node, found.time
                 with np.errstate(invalid="ignore"):
                     share = np.exp(found.log_mass - found.log_density[:, None])
@@ -289,12 +291,15 @@ def extend(
     sampler = sampler or Regraft()
     plan = Plan(sampler, posterior.leaf_noise, missing if missing.any() else None, int(n_rounds) - 1)
     chosen, weights = _spread(posterior.weights, n_trees or len(posterior))
-    kept = []
+    kept, lists = [], None
     with single_threaded_blas():
         for tree in chosen:
             seed = rng.integers(2**63)
             chain = _grafted(posterior, int(tree), plan, values, distinct, n_old, np.random.default_rng(seed))
-            kept.append(advance(plan, chain, int(n_rounds))[1])
+            chain, rounds = advance(plan, chain._replace(neighbors=lists), int(n_rounds))
+            kept.append(rounds)
+            if not posterior.covariance.learnt and plan.missing is None:
+                lists = chain.neighbors  # the same data and covariance for every tree
     children, times = (np.concatenate([getattr(rounds, part) for rounds in kept]) for part in ("children", "times"))
     children, times = distinct.expand(children, times)
     info = {**posterior.info, "n_extended": len(table.values), "n_rounds": int(n_rounds)}

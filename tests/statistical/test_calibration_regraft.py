@@ -146,6 +146,38 @@ def test_ranks_are_not_uniform_at_length_without_the_correction(n, d):
     assert p.min() < 1e-6
 
 
+# --- at the level of the truth --------------------------------------------------------------------------------------
+
+
+def distance_from_the_truth(n, d, n_sets, n_sweeps=30):
+    """(mean log joint of draws - that of the truth) / its posterior spread, summed over data sets: ~ N(0, 1).
+
+    Draws are sweeps after the tenth from average linkage. The second number is the same for the greedy tree.
+    """
+    rng = np.random.default_rng(n + d)
+    scores, greedy = [], []
+    for _ in range(n_sets):
+        tree, problem = simulate(n, d, rng)
+        truth = measure(problem, tree.children[None], tree.times[None])[0, 1]
+        draws = Regraft(start="average").run(problem, rng, n_samples=n_sweeps, n_warmup=10)
+        spread = draws.log_joint.std(ddof=1)
+        scores.append((draws.log_joint.mean() - truth) / spread)
+        greedy.append((ct.MGreedy().run(problem).log_joint[0] - truth) / spread)
+    return np.sum(scores) / np.sqrt(n_sets), np.sum(greedy) / np.sqrt(n_sets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "d", "n_sets"), [(64, 64, 20), (128, 128, 12), (256, 256, 8), (128, 8, 12), (2000, 32, 3)]
+)
+def test_ten_sweeps_from_average_linkage_reach_the_level_of_the_truth(n, d, n_sets):
+    z, z_greedy = distance_from_the_truth(n, d, n_sets)
+    print(f"\nlog joint, n = {n}, d = {d}: {z:+.2f} standard errors from the truth (greedy trees {z_greedy:+.1f})")
+    assert abs(z) < 4.0
+    if n > 100:
+        assert z_greedy < -4.0
+
+
 # --- clade support --------------------------------------------------------------------------------------------------
 
 

@@ -145,6 +145,18 @@ def test_classes_and_intervals():
     assert again.classes is None
 
 
+def test_times_drawn_on_many_copies_of_a_tree_are_independent():
+    X, tree = simulated(6, PHI, 8)
+    placed = posterior_of(X, PHI, [tree] * 300).place(np.vstack([X[:2] + 0.2, [[np.nan, 0.1, 0.2]]]), n_trees=300)
+    for times, nodes in zip(placed.times, placed.nodes, strict=True):
+        assert len(np.unique(times)) == 300
+        assert abs(np.corrcoef(times[1:], times[:-1])[0, 1]) < 0.3
+        assert len(np.unique(nodes)) > 1
+    low, high = placed.time_interval(0.5).T
+    inside = (placed.times > low[:, None]) & (placed.times <= high[:, None])
+    np.testing.assert_allclose(inside.mean(axis=1), 0.5, atol=0.01)
+
+
 def test_frames_are_matched_by_name():
     X, _ = simulated(10, PHI, 7)
     frame = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"row {i}" for i in range(10)])

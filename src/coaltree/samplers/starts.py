@@ -11,7 +11,7 @@ from ..memory import require_memory
 from .greedy import MGreedy
 from .insertion import insertion_tree
 
-_AVERAGE_UP_TO = 20_000
+_AVERAGE_UP_TO = 5_000  # above, a linkage takes longer than the few sweeps that insertion needs more
 NAMES = ("auto", "average", "insertion", "greedy", "prior")
 
 
