@@ -42,7 +42,7 @@ class Located(NamedTuple):
 
 
 def locate(children, times, problem, rows, streams):
-    """Place whitened rows (m, p) on a tree of the rows of a `Problem`; `streams` (m, 4) draw branches and times, and move on."""
+    """Place whitened rows (m, p) on a tree of the rows of a `Problem`; `streams` (m, 4) move on."""
     n, p = problem.W.shape
     m = len(rows)
     tree, cand = empty_working_tree(n, p), empty_candidates(n, p)
