@@ -146,6 +146,50 @@ def test_ranks_are_not_uniform_at_length_without_the_correction(n, d):
     assert p.min() < 1e-6
 
 
+def leaf_sets(children):
+    """The leaf set of every node."""
+    n = len(children) + 1
+    sets = [frozenset([i]) for i in range(n)]
+    for a, b in children:
+        sets.append(sets[a] | sets[b])
+    return sets
+
+
+# --- samplers of one posterior agree --------------------------------------------------------------------------------
+
+
+def clade_frequencies(children, weights):
+    found = {}
+    for merges, weight in zip(children, weights, strict=True):
+        for clade in leaf_sets(merges)[merges.shape[0] + 1 :]:
+            found[clade] = found.get(clade, 0.0) + weight
+    return found
+
+
+def largest_difference(one, two):
+    return max(abs(one.get(clade, 0.0) - two.get(clade, 0.0)) for clade in {*one, *two})
+
+
+def test_both_rules_and_insertion_agree_on_every_clade():
+    rng = np.random.default_rng(12)
+    _, problem = simulate(12, 3, rng)
+    found = []
+    for sampler in (BOTH["all"], BOTH["local"]):
+        draws = sampler.run(problem, rng, n_samples=6000, n_warmup=100)
+        found.append(clade_frequencies(draws.children, np.full(6000, 1 / 6000)))
+    runs = [ct.Insertion(300).run(problem, rng) for _ in range(15)]
+    children = np.concatenate([run.children for run in runs])
+    log_weights = np.concatenate(
+        [run.log_weights + run.log_evidence - np.log(np.exp(run.log_weights).mean()) for run in runs]
+    )
+    weights = np.exp(log_weights - log_weights.max())
+    found.append(clade_frequencies(children, weights / weights.sum()))
+    assert largest_difference(found[0], found[1]) < 0.05
+    assert largest_difference(found[0], found[2]) < 0.06
+    prior = Regraft("all", start="prior").run(problem._replace(W=np.zeros((12, 0)), d=0), rng, n_samples=2000)
+    assert largest_difference(found[0], clade_frequencies(prior.children, np.full(2000, 1 / 2000))) > 0.3
+
+
 # --- at the level of the truth --------------------------------------------------------------------------------------
 
 
@@ -179,15 +223,6 @@ def test_ten_sweeps_from_average_linkage_reach_the_level_of_the_truth(n, d, n_se
 
 
 # --- clade support --------------------------------------------------------------------------------------------------
-
-
-def leaf_sets(children):
-    """The leaf set of every node."""
-    n = len(children) + 1
-    sets = [frozenset([i]) for i in range(n)]
-    for a, b in children:
-        sets.append(sets[a] | sets[b])
-    return sets
 
 
 def expected_calibration_error(predicted, happened, n_bins=10):
