@@ -68,7 +68,8 @@ def one_data_set(n, d, seed):
 def summary(values):
     values = np.array(values)
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{values.mean():+.0f} ± {error:.0f}"
+    digits = 1 if abs(values.mean()) < 100 else 0
+    return f"{values.mean():+.{digits}f} ± {error:.{digits}f}"
 
 
 def row(size, n_sets):

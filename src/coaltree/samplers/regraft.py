@@ -46,6 +46,7 @@ class Regraft:
         How many near leaves a local update starts from, out of twice as many listed for each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
         The first tree: average linkage, rows grafted one after another, the most likely merges, a draw from the prior.
+        From the last, or an unrelated tree, take "all": a local update rarely sees where a misplaced leaf sits.
     global_share : float, optional
         Share of a local sampler's updates that look at every branch; by default eight a sweep.
     """
