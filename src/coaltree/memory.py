@@ -1,15 +1,23 @@
 """How much memory there is, so that a request that cannot be met ends in a sentence and not in a killed process."""
 
 import os
+import time
+from functools import lru_cache
 from pathlib import Path
 
 from .errors import InputError
 
 _SHARE = 0.8  # of what is available: the rest of the program needs some too
+_GOOD_FOR = 0.05  # seconds: asking takes as long as a small greedy tree, and `fit` may grow a thousand of them a second
 
 
 def available_bytes() -> int | None:
     """Return the bytes this process may still take, or None where the system does not say."""
+    return _available(int(time.monotonic() / _GOOD_FOR))
+
+
+@lru_cache(maxsize=1)
+def _available(_now: int) -> int | None:
     limits = [found for found in (_of_system(), _of_control_group()) if found is not None]
     return min(limits) if limits else None
 

@@ -30,9 +30,11 @@ class Population:
         n_near = min(n - 1, n_near or min(64, max(8, n // 32)))  # lists take a twelfth of the rows' memory
         pool = growing.make_pool(leaf_distances(problem), M, n_near)
         smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
-        if kernel is not None:  # a greedy tree needs no density: it merges them at time 0
+        reach = np.ones(2)
+        if kernel is not None:  # a greedy tree needs no density: it merges equal rows at time 0, and reads no table
             require_apart(smallest, problem.leaf_noise)
-        table = full_integral_table(problem.d, *np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100))
+            reach = np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100)
+        table = full_integral_table(problem.d, *reach)
         model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise, table)
         self.context = Context(
             model,
