@@ -11,12 +11,13 @@ from coaltree.random_streams import make_streams
 from coaltree.samplers import mpost
 from coaltree.samplers.particles import ALIVE, all_distances
 from coaltree.samplers.population import Population
+from coaltree.samplers.turns import Team, copying, merging
 
 
 def population_of(X, n_particles):
     problem = make_problem(X, as_covariance(np.eye(X.shape[1])))
     streams = make_streams(np.random.default_rng(0), n_particles)
-    return problem, Population(problem, streams, mpost._advance, False, False, True)
+    return problem, Population(problem, streams, mpost._work, False, False, True)
 
 
 def slots_in_use(population):
@@ -35,10 +36,11 @@ def slots_in_use(population):
 def test_rows_are_the_distances_between_means(n, d):
     X, _ = ct.simulate(n, d, random_state=n)
     problem, population = population_of(X, 1)
+    team = Team(population.work, [0, 1])
     particles, out = population.context.particles, np.empty(n + 1)
     for step in range(n - 1):
         population.begin(step)
-        population.advance(0, 1, step)
+        team.do(merging(step))
         population.end(step)
         alive = particles.alive[0, : n - step - 1]
         # complete the tree in any way: messages of the nodes made so far do not depend on it
@@ -59,18 +61,20 @@ def test_rows_are_the_distances_between_means(n, d):
 def test_slots_are_counted_shared_and_given_back():
     X, _ = ct.simulate(30, 8, random_state=1)
     _, population = population_of(X, 6)
+    team = Team(population.work, [0, 6])
     rng = np.random.default_rng(2)
     pool = population.context.pool
     for step in range(29):
         population.begin(step)
-        population.advance(0, 6, step)
+        team.do(merging(step))
         population.end(step)
         if step % 3 == 1 and step < 28:
             ancestors = np.arange(6)
             ancestors[rng.permutation(6)[:3]] = -1
             keep = np.flatnonzero(ancestors >= 0)
             ancestors[ancestors < 0] = rng.choice(keep, size=3)
-            population.copy(ancestors, step)
+            population.resample(ancestors, step)
+            team.do(copying(step))
         held = slots_in_use(population)
         assert {slot: int(pool.users[slot]) for slot in held} == held
         assert int((pool.users[: pool.counts[1]] > 0).sum()) == len(held)
@@ -81,12 +85,14 @@ def test_slots_are_counted_shared_and_given_back():
 def test_copies_grow_on_their_own():
     X, _ = ct.simulate(20, 4, random_state=3)
     _, population = population_of(X, 4)
+    team = Team(population.work, [0, 4])
     for step in range(19):
         population.begin(step)
-        population.advance(0, 4, step)
+        team.do(merging(step))
         population.end(step)
         if step == 9:
-            population.copy(np.zeros(4, dtype=np.int64), step)
+            population.resample(np.zeros(4, dtype=np.int64), step)
+            team.do(copying(step))
     children, times, log_joint = population.result()
     assert all(np.array_equal(times[p, :10], times[0, :10]) for p in range(4))
     assert len(np.unique(times[:, -1])) == 4

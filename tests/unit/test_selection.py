@@ -10,6 +10,7 @@ from coaltree.random_streams import make_streams
 from coaltree.samplers import greedy, mpost, post_post, selection
 from coaltree.samplers.particles import Model
 from coaltree.samplers.population import Population
+from coaltree.samplers.turns import Team, merging
 from coaltree.special import full_integral_table, log_full_integral
 
 DATA = {
@@ -23,9 +24,9 @@ DATA = {
     "huge": lambda: 1e150 * ct.simulate(30, 5, random_state=7)[0],
 }
 KERNELS = {
-    "mpost1": (mpost._advance, lambda prune: (False, False, prune)),
-    "mpost2": (mpost._advance, lambda prune: (True, False, prune)),
-    "post_post": (post_post._advance, lambda prune: (prune,)),
+    "mpost1": (mpost._work, lambda prune: (False, False, prune)),
+    "mpost2": (mpost._work, lambda prune: (True, False, prune)),
+    "post_post": (post_post._work, lambda prune: (prune,)),
 }
 
 
@@ -38,10 +39,10 @@ def grow(problem, kernel, settings, n_particles=3, n_near=None):
     population = Population(
         problem, make_streams(np.random.default_rng(11), n_particles), kernel, *settings, n_near=n_near
     )
-    factors = []
+    team, factors = Team(population.work, [0, n_particles]), []
     for step in range(problem.n - 1):
         population.begin(step)
-        population.advance(0, n_particles, step)
+        team.do(merging(step))
         population.end(step)
         factors.append(population.log_factor.copy())
     return *population.result(), np.array(factors)

@@ -27,6 +27,7 @@ from .lineages import add, clear
 from .neighbors import nearest
 from .regraft_update import Engine, Rule, propose, update
 from .smc import SMC
+from .turns import is_for_copying, next_turn, step_of
 from .working_tree import attach, copy_tree, empty_working_tree, load, put_leaf, refresh, unload
 
 _TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
@@ -123,25 +124,30 @@ class _Trees:
         self._constant = -0.5 * (problem.d * LOG_2PI + problem.log_det)
 
     def begin(self, step):
-        """Nothing needs to be made ready."""
+        """Nobody is to be copied."""
+        self._ancestors = range(len(self._trees))
 
-    def advance(self, first, last, step):
-        """Let the trees first … last-1 move a little and take in row step + 1."""
-        if first not in self._scratch:
-            self._scratch[first] = empty_candidates(*self.problem.W.shape)
-        for i in range(first, last):
-            engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[first])
-            log_factor = _grow(engine, step, self.n_updates, _EVERY_BRANCH, self.streams[i])
-            self.log_factor[i] = log_factor + self._constant
+    def work(self, share):
+        """Do a share of the turns that have come: let trees move a little and take in a row, or copy them."""
+        if share.first not in self._scratch:
+            self._scratch[share.first] = empty_candidates(*self.problem.W.shape)
+        turn = next_turn(share)
+        while turn >= 0:
+            for i in range(share.first, share.last):
+                if not is_for_copying(turn):
+                    engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[share.first])
+                    log_factor = _grow(engine, step_of(turn), self.n_updates, _EVERY_BRANCH, self.streams[i])
+                    self.log_factor[i] = log_factor + self._constant
+                elif self._ancestors[i] != i:
+                    copy_tree(self._trees[self._ancestors[i]], self._trees[i])
+            turn = next_turn(share)
 
     def end(self, step):
         """Nothing is left over."""
 
-    def copy(self, ancestors, step):
-        """Replace each tree by a copy of its ancestor."""
-        for i, ancestor in enumerate(ancestors):
-            if i != ancestor:
-                copy_tree(self._trees[ancestor], self._trees[i])
+    def resample(self, ancestors, step):
+        """Let each tree become a copy of its ancestor in the next turn."""
+        self._ancestors = ancestors
 
     def result(self):
         """Return children, times and log joint of all trees."""

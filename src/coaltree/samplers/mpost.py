@@ -18,35 +18,38 @@ from ..diffusion import LOG_2PI
 from ..errors import InputError
 from ..gig import draw_cut_gig, log_cut_integral
 from .particles import merge
-from .population import Population
+from .population import Population, next_step
 from .selection import FULL, draw_pair, proposal_integral, weigh_rows
 from .smc import SMC
 
 
 @jit
-def _advance(context, first, last, step, drop_rate, printed, prune):
+def _work(context, share, drop_rate, printed, prune):
     model, pool, particles = context.model, context.pool, context.particles
-    m = model.n - step
-    lam = 0.5 * m * (m - 1)
-    inner = 1.0 if drop_rate else lam
     row_sum, buffer = np.empty(model.n), np.empty((2, model.n + 1))
-    for p in range(first, last):
-        state = context.streams[p]
-        before = particles.times[p, step - 1] if step > 0 else 0.0
-        weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
-        older, younger, eps = draw_pair(
-            FULL, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
-        )
-        a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
-        r = max(0.0, 2.0 * before + a_sum)
-        time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
-        log_factor = math.log(weighed.total) + weighed.shift + lam * before
-        if printed:
-            log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
-        else:
-            log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
-        context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
-        merge(model, pool, particles, p, step, older, younger, time, buffer)
+    step = next_step(context, share)
+    while step >= 0:
+        m = model.n - step
+        lam = 0.5 * m * (m - 1)
+        inner = 1.0 if drop_rate else lam
+        for p in range(share.first, share.last):
+            state = context.streams[p]
+            before = particles.times[p, step - 1] if step > 0 else 0.0
+            weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
+            older, younger, eps = draw_pair(
+                FULL, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
+            )
+            a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
+            r = max(0.0, 2.0 * before + a_sum)
+            time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
+            log_factor = math.log(weighed.total) + weighed.shift + lam * before
+            if printed:
+                log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
+            else:
+                log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
+            context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
+            merge(model, pool, particles, p, step, older, younger, time, buffer)
+        step = next_step(context, share)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class MPost1(SMC):
             raise InputError(f'weights must be "exact" or "printed", not {self.weights!r}.')
 
     def population(self, problem, streams):
-        return Population(problem, streams, _advance, self._drop_rate, self.weights == "printed", True)
+        return Population(problem, streams, _work, self._drop_rate, self.weights == "printed", True)
 
 
 @dataclass(frozen=True)

@@ -151,9 +151,9 @@ def release_merged(pool, particles, step):
                 _give_back(pool, particles.slot[p, node - n])
 
 
-@jit
-def copy_particles(pool, particles, ancestor, step):
-    """Replace particle p by a copy of particle ancestor[p], after merge `step`; ancestors must be their own."""
+@jit(allocates=False)
+def hand_over_rows(pool, particles, ancestor, step):
+    """Count who holds which row once every particle p is a copy of ancestor[p], after merge `step`."""
     n = particles.times.shape[1] + 1
     m = n - step - 1
     for p in range(ancestor.size):
@@ -168,7 +168,18 @@ def copy_particles(pool, particles, ancestor, step):
             node = particles.alive[source, q]
             if node >= n:
                 pool.users[particles.slot[source, node - n]] += 1
-        particles.alive[p, :m] = particles.alive[source, :m]
+
+
+@jit(allocates=False)
+def copy_particles(particles, ancestor, first, last, step):
+    """Make each particle p = first … last-1 a copy of particle ancestor[p], after merge `step`."""
+    n = particles.times.shape[1] + 1
+    for p in range(first, last):
+        source = ancestor[p]
+        if source == p:
+            continue
+        for q in range(n - step - 1):
+            particles.alive[p, q] = particles.alive[source, q]
         for x in range(n + step + 1):
             particles.a[p, x] = particles.a[source, x]
             particles.death[p, x] = particles.death[source, x]

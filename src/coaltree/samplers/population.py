@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._jit import jit
 from ..memory import require_memory
 from ..special import full_integral_table
 from . import particles as growing
 from .pairs import leaf_distances, require_apart
+from .turns import is_for_copying, next_turn, step_of
 
 
 class Context(NamedTuple):
@@ -17,11 +19,24 @@ class Context(NamedTuple):
     pool: growing.RowPool
     particles: growing.Particles
     streams: np.ndarray  # (M, 4)
+    ancestor: np.ndarray  # (M,) whom each particle is to become a copy of
     log_factor: np.ndarray  # (M,) out: log weight factor of the step
 
 
+@jit(allocates=False)
+def next_step(context, share):
+    """Return the merge that a thread's particles are to make now, or -1; on the way there, copy those resampled."""
+    while True:
+        turn = next_turn(share)
+        if turn < 0:
+            return -1
+        if not is_for_copying(turn):
+            return step_of(turn)
+        growing.copy_particles(context.particles, context.ancestor, share.first, share.last, step_of(turn))
+
+
 class Population:
-    """M growing particles; `kernel(context, first, last, step, *settings)` lets a share of them merge once."""
+    """M growing particles; `kernel(context, share, *settings)` does a thread's share of the turns."""
 
     def __init__(self, problem, streams, kernel, *settings, n_near=None):
         n, M = problem.n, len(streams)
@@ -41,6 +56,7 @@ class Population:
             pool,
             growing.make_particles(model, pool, M),
             streams,
+            np.arange(M),
             np.zeros(M),
         )
         self._kernel, self._settings = kernel, settings
@@ -48,20 +64,22 @@ class Population:
 
     def begin(self, step):
         """Give every particle room for the row it is about to make."""
+        self.context.ancestor[:] = np.arange(len(self.context.ancestor))
         length = self.context.model.n - step - 1
         growing.take_slots(self.context.pool, self.context.particles.slot, step, length)
 
-    def advance(self, first, last, step):
-        """Let the particles first … last-1 merge once; safe to call from several threads for disjoint shares."""
-        self._kernel(self.context, first, last, step, *self._settings)
+    def work(self, share):
+        """Do a share of the turns that have come; there may be as many threads at work as there are shares."""
+        self._kernel(self.context, share, *self._settings)
 
     def end(self, step):
         """Give back the rows of nodes that have merged."""
         growing.release_merged(self.context.pool, self.context.particles, step)
 
-    def copy(self, ancestors, step):
-        """Replace each particle by a copy of its ancestor."""
-        growing.copy_particles(self.context.pool, self.context.particles, ancestors, step)
+    def resample(self, ancestors, step):
+        """Let each particle become a copy of its ancestor in the next turn; ancestors must be their own."""
+        self.context.ancestor[:] = ancestors
+        growing.hand_over_rows(self.context.pool, self.context.particles, ancestors, step)
 
     def result(self):
         """Return children, times and log joint of all trees."""

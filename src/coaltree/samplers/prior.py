@@ -12,28 +12,31 @@ from .._jit import jit
 from ..diffusion import log_density_of_difference
 from ..random_streams import exponential, integer_below
 from .particles import all_distances, merge
-from .population import Population
+from .population import Population, next_step
 from .smc import SMC
 
 
 @jit
-def _advance(context, first, last, step):
+def _work(context, share):
     model, pool, particles = context.model, context.pool, context.particles
-    m = model.n - step
     buffer = np.empty((2, model.n + 1))
-    for p in range(first, last):
-        state = context.streams[p]
-        before = particles.times[p, step - 1] if step > 0 else 0.0
-        younger = integer_below(state, m)
-        older = integer_below(state, m - 1)
-        older += older >= younger  # two different positions, every unordered pair equally likely
-        older, younger = min(older, younger), max(older, younger)
-        time = before + exponential(state) / (0.5 * m * (m - 1))
-        i, j = particles.alive[p, older], particles.alive[p, younger]
-        all_distances(pool, particles, p, step, i, buffer[0])
-        v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
-        context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
-        merge(model, pool, particles, p, step, older, younger, time, buffer)
+    step = next_step(context, share)
+    while step >= 0:
+        m = model.n - step
+        for p in range(share.first, share.last):
+            state = context.streams[p]
+            before = particles.times[p, step - 1] if step > 0 else 0.0
+            younger = integer_below(state, m)
+            older = integer_below(state, m - 1)
+            older += older >= younger  # two different positions, every unordered pair equally likely
+            older, younger = min(older, younger), max(older, younger)
+            time = before + exponential(state) / (0.5 * m * (m - 1))
+            i, j = particles.alive[p, older], particles.alive[p, younger]
+            all_distances(pool, particles, p, step, i, buffer[0])
+            v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
+            context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
+            merge(model, pool, particles, p, step, older, younger, time, buffer)
+        step = next_step(context, share)
 
 
 @dataclass(frozen=True)
@@ -41,4 +44,4 @@ class Prior(SMC):
     """Merges proposed by the coalescent itself, weighed by the data."""
 
     def population(self, problem, streams):
-        return Population(problem, streams, _advance)
+        return Population(problem, streams, _work)

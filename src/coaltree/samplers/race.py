@@ -22,6 +22,7 @@ from ..gig import draw_cut_gig, log_cut_integral, log_survival
 from ..memory import require_memory
 from .pairs import leaf_distances, require_apart
 from .smc import SMC
+from .turns import is_for_copying, next_turn, step_of
 
 
 class Model(NamedTuple):
@@ -47,6 +48,7 @@ class Racers(NamedTuple):
     times: np.ndarray
     log_joint: np.ndarray
     streams: np.ndarray
+    ancestor: np.ndarray
     log_factor: np.ndarray
 
 
@@ -84,61 +86,96 @@ def _log_lost(racers, p, x, y, time):
 
 
 @jit(allocates=False)
-def _advance(racers, first, last, step):
+def _run(racers, p, step):
+    """Let the earliest pair of particle p merge, and its rivals leave the race."""
     model = racers.model
     n, d = model.n, model.d
     m = n - step
-    for p in range(first, last):
-        if step == 0:
-            for x in range(n):
-                for y in range(x):
-                    _set_clock(racers, p, x, y)
-                _find_first(racers, p, x)
-        node, a, born, eps = racers.node[p], racers.a[p], racers.born[p], racers.eps[p]
-        j = -1
+    if step == 0:
         for x in range(n):
-            if node[x] >= 0 and (j < 0 or racers.first[p, x] < racers.first[p, j]) and racers.rival[p, x] >= 0:
-                j = x
-        i = racers.rival[p, j]
-        time = racers.clock[p, j, i]
-        eps_ij = eps[j, i]
+            for y in range(x):
+                _set_clock(racers, p, x, y)
+            _find_first(racers, p, x)
+    node, a, born, eps = racers.node[p], racers.a[p], racers.born[p], racers.eps[p]
+    j = -1
+    for x in range(n):
+        if node[x] >= 0 and (j < 0 or racers.first[p, x] < racers.first[p, j]) and racers.rival[p, x] >= 0:
+            j = x
+    i = racers.rival[p, j]
+    time = racers.clock[p, j, i]
+    eps_ij = eps[j, i]
 
-        start = max(born[i], born[j])
-        r = max(0.0, 2.0 * start + a[i] + a[j])
-        log_factor = 0.5 * r + log_cut_integral(eps_ij, 1.0, r, d) - math.log(2.0)
-        log_factor -= 0.5 * (d * LOG_2PI + model.log_det)
-        v, w_i, w_j, var = join(a[i] + time, a[j] + time)
-        for z in range(n):
-            if node[z] < 0 or z == i or z == j:
-                continue
-            zi, iz = max(z, i), min(z, i)
-            zj, jz = max(z, j), min(z, j)
-            log_factor += _log_lost(racers, p, zi, iz, time) + _log_lost(racers, p, zj, jz, time)
-            eps[zi, iz] = join_distance(w_i, w_j, eps[zi, iz], eps[zj, jz], eps_ij)
-        racers.log_factor[p] = log_factor
+    start = max(born[i], born[j])
+    r = max(0.0, 2.0 * start + a[i] + a[j])
+    log_factor = 0.5 * r + log_cut_integral(eps_ij, 1.0, r, d) - math.log(2.0)
+    log_factor -= 0.5 * (d * LOG_2PI + model.log_det)
+    v, w_i, w_j, var = join(a[i] + time, a[j] + time)
+    for z in range(n):
+        if node[z] < 0 or z == i or z == j:
+            continue
+        zi, iz = max(z, i), min(z, i)
+        zj, jz = max(z, j), min(z, j)
+        log_factor += _log_lost(racers, p, zi, iz, time) + _log_lost(racers, p, zj, jz, time)
+        eps[zi, iz] = join_distance(w_i, w_j, eps[zi, iz], eps[zj, jz], eps_ij)
+    racers.log_factor[p] = log_factor
 
-        before = racers.times[p, step - 1] if step > 0 else 0.0
-        racers.log_joint[p] += (
-            -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, d) - 0.5 * model.log_det
-        )
-        racers.children[p, step, 0] = node[i]
-        racers.children[p, step, 1] = node[j]
-        racers.times[p, step] = time
+    before = racers.times[p, step - 1] if step > 0 else 0.0
+    racers.log_joint[p] += (
+        -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, d) - 0.5 * model.log_det
+    )
+    racers.children[p, step, 0] = node[i]
+    racers.children[p, step, 1] = node[j]
+    racers.times[p, step] = time
 
-        node[i], node[j] = n + step, -1
-        a[i], born[i] = var - time, time
-        for z in range(n):
-            if node[z] >= 0 and z != i:
-                _set_clock(racers, p, max(z, i), min(z, i))
-        _find_first(racers, p, i)
-        for z in range(i + 1, n):
-            if node[z] < 0:
-                continue
-            if racers.rival[p, z] == i or racers.rival[p, z] == j:
-                _find_first(racers, p, z)
-            elif racers.clock[p, z, i] < racers.first[p, z]:
-                racers.first[p, z] = racers.clock[p, z, i]
-                racers.rival[p, z] = i
+    node[i], node[j] = n + step, -1
+    a[i], born[i] = var - time, time
+    for z in range(n):
+        if node[z] >= 0 and z != i:
+            _set_clock(racers, p, max(z, i), min(z, i))
+    _find_first(racers, p, i)
+    for z in range(i + 1, n):
+        if node[z] < 0:
+            continue
+        if racers.rival[p, z] == i or racers.rival[p, z] == j:
+            _find_first(racers, p, z)
+        elif racers.clock[p, z, i] < racers.first[p, z]:
+            racers.first[p, z] = racers.clock[p, z, i]
+            racers.rival[p, z] = i
+
+
+@jit(allocates=False)
+def _copy(racers, p, step):
+    """Make particle p a copy of its ancestor after merge `step`; its random stream stays with its place."""
+    source = racers.ancestor[p]
+    if source == p:
+        return
+    for x in range(racers.model.n):
+        racers.node[p, x] = racers.node[source, x]
+        racers.a[p, x] = racers.a[source, x]
+        racers.born[p, x] = racers.born[source, x]
+        racers.first[p, x] = racers.first[source, x]
+        racers.rival[p, x] = racers.rival[source, x]
+        if racers.node[source, x] >= 0:
+            for y in range(x):
+                racers.eps[p, x, y] = racers.eps[source, x, y]
+                racers.clock[p, x, y] = racers.clock[source, x, y]
+    for k in range(step + 1):
+        racers.children[p, k, 0] = racers.children[source, k, 0]
+        racers.children[p, k, 1] = racers.children[source, k, 1]
+        racers.times[p, k] = racers.times[source, k]
+    racers.log_joint[p] = racers.log_joint[source]
+
+
+@jit(allocates=False)
+def _work(racers, share):
+    turn = next_turn(share)
+    while turn >= 0:
+        for p in range(share.first, share.last):
+            if is_for_copying(turn):
+                _copy(racers, p, step_of(turn))
+            else:
+                _run(racers, p, step_of(turn))
+        turn = next_turn(share)
 
 
 class _Race:
@@ -167,27 +204,25 @@ class _Race:
             np.zeros((M, n - 1)),
             np.zeros(M),
             streams,
+            np.arange(M),
             np.zeros(M),
         )
         self.log_factor = self._racers.log_factor
 
     def begin(self, step):
-        """Nothing to prepare."""
+        """Nobody is to be copied."""
+        self._racers.ancestor[:] = np.arange(len(self._racers.ancestor))
 
-    def advance(self, first, last, step):
-        """Let the particles first … last-1 merge once."""
-        _advance(self._racers, first, last, step)
+    def work(self, share):
+        """Do a share of the turns that have come."""
+        _work(self._racers, share)
 
     def end(self, step):
         """Nothing to give back."""
 
-    def copy(self, ancestors, step):
-        """Replace each particle by a copy of its ancestor; random streams stay with their place."""
-        racers = self._racers
-        for p in np.flatnonzero(ancestors != np.arange(len(ancestors))):
-            for array in (racers.eps, racers.clock, racers.node, racers.a, racers.born, racers.first, racers.rival,
-                          racers.children, racers.times, racers.log_joint):  # fmt: skip
-                array[p] = array[ancestors[p]]
+    def resample(self, ancestors, step):
+        """Let each particle become a copy of its ancestor in the next turn."""
+        self._racers.ancestor[:] = ancestors
 
     def result(self):
         """Return children, times and log joint of all trees."""

@@ -9,15 +9,14 @@ share out the particles; each particle has its own random stream, so the number 
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from ..errors import InputError
 from ..random_streams import make_streams
 from .base import Draws, Problem
+from .turns import Team, copying, merging
 
 
 def available_threads():
@@ -79,7 +78,7 @@ class SMC:
             raise InputError(f"resample_below must lie between 0 (never) and 1 (always), not {self.resample_below!r}.")
 
     def population(self, problem, streams):
-        """Return a fresh population: an object with `advance(first, last, step)`, `copy`, `log_factor`, `result`."""
+        """Return a fresh population: an object with `begin`, `work`, `end`, `resample`, `log_factor`, `result`."""
         raise NotImplementedError
 
     def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
@@ -87,22 +86,19 @@ class SMC:
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
         n_threads = min(n_threads or available_threads(), M)
-        bounds = np.linspace(0, M, n_threads + 1).astype(int)
-        shares = list(pairwise(bounds))
+        bounds = [M * k // n_threads for k in range(n_threads + 1)]
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
-        with ThreadPoolExecutor(max(1, n_threads - 1)) as executor:
+        with Team(population.work, bounds) as team:
             for step in range(merges):
                 population.begin(step)
-                others = [executor.submit(population.advance, first, last, step) for first, last in shares[1:]]
-                population.advance(*shares[0], step)
-                for other in others:
-                    other.result()
+                team.do(merging(step))
                 population.end(step)
                 log_weights += population.log_factor
                 if M > 1 and step < merges - 1:
                     weights, log_mean = normalised(log_weights)
                     if effective_sample_size(weights) < self.resample_below * M:
-                        population.copy(systematic_ancestors(weights, rng), step)
+                        population.resample(systematic_ancestors(weights, rng), step)
+                        team.do(copying(step))
                         log_evidence += log_mean
                         log_weights[:] = 0.0
                         resampled += 1
