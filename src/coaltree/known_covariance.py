@@ -73,7 +73,8 @@ def sample_trees(
     elif metric == "euclidean":
         if d is not None and d != table.values.shape[1]:
             raise InputError(f"d is {d}, but X has {table.values.shape[1]} columns; leave d out.")
-        covariance = as_covariance(covariance, table.values.shape[1])
+        with single_threaded_blas():  # whose other threads would go on spinning for some 20 ms, where ours want to work
+            covariance = as_covariance(covariance, table.values.shape[1])
         distinct = find_distinct(table.values, table.labels, leaf_noise)
         problem = None
         if len(distinct.first) > 1:
