@@ -231,7 +231,7 @@ print(1024 * (kilobytes("VmHWM") - before))
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
-@pytest.mark.parametrize(("resample_below", "per_particle"), [(0.5, 1.5), (0.0, 2.4)])
+@pytest.mark.parametrize(("resample_below", "per_particle"), [(0.5, 1.5), (0.0, 1.5)])
 def test_peak_memory_of_particles(resample_below, per_particle):
     n, M = 600, 60
     code = PEAK.format(n=n, d=16, sampler=f"ct.MPost1({M}, resample_below={resample_below})")

@@ -8,7 +8,7 @@ from coaltree.covariance import as_covariance
 from coaltree.diffusion import messages, squared_distances
 from coaltree.preparation import make_problem
 from coaltree.random_streams import make_streams
-from coaltree.samplers import mpost
+from coaltree.samplers import mpost, particles
 from coaltree.samplers.particles import ALIVE, all_distances
 from coaltree.samplers.population import Population
 from coaltree.samplers.turns import Team, copying, merging
@@ -32,19 +32,22 @@ def slots_in_use(population):
     return held
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("n", "d"), [(12, 3), (25, 40)])
-def test_rows_are_the_distances_between_means(n, d):
+def test_rows_are_the_distances_between_means(n, d, packed):
     X, _ = ct.simulate(n, d, random_state=n)
     problem, population = population_of(X, 1)
     team = Team(population.work, [0, 1])
-    particles, out = population.context.particles, np.empty(n + 1)
+    grown, out = population.context.particles, np.empty(n + 1)
     for step in range(n - 1):
+        if packed:
+            population.context.pool.counts[3] = 0
         population.begin(step)
         team.do(merging(step))
         population.end(step)
-        alive = particles.alive[0, : n - step - 1]
+        alive = grown.alive[0, : n - step - 1]
         # complete the tree in any way: messages of the nodes made so far do not depend on it
-        children, times = particles.children[0].astype(np.int64), particles.times[0].copy()
+        children, times = grown.children[0].astype(np.int64), grown.times[0].copy()
         rest = list(alive)
         for k in range(step + 1, n - 1):
             children[k] = rest[0], rest[1]
@@ -53,18 +56,21 @@ def test_rows_are_the_distances_between_means(n, d):
         up = messages(children, times, problem.W)
         expected = squared_distances(up.mean[alive])
         for q, node in enumerate(alive):
-            all_distances(population.context.pool, particles, 0, step + 1, node, out)
+            all_distances(population.context.pool, grown, 0, step + 1, node, out)
             np.testing.assert_allclose(out[: len(alive)], expected[q], rtol=1e-6, atol=1e-9 * expected.max())
-        np.testing.assert_allclose(particles.a[0, alive], up.var[alive] - np.r_[np.zeros(n), times][alive], atol=1e-12)
+        np.testing.assert_allclose(grown.a[0, alive], up.var[alive] - np.r_[np.zeros(n), times][alive], atol=1e-12)
 
 
-def test_slots_are_counted_shared_and_given_back():
+@pytest.mark.parametrize("packed", [False, True])
+def test_slots_are_counted_shared_and_given_back(packed):
     X, _ = ct.simulate(30, 8, random_state=1)
     _, population = population_of(X, 6)
     team = Team(population.work, [0, 6])
     rng = np.random.default_rng(2)
     pool = population.context.pool
     for step in range(29):
+        if packed and step % 2:
+            pool.counts[3] = 0
         population.begin(step)
         team.do(merging(step))
         population.end(step)
@@ -99,3 +105,38 @@ def test_copies_grow_on_their_own():
     for p in range(4):
         tree = ct.Tree(children[p], times[p])
         assert log_joint[p] == pytest.approx(tree.log_prior() + tree.log_likelihood(X, np.eye(4)), rel=1e-9)
+
+
+@pytest.mark.parametrize("resample_below", [0.0, 0.5])
+def test_packing_changes_nothing(resample_below, monkeypatch):
+    X, _ = ct.simulate(60, 5, random_state=4)
+    packings = []
+
+    def draw():
+        return ct.sample_trees(X, np.eye(5), ct.MPost1(20, resample_below=resample_below), random_state=5)
+
+    plain, pack = draw(), particles.pack
+    monkeypatch.setattr(particles, "_UNPACKED", 0)
+    monkeypatch.setattr(particles, "pack", lambda *args: (packings.append(1), pack(*args)))
+    packed = draw()
+    assert len(packings) > 3 or resample_below > 0
+    np.testing.assert_array_equal(packed._times, plain._times)
+    np.testing.assert_array_equal(packed.log_joint, plain.log_joint)
+    assert packed.log_evidence == plain.log_evidence
+
+
+def test_packed_rows_need_a_sixth_of_the_square_at_most():
+    # Tight pairs merge first, so that as many lineages as possible have rows.
+    rng = np.random.default_rng(6)
+    X = np.repeat(rng.standard_normal((60, 4)), 2, axis=0) + 1e-3 * rng.standard_normal((120, 4))
+    _, population = population_of(X, 1)
+    pool, team = population.context.pool, Team(population.work, [0, 1])
+    used = []
+    for step in range(119):
+        pool.counts[3] = 0
+        population.begin(step)
+        used.append(int(pool.counts[2]))
+        team.do(merging(step))
+        population.end(step)
+    assert max(used) < 120 * 120 / 6 + 120
+    assert max(used) > 0.9 * 120 * 120 / 8

@@ -3,7 +3,8 @@
 A particle is a row in each array of `Particles`: its lineages in order of age, what each says of itself (a = s - τ),
 and the tree so far. The distances of a merged node lie in a slot of the `RowPool`; slots are counted and shared when
 a particle is copied by resampling, and go back to the pool when the node has merged in every particle that had it.
-Rows get shorter with every merge, so that a free slot always fits the next row.
+Rows get shorter with every merge, so that a free slot fits the next row. Where little is shared, rows are packed from
+time to time: they move together, and a row of a single particle loses the entries of lineages that have merged.
 """
 
 import math
@@ -17,6 +18,7 @@ from ..special import FullIntegralTable
 from .pairs import insert_nearest, list_nearest_leaves
 
 ALIVE = np.iinfo(np.int32).max
+_UNPACKED = 1 << 19  # 4 MB of rows are not worth packing
 
 
 class RowPool(NamedTuple):
@@ -25,12 +27,14 @@ class RowPool(NamedTuple):
     leaf_eps: np.ndarray  # (n, n) distances between leaves, symmetric
     entries: np.ndarray  # the rows of merged nodes, end to end
     offset: np.ndarray  # where a slot begins in them
+    room: np.ndarray  # and how many entries fit in
+    listed: np.ndarray  # after how many merges its entries were listed: one for each older lineage then alive
     users: np.ndarray  # how many particles hold it
     near_eps: np.ndarray  # (slots, K) the smallest entries of the row when it was written, ascending, or inf
     near_log: np.ndarray  # their logarithms
     near_node: np.ndarray  # whose they are
     free: np.ndarray  # a stack of free slots
-    counts: np.ndarray  # [free slots, slots ever made, entries ever used]
+    counts: np.ndarray  # [free slots, slots ever made, entries used, entries that may be used before rows are packed]
 
 
 class Particles(NamedTuple):
@@ -46,6 +50,7 @@ class Particles(NamedTuple):
     children: np.ndarray  # (M, n-1, 2)
     times: np.ndarray  # (M, n-1)
     log_joint: np.ndarray  # (M,)
+    place: np.ndarray  # (M, n) scratch
     slope: np.ndarray  # (M,) how steeply weights fell with log ε in the last step, a guess for the next
 
 
@@ -80,11 +85,13 @@ def make_pool(leaf_eps, n_particles, n_near):
         np.empty(pool_entries(n, n_particles)),
         np.empty(slots, dtype=np.int64),
         np.zeros(slots, dtype=np.int32),
+        np.empty(slots, dtype=np.int32),
+        np.zeros(slots, dtype=np.int32),
         near_eps,
         near_log,
         near_node,
         np.empty(slots, dtype=np.int32),
-        np.array([0, n, 0], dtype=np.int64),
+        np.array([0, n, 0, max(_UNPACKED, int(0.15 * n_particles * n * n))], dtype=np.int64),
     )
 
 
@@ -109,6 +116,7 @@ def make_particles(model, pool, n_particles):
         np.zeros((n_particles, n - 1, 2), dtype=np.int32),
         np.zeros((n_particles, n - 1)),
         np.zeros(n_particles),
+        np.empty((n_particles, n), dtype=np.int32),
         np.full(n_particles, 0.5 * model.d),
     )
 
@@ -126,10 +134,61 @@ def take_slots(pool, slot, step, length):
         else:
             s = np.int32(pool.counts[1])
             pool.counts[1] += 1
+        if pool.room[s] < length:
             pool.offset[s] = pool.counts[2]
+            pool.room[s] = length
             pool.counts[2] += length
+        pool.listed[s] = step + 1
         pool.users[s] = 1
         slot[p, step] = s
+
+
+@jit(allocates=False)
+def is_full(pool, n_particles, length):
+    """Return whether rows should be packed before each particle takes a slot of `length` entries."""
+    wanted = 0
+    for p in range(n_particles):
+        k = pool.counts[0] - 1 - p
+        if k < 0 or pool.room[pool.free[k]] < length:
+            wanted += length
+    return pool.counts[2] + wanted > pool.counts[3]
+
+
+@jit
+def pack(pool, particles, step):
+    """Move all rows together before merge `step`; rows that one particle holds keep only what it can still read."""
+    n = particles.times.shape[1] + 1
+    M, length = particles.slot.shape[0], n - step - 1
+    owner, node_of = np.full(pool.counts[1], -1), np.zeros(pool.counts[1], np.int64)
+    for p in range(M):
+        for q in range(n - step):
+            node = particles.alive[p, q]
+            if node >= n:
+                owner[particles.slot[p, node - n]] = p
+                node_of[particles.slot[p, node - n]] = node
+    held = np.flatnonzero(owner >= 0)
+    held = held[np.argsort(pool.offset[held])]
+    top = 0
+    for s in held:
+        start, size = pool.offset[s], min(pool.room[s], n - pool.listed[s])
+        pool.offset[s] = top
+        if pool.users[s] > 1:
+            for k in range(size):
+                pool.entries[top + k] = pool.entries[start + k]
+            top += size
+        else:
+            death = particles.death[owner[s]]
+            for x in range(node_of[s]):
+                if death[x] == ALIVE:
+                    pool.entries[top] = pool.entries[start]
+                    top += 1
+                start += death[x] >= pool.listed[s]
+            pool.listed[s] = step
+        pool.room[s] = top - pool.offset[s]
+    for k in range(pool.counts[0]):
+        pool.room[pool.free[k]] = 0
+    pool.counts[2] = top
+    pool.counts[3] = max(pool.counts[3], top + top // 8 + M * length)
 
 
 @jit(allocates=False)
@@ -210,37 +269,38 @@ def older_distances(pool, particles, p, node, out):
             out[count] = row[alive[count]]
             count += 1
         return count
-    born = node - n
-    start = pool.offset[particles.slot[p, born]]
-    row = pool.entries[start : start + n - born]  # one more than it has, so that the walk may read past its end
+    slot = particles.slot[p, node - n]
+    start, listed = pool.offset[slot], pool.listed[slot]
+    row = pool.entries[start : start + n - listed + 1]  # one more than it has, so that the walk may read past its end
     death = particles.death[p, :node]
     position = 0
     for x in range(node):
         out[count] = row[position]
         count += death[x] == ALIVE
-        position += death[x] > born
+        position += death[x] >= listed
     return count
 
 
 @jit(allocates=False)
-def _younger_distances(pool, particles, p, step, node, count, out):
-    """Write ε of `node` to every lineage younger than it, in order of age, from out[count] on."""
+def _younger_distances(pool, particles, p, step, node, older, out):
+    """Write ε of `node`, which is younger than `older` lineages, to all younger than it, in order of age."""
     n = particles.times.shape[1] + 1
     m = n - step
-    alive, death = particles.alive[p], particles.death[p]
-    position, first = node, 0  # of `node` among the lineages, before any merge
+    alive, death, place = particles.alive[p], particles.death[p], particles.place[p]
     if node < n:
-        while count < m and alive[count] < n:
-            out[count] = pool.leaf_eps[node, alive[count]]
-            count += 1
-    else:
-        position, first = 2 * n - 2 - node, node - n + 1
-    for s in range(first, step):
-        position -= particles.children[p, s, 0] < node
-        position -= particles.children[p, s, 1] < node
+        q = older + 1
+        while q < m and alive[q] < n:
+            out[q] = pool.leaf_eps[node, alive[q]]
+            q += 1
+    q = m
+    for s in range(step - 1, max(node - n, -1), -1):
+        place[s + 1] = older  # after s + 1 merges: where `node` stands in the rows listed then
         if death[n + s] == ALIVE:
-            out[count] = pool.entries[pool.offset[particles.slot[p, s]] + position]
-            count += 1
+            q -= 1
+            slot = particles.slot[p, s]
+            out[q] = pool.entries[pool.offset[slot] + place[pool.listed[slot]]]
+        older += particles.children[p, s, 0] < node
+        older += particles.children[p, s, 1] < node
 
 
 @jit(allocates=False)
@@ -248,7 +308,7 @@ def all_distances(pool, particles, p, step, node, out):
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
     count = older_distances(pool, particles, p, node, out)
     out[count] = 0.0
-    _younger_distances(pool, particles, p, step, node, count + 1, out)
+    _younger_distances(pool, particles, p, step, node, count, out)
 
 
 @jit(allocates=False)

@@ -40,7 +40,7 @@ class Population:
 
     def __init__(self, problem, streams, kernel, *settings, n_near=None):
         n, M = problem.n, len(streams)
-        bytes_needed = 8 * n * n + int(2.4 * M * n * n)  # as measured if nothing is ever shared
+        bytes_needed = 8 * n * n + int(1.5 * M * n * n)  # as measured if nothing is ever shared
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
         n_near = min(n - 1, n_near or min(64, max(8, n // 32)))  # lists take a twelfth of the rows' memory
         pool = growing.make_pool(leaf_distances(problem), M, n_near)
@@ -65,8 +65,11 @@ class Population:
     def begin(self, step):
         """Give every particle room for the row it is about to make."""
         self.context.ancestor[:] = np.arange(len(self.context.ancestor))
+        pool, particles = self.context.pool, self.context.particles
         length = self.context.model.n - step - 1
-        growing.take_slots(self.context.pool, self.context.particles.slot, step, length)
+        if growing.is_full(pool, len(particles.slot), length):
+            growing.pack(pool, particles, step)
+        growing.take_slots(pool, particles.slot, step, length)
 
     def work(self, share):
         """Do a share of the turns that have come; there may be as many threads at work as there are shares."""
