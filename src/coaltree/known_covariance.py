@@ -4,6 +4,7 @@ X → distinct rows → whitened rows (or squared distances) → sampler → tre
 """
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .blas import single_threaded_blas
 from .covariance import Spherical, as_covariance
 from .diffusion import check_leaf_noise
-from .errors import InputError
+from .errors import CoaltreeWarning, InputError
 from .posterior import Posterior
 from .preparation import Distinct, find_distinct, largest_distance, make_problem, read_table
 from .progress import Progress
@@ -58,7 +59,7 @@ def sample_trees(
 
     Returns
     -------
-    Posterior
+    Posterior; Ctrl-C returns the sweeps that are done.
     """
     sampler = as_sampler(sampler)
     leaf_noise = check_leaf_noise(leaf_noise)
@@ -96,6 +97,10 @@ def sample_trees(
                 n_threads=n_threads,
                 progress=bar.watcher("step"),
             )
+    if draws.info.get("interrupted"):
+        warnings.warn(
+            f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees.", CoaltreeWarning, stacklevel=2
+        )
     children, times = distinct.expand(draws.children, draws.times)
     return Posterior(
         children,

@@ -62,7 +62,7 @@ def test_draws_are_valid_trees_with_their_own_log_joint(rule, n, d):
         tree = ct.Tree(children, times)
         assert tree.times[0] > 0.0
         assert log_joint == pytest.approx(tree.log_prior() + tree.log_likelihood(problem.W, np.eye(d)), rel=1e-9)
-    assert set(draws.info) == {"accepted", "candidates", "missed"}
+    assert set(draws.info) == {"accepted", "candidates", "missed", "interrupted"}
     assert 0.85 < draws.info["accepted"] + draws.info["missed"] <= 1.0
 
 
@@ -183,7 +183,7 @@ def test_wrong_starts_are_named():
 def test_near_duplicates_far_scales_and_identical_rows_never_break_it(rule, d):
     rng = np.random.default_rng(d)
     rows = rng.normal(size=(12, d))
-    close = np.concatenate([rows, rows[:6] + 1e-9 * rng.normal(size=(6, d)), rows[:2] + 1e-160])
+    close = np.concatenate([rows, rows[:6] + 1e-9 * rng.normal(size=(6, d)), rows[:2] * (1.0 + 1e-15)])
     for W, leaf_noise in [(close, 0.0), (rows * 1e6, 0.0), (rows * 1e-6, 0.0), (np.zeros((9, d)), 0.5)]:
         problem = Problem(np.ascontiguousarray(W), None, d, 0.0, leaf_noise)
         for start in ("average", "prior"):
@@ -191,6 +191,58 @@ def test_near_duplicates_far_scales_and_identical_rows_never_break_it(rule, d):
             assert np.all(np.isfinite(draws.times)) and np.all(draws.times > 0)
             for children, times in zip(draws.children, draws.times, strict=True):
                 ct.Tree(children, times)
+
+
+@pytest.mark.parametrize("sampler", [Regraft("all"), TrulyLocal(), ct.Insertion(n_particles=40)])
+def test_the_unit_of_small_values_does_not_matter(sampler):
+    """Where times are far below 1 the prior is flat, and data in another unit give the same trees in another unit."""
+    problem = problem_of(12, 5)
+    unit = 2.0**-40
+    drawn = [draw(sampler, problem._replace(W=problem.W * unit))]
+    for smaller in (2.0**-100, 2.0**-490):
+        drawn.append(draw(sampler, problem._replace(W=problem.W * smaller)))
+        np.testing.assert_array_equal(drawn[-1].children, drawn[0].children)
+        np.testing.assert_allclose(drawn[-1].times / smaller**2, drawn[0].times / unit**2, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "sampler", [Regraft("all"), TrulyLocal(), ct.Insertion(n_particles=3), Regraft(start="insertion")]
+)
+@pytest.mark.parametrize(("scale", "words"), [(1e-170, "squared distance vanishes"), (1e13, "too large")])
+def test_values_beyond_what_numbers_can_tell_apart_are_refused(sampler, scale, words):
+    X = ct.simulate(20, 3, random_state=0)[0] * scale
+    with pytest.raises(InputError, match=words):
+        ct.sample_trees(X, np.eye(3), sampler, random_state=0)
+    with pytest.raises(InputError, match=words):
+        ct.fit(X, np.eye(3), sampler, random_state=0, n_samples=2, n_warmup=1)
+
+
+def test_large_values_lose_no_branch():
+    """Densities that differ by millions of nats along a branch: no weight may overflow."""
+    X = ct.simulate(60, 6, random_state=0)[0] * 1e6
+    post = ct.sample_trees(X, np.eye(6), ct.Insertion(n_particles=50), random_state=0)
+    assert np.isfinite(post.log_joint).all() and np.isfinite(post.log_evidence)
+
+
+def test_an_interruption_returns_the_sweeps_done():
+    X = ct.simulate(200, 3, random_state=0)[0]
+    sampler = Regraft("local")
+
+    def stop_at(last):
+        def progress(done, total):
+            if done >= last:
+                raise KeyboardInterrupt
+
+        return progress
+
+    whole = ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0)
+    with pytest.warns(ct.CoaltreeWarning, match=r"interrupted: the posterior holds \d+ of 200 trees"):
+        part = ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(100))
+    assert 1 <= len(part) < 200 and part.info["interrupted"] and not whole.info["interrupted"]
+    np.testing.assert_array_equal(part._times, whole._times[: len(part)])
+    np.testing.assert_array_equal(part.log_joint, whole.log_joint[: len(part)])
+    with pytest.raises(KeyboardInterrupt):
+        ct.sample_trees(X, np.eye(3), sampler, n_samples=200, n_warmup=3, random_state=0, progress=stop_at(3))
 
 
 def test_ten_thousand_dimensions():

@@ -18,10 +18,13 @@ import numpy as np
 
 from .._jit import jit
 from ..diffusion import join
+from ..errors import InputError
 from .conditional import Branch, Proposals, empty_proposals, log_mass_bound, trace
 from .working_tree import blend
 
 _KEPT = 31  # proposals that are remembered; there are rarely so many
+_LARGEST = 1e12  # times grow with the values, and log densities with the times: beyond, rounding decides what is drawn
+_LEAST_DISTANCE = 2e-302  # squared, for each half dimension: below, the density has no scale that numbers can tell
 
 
 class Care(NamedTuple):
@@ -32,7 +35,10 @@ class Care(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Arrays over candidates in an order with parents first; `counts` holds how many, and the current mark."""
+    """Arrays over candidates in an order with parents first.
+
+    `counts` holds how many, the current mark, and how often a leaf was seen too close to another to be told apart.
+    """
 
     node: np.ndarray  # (cap,) int32: the branch above this node
     place: np.ndarray  # (2n-1,) int32: where a marked node stands in `node`
@@ -42,7 +48,7 @@ class Candidates(NamedTuple):
     scalars: np.ndarray  # (cap, 8) the fields of Branch
     log_weight: np.ndarray  # (cap,)
     row: np.ndarray  # (cap,) int32: its row in `proposals`; -1 not kept, -2 not traced
-    counts: np.ndarray  # (2,) int64
+    counts: np.ndarray  # (3,) int64
     proposals: Proposals
 
 
@@ -58,9 +64,23 @@ def empty_candidates(n, p):
         np.zeros((cap, 8)),
         np.zeros(cap),
         np.zeros(cap, np.int32),
-        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
         empty_proposals(_KEPT + 1),
     )
+
+
+def vectors(problem, name):
+    """The rows of a problem as kernels take them, or InputError where there are none or sampler `name` cannot cope."""
+    if problem.W is None:
+        raise InputError(f"{name} needs vectors, not distances alone; MPost2 and its kin take distances.")
+    W = np.ascontiguousarray(problem.W, dtype=np.float64)
+    largest = np.abs(W).max(initial=0.0)
+    if not largest <= _LARGEST:
+        raise InputError(
+            f"the whitened values of X reach {largest:.3g}, too large for {name} to tell densities apart; rescale X or "
+            "the covariance, or let fit learn it."
+        )
+    return W
 
 
 @jit(allocates=False)
@@ -187,6 +207,21 @@ def branch_of(cand, i):
     return Branch(s[0], s[1], s[2], s[3], s[4], s[5], s[6])
 
 
+@jit(inline="always", allocates=False)
+def too_close(branch, target):
+    """Whether a leaf and the one below the branch all but coincide, at time 0 and without noise: no density there."""
+    return branch.e0 < _LEAST_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
+
+
+def require_apart(cand):
+    """Raise InputError if leaves were met that are too close to be told apart."""
+    if cand.counts[2] > 0:
+        raise InputError(
+            "two rows differ by so little that their squared distance vanishes; rescale X, round it (equal rows are "
+            "merged at time 0), or give leaf_noise > 0."
+        )
+
+
 @jit(allocates=False)
 def weigh(cand, target, lin, care):
     """Give every candidate its log weight: its mass where it matters, an upper bound where it cannot.
@@ -197,6 +232,8 @@ def weigh(cand, target, lin, care):
     for i in range(cand.counts[0]):
         branch = branch_of(cand, i)
         cand.row[i] = -2
+        if too_close(branch, target):
+            cand.counts[2] += 1
         cand.log_weight[i] = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
         if cand.log_weight[i] > best:
             best, widest = cand.log_weight[i], i

@@ -27,7 +27,7 @@ from .lineages import count_and_area, exact_area
 
 _MIDDLE = 80  # the knot at the mode; room for as many on either side
 _DEEPEST = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
-_LEAST_VAR = 1e-200
+_LEAST_VAR = 1e-304
 _SPREAD = 1e-3
 
 
@@ -81,27 +81,23 @@ def log_density(branch, target, lin, t):
 
 @jit(allocates=False)
 def _height(branch, target, lin, t):
-    """l(t), l'(t) and l''(t), with k(t) taken as constant nearby.
+    """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them is as small or large as 1/v.
 
-    With r = ε/v and N = v' (d - r)/2 + ε'/2:  l' = -k - N/v ,  l'' = (v' N/v - N')/v .
+    With r = ε/v and N = v' (d - r)/2 + ε'/2:  v l' = -k v - N ,  v² l'' = v' N - v N' .
     """
     A = t - branch.t0
     z = A * branch.inv_length
     w = 1.0 - z
     v = max(target.var_less_time + t + A * w, _LEAST_VAR)
-    inv_v = 1.0 / v
     dv = 2.0 * w
-    r = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0) * inv_v
+    r = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0) / v
     de = (branch.e1 + 2.0 * branch.e2 * z) * branch.inv_length
+    share = v * branch.inv_length
     spare = target.half_d - 0.5 * r
     N = dv * spare + 0.5 * de
-    dN = (
-        -2.0 * branch.inv_length * spare
-        - 0.5 * dv * (de - r * dv) * inv_v
-        + branch.e2 * branch.inv_length * branch.inv_length
-    )
+    v_dN = branch.e2 * branch.inv_length * share - 2.0 * share * spare - 0.5 * dv * (de - r * dv)
     k, area = count_and_area(lin, target.m, t)
-    return -area - target.half_d * math.log(v) - 0.5 * r, -k - N * inv_v, (dv * N * inv_v - dN) * inv_v
+    return -area - target.half_d * math.log(v) - 0.5 * r, v, -k * v - N, dv * N - v_dN
 
 
 @jit(inline="always", allocates=False)
@@ -144,18 +140,21 @@ def _guess_mode(branch, target, lin):
     v = 2.0 * eps / (d + math.sqrt(d * d + 4.0 * k * eps)) if eps > 0.0 else 0.0
     u = v - target.var_less_time - branch.t0
     t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
-    return min(max(t, branch.lower + 1e-6 * min(branch.upper - branch.lower, 1.0)), branch.upper)
+    A = branch.lower - branch.t0
+    v_low = target.var_less_time + branch.lower + A * (1.0 - z)
+    inside = 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0)
+    return min(t if t > branch.lower else branch.lower + inside, branch.upper)
 
 
 @jit(allocates=False)
 def _mode(branch, target, lin, t):
-    """Climb from t to within about a twentieth of a nat of the top; returns t, l, l', l''.
+    """Climb from t to within about a twentieth of a nat of the top; returns t, then what `_height` says of it.
 
     Newton steps on v² l', which is nearly a quadratic in t, kept between the points known to lie on either side. An
     end of the branch where v = 0 is never reached: l is not finite there.
     """
     left, right = branch.lower, branch.upper
-    level, slope, curvature = _height(branch, target, lin, t)
+    level, v, slope, curvature = _height(branch, target, lin, t)
     for _ in range(40):
         if slope * slope <= -0.1 * curvature:
             break
@@ -167,39 +166,40 @@ def _mode(branch, target, lin, t):
             if t <= branch.lower:
                 break
             right = t
-        A = t - branch.t0
-        w = 1.0 - A * branch.inv_length
-        v = target.var_less_time + t + A * w
-        bend = 4.0 * w * slope + v * curvature
+        bend = 4.0 * (1.0 - (t - branch.t0) * branch.inv_length) * slope + curvature
         new = t - v * slope / bend if bend < 0.0 else (2.0 * t + v if slope > 0.0 else branch.lower)
         if new >= right:
-            new = right if right == branch.upper and right < math.inf else 0.5 * (t + min(right, t + 2.0 * v + 1.0))
+            new = right if right == branch.upper and right < math.inf else 0.5 * (t + min(right, t + 2.0 * v))
         elif new <= left:
             new = left if left == branch.lower and left + target.var_less_time > 0.0 else 0.5 * (t + left)
         if new == t:
             break
         t = new
-        level, slope, curvature = _height(branch, target, lin, t)
-    return t, level, slope, curvature
+        level, v, slope, curvature = _height(branch, target, lin, t)
+    return t, level, v, slope, curvature
 
 
 @jit(allocates=False)
-def _march(branch, target, lin, knots, row, curvature, sign, coarse):
-    """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end."""
+def _march(branch, target, lin, knots, row, start, sign, coarse):
+    """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end.
+
+    `start` holds v, v l' and v² l'' at the mode.
+    """
+    v, slope, curvature = start
     i = _MIDDLE
-    t, level, slope = knots.t[row, i], knots.level[row, i], knots.slope[row, i]
+    t, level = knots.t[row, i], knots.level[row, i]
     summit = level
     end = branch.upper if sign > 0.0 else branch.lower
     # where v = 0 at the lower end l is not finite: knots draw near without end, and the tangent's tail covers the rest
     closed = sign > 0.0 or end - branch.t0 > 0.0 or target.var_less_time + end > 0.0 or target.half_d == 0.0
-    scale = 1.0 / (abs(slope) + math.sqrt(max(-curvature, 0.0)) + 1e-300)
+    scale = v / (abs(slope) + math.sqrt(max(-curvature, 0.0)) + 1e-300)
     fall = 0.8 * coarse
     for _ in range(_MIDDLE - 1):
         room = (end - t) * sign
         if room <= 0.0:
             return i, True
         a = max(-sign * slope, 0.0)
-        h = 2.0 * fall / (a + math.sqrt(a * a + 2.0 * max(-curvature, 0.0) * fall) + 1e-12)
+        h = 2.0 * fall * v / (a + math.sqrt(a * a + 2.0 * max(-curvature, 0.0) * fall) + 1e-12 * v)
         reached = False
         for _ in range(8):
             reached = h >= 0.9 * room
@@ -207,7 +207,7 @@ def _march(branch, target, lin, knots, row, curvature, sign, coarse):
                 reached = closed
                 h = room if closed else 0.7 * room
             new = end if reached else t + sign * h
-            new_level, new_slope, new_curvature = _height(branch, target, lin, new)
+            new_level, new_v, new_slope, new_curvature = _height(branch, target, lin, new)
             drop = level - new_level
             if drop <= 2.5 * fall + 0.5:
                 break
@@ -215,12 +215,12 @@ def _march(branch, target, lin, knots, row, curvature, sign, coarse):
         if new == t:
             return i, False
         i += np.int64(sign)
-        t, level, slope, curvature = new, new_level, new_slope, new_curvature
-        knots.t[row, i], knots.level[row, i], knots.slope[row, i] = t, level, slope
+        t, level, v, slope, curvature = new, new_level, new_v, new_slope, new_curvature
+        knots.t[row, i], knots.level[row, i], knots.slope[row, i] = t, level, slope / v
         if reached:
             return i, True
         drop = summit - level
-        if drop > _DEEPEST and drop + math.log(abs(slope) * scale) > _DEEPEST:
+        if drop > _DEEPEST and drop + math.log(abs(slope) * (scale / v)) > _DEEPEST:
             return i, False
         if not closed and drop - math.log((t - end) / scale) > _DEEPEST:
             return i, False
@@ -243,12 +243,15 @@ def _lift(shift):
 @jit(allocates=False)
 def trace(branch, target, lin, proposals, row, coarse):
     """Build the proposal on one branch in a row of `proposals`; returns the log of its mass."""
-    t, level, slope, curvature = _mode(branch, target, lin, _guess_mode(branch, target, lin))
-    proposals.t[row, _MIDDLE], proposals.level[row, _MIDDLE], proposals.slope[row, _MIDDLE] = t, level, slope
-    first, at_lower = _march(branch, target, lin, proposals, row, curvature, -1.0, coarse)
-    last, at_upper = _march(branch, target, lin, proposals, row, curvature, 1.0, coarse)
+    t, level, v, slope, curvature = _mode(branch, target, lin, _guess_mode(branch, target, lin))
+    proposals.t[row, _MIDDLE], proposals.level[row, _MIDDLE], proposals.slope[row, _MIDDLE] = t, level, slope / v
+    start = (v, slope, curvature)
+    first, at_lower = _march(branch, target, lin, proposals, row, start, -1.0, coarse)
+    last, at_upper = _march(branch, target, lin, proposals, row, start, 1.0, coarse)
     ts, levels, slopes = proposals.t[row], proposals.level[row], proposals.slope[row]
     shifts, masses = proposals.shift[row], proposals.mass[row]
+    for i in range(first, last + 1):  # should the climb have ended below the top, nothing may overflow
+        level = max(level, levels[i])
     total = 0.0
     low_slope = max(slopes[first], 0.0)
     height = math.exp(levels[first] - level)

@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..memory import require_memory
 from ..random_streams import integer_below, make_streams, uniform
 from .base import Draws, Problem
-from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down
+from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, require_apart, vectors
 from .conditional import Target
 from .lineages import add, clear
 from .neighbors import nearest
@@ -143,7 +143,9 @@ class _Trees:
             turn = next_turn(share)
 
     def end(self, step):
-        """Nothing is left over."""
+        """Refuse rows that were found too close to each other."""
+        for scratch in self._scratch.values():
+            require_apart(scratch)
 
     def resample(self, ancestors, step):
         """Let each tree become a copy of its ancestor in the next turn."""
@@ -197,13 +199,11 @@ class Insertion(SMC):
 
     def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
         """Take in the rows one by one and return M trees with their weights; the counts of draws are not used."""
-        if problem.W is None:
-            raise InputError("Insertion needs vectors, not distances alone; MPost2 and its kin take distances.")
-        n = problem.n
+        n, W = problem.n, vectors(problem, "Insertion")
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
         if not np.array_equal(np.sort(order), np.arange(n)):
             raise InputError(f"order must hold each of the {n} distinct rows' numbers 0 … {n - 1} once.")
-        shuffled = problem._replace(W=np.ascontiguousarray(problem.W[order]), eps=None)
+        shuffled = problem._replace(W=np.ascontiguousarray(W[order]), eps=None)
         draws = super().run(shuffled, rng, n_threads=n_threads, progress=progress)
         return draws._replace(children=_rename_leaves(draws.children, order))
 
@@ -240,6 +240,7 @@ def graft(problem, tree, near, rng):
     engine = _engine_for(problem, problem.W)
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     _graft_all(engine, children, times, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
+    require_apart(engine.candidates)
     children, times = np.empty((N - 1, 2), np.int64), np.empty(N - 1)
     unload(engine.tree, children, times)
     return children, times
@@ -263,6 +264,7 @@ def insertion_tree(problem, rng, n_neighbors=8):
             m *= 2
     engine = _engine_for(problem, W)
     _insert_all(engine, near, make_streams(rng, 1)[0])
+    require_apart(engine.candidates)
     children, times = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
     unload(engine.tree, children, times)
     return _rename_leaves(children, order), times

@@ -23,6 +23,7 @@ from .candidates import (
     look_from,
     pass_down,
     proposal_row,
+    too_close,
     weigh,
 )
 from .conditional import Target, draw_time
@@ -87,9 +88,9 @@ def _locate(tree, cand, original, rows, target, care, streams, log_mass, node, t
 @jit(allocates=False)
 def _identical(cand, target):
     """The candidate above a leaf that equals the row, where the density has no bound: no leaf noise, d > 1; or -1."""
-    if target.half_d <= 0.5 or target.var_less_time > 0.0:
+    if target.half_d <= 0.5:
         return -1
     for i in range(cand.counts[0]):
-        if cand.scalars[i, 4] == 0.0 and cand.scalars[i, 2] == 0.0 and cand.scalars[i, 0] == 0.0:
+        if too_close(branch_of(cand, i), target):
             return i
     return -1

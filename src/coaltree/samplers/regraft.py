@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..memory import require_memory
 from ..random_streams import make_streams
 from .base import Draws, Problem
-from .candidates import empty_candidates
+from .candidates import empty_candidates, require_apart, vectors
 from .neighbors import neighbor_lists
 from .regraft_update import Engine, Rule, sweeps
 from .starts import first_tree
@@ -72,9 +72,12 @@ class Regraft:
             raise InputError(f"global_share must lie between 0 and 1, not {share!r}.")
 
     def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
-        """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread."""
+        """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread.
+
+        An interruption returns the trees kept so far, if there are any.
+        """
         n = problem.n
-        W = _vectors(problem)
+        W = vectors(problem, "Regraft")
         total = n_warmup + n_samples
         bytes_needed = n_samples * (n - 1) * 16 + 40 * n * (W.shape[1] + 16)
         require_memory(bytes_needed, f"{n_samples} trees over {n} rows", "draw fewer, or thin several runs")
@@ -85,20 +88,29 @@ class Regraft:
         kept_times = np.empty((n_samples, n - 1))
         spare_children, spare_times = np.empty((1, n - 1, 2), np.int32), np.empty((1, n - 1))
         block = max(1, _UPDATES_A_BLOCK // (2 * n))
-        done = 0
-        while done < total:
-            if done < n_warmup:
-                last = done + 1
-                sweeps(engine, children, times, spare_children, spare_times, state)
-            else:
-                last = min(total, done + block)
-                kept = slice(done - n_warmup, last - n_warmup)
-                sweeps(engine, children, times, kept_children[kept], kept_times[kept], state)
-            done = last
-            if progress is not None:
-                progress(done, total)
+        done, interrupted = 0, False
+        try:
+            while done < total:
+                if done < n_warmup:
+                    last = done + 1
+                    sweeps(engine, children, times, spare_children, spare_times, state)
+                else:
+                    last = min(total, done + block)
+                    kept = slice(done - n_warmup, last - n_warmup)
+                    sweeps(engine, children, times, kept_children[kept], kept_times[kept], state)
+                done = last
+                require_apart(engine.candidates)
+                if progress is not None:
+                    progress(done, total)
+        except KeyboardInterrupt:
+            if done <= n_warmup:
+                raise
+            interrupted = True
+        n_kept = done - n_warmup
+        kept_children, kept_times = kept_children[:n_kept], kept_times[:n_kept]
         log_joint = np.array([self._log_joint(problem, c, t) for c, t in zip(kept_children, kept_times, strict=True)])
-        return Draws(kept_children, kept_times, np.zeros(n_samples), log_joint, None, _information(engine.tally))
+        info = {**_information(engine.tally), "interrupted": interrupted}
+        return Draws(kept_children, kept_times, np.zeros(n_kept), log_joint, None, info)
 
     def step(self, problem: Problem, tree, rng, **options) -> tuple[np.ndarray, np.ndarray, dict]:
         """One sweep from `tree` (children, times), or the first tree if it is None.
@@ -107,12 +119,13 @@ class Regraft:
         """
         if tree is None:
             return *first_tree(problem, self.start, rng), {}
-        W = _vectors(problem)
+        W = vectors(problem, "Regraft")
         neighbors = options.get("neighbors")
         engine = self._engine(problem, W, self.neighbors(problem, rng) if neighbors is None else neighbors)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
         kept = np.empty((1, *children.shape), np.int32), np.empty((1, times.size))
         sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
+        require_apart(engine.candidates)
         return children, times, _information(engine.tally)
 
     def neighbors(self, problem: Problem, rng) -> np.ndarray:
@@ -123,7 +136,7 @@ class Regraft:
         n = problem.n
         if self.candidates == "all" or (self.candidates == "auto" and n <= _ALL_UP_TO) or n < 3:
             return np.empty((0, n, 0), np.int32)
-        return neighbor_lists(_vectors(problem), 2 * int(self.n_neighbors), rng)
+        return neighbor_lists(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng)
 
     def _engine(self, problem, W, neighbors):
         n, p = W.shape
@@ -143,14 +156,6 @@ class Regraft:
     def _log_joint(problem, children, times):
         likelihood = log_likelihood(children, times, problem.W, problem.d, problem.log_det, problem.leaf_noise)
         return float(log_prior(times)) + likelihood
-
-
-def _vectors(problem):
-    if problem.W is None:
-        raise InputError(
-            "Regraft needs vectors, not distances alone; MPost2 and the other SMC samplers take distances."
-        )
-    return np.ascontiguousarray(problem.W, dtype=np.float64)
 
 
 def _information(tally):
