@@ -12,8 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .blas import single_threaded_blas
+from .diffusion import squared_distances
 from .errors import CoaltreeWarning, InputError
 from .samplers.base import Problem
+
+_CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
 
 
 class Table(NamedTuple):
@@ -30,6 +33,7 @@ def read_table(X, *, allow_missing=False, minimum_rows=2):
     values = _as_numbers(X, columns if index is not None else None)
     if values.ndim != 2:
         raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
+    values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns
     n, d = values.shape
     if n < minimum_rows:
         raise InputError(f"X has {n} row(s); at least {minimum_rows} are needed.")
@@ -163,11 +167,25 @@ def largest_distance(n):
     return float(np.finfo(float).max) / (2.0 * n * n)
 
 
+def _rotated(W):
+    """Rows in an orthonormal basis of their span: with Wᵀ = Q R for the centred W, the rows of Rᵀ.
+
+    Rounding moves them by some 1e-16 of the largest row; W is left as it is where rows stand so close that it matters.
+    """
+    n = len(W)
+    if not np.isfinite(W).all():
+        return W
+    rotated = np.ascontiguousarray(np.asarray(np.linalg.qr(W.T, mode="r")).T[:, : n - 1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        eps = squared_distances(rotated)
+        largest = np.square(rotated).sum(axis=1).max()
+    return rotated if eps[np.tril_indices(n, -1)].min() > _CLOSE * largest else W
+
+
 def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
     """Whiten distinct rows (n, d) into a `Problem`; `rotate` drops the columns beyond the n - 1 that rows span.
 
-    Rotation leaves all distances as they are: with Wᵀ = Q R for the centred W, the rows of Rᵀ are the rows of W in
-    an orthonormal basis of their span.
+    Rotation leaves all distances as they are, to within rounding.
     """
     n, d = values.shape
     with single_threaded_blas():
@@ -175,8 +193,7 @@ def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
             W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
         if rotate and n <= d:
-            R = np.asarray(np.linalg.qr(W.T, mode="r"))
-            W = np.ascontiguousarray(R.T[:, : n - 1])
+            W = _rotated(W)
     largest = np.abs(W).max()
     if not largest < math.sqrt(largest_distance(n) / (4.0 * d)):
         raise InputError(

@@ -59,3 +59,21 @@ def test_values_too_large_for_rates_times_distances_are_refused():
     for scale in (1e152, 1e307):
         with pytest.raises(ct.InputError, match="too large"):
             make_problem(scale * X, as_covariance("spherical", 2))
+
+
+def test_rotation_keeps_the_digits_of_small_distances():
+    rng = np.random.default_rng(0)
+    far = rng.standard_normal((5, 40))
+    for gap in (1.0, 1e-6, 1e-12):
+        X = np.vstack([far, far[0] + gap * rng.standard_normal(40)])
+        W = make_problem(X, as_covariance("spherical", 40), rotate=True).W
+        expected = np.square(X[5] - X[0]).sum()
+        assert np.square(W[5] - W[0]).sum() == pytest.approx(expected, rel=1e-3)
+        assert W.shape[1] == (40 if gap < 1e-9 else 5)
+
+
+def test_how_memory_is_laid_out_changes_no_bit():
+    X, _ = ct.simulate(30, 7, random_state=0)
+    one = ct.sample_trees(X, np.eye(7), "regraft", n_samples=3, random_state=0)
+    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0)._times, one._times)
