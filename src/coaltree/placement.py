@@ -8,7 +8,7 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from .samplers.regraft import Regraft
 _SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
 _EVERY_BRANCH_UP_TO = 2000
 _NEAR = 16
+_LARGEST = 1e145  # of whitened values, so that squared distances are finite
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,13 @@ def place(
     nodes, times = np.empty((m, s), np.int64), np.empty((m, s))
     by_class = np.zeros((s, m, len(classes))) if classes is not None else None
     listed = []
+    views = _views(posterior, table)
     with single_threaded_blas():
         for j, tree in enumerate(chosen):
             children = np.array(posterior._children[tree])
             merge_times = np.array(posterior._times[tree])
             share_of_class = _shares(children, members) if by_class is not None else None
-            for rows, problem, new in _views(posterior, tree, table.values):
+            for rows, problem, new in _whitened(posterior, tree, table, views):
                 moved = streams[rows]
                 found = locate(children, merge_times, problem, new, moved)
                 streams[rows] = moved
@@ -167,35 +169,68 @@ def _spread(weights, n_trees):
     return chosen, counts / n_trees
 
 
-def _views(posterior, tree, new):
-    """(row numbers, whitened `Problem`, whitened new rows) for each set of columns that some new rows have."""
+class _View(NamedTuple):
+    """New rows that have the same columns, and which of all rows are the same in these."""
+
+    rows: np.ndarray  # (m,) numbers of the new rows
+    columns: np.ndarray
+    twin: np.ndarray  # (n + m,) for each fitted row, then each new one, the first that equals it
+
+
+def _views(posterior, table):
+    seen = ~np.isnan(table.values)
+    patterns, group = np.unique(seen, axis=0, return_inverse=True)
+    views = []
+    for g, pattern in enumerate(patterns):
+        rows, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+        twin = np.arange(posterior.n + len(rows))
+        if len(columns) > 0:
+            both = np.concatenate([posterior.X[:, columns], table.values[np.ix_(rows, columns)]])
+            distinct = find_distinct(both, leaf_noise=posterior.leaf_noise, quiet=True)
+            twin = distinct.first[distinct.group]
+        views.append(_View(rows, columns, twin))
+    return views
+
+
+def _whitened(posterior, tree, table, views):
+    """(row numbers, whitened `Problem`, whitened new rows) for each view."""
+    n = posterior.n
     values = posterior.completed(tree)
     covariance = _covariance_of(posterior, tree)
-    seen = ~np.isnan(new)
-    patterns, group = np.unique(seen, axis=0, return_inverse=True)
-    for g, pattern in enumerate(patterns):
-        rows = np.flatnonzero(group.ravel() == g)
-        columns = np.flatnonzero(pattern)
-        centre = values.mean(axis=0)[columns]
-        old, some = values[:, columns] - centre, new[np.ix_(rows, columns)] - centre
+    centre = values.mean(axis=0)
+    for rows, columns, twin in views:
+        old = values[:, columns] - centre[columns]
+        new = table.values[np.ix_(rows, columns)] - centre[columns]
         if len(columns) == 0:
-            yield rows, Problem(old, None, 0, 0.0, posterior.leaf_noise), some
+            yield rows, Problem(old, None, 0, 0.0, posterior.leaf_noise), new
             continue
-        if pattern.all():
+        if len(columns) == values.shape[1]:
             whitener = covariance.whitener(len(columns))
         else:
             matrix = covariance.matrix(values.shape[1])
             whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
-        W, V = whitener.whiten(old), whitener.whiten(some)
-        W, V = _rotated(W, V)
-        yield rows, Problem(W, None, len(columns), float(whitener.log_det), posterior.leaf_noise), V
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            W, V = _rotated(whitener.whiten(old), whitener.whiten(new))
+        _require_moderate(V, [table.labels[i] for i in rows])
+        # equal rows stay equal, whatever the products above have rounded
+        both = np.concatenate([W, V])[twin]
+        yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), posterior.leaf_noise), both[n:]
+
+
+def _require_moderate(V, labels):
+    large = ~(np.abs(V).max(axis=1) < _LARGEST)
+    if large.any():
+        raise InputError(
+            f"the new row {labels[np.argmax(large)]!r} lies too far from the fitted ones for squared distances; are "
+            "its values in the same units?"
+        )
 
 
 def _rotated(W, V):
     """Both in an orthonormal basis of W's rows, and one column for how far V's rows stand away from it."""
     n, d = W.shape
-    if n > d:
-        return np.ascontiguousarray(W), np.ascontiguousarray(V)
+    if n > d or not np.isfinite(V).all():
+        return W, V
     Q, R = np.linalg.qr(W.T)
     along = V @ Q
     away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))

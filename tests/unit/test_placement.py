@@ -131,6 +131,34 @@ def test_duplicates_among_the_fitted_rows():
     assert all(tree.cophenetic([[2, 11]])[0] == 0.0 for tree in longer.trees)
 
 
+@pytest.mark.parametrize(("n", "d"), [(2, 2), (2, 6), (9, 9), (12, 33), (40, 5)])
+def test_an_equal_row_has_no_density_however_rows_are_rotated(n, d):
+    rng = np.random.default_rng(d)
+    A = rng.standard_normal((d, d + 2))
+    X = ct.simulate(n, d, random_state=n)[0] + 5.0
+    X = np.vstack([X, X[1]])
+    with pytest.warns(CoaltreeWarning, match="repeat another"):
+        post = ct.sample_trees(X, A @ A.T, n_samples=3, random_state=0)
+    part = X.copy()
+    part[:, 0] = np.nan
+    for rows in (X, part) if d > 2 else (X,):
+        placed = post.place(np.vstack([rows, rows.mean(axis=0)]))
+        np.testing.assert_array_equal(placed.log_density[:-1], np.inf)
+        np.testing.assert_array_equal(placed.times[:-1], 0.0)
+        assert np.isfinite(placed.log_density[-1])
+        assert placed.nearest_clades(1)[0] == (pytest.approx(1.0), ("1", str(n)))
+
+
+def test_rows_in_another_unit_are_refused():
+    X, tree = simulated(6, PHI)
+    post = posterior_of(X, PHI, [tree])
+    assert np.isfinite(post.place(X[:1] + 1e100).log_density).all()
+    with pytest.raises(InputError, match="row '1' lies too far"):
+        post.place(np.vstack([X[:1], X[:1] + 1e160]))
+    with pytest.raises(InputError, match="too large"):
+        post.extend(X[:1] + 1e13)
+
+
 def test_classes_and_intervals():
     X, _ = simulated(30, PHI, 6)
     post = ct.sample_trees(X, PHI, n_samples=40, random_state=0, progress=False)
