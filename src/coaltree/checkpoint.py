@@ -89,6 +89,8 @@ def _chain_from(run, state):
 
 def _check_writable(path):
     """Refuse a path that cannot become a file, before any work is done."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"checkpoint must be a path, not {path!r}.")
     path = Path(path)
     if not path.parent.is_dir():
         raise InputError(f"the checkpoint's folder {str(path.parent)!r} does not exist; create it first.")

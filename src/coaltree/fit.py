@@ -77,6 +77,7 @@ def fit(
     """
     for name, count, least in (("n_samples", n_samples, 1), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
         _check_count(name, count, least)
+    _check_jobs(n_jobs)
     leaf_noise = check_leaf_noise(leaf_noise)
     table = read_table(X, allow_missing=True)
     check_observed(table.values, table.labels, table.features, leaf_noise)
@@ -239,6 +240,12 @@ def _posterior(run, table, distinct):
 def _check_count(name, count, least):
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
         raise InputError(f"{name} must be a whole number from {least} up, not {count!r}.")
+
+
+def _check_jobs(n_jobs):
+    whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise InputError(f"n_jobs must be a whole number other than 0 (-1: every processor) or None, not {n_jobs!r}.")
 
 
 def _seed_of(random_state):

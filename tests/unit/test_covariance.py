@@ -198,6 +198,9 @@ def test_adapt_leaves_what_was_given():
 def test_values_beyond_variances_are_refused():
     with pytest.raises(InputError, match="rescale X"):
         Spherical().adapt(np.array([[1e200], [-1e200]]))
+    for scale in (1e-160, 1e-300):  # their squares would be 0, or could not be inverted
+        with pytest.raises(InputError, match="differ too little"):
+            Full().adapt(scale * np.eye(3))
 
 
 def test_adapt_sees_through_missing_and_constant_columns():
@@ -304,6 +307,8 @@ not_definite = np.array([[1.0, 2.0], [2.0, 1.0]])
         (lambda: Spherical(amplitude=np.inf), "finite"),
         (lambda: Spherical(amplitude="big"), "number"),
         (lambda: Spherical(learn="length"), "no parameter"),
+        (lambda: Spherical(learn=None), "learn"),
+        (lambda: Spherical(priors=InverseGamma(1, 1)), "dict"),
         (lambda: Spherical(priors={"length": LogNormal(1, 1)}), "no parameter"),
         (lambda: Spherical(priors={"amplitude": LogNormal(1, 1)}), "InverseGamma"),
         (lambda: Spherical(priors={"amplitude": 3.0}), "prior such as"),
@@ -317,6 +322,7 @@ not_definite = np.array([[1.0, 2.0], [2.0, 1.0]])
         (lambda: SquaredExponential(1.0, 0.0, learn="noise"), "noise=0"),
         (lambda: SquaredExponential(1.0, 0.1, [0.0, np.inf]), "inputs"),
         (lambda: SquaredExponential(1.0, 0.1, ["a", "b"]), "inputs"),
+        (lambda: SquaredExponential(1.0, 0.1, [0.0, 1e200]), "inputs"),
         (lambda: SquaredExponential(1.0, 0.1, [0.0, 1.0]).matrix(3), "one per column"),
         (lambda: Matern32(1.0, 0.1, (3, 4)).check(13), "3 × 4"),
         (lambda: Matern32(1.0, 0.1, (3, 4.5)), "grid"),
@@ -324,6 +330,9 @@ not_definite = np.array([[1.0, 2.0], [2.0, 1.0]])
         (lambda: Matern32((1.0, 2.0, 3.0), 0.1, (3, 4)), "axes"),
         (lambda: Matern32((1.0, -2.0), 0.1, (3, 4)), "length"),
         (lambda: Kernel("rbf"), "scikit-learn"),
+        (lambda: Kernel(RBF), "scikit-learn"),
+        (lambda: Kernel(RBF([1.0, 2.0])).check(3), "inputs of 1 column"),
+        (lambda: Kernel(RBF(1.0, (0.1, np.inf))).adapt(np.eye(3)), "finite bounds"),
         (lambda: Kernel(ConstantKernel(2.0) * RBF(1.0)), "ConstantKernel"),
         (lambda: Kernel(RBF(1.0) * (ConstantKernel(2.0) * RBF(2.0))), "ConstantKernel"),
         (lambda: Kernel(ConstantKernel(2.0) * RBF(1.0) + WhiteKernel(0.1)), "ConstantKernel"),
@@ -354,6 +363,29 @@ def test_fixed_factors_inside_a_kernel_are_fine():
     fixed = ConstantKernel(2.0, constant_value_bounds="fixed")
     assert Kernel(fixed * RBF(1.0)).learnt == ("amplitude", "k2__length_scale")
     assert "k1__noise_level" in Kernel(WhiteKernel(0.1) + DotProduct(1.0)).learnt
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RBF(1.0, "fixed"),
+        RBF(1e5) + WhiteKernel(1e-5),  # both at their bounds
+        ConstantKernel(1, "fixed"),
+    ],
+)
+def test_kernels_with_nothing_free_or_at_their_bounds_are_learnt(kernel):
+    rng = np.random.default_rng(0)
+    U = rng.normal(size=(20, 4))
+    covariance = Kernel(kernel).adapt(U)
+    for _ in range(5):
+        before, covariance = covariance, covariance.update(covariance.statistics(U), rng)
+        assert all(np.all(covariance.theta[name] != before.theta[name]) for name in covariance.learnt)
+        assert np.isfinite(covariance.log_prior())
+
+
+def test_a_prior_stands_in_for_bounds_that_are_not_finite():
+    covariance = Kernel(RBF(1.0, (0.1, np.inf)), priors={"length_scale": LogNormal(1.0, 1.0)}).adapt(np.eye(3))
+    assert covariance.update(covariance.statistics(np.eye(3)), np.random.default_rng(0)).theta["length_scale"] > 0.1
 
 
 def test_a_kernel_that_is_not_positive_definite_says_so():

@@ -8,7 +8,7 @@ Given a tree, the n - 1 contrasts u_k are i.i.d. N(0, Φ), so one Gibbs update o
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,6 +22,8 @@ from .priors import InverseGamma, Prior
 # Kernel matrices K + noise·I are formed with the noise no lower than this (relative to K's unit diagonal), so that a
 # smooth kernel stays positive definite in double precision. Nothing else is ever added to a matrix.
 NOISE_FLOOR = 1e-10
+
+_LARGEST_VARIANCE = 1e301
 
 # A column (or a whole data set) without spread counts as having this share of the mean column variance.
 VARIANCE_FLOOR = 1e-6
@@ -97,8 +99,11 @@ def column_variances(X):
         mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
         variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
         typical = float(np.mean(variances))
-    if not np.isfinite(typical):
+    # Amplitudes are inverted, and multiplied by numbers of the size of n: leave room for both.
+    if not typical < _LARGEST_VARIANCE:
         raise InputError("the values of X are too large for variances to be computed; rescale X.")
+    if typical < 1.0 / _LARGEST_VARIANCE and np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
+        raise InputError("the values of X differ too little for variances to be computed; rescale X.")
     return np.maximum(variances, VARIANCE_FLOOR * typical if typical > 0 else 1.0)
 
 
@@ -189,12 +194,10 @@ class LearnableCovariance(Covariance):
 
     def __post_init__(self):
         self._store("amplitude", positive_number("amplitude", self.amplitude))
-        if isinstance(self.learn, (bool, np.bool_)):
-            self._store("learn", bool(self.learn))
-        else:
-            self._store("learn", (self.learn,) if isinstance(self.learn, str) else tuple(self.learn))
+        self._store("learn", _checked_learn(self.learn))
+        if not isinstance(self.learn, bool):
             self._check_names("learn", self.learn)
-        self._store("priors", dict(self.priors or {}))
+        self._store("priors", _checked_priors(self.priors))
         self._check_names("priors", self.priors)
         for name, prior in self.priors.items():
             if not isinstance(prior, Prior):
@@ -269,6 +272,23 @@ class LearnableCovariance(Covariance):
 
             c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
         return c, self._divided(c)
+
+
+def _checked_learn(learn):
+    """`learn` as True, False or a tuple of names."""
+    if isinstance(learn, (bool, np.bool_)):
+        return bool(learn)
+    if isinstance(learn, str):
+        return (learn,)
+    if not isinstance(learn, Iterable):
+        raise InputError(f"learn must be True, False or names of parameters, not {learn!r}.")
+    return tuple(learn)
+
+
+def _checked_priors(priors):
+    if priors is not None and not isinstance(priors, Mapping):
+        raise InputError(f"priors must be a dict such as {{'amplitude': InverseGamma(2, 1)}}, not {priors!r}.")
+    return dict(priors or {})
 
 
 def adapt_amplitude(covariance, scale):

@@ -32,6 +32,8 @@ from .priors import LogNormal, LogUniform
 # The default prior of a noise share: a tenth of the kernel, give or take a decade.
 DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))
 
+_LARGEST_INPUT = 1e150
+
 
 class KernelCovariance(LearnableCovariance):
     """Φ = amplitude · K(θ): slice sampling of log θ for every family that can give log|K| and tr(K⁻¹S)."""
@@ -127,6 +129,10 @@ def _checked_inputs(inputs):
         raise InputError("inputs must be numbers, one row (or one number) per column of the data.") from None
     if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):
         raise InputError("inputs must be a non-empty (d,) or (d, q) array of finite numbers.")
+    if np.abs(inputs).max() > _LARGEST_INPUT:
+        raise InputError(
+            f"inputs must not exceed {_LARGEST_INPUT:g}, or their distances cannot be squared; rescale them."
+        )
     return inputs.reshape(len(inputs), -1)
 
 
@@ -234,8 +240,9 @@ class Kernel(KernelCovariance):
     inputs: Any = None
 
     def __post_init__(self):
-        if not (hasattr(self.k, "clone_with_theta") and hasattr(self.k, "hyperparameters")):
-            raise InputError(f"Kernel needs a scikit-learn Gaussian-process kernel object, not {self.k!r}.")
+        is_kernel = hasattr(self.k, "clone_with_theta") and hasattr(self.k, "hyperparameters")
+        if not is_kernel or isinstance(self.k, type) or type(self.k).__name__ == "CompoundKernel":
+            raise InputError(f"Kernel needs one scikit-learn Gaussian-process kernel object, not {self.k!r}.")
         super().__post_init__()
         self._store("inputs", _checked_inputs(self.inputs))
         if _has_free_factor(self.k):
@@ -264,14 +271,20 @@ class Kernel(KernelCovariance):
 
     def _joined(self, values):
         """The free hyperparameters in the order of k.theta."""
-        return np.concatenate([np.broadcast_to(values[h.name], h.n_elements) for h in self._free])
+        return np.concatenate([np.empty(0), *(np.broadcast_to(values[h.name], h.n_elements) for h in self._free)])
 
     @cached_property
     def _free(self):
         return [h for h in self.k.hyperparameters if not h.fixed]
 
     def check(self, d):
-        _inputs_for(self.inputs, d)
+        inputs = _inputs_for(self.inputs, d)
+        try:
+            self.k(inputs[:1])
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"Kernel: k cannot be applied to inputs of {inputs.shape[1]} column(s): {error}."
+            ) from None
 
     def matrix(self, d):
         return self.amplitude * _kernel_matrix(self.k, _inputs_for(self.inputs, d))
@@ -287,7 +300,7 @@ class Kernel(KernelCovariance):
         kernel = self.k.clone_with_theta(
             self.k.theta
         )  # ours to change: a clone for every point would cost more than it
-        bounds = np.exp(self.k.bounds)
+        bounds = np.exp(self.k.bounds).reshape(-1, 2)
 
         def terms(theta):
             values = self._joined(theta)
@@ -303,7 +316,11 @@ class Kernel(KernelCovariance):
         return float(np.mean(self.k.diag(_inputs_for(self.inputs, d)))) * (1.0 + NOISE_FLOOR)
 
     def _default_priors(self, d):
-        return {h.name: LogUniform(*(_scalar_if_equal(side) for side in np.asarray(h.bounds).T)) for h in self._free}
+        needed = [h for h in self._free if h.name in self.learnt and h.name not in self.priors]
+        for h in needed:
+            if not np.all(np.isfinite(h.bounds)):
+                raise InputError(f"Kernel: {h.name} has no finite bounds; give it some, or a prior in priors.")
+        return {h.name: LogUniform(*(_scalar_if_equal(side) for side in np.asarray(h.bounds).T)) for h in needed}
 
 
 def _scalar_if_equal(values):
@@ -311,7 +328,7 @@ def _scalar_if_equal(values):
 
 
 def _kernel_matrix(kernel, inputs):
-    K = kernel(inputs)
+    K = np.array(kernel(inputs), dtype=np.float64)
     K[np.diag_indices(len(K))] += NOISE_FLOOR * float(np.mean(np.diag(K)))
     return K
 

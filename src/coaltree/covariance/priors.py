@@ -96,7 +96,8 @@ class LogUniform(Prior):
 
     def log_density(self, x):
         x = np.asarray(x)
-        inside = np.all((x >= self.low) & (x <= self.high))
+        # With a little slack: exp(log x) of a value at its bound need not return it.
+        inside = np.all((x >= self.low * (1 - 1e-12)) & (x <= self.high * (1 + 1e-12)))
         return float(np.sum(-np.log(x) - np.log(np.log(self.high / np.asarray(self.low))))) if inside else -math.inf
 
     def sample(self, rng, size=None):
