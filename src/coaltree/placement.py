@@ -8,6 +8,7 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 """
 
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from .missing import check_observed
 from .posterior import Posterior
 from .preparation import find_distinct, make_problem, read_table
 from .random_streams import as_generator, make_streams
+from .samplers import as_sampler
 from .samplers.base import Problem
 from .samplers.insertion import graft
 from .samplers.neighbors import nearest
@@ -88,6 +90,7 @@ def place(
     n_clades : how many sister clades are kept for each row.
     random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
     """
+    _check_count("n_clades", n_clades, 0)
     table = _read_new_rows(posterior, X_new)
     chosen, prior_weights = _spread(posterior.weights, n_trees)
     m, n, s = len(table.values), posterior.n, len(chosen)
@@ -133,6 +136,11 @@ def place(
     )
 
 
+def _check_count(name, number, least):
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {number!r}.")
+
+
 def _read_new_rows(posterior, X_new):
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior holds no data or covariance, so new rows cannot be compared with its own.")
@@ -143,12 +151,14 @@ def _read_new_rows(posterior, X_new):
         given = [str(name) for name in columns]
         lacking = [name for name in names if name not in given]
         if lacking:
-            raise InputError(
-                f"the new rows lack column {lacking[0]!r}; the columns fitted were {', '.join(names[:8])}…"
-            )
+            fitted = ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:8])}, …"
+            raise InputError(f"the new rows lack column {lacking[0]!r}; the columns fitted were {fitted}.")
         unknown = [name for name in given if name not in names]
         if unknown:
             raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")
+        if len(given) > len(names):
+            twice = next(name for name in given if given.count(name) > 1)
+            raise InputError(f"the new rows have two columns {twice!r}; drop one.")
         X_new = X_new.iloc[:, [given.index(name) for name in names]]
     table = read_table(X_new, allow_missing=True, minimum_rows=1)
     if table.values.shape[1] != d:
@@ -158,8 +168,7 @@ def _read_new_rows(posterior, X_new):
 
 def _spread(weights, n_trees):
     """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
-    if isinstance(n_trees, bool) or not isinstance(n_trees, (int, np.integer)) or n_trees < 1:
-        raise InputError(f"n_trees must be a whole number of at least 1, not {n_trees!r}.")
+    _check_count("n_trees", n_trees, 1)
     if len(weights) <= n_trees:
         chosen = np.flatnonzero(weights > 0.0)
         return chosen, weights[chosen]
@@ -312,8 +321,8 @@ def extend(
     n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
     sampler : what sweeps; ``Regraft()`` by default.
     """
-    if isinstance(n_rounds, bool) or not isinstance(n_rounds, (int, np.integer)) or n_rounds < 1:
-        raise InputError(f"n_rounds must be a whole number of at least 1, not {n_rounds!r}.")
+    _check_count("n_rounds", n_rounds, 1)
+    sampler = Regraft() if sampler is None else as_sampler(sampler)
     table = _read_new_rows(posterior, X_new)
     rng = as_generator(random_state)
     labels = _all_labels(posterior, table, X_new)
@@ -323,9 +332,8 @@ def extend(
     n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
     values = X[distinct.first]
     missing = np.isnan(values)
-    sampler = sampler or Regraft()
     plan = Plan(sampler, posterior.leaf_noise, missing if missing.any() else None, int(n_rounds) - 1)
-    chosen, weights = _spread(posterior.weights, n_trees or len(posterior))
+    chosen, weights = _spread(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept, lists = [], None
     with single_threaded_blas():
         for tree in chosen:
@@ -337,7 +345,13 @@ def extend(
                 lists = chain.neighbors  # the same data and covariance for every tree
     children, times = (np.concatenate([getattr(rounds, part) for rounds in kept]) for part in ("children", "times"))
     children, times = distinct.expand(children, times)
-    info = {**posterior.info, "n_extended": len(table.values), "n_rounds": int(n_rounds)}
+    info = {
+        **{name: posterior.info[name] for name in ("columns", "seed") if name in posterior.info},
+        "sampler": repr(sampler),
+        "n_distinct": len(values),
+        "n_extended": len(table.values),
+        "n_rounds": int(n_rounds),
+    }
     return Posterior(
         children,
         times,
@@ -357,8 +371,9 @@ def extend(
 def _all_labels(posterior, table, X_new):
     n, m = posterior.n, len(table.values)
     named = getattr(X_new, "index", None) is not None and getattr(X_new, "columns", None) is not None
-    new = table.labels if named else tuple(str(i) for i in range(n, n + m))
-    clash = sorted(set(new) & set(posterior.labels))
+    taken = set(posterior.labels)
+    new = table.labels if named else tuple(islice((str(i) for i in count(n) if str(i) not in taken), m))
+    clash = sorted(taken.intersection(new))
     if clash:
         raise InputError(f"a new row has the name {clash[0]!r}, as one of the fitted rows has; rename it.")
     return (*posterior.labels, *new)
@@ -369,6 +384,8 @@ def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
     values = values.copy()
     values[:n_old] = posterior.completed(tree)[distinct.first[:n_old]]
     covariance = _covariance_of(posterior, tree)
+    if len(values) == 1:  # all rows are the same: there is no tree
+        return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, values, None, rng)
     values = _filled(values, n_old, rng)
     keep = np.zeros(posterior.n, bool)
     keep[distinct.first[:n_old]] = True

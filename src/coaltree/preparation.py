@@ -192,7 +192,7 @@ def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
         whitener = covariance.whitener(d)
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
             W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
-        if rotate and n <= d:
+        if rotate and 1 < n <= d:
             W = _rotated(W)
     largest = np.abs(W).max()
     if not largest < math.sqrt(largest_distance(n) / (4.0 * d)):

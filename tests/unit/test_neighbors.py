@@ -73,4 +73,6 @@ def test_many_rows_with_faiss(monkeypatch):
     exact = by_sorting(W[:200], W, 9)[:, 1:]
     recall = np.mean([len(set(a) & set(b)) / 8 for a, b in zip(lists[0, :200], exact, strict=True)])
     assert recall > 0.9
+    tiny = neighbor_lists(1e-100 * W, 8, np.random.default_rng(0))
+    assert np.mean(tiny[0, :200, 0] == exact[:, 0]) > 0.9
     assert not np.any(lists[0] == np.arange(5000)[:, None])

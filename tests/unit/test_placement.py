@@ -246,6 +246,36 @@ def test_many_rows_are_grafted_near_their_neighbours():
     ct.Tree(longer._children[0], longer._times[0])
 
 
+def test_extending_takes_names_of_samplers_and_finds_free_labels():
+    X, _ = simulated(6, PHI)
+    frame = pd.DataFrame(X, index=[str(i) for i in range(4, 10)], columns=list("abc"))
+    post = ct.sample_trees(frame, PHI, n_samples=4, random_state=0)
+    longer = post.extend(X[:2] + 0.5, sampler="regraft", random_state=0)
+    assert longer.labels[6:] == ("10", "11")
+    assert longer.info["n_distinct"] == 8 and "seconds" not in longer.info
+    for options, words in [
+        ({"sampler": "nonsense"}, "none is called"),
+        ({"n_trees": 0}, "n_trees"),
+        ({"n_rounds": 0}, "n_rounds"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            post.extend(X[:2] + 0.5, **options)
+    with pytest.raises(InputError, match="n_clades"):
+        post.place(X[:2] + 0.5, n_clades=-1)
+    with pytest.raises(InputError, match="two columns 'a'"):
+        post.place(pd.concat([frame, frame[["a"]]], axis=1))
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_extending_rows_that_are_all_the_same():
+    post = ct.sample_trees(np.ones((4, 3)), PHI, random_state=0)
+    assert post.extend([[1.0, 1.0, 1.0]], random_state=0).trees[0].times.tolist() == [0.0] * 4
+    longer = post.extend([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]], random_state=0)
+    assert longer.trees[0].times[:-1].tolist() == [0.0] * 4 and longer.trees[0].times[-1] > 0.0
+    placed = post.place([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]])
+    assert placed.log_density[0] == np.inf and np.isfinite(placed.log_density[1])
+
+
 def test_leaves_can_be_left_out():
     tree = ct.Tree([[0, 1], [2, 5], [3, 6], [4, 7]], [1.0, 2.0, 3.0, 4.0])
     children, times = _without(tree.children, tree.times, np.array([True, False, True, False, True]))

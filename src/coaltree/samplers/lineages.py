@@ -8,7 +8,7 @@ Times fall into bins of equal width in the bits of a float64: equal steps of the
 grid that depends on nothing but n and reaches from far below 2/n² to far above 1. Bins are grouped by 64, groups by
 64 again; each level keeps running (count, sum) pairs within its group, so a question is three look-ups and a change
 at most 3 · 64 additions. The nodes of one bin form a short list, read only where the exact answer is wanted:
-without it K is too small by at most (nodes in the bin) · (width of the bin).
+without it K is too large by at most (nodes in the bin) · (width of the bin).
 """
 
 from typing import NamedTuple

@@ -120,16 +120,18 @@ def _rank(x, points, where, n_kept, best):
 def _nearest_by_faiss(faiss, queries, points, k, numbers):
     """Inverted lists over float32 vectors, then the 4k nearest ranked again in float64.
 
-    float32 loses the finest scale (distances of 1e-5 beside coordinates of order 1), hence the second ranking.
+    float32 loses the finest scale (distances of 1e-5 beside coordinates of order 1), hence the second ranking. Rows are
+    scaled, since squares of values that are small or large in all would be lost in it altogether.
     """
+    scale = 1.0 / max(np.abs(points).max(initial=0.0), np.abs(queries).max(initial=0.0), 1e-300)
     p = max(points.shape[1], 1)
     n_lists = int(np.sqrt(len(points)))
     index = faiss.index_factory(p, f"IVF{n_lists},Flat")
     index.nprobe = max(8, n_lists // 24)
-    single = np.ascontiguousarray(points, dtype=np.float32)
+    single = np.ascontiguousarray(points * scale, dtype=np.float32)
     index.train(single[:: max(1, len(points) // (64 * n_lists))])
     index.add(single)
-    _, where = index.search(np.ascontiguousarray(queries, dtype=np.float32), min(4 * k, len(points)))
+    _, where = index.search(np.ascontiguousarray(queries * scale, dtype=np.float32), min(4 * k, len(points)))
     found = np.full((len(queries), k), -1, np.int32)
     _rank_found(queries, points, where, np.asarray(numbers, dtype=np.int32), found)
     return found
