@@ -32,6 +32,7 @@ from .samplers.regraft import Regraft
 _SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
 _EVERY_BRANCH_UP_TO = 2000
 _NEAR = 16
+_MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
 _LARGEST = 1e145  # of whitened values, so that squared distances are finite
 
 
@@ -179,7 +180,7 @@ def _spread(weights, n_trees):
 
 
 class _View(NamedTuple):
-    """New rows that have the same columns, and which of all rows are the same in these."""
+    """Some new rows that have the same columns, and which of all rows are the same in these."""
 
     rows: np.ndarray  # (m,) numbers of the new rows
     columns: np.ndarray
@@ -189,15 +190,18 @@ class _View(NamedTuple):
 def _views(posterior, table):
     seen = ~np.isnan(table.values)
     patterns, group = np.unique(seen, axis=0, return_inverse=True)
+    at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
     views = []
     for g, pattern in enumerate(patterns):
-        rows, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
-        twin = np.arange(posterior.n + len(rows))
-        if len(columns) > 0:
-            both = np.concatenate([posterior.X[:, columns], table.values[np.ix_(rows, columns)]])
-            distinct = find_distinct(both, leaf_noise=posterior.leaf_noise, quiet=True)
-            twin = distinct.first[distinct.group]
-        views.append(_View(rows, columns, twin))
+        of_pattern, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+        for start in range(0, len(of_pattern), at_once):
+            rows = of_pattern[start : start + at_once]
+            twin = np.arange(posterior.n + len(rows))
+            if len(columns) > 0:
+                both = np.concatenate([posterior.X[:, columns], table.values[np.ix_(rows, columns)]])
+                distinct = find_distinct(both, leaf_noise=posterior.leaf_noise, quiet=True)
+                twin = distinct.first[distinct.group]
+            views.append(_View(rows, columns, twin))
     return views
 
 

@@ -115,6 +115,13 @@ def test_wrong_settings_are_named():
         run(Insertion(5), Problem(None, np.zeros((4, 4)), 3))
 
 
+@pytest.mark.parametrize("order", [5, "01234", ["a"] * 5, [0.5, 1, 2, 3, 4], [None] * 5, [[0, 1], [2, 3]], []])
+def test_an_order_of_anything_but_row_numbers_is_refused(order):
+    with pytest.raises(InputError, match="sequence of row numbers"):
+        Insertion(order=order)
+    assert Insertion(order=np.array([1, 0])) == Insertion(order=[1, 0])
+
+
 @pytest.mark.parametrize("n", [2, 3, 17, 400])
 def test_a_start_by_insertion_is_a_tree_near_the_posterior(n):
     problem = problem_of(n, 8)

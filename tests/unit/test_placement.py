@@ -149,6 +149,19 @@ def test_an_equal_row_has_no_density_however_rows_are_rotated(n, d):
         assert placed.nearest_clades(1)[0] == (pytest.approx(1.0), ("1", str(n)))
 
 
+def test_rows_are_placed_a_few_at_a_time(monkeypatch):
+    X, tree = simulated(6, PHI)
+    post = posterior_of(X, PHI, [tree, tree])
+    new = np.vstack([X + 0.3, X - 0.2])
+    new[::3, 1] = np.nan
+    whole = post.place(new)
+    monkeypatch.setattr("coaltree.placement._MASSES_AT_ONCE", 30)
+    parts = post.place(new)
+    np.testing.assert_allclose(parts.log_density, whole.log_density, rtol=1e-12)
+    np.testing.assert_array_equal(parts.nodes, whole.nodes)
+    assert [parts.nearest_clades(i)[0][1] for i in range(12)] == [whole.nearest_clades(i)[0][1] for i in range(12)]
+
+
 def test_rows_in_another_unit_are_refused():
     X, tree = simulated(6, PHI)
     post = posterior_of(X, PHI, [tree])

@@ -167,8 +167,9 @@ def test_wrong_settings_are_named(settings, words):
 
 def test_wrong_starts_are_named():
     problem = problem_of(5, 2)
-    with pytest.raises(InputError, match="start must be"):
-        draw(Regraft(start="nonsense"), problem)
+    for start in ("nonsense", None, 3, (1, 2)):
+        with pytest.raises(InputError, match="start must be"):
+            draw(Regraft(start=start), problem)
     with pytest.raises(InputError, match="has 4 leaves, and the data have 5"):
         draw(Regraft(start=simulate_tree(4, np.random.default_rng(0))), problem)
     with pytest.raises(InputError, match="needs vectors"):

@@ -29,11 +29,12 @@ def first_tree(problem, start, rng):
 def _given(start, n):
     try:
         children, times = start if isinstance(start, tuple) else (start.children, start.times)
-    except (AttributeError, ValueError):
+        n_leaves = len(times) + 1
+    except (AttributeError, TypeError, ValueError):
         names = ", ".join(f'"{name}"' for name in NAMES)
         raise InputError(f"start must be {names} or a Tree, not {start!r}.") from None
-    if len(times) != n - 1:
-        raise InputError(f"the tree to start from has {len(times) + 1} leaves, and the data have {n} distinct rows.")
+    if n_leaves != n:
+        raise InputError(f"the tree to start from has {n_leaves} leaves, and the data have {n} distinct rows.")
     return children, times
 
 
