@@ -144,7 +144,7 @@ class _Trees:
 
     def end(self, step):
         """Refuse rows that were found too close to each other."""
-        for scratch in self._scratch.values():
+        for scratch in list(self._scratch.values()):  # a thread may come late and add its own
             require_apart(scratch)
 
     def resample(self, ancestors, step):
