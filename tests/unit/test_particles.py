@@ -37,7 +37,7 @@ def slots_in_use(population):
 def test_rows_are_the_distances_between_means(n, d, packed):
     X, _ = ct.simulate(n, d, random_state=n)
     problem, population = population_of(X, 1)
-    team = Team(population.work, [0, 1])
+    team = Team(population.work, 1)
     grown, out = population.context.particles, np.empty(n + 1)
     for step in range(n - 1):
         if packed:
@@ -65,7 +65,7 @@ def test_rows_are_the_distances_between_means(n, d, packed):
 def test_slots_are_counted_shared_and_given_back(packed):
     X, _ = ct.simulate(30, 8, random_state=1)
     _, population = population_of(X, 6)
-    team = Team(population.work, [0, 6])
+    team = Team(population.work, 6)
     rng = np.random.default_rng(2)
     pool = population.context.pool
     for step in range(29):
@@ -91,7 +91,7 @@ def test_slots_are_counted_shared_and_given_back(packed):
 def test_copies_grow_on_their_own():
     X, _ = ct.simulate(20, 4, random_state=3)
     _, population = population_of(X, 4)
-    team = Team(population.work, [0, 4])
+    team = Team(population.work, 4)
     for step in range(19):
         population.begin(step)
         team.do(merging(step))
@@ -130,7 +130,7 @@ def test_packed_rows_need_a_sixth_of_the_square_at_most():
     rng = np.random.default_rng(6)
     X = np.repeat(rng.standard_normal((60, 4)), 2, axis=0) + 1e-3 * rng.standard_normal((120, 4))
     _, population = population_of(X, 1)
-    pool, team = population.context.pool, Team(population.work, [0, 1])
+    pool, team = population.context.pool, Team(population.work, 1)
     used = []
     for step in range(119):
         pool.counts[3] = 0

@@ -39,7 +39,7 @@ def grow(problem, kernel, settings, n_particles=3, n_near=None):
     population = Population(
         problem, make_streams(np.random.default_rng(11), n_particles), kernel, *settings, n_near=n_near
     )
-    team, factors = Team(population.work, [0, n_particles]), []
+    team, factors = Team(population.work, n_particles), []
     for step in range(problem.n - 1):
         population.begin(step)
         team.do(merging(step))

@@ -1,4 +1,4 @@
-"""Threads that take turns: everyone's share is done when `do` returns, in order, and failures are heard of."""
+"""Threads that take turns: every particle is done once when `do` returns, and failures are heard of."""
 
 import threading
 import time
@@ -6,39 +6,67 @@ import time
 import numpy as np
 import pytest
 
-from coaltree.samplers.turns import Team, copying, is_for_copying, merging, next_turn, step_of
+from coaltree.samplers.turns import Team, copying, is_for_copying, merging, next_particle, next_turn, step_of
 
 
 def test_turns_alternate():
     turns = [turn(step) for step in range(5) for turn in (merging, copying)]
-    assert turns == list(range(10))
+    assert turns == list(range(1, 11))
     assert [step_of(turn) for turn in turns] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert [is_for_copying(turn) for turn in turns] == [False, True] * 5
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])  # five are more than there are processors
 @pytest.mark.parametrize("pause", [0.0, 2e-3])  # helpers fall asleep in a long one
-def test_all_shares_are_done_on_return(n_threads, pause):
-    n_steps, seen = 30, np.full((n_threads, 60), -1)
+@pytest.mark.parametrize("unwilling", [False, True])  # to take anything in most turns
+def test_every_particle_is_done_once_on_return(n_threads, pause, unwilling):
+    M, n_steps = 23, 30
+    seen, workers = np.zeros((2 * n_steps + 1, M), int), set()
 
     def work(share):
         turn = next_turn(share)
         while turn >= 0:
-            if not is_for_copying(turn):
-                # What all others did in the turns before is there to be read.
-                assert turn < 2 or np.all(seen[:, turn - 2] == turn - 2)
-            seen[share.first, turn] = turn
+            if unwilling and share.index and turn % 5:
+                return
+            p = next_particle(share)
+            while p >= 0:
+                assert turn < 3 or is_for_copying(turn) or np.all(seen[turn - 2] == 1)  # the merge before is there
+                seen[turn, p] += 1
+                workers.add(share.index)
+                p = next_particle(share)
             turn = next_turn(share)
 
-    with Team(work, list(range(n_threads + 1))) as team:
+    called = []
+    with Team(work, M, n_threads) as team:
         for step in range(n_steps):
-            team.do(merging(step))
-            assert np.all(seen[:, merging(step)] == merging(step))
-            assert np.all(seen[:, merging(step) + 2 :] == -1)
-            if step % 3 == 0:
-                team.do(copying(step))
-                assert np.all(seen[:, copying(step)] == copying(step))
+            for turn in [merging(step), copying(step)] if step % 3 == 0 else [merging(step)]:
+                team.do(turn)
+                called.append(turn)
+                assert np.all(seen[turn] == 1)
             time.sleep(pause)
+    assert np.flatnonzero(seen.any(axis=1)).tolist() == called
+    assert 0 in workers
+
+
+def test_shares_are_kept_where_nobody_is_idle():
+    taken = {}
+    both = threading.Barrier(2, timeout=10)
+
+    def work(share):
+        turn = next_turn(share)
+        while turn >= 0:
+            p = next_particle(share)
+            if p >= 0:
+                both.wait()  # both have taken one, their own
+            while p >= 0:
+                taken.setdefault(turn, {})[p] = share.index
+                time.sleep(1e-3)
+                p = next_particle(share)
+            turn = next_turn(share)
+
+    with Team(work, 20, 2) as team:
+        team.do(merging(0))
+    assert [taken[1][p] for p in (0, 1, 2, 10, 11, 12)] == [0, 0, 0, 1, 1, 1]
 
 
 def test_helpers_leave_when_all_is_over():
@@ -46,10 +74,11 @@ def test_helpers_leave_when_all_is_over():
 
     def work(share):
         while next_turn(share) >= 0:
-            pass
+            while next_particle(share) >= 0:
+                pass
 
     def interrupted():
-        with Team(work, [0, 1, 2, 3]) as team:
+        with Team(work, 6, 3) as team:
             team.do(merging(0))
             assert threading.active_count() == before + 2
             raise KeyboardInterrupt
@@ -59,12 +88,19 @@ def test_helpers_leave_when_all_is_over():
     assert threading.active_count() == before
 
 
-def test_what_goes_wrong_in_a_helper_is_raised():
+@pytest.mark.parametrize("after_taking", [False, True])
+def test_what_goes_wrong_in_a_helper_is_raised(after_taking):
     def work(share):
-        if share.first == 1:
-            raise MemoryError("no room for a helper")
+        if share.index == 0:
+            time.sleep(0.02)  # for the helper to come first
         while next_turn(share) >= 0:
-            pass
+            p = next_particle(share)
+            while p >= 0:
+                if share.index == 1 and after_taking:
+                    raise MemoryError("no room for a helper")
+                p = next_particle(share)
+        if share.index == 1:
+            raise MemoryError("no room for a helper")
 
-    with pytest.raises(MemoryError, match="no room"), Team(work, [0, 1, 2]) as team:
+    with pytest.raises(MemoryError, match="no room"), Team(work, 4, 2) as team:
         team.do(merging(0))

@@ -27,7 +27,7 @@ from .lineages import add, clear
 from .neighbors import nearest
 from .regraft_update import Engine, Rule, propose, update
 from .smc import SMC
-from .turns import is_for_copying, next_turn, step_of
+from .turns import is_for_copying, next_particle, next_turn, step_of
 from .working_tree import attach, copy_tree, empty_working_tree, load, put_leaf, refresh, unload
 
 _TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
@@ -128,18 +128,20 @@ class _Trees:
         self._ancestors = range(len(self._trees))
 
     def work(self, share):
-        """Do a share of the turns that have come: let trees move a little and take in a row, or copy them."""
-        if share.first not in self._scratch:
-            self._scratch[share.first] = empty_candidates(*self.problem.W.shape)
+        """Do what there is to do in turns that have come: let trees move a little and take in a row, or copy them."""
+        if share.index not in self._scratch:
+            self._scratch[share.index] = empty_candidates(*self.problem.W.shape)
         turn = next_turn(share)
         while turn >= 0:
-            for i in range(share.first, share.last):
+            i = next_particle(share)
+            while i >= 0:
                 if not is_for_copying(turn):
-                    engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[share.first])
+                    engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[share.index])
                     log_factor = _grow(engine, step_of(turn), self.n_updates, _EVERY_BRANCH, self.streams[i])
                     self.log_factor[i] = log_factor + self._constant
                 elif self._ancestors[i] != i:
                     copy_tree(self._trees[self._ancestors[i]], self._trees[i])
+                i = next_particle(share)
             turn = next_turn(share)
 
     def end(self, step):

@@ -21,6 +21,7 @@ from .particles import merge
 from .population import Population, next_step
 from .selection import FULL, draw_pair, proposal_integral, weigh_rows
 from .smc import SMC
+from .turns import next_particle
 
 
 @jit
@@ -32,7 +33,8 @@ def _work(context, share, drop_rate, printed, prune):
         m = model.n - step
         lam = 0.5 * m * (m - 1)
         inner = 1.0 if drop_rate else lam
-        for p in range(share.first, share.last):
+        p = next_particle(share)
+        while p >= 0:
             state = context.streams[p]
             before = particles.times[p, step - 1] if step > 0 else 0.0
             weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
@@ -49,6 +51,7 @@ def _work(context, share, drop_rate, printed, prune):
                 log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
             context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
             merge(model, pool, particles, p, step, older, younger, time, buffer)
+            p = next_particle(share)
         step = next_step(context, share)
 
 

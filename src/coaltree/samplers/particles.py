@@ -91,7 +91,7 @@ def make_pool(leaf_eps, n_particles, n_near):
         near_log,
         near_node,
         np.empty(slots, dtype=np.int32),
-        np.array([0, n, 0, max(_UNPACKED, int(0.15 * n_particles * n * n))], dtype=np.int64),
+        np.array([0, n, 0, max(_UNPACKED, int(0.125 * n_particles * n * n))], dtype=np.int64),
     )
 
 
@@ -188,7 +188,7 @@ def pack(pool, particles, step):
     for k in range(pool.counts[0]):
         pool.room[pool.free[k]] = 0
     pool.counts[2] = top
-    pool.counts[3] = max(pool.counts[3], top + top // 8 + M * length)
+    pool.counts[3] = max(pool.counts[3], top + top // 32 + M * length)
 
 
 @jit(allocates=False)
@@ -230,28 +230,26 @@ def hand_over_rows(pool, particles, ancestor, step):
 
 
 @jit(allocates=False)
-def copy_particles(particles, ancestor, first, last, step):
-    """Make each particle p = first … last-1 a copy of particle ancestor[p], after merge `step`."""
+def copy_particle(particles, source, p, step):
+    """Make particle p a copy of particle `source`, after merge `step`."""
+    if source == p:
+        return
     n = particles.times.shape[1] + 1
-    for p in range(first, last):
-        source = ancestor[p]
-        if source == p:
-            continue
-        for q in range(n - step - 1):
-            particles.alive[p, q] = particles.alive[source, q]
-        for x in range(n + step + 1):
-            particles.a[p, x] = particles.a[source, x]
-            particles.death[p, x] = particles.death[source, x]
-            particles.head[p, x] = particles.head[source, x]
-            particles.floor[p, x] = particles.floor[source, x]
-            particles.least[p, x] = particles.least[source, x]
-        for k in range(step + 1):
-            particles.slot[p, k] = particles.slot[source, k]
-            particles.children[p, k, 0] = particles.children[source, k, 0]
-            particles.children[p, k, 1] = particles.children[source, k, 1]
-            particles.times[p, k] = particles.times[source, k]
-        particles.log_joint[p] = particles.log_joint[source]
-        particles.slope[p] = particles.slope[source]
+    for q in range(n - step - 1):
+        particles.alive[p, q] = particles.alive[source, q]
+    for x in range(n + step + 1):
+        particles.a[p, x] = particles.a[source, x]
+        particles.death[p, x] = particles.death[source, x]
+        particles.head[p, x] = particles.head[source, x]
+        particles.floor[p, x] = particles.floor[source, x]
+        particles.least[p, x] = particles.least[source, x]
+    for k in range(step + 1):
+        particles.slot[p, k] = particles.slot[source, k]
+        particles.children[p, k, 0] = particles.children[source, k, 0]
+        particles.children[p, k, 1] = particles.children[source, k, 1]
+        particles.times[p, k] = particles.times[source, k]
+    particles.log_joint[p] = particles.log_joint[source]
+    particles.slope[p] = particles.slope[source]
 
 
 # --- reading rows -----------------------------------------------------------------------------------------------

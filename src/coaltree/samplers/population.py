@@ -9,7 +9,7 @@ from ..memory import require_memory
 from ..special import full_integral_table
 from . import particles as growing
 from .pairs import leaf_distances, require_apart
-from .turns import is_for_copying, next_turn, step_of
+from .turns import is_for_copying, next_particle, next_turn, step_of
 
 
 class Context(NamedTuple):
@@ -25,18 +25,21 @@ class Context(NamedTuple):
 
 @jit(allocates=False)
 def next_step(context, share):
-    """Return the merge that a thread's particles are to make now, or -1; on the way there, copy those resampled."""
+    """Return the merge that particles are to make now, or -1; on the way there, copy those resampled."""
     while True:
         turn = next_turn(share)
         if turn < 0:
             return -1
         if not is_for_copying(turn):
             return step_of(turn)
-        growing.copy_particles(context.particles, context.ancestor, share.first, share.last, step_of(turn))
+        p = next_particle(share)
+        while p >= 0:
+            growing.copy_particle(context.particles, context.ancestor[p], p, step_of(turn))
+            p = next_particle(share)
 
 
 class Population:
-    """M growing particles; `kernel(context, share, *settings)` does a thread's share of the turns."""
+    """M growing particles; `kernel(context, share, *settings)` does what there is to do in the turns that come."""
 
     def __init__(self, problem, streams, kernel, *settings, n_near=None):
         n, M = problem.n, len(streams)
@@ -72,7 +75,7 @@ class Population:
         growing.take_slots(pool, particles.slot, step, length)
 
     def work(self, share):
-        """Do a share of the turns that have come; there may be as many threads at work as there are shares."""
+        """Do what there is to do in turns that have come; there may be several threads at it, each with its share."""
         self._kernel(self.context, share, *self._settings)
 
     def end(self, step):

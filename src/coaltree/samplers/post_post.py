@@ -16,6 +16,7 @@ from .particles import merge
 from .population import Population, next_step
 from .selection import CUT, draw_pair, weigh_rows
 from .smc import SMC
+from .turns import next_particle
 
 
 @jit
@@ -26,7 +27,8 @@ def _work(context, share, prune):
     while step >= 0:
         m = model.n - step
         lam = 0.5 * m * (m - 1)
-        for p in range(share.first, share.last):
+        p = next_particle(share)
+        while p >= 0:
             state = context.streams[p]
             before = particles.times[p, step - 1] if step > 0 else 0.0
             weighed = weigh_rows(CUT, model, pool, particles, p, step, lam, prune, row_sum, buffer[0])
@@ -39,6 +41,7 @@ def _work(context, share, prune):
             log_sum = math.log(weighed.total) + weighed.shift + lam * before - (1.0 - 0.5 * model.d) * math.log(lam)
             context.log_factor[p] = log_sum - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
             merge(model, pool, particles, p, step, older, younger, time, buffer)
+            p = next_particle(share)
         step = next_step(context, share)
 
 

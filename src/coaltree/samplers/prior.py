@@ -14,6 +14,7 @@ from ..random_streams import exponential, integer_below
 from .particles import all_distances, merge
 from .population import Population, next_step
 from .smc import SMC
+from .turns import next_particle
 
 
 @jit
@@ -23,7 +24,8 @@ def _work(context, share):
     step = next_step(context, share)
     while step >= 0:
         m = model.n - step
-        for p in range(share.first, share.last):
+        p = next_particle(share)
+        while p >= 0:
             state = context.streams[p]
             before = particles.times[p, step - 1] if step > 0 else 0.0
             younger = integer_below(state, m)
@@ -36,6 +38,7 @@ def _work(context, share):
             v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
             context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
             merge(model, pool, particles, p, step, older, younger, time, buffer)
+            p = next_particle(share)
         step = next_step(context, share)
 
 

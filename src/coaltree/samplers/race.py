@@ -22,7 +22,7 @@ from ..gig import draw_cut_gig, log_cut_integral, log_survival
 from ..memory import require_memory
 from .pairs import leaf_distances, require_apart
 from .smc import SMC
-from .turns import is_for_copying, next_turn, step_of
+from .turns import is_for_copying, next_particle, next_turn, step_of
 
 
 class Model(NamedTuple):
@@ -170,11 +170,13 @@ def _copy(racers, p, step):
 def _work(racers, share):
     turn = next_turn(share)
     while turn >= 0:
-        for p in range(share.first, share.last):
+        p = next_particle(share)
+        while p >= 0:
             if is_for_copying(turn):
                 _copy(racers, p, step_of(turn))
             else:
                 _run(racers, p, step_of(turn))
+            p = next_particle(share)
         turn = next_turn(share)
 
 
@@ -214,7 +216,7 @@ class _Race:
         self._racers.ancestor[:] = np.arange(len(self._racers.ancestor))
 
     def work(self, share):
-        """Do a share of the turns that have come."""
+        """Do what there is to do in the turn that has come."""
         _work(self._racers, share)
 
     def end(self, step):

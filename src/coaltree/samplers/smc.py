@@ -86,9 +86,8 @@ class SMC:
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
         n_threads = min(n_threads or available_threads(), M)
-        bounds = [M * k // n_threads for k in range(n_threads + 1)]
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
-        with Team(population.work, bounds) as team:
+        with Team(population.work, M, n_threads) as team:
             for step in range(merges):
                 population.begin(step)
                 team.do(merging(step))

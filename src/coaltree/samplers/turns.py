@@ -2,15 +2,18 @@
 
 A merge of all particles takes a fraction of a millisecond. To put a thread to sleep and wake it, or to pass it the
 interpreter's lock, takes as long; so a helper stays inside its kernel from the first merge to the last and asks again
-and again whether its next turn has come. Only when the answer takes longer than sleeping would does it doze.
+and again whether the next turn has come. Only when the answer takes longer than sleeping would does it doze.
 
-Every merge has two turns, one to merge and one to copy particles where they are resampled: each thread copies to the
-places it works at itself, or their memory would travel from one processor's cache to another's and back.
+A thread takes the particles of its own share first, one by one, so that they stay in its processor's cache, and then
+what is left of the others' shares: a helper that the system does not let run holds nobody up. Who takes a particle
+makes no difference to it. Every merge has two turns, one to merge and one to copy particles where they are resampled.
+
+A share has a word (turn · 2³² + next particle) by which particles are taken, so that nobody can take one of a turn that
+is over.
 """
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,45 +24,45 @@ from numba.extending import intrinsic
 from .._jit import jit
 
 _APART = 16  # numbers from one thread's counters to the next: two cache lines, which some processors fetch together
+_WORD, _DONE, _TURN, _HAS_ONE = range(4)  # in each: the word, particles done so far, and the thread's own notes
 _PATIENCE = 1_000_000  # questions, six of them a nanosecond, before a thread dozes
 _DOZE = 1e-4  # seconds
-_OVER = -2
+_BITS = 32
+_OVER = -1
 
 
 class Share(NamedTuple):
-    """What one thread has to do: its turns for particles first … last-1.
+    """One thread's part: it begins with particles bounds[index] … bounds[index + 1] - 1."""
 
-    counters[0] is the turn that has come; counters[place] is the last turn that this thread has begun, and
-    counters[place + 1] the last that it has done.
-    """
-
-    first: int
-    last: int
-    place: int
+    index: int
     patience: int
-    counters: np.ndarray
+    bounds: np.ndarray  # (K + 1,)
+    counters: np.ndarray  # (K · _APART,)
 
 
 def merging(step):
     """Return the turn in which merge `step` is made."""
-    return 2 * step
+    return 2 * step + 1
 
 
 def copying(step):
     """Return the turn after merge `step` in which particles are copied."""
-    return 2 * step + 1
+    return 2 * step + 2
 
 
 @jit(allocates=False)
 def step_of(turn):
     """Return which merge a turn belongs to."""
-    return turn >> 1
+    return (turn - 1) >> 1
 
 
 @jit(allocates=False)
 def is_for_copying(turn):
     """Return whether particles are copied in this turn."""
-    return turn & 1 == 1
+    return turn & 1 == 0
+
+
+# --- numbers that threads share ---------------------------------------------------------------------------------
 
 
 def _pointer(context, builder, array_type, array, index):
@@ -88,70 +91,110 @@ def _write(typing_context, counters, index, value):
     return types.void(counters, types.intp, types.int64), code
 
 
-@jit(allocates=False)
-def _set(counters, index, turn):
-    _write(counters, index, turn)
+@intrinsic
+def _replace(typing_context, counters, index, old, new):
+    """Store counters[index] = new if it is `old`, as one act, and return whether it was."""
+
+    def code(context, builder, signature, args):
+        pointer = _pointer(context, builder, signature.args[0], *args[:2])
+        return builder.extract_value(builder.cmpxchg(pointer, args[2], args[3], "acq_rel", "acquire"), 1)
+
+    return types.boolean(counters, types.intp, types.int64, types.int64), code
 
 
-@jit(allocates=False)
-def _reached(counters, index, turn, patience):
-    """Ask whether a counter has come to a turn until it has, all is over, or patience ends."""
-    for _ in range(patience):
-        found = _read(counters, index)
-        if found >= turn or found == _OVER:
-            return found >= turn
-    return False
+# --- a thread's side --------------------------------------------------------------------------------------------
 
 
 @jit(allocates=False)
 def next_turn(share):
-    """Tell that the turn this thread was at is done, and return its next one, or -1 if that has not come in time.
+    """Return the turn that has come, or -1 if none has in time."""
+    own = _APART * share.index
+    for _ in range(share.patience):
+        turn = _read(share.counters, own + _WORD) >> _BITS
+        if turn > share.counters[own + _TURN]:
+            share.counters[own + _TURN] = turn
+            return turn
+        if turn == _OVER:
+            break
+    return -1
 
-    Turns that nobody calls, as for copying where nothing is resampled, are done with all the same: there is then
-    nothing to copy.
-    """
-    turn = share.counters[share.place]
-    if turn > share.counters[share.place + 1]:
-        _write(share.counters, share.place + 1, turn)
-    turn += 1
-    if not _reached(share.counters, 0, turn, share.patience):
-        return -1
-    share.counters[share.place] = turn
-    return turn
+
+@jit(allocates=False)
+def next_particle(share):
+    """Note that the particle this thread had is done, and take another one in this turn; -1 if there is none left."""
+    counters, own = share.counters, _APART * share.index
+    if counters[own + _HAS_ONE] > 0:
+        _write(counters, own + _DONE, counters[own + _DONE] + 1)
+    counters[own + _HAS_ONE] = 1
+    n_shares = share.bounds.size - 1
+    for i in range(n_shares):
+        k = (share.index + i) % n_shares
+        word = _read(counters, _APART * k + _WORD)
+        while word >> _BITS == counters[own + _TURN] and word & ((1 << _BITS) - 1) < share.bounds[k + 1]:
+            if _replace(counters, _APART * k + _WORD, word, word + 1):
+                return word & ((1 << _BITS) - 1)
+            word = _read(counters, _APART * k + _WORD)
+    counters[own + _HAS_ONE] = 0
+    return -1
+
+
+# --- the caller's side ------------------------------------------------------------------------------------------
+
+
+@jit(allocates=False)
+def _call(bounds, counters, turn):
+    for k in range(bounds.size - 1):
+        _write(counters, _APART * k + _WORD, (turn << _BITS) + bounds[k] if turn > 0 else np.int64(_OVER))
+
+
+@jit(allocates=False)
+def _all_done(counters, n_particles, patience):
+    """Ask until so many particles have been done in all, or patience ends."""
+    for _ in range(patience):
+        done = 0
+        for k in range(counters.size // _APART):
+            done += _read(counters, _APART * k + _DONE)
+        if done == n_particles:
+            return True
+    return False
 
 
 class Team:
-    """The caller and helpers, each with the particles between two bounds; `work(share)` does turns until none comes."""
+    """The caller and helpers, each with a share of the particles; `work(share)` does what there is to do in turns."""
 
-    def __init__(self, work, bounds):
-        self._work, n_shares = work, len(bounds) - 1
-        self._counters = np.full(_APART * (n_shares + 1), -1, dtype=np.int64)
-        shares = [
-            Share(first, last, _APART * (k + 1), _PATIENCE if k else 1, self._counters)
-            for k, (first, last) in enumerate(pairwise(bounds))
-        ]
-        self._own, self._others = shares[0], shares[1:]
-        self._executor = ThreadPoolExecutor(max(1, n_shares - 1))
-        self._helpers = [self._executor.submit(self._help, share) for share in self._others]
+    def __init__(self, work, n_particles, n_threads=1):
+        self._work, self._n_particles, self._due = work, n_particles, 0
+        self._bounds = np.arange(n_threads + 1, dtype=np.int64) * n_particles // n_threads
+        self._counters = np.zeros(_APART * n_threads, dtype=np.int64)
+        self._own = Share(0, 1, self._bounds, self._counters)
+        self._executor = ThreadPoolExecutor(max(1, n_threads - 1))
+        self._helpers = [self._executor.submit(self._help, k) for k in range(1, n_threads)]
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        _set(self._counters, 0, _OVER)
+        _call(self._bounds, self._counters, _OVER)
         self._executor.shutdown()
+        if exception[0] is None:
+            self._raise_failures()
 
-    def _help(self, share):
-        while self._counters[0] != _OVER:
+    def _raise_failures(self):
+        for helper in self._helpers:
+            if helper.done():
+                helper.result()  # raises what went wrong there
+
+    def _help(self, k):
+        share = Share(k, _PATIENCE, self._bounds, self._counters)
+        while self._counters[_APART * k + _WORD] != _OVER:
             self._work(share)
             time.sleep(_DOZE)
 
     def do(self, turn):
-        """Call a turn; everyone's share of it is done on return."""
-        _set(self._counters, 0, turn)
+        """Call a turn; it is done for all particles on return."""
+        self._due += self._n_particles
+        _call(self._bounds, self._counters, turn)
         self._work(self._own)
-        for helper, share in zip(self._helpers, self._others, strict=True):
-            while not _reached(self._counters, share.place + 1, turn, _PATIENCE):
-                if helper.done():
-                    helper.result()  # raises what went wrong there
-                time.sleep(_DOZE)
+        while not _all_done(self._counters, self._due, _PATIENCE):
+            self._raise_failures()
+            time.sleep(_DOZE)
