@@ -135,7 +135,8 @@ def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction():
 def test_ranks_are_uniform_at_length(rule, n, d):
     sampler = BOTH[rule] if n == 8 else Regraft(rule, start="average")
     p = p_values_of_ranks(sampler, n, d, n_sets=1000, thin=4, n_warmup=50, seed=n)
-    print(f"\nSBC {rule}, n = {n}, d = {d}, 1000 data sets:", dict(zip(MEASURES, p.round(3), strict=True)))
+    print(f"\np-values of uniform ranks, {rule} candidates, n = {n}, d = {d}, 1000 data sets:")
+    print(", ".join(f"{name} {value:.3f}" for name, value in zip(MEASURES, p, strict=True)))
     assert np.all(p > 1e-4)
 
 

@@ -26,13 +26,13 @@ def test_every_particle_is_done_once_on_return(n_threads, pause, unwilling):
     def work(share):
         turn = next_turn(share)
         while turn >= 0:
-            if unwilling and share.index and turn % 5:
+            if unwilling and share.own and turn % 5:
                 return
             p = next_particle(share)
             while p >= 0:
                 assert turn < 3 or is_for_copying(turn) or np.all(seen[turn - 2] == 1)  # the merge before is there
                 seen[turn, p] += 1
-                workers.add(share.index)
+                workers.add(share.own)
                 p = next_particle(share)
             turn = next_turn(share)
 
@@ -59,7 +59,7 @@ def test_shares_are_kept_where_nobody_is_idle():
             if p >= 0:
                 both.wait()  # both have taken one, their own
             while p >= 0:
-                taken.setdefault(turn, {})[p] = share.index
+                taken.setdefault(turn, {})[p] = share.own
                 time.sleep(1e-3)
                 p = next_particle(share)
             turn = next_turn(share)
@@ -91,15 +91,15 @@ def test_helpers_leave_when_all_is_over():
 @pytest.mark.parametrize("after_taking", [False, True])
 def test_what_goes_wrong_in_a_helper_is_raised(after_taking):
     def work(share):
-        if share.index == 0:
+        if share.own == 0:
             time.sleep(0.02)  # for the helper to come first
         while next_turn(share) >= 0:
             p = next_particle(share)
             while p >= 0:
-                if share.index == 1 and after_taking:
+                if share.own == 1 and after_taking:
                     raise MemoryError("no room for a helper")
                 p = next_particle(share)
-        if share.index == 1:
+        if share.own == 1:
             raise MemoryError("no room for a helper")
 
     with pytest.raises(MemoryError, match="no room"), Team(work, 4, 2) as team:

@@ -129,14 +129,14 @@ class _Trees:
 
     def work(self, share):
         """Do what there is to do in turns that have come: let trees move a little and take in a row, or copy them."""
-        if share.index not in self._scratch:
-            self._scratch[share.index] = empty_candidates(*self.problem.W.shape)
+        if share.own not in self._scratch:
+            self._scratch[share.own] = empty_candidates(*self.problem.W.shape)
         turn = next_turn(share)
         while turn >= 0:
             i = next_particle(share)
             while i >= 0:
                 if not is_for_copying(turn):
-                    engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[share.index])
+                    engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[share.own])
                     log_factor = _grow(engine, step_of(turn), self.n_updates, _EVERY_BRANCH, self.streams[i])
                     self.log_factor[i] = log_factor + self._constant
                 elif self._ancestors[i] != i:

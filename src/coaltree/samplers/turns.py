@@ -32,9 +32,9 @@ _OVER = -1
 
 
 class Share(NamedTuple):
-    """One thread's part: it begins with particles bounds[index] … bounds[index + 1] - 1."""
+    """One thread's part: it begins with particles bounds[own] … bounds[own + 1] - 1."""
 
-    index: int
+    own: int
     patience: int
     bounds: np.ndarray  # (K + 1,)
     counters: np.ndarray  # (K · _APART,)
@@ -108,11 +108,11 @@ def _replace(typing_context, counters, index, old, new):
 @jit(allocates=False)
 def next_turn(share):
     """Return the turn that has come, or -1 if none has in time."""
-    own = _APART * share.index
+    at = _APART * share.own
     for _ in range(share.patience):
-        turn = _read(share.counters, own + _WORD) >> _BITS
-        if turn > share.counters[own + _TURN]:
-            share.counters[own + _TURN] = turn
+        turn = _read(share.counters, at + _WORD) >> _BITS
+        if turn > share.counters[at + _TURN]:
+            share.counters[at + _TURN] = turn
             return turn
         if turn == _OVER:
             break
@@ -122,19 +122,19 @@ def next_turn(share):
 @jit(allocates=False)
 def next_particle(share):
     """Note that the particle this thread had is done, and take another one in this turn; -1 if there is none left."""
-    counters, own = share.counters, _APART * share.index
-    if counters[own + _HAS_ONE] > 0:
-        _write(counters, own + _DONE, counters[own + _DONE] + 1)
-    counters[own + _HAS_ONE] = 1
+    counters, at = share.counters, _APART * share.own
+    if counters[at + _HAS_ONE] > 0:
+        _write(counters, at + _DONE, counters[at + _DONE] + 1)
+    counters[at + _HAS_ONE] = 1
     n_shares = share.bounds.size - 1
     for i in range(n_shares):
-        k = (share.index + i) % n_shares
+        k = (share.own + i) % n_shares
         word = _read(counters, _APART * k + _WORD)
-        while word >> _BITS == counters[own + _TURN] and word & ((1 << _BITS) - 1) < share.bounds[k + 1]:
+        while word >> _BITS == counters[at + _TURN] and word & ((1 << _BITS) - 1) < share.bounds[k + 1]:
             if _replace(counters, _APART * k + _WORD, word, word + 1):
                 return word & ((1 << _BITS) - 1)
             word = _read(counters, _APART * k + _WORD)
-    counters[own + _HAS_ONE] = 0
+    counters[at + _HAS_ONE] = 0
     return -1
 
 
