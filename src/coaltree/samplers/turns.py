@@ -5,8 +5,10 @@ interpreter's lock, takes as long; so a helper stays inside its kernel from the 
 and again whether the next turn has come. Only when the answer takes longer than sleeping would does it doze.
 
 A thread takes the particles of its own share first, one by one, so that they stay in its processor's cache, and then
-what is left of the others' shares: a helper that the system does not let run holds nobody up. Who takes a particle
-makes no difference to it. Every merge has two turns, one to merge and one to copy particles where they are resampled.
+what is left of the others' shares: a helper that the system does not let run holds up no more than the one particle it
+has taken. Where even that happens, on a machine with other work to do, the caller goes on alone for a while. Who takes
+a particle makes no difference to it. Every merge has two turns, one to merge and one to copy particles where they are
+resampled.
 
 A share has a word (turn · 2³² + next particle) by which particles are taken, so that nobody can take one of a turn that
 is over.
@@ -24,9 +26,10 @@ from numba.extending import intrinsic
 from .._jit import jit
 
 _APART = 16  # numbers from one thread's counters to the next: two cache lines, which some processors fetch together
-_WORD, _DONE, _TURN, _HAS_ONE = range(4)  # in each: the word, particles done so far, and the thread's own notes
+_WORD, _CALLED, _DONE, _TURN, _HAS_ONE = range(5)  # the word, the turn called, particles done, and the thread's notes
 _PATIENCE = 1_000_000  # questions, six of them a nanosecond, before a thread dozes
-_DOZE = 1e-4  # seconds
+_DOZE, _LONGEST_DOZE = 1e-4, 2e-3  # seconds
+_HELD_UP = 5e-4  # seconds that the caller waits, beyond what two particles take, before it goes on alone
 _BITS = 32
 _OVER = -1
 
@@ -110,7 +113,7 @@ def next_turn(share):
     """Return the turn that has come, or -1 if none has in time."""
     at = _APART * share.own
     for _ in range(share.patience):
-        turn = _read(share.counters, at + _WORD) >> _BITS
+        turn = _read(share.counters, at + _CALLED)
         if turn > share.counters[at + _TURN]:
             share.counters[at + _TURN] = turn
             return turn
@@ -142,9 +145,12 @@ def next_particle(share):
 
 
 @jit(allocates=False)
-def _call(bounds, counters, turn):
+def _call(bounds, counters, turn, n_threads):
+    """Lay out the particles of a turn, and call it to the first so many threads."""
     for k in range(bounds.size - 1):
-        _write(counters, _APART * k + _WORD, (turn << _BITS) + bounds[k] if turn > 0 else np.int64(_OVER))
+        _write(counters, _APART * k + _WORD, (turn << _BITS) + bounds[k])
+    for k in range(n_threads):
+        _write(counters, _APART * k + _CALLED, turn)
 
 
 @jit(allocates=False)
@@ -163,7 +169,8 @@ class Team:
     """The caller and helpers, each with a share of the particles; `work(share)` does what there is to do in turns."""
 
     def __init__(self, work, n_particles, n_threads=1):
-        self._work, self._n_particles, self._due = work, n_particles, 0
+        self._work, self._n_particles, self._n_threads = work, n_particles, n_threads
+        self._due, self._alone, self._times_held_up = 0, 0, 0
         self._bounds = np.arange(n_threads + 1, dtype=np.int64) * n_particles // n_threads
         self._counters = np.zeros(_APART * n_threads, dtype=np.int64)
         self._own = Share(0, 1, self._bounds, self._counters)
@@ -174,7 +181,7 @@ class Team:
         return self
 
     def __exit__(self, *exception):
-        _call(self._bounds, self._counters, _OVER)
+        _call(self._bounds, self._counters, _OVER, self._n_threads)
         self._executor.shutdown()
         if exception[0] is None:
             self._raise_failures()
@@ -185,16 +192,26 @@ class Team:
                 helper.result()  # raises what went wrong there
 
     def _help(self, k):
-        share = Share(k, _PATIENCE, self._bounds, self._counters)
-        while self._counters[_APART * k + _WORD] != _OVER:
+        share, doze = Share(k, _PATIENCE, self._bounds, self._counters), _DOZE
+        while self._counters[_APART * k + _CALLED] != _OVER:
+            before = self._counters[_APART * k + _TURN]
             self._work(share)
-            time.sleep(_DOZE)
+            was_idle = self._counters[_APART * k + _TURN] == before
+            doze = min(2.0 * doze, _LONGEST_DOZE) if was_idle else _DOZE
+            time.sleep(doze)
 
     def do(self, turn):
         """Call a turn; it is done for all particles on return."""
         self._due += self._n_particles
-        _call(self._bounds, self._counters, turn)
+        self._alone -= 1
+        before, began = self._counters[_DONE], time.perf_counter()
+        _call(self._bounds, self._counters, turn, 1 if self._alone > 0 else self._n_threads)
         self._work(self._own)
+        waits_since = time.perf_counter()
         while not _all_done(self._counters, self._due, _PATIENCE):
             self._raise_failures()
             time.sleep(_DOZE)
+        a_particle = (waits_since - began) / max(1, self._counters[_DONE] - before)
+        if time.perf_counter() - waits_since > _HELD_UP + 2.0 * a_particle:
+            self._times_held_up += 1
+            self._alone = 2 << min(3 * self._times_held_up, 30)  # turns: 16, 128, 1024 …
