@@ -8,6 +8,7 @@ before or after an interruption, are the same to the last bit.
 """
 
 import copy
+import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from .samplers.base import Sampler
 from .samplers.starts import first_tree
 
 _WARMUP_ROUNDS_A_LIST = 10
+_WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
 _FIRST_UPDATES = 3  # of the covariance, before the first round
 
 
@@ -122,6 +124,7 @@ def _copied(array):
 def one_round(plan: Plan, chain: Chain, problem):
     """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
     _, covariance, values, _, rng, round = chain
+    plan = plan._replace(sampler=_sampler_of_round(plan, round))
     neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
     times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
@@ -138,16 +141,23 @@ def _problem(plan, values, covariance):
     return make_problem(values, covariance, plan.leaf_noise, rotate=True)
 
 
+def _sampler_of_round(plan, round):
+    """The sampler; in the warm-up, one that looks further, so that leaves of a poor start find their place."""
+    if round >= plan.n_warmup or not hasattr(plan.sampler, "n_neighbors"):
+        return plan.sampler
+    return dataclasses.replace(plan.sampler, n_neighbors=_WIDER_IN_WARMUP * plan.sampler.n_neighbors)
+
+
 def _neighbors(plan, chain, problem):
-    """The sampler's lists, if it has any: renewed now and then in the warm-up, and never again after it.
+    """The sampler's lists, if it has any: renewed now and then in the warm-up, at its end, and never again after it.
 
     From then on they are constants; had they followed the chain's past, it would no longer be exact.
     """
     if problem is None or not hasattr(plan.sampler, "neighbors"):
         return None
-    renew = chain.round == plan.n_warmup or (chain.round < plan.n_warmup and chain.round % _WARMUP_ROUNDS_A_LIST == 0)
     changing = chain.covariance.learnt or plan.missing is not None
-    if chain.neighbors is None or (renew and changing):
+    stale = changing and chain.round < plan.n_warmup and chain.round % _WARMUP_ROUNDS_A_LIST == 0
+    if chain.neighbors is None or stale or chain.round == plan.n_warmup:
         return plan.sampler.neighbors(problem, chain.rng)
     return chain.neighbors
 

@@ -15,6 +15,7 @@ from .mixing import by_chain
 R_HAT_ABOVE = 1.05
 ESS_BELOW = 100
 SPLIT_SD_ABOVE = 0.05
+MISSED_ABOVE = 0.25
 
 _SHORTEST = 4  # draws a chain; ArviZ needs as many
 _MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a selection of its entries
@@ -49,8 +50,11 @@ def _worst(draws, chain):
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
-def warn_if_bad(found, stacklevel=2):
-    """Warn, in one sentence, of the worst figure of each kind that is out of bounds."""
+def warn_if_bad(found, missed=0.0, stacklevel=2):
+    """Warn, in one sentence, of the worst figure of each kind that is out of bounds, and say what to do.
+
+    `missed` : share of local updates that did not see where their subtree was, and so left it there.
+    """
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
     r_hats = {name: value["r_hat"] for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE}
     sizes = {name: value["ess"] for name, value in scalars.items() if value["ess"] < ESS_BELOW}
@@ -65,9 +69,11 @@ def warn_if_bad(found, stacklevel=2):
         sd = found["split_frequency_sd"]
         complaints.append(f"clade frequencies differ across chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
     if complaints:
+        advice = "take more rounds (n_warmup, n_samples), or go on from here with start="
+        if missed > MISSED_ABOVE:
+            advice += f", and raise Regraft's n_neighbors, since {missed:.0%} of its updates miss where they were"
         warnings.warn(
-            f"the chains have not mixed well: {'; '.join(complaints)}; take more rounds (n_warmup, n_samples), or go "
-            "on from here with start=.",
+            f"the chains have not mixed well: {'; '.join(complaints)}; {advice}.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )

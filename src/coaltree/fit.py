@@ -110,7 +110,7 @@ def fit(
             stacklevel=2,
         )
     post.info["convergence"] = convergence.figures(post)
-    convergence.warn_if_bad(post.info["convergence"])
+    convergence.warn_if_bad(post.info["convergence"], post.info.get("mean_missed", 0.0))
     return post
 
 

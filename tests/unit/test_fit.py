@@ -191,7 +191,8 @@ def test_lists_of_near_leaves_are_frozen_after_the_warmup():
     np.testing.assert_array_equal(chain.neighbors, Watched.made[2])
     constant = begin(plan, X, Spherical(learn=False), Start(), 0)
     advance(plan, constant, 15)
-    assert len(Watched.made) == 4
+    assert len(Watched.made) == 5  # nothing changes but how far it looks
+    assert [made.shape[2] for made in Watched.made] == [11, 11, 4, 11, 4]  # all others in the warm-up, then 2 · 2
 
 
 # --- missing entries ------------------------------------------------------------------------------------------------
@@ -537,6 +538,14 @@ def test_columns_of_very_different_scale_are_named_under_spherical():
 def test_chains_that_have_not_mixed_are_warned_of():
     with pytest.warns(ConvergenceWarning, match="independent draws"):
         fit(data(), sampler=QUICK, n_samples=8, n_warmup=0, random_state=0)
+
+
+def test_the_warning_says_what_would_help():
+    bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
+    with pytest.warns(ConvergenceWarning, match="n_warmup, n_samples.*start=.*n_neighbors, since 40%"):
+        convergence.warn_if_bad(bad, missed=0.4)
+    with pytest.warns(ConvergenceWarning, match=r"with start=\.$"):
+        convergence.warn_if_bad(bad, missed=0.1)
 
 
 def test_convergence_figures_are_arviz_s_and_see_a_chain_apart():
