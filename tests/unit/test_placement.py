@@ -9,6 +9,9 @@ import pytest
 import coaltree as ct
 from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.placement import _without
+from coaltree.random_streams import make_streams
+from coaltree.samplers.base import Problem
+from coaltree.samplers.placement import locate
 from tests.reference import regraft as reference
 from tests.reference.evidence import exact_posterior
 
@@ -147,6 +150,25 @@ def test_an_equal_row_has_no_density_however_rows_are_rotated(n, d):
         np.testing.assert_array_equal(placed.times[:-1], 0.0)
         assert np.isfinite(placed.log_density[-1])
         assert placed.nearest_clades(1)[0] == (pytest.approx(1.0), ("1", str(n)))
+
+
+@pytest.mark.parametrize(("d", "gap"), [(1, 0.0), (1, 1e-9), (2, 1e-5), (2, 1e-14), (3, 1e-14)])
+def test_rows_all_but_equal(d, gap):
+    """The density of the time falls as a power over many orders of magnitude, and none of them may be left out."""
+    X = np.zeros((2, d))
+    X[1, 0] = 1.0
+    x_new = X[0].copy()
+    x_new[0] = -gap
+    tree = ct.Tree(np.array([[0, 1]]), np.array([0.4]))
+    u = np.linspace(-84.0, 33.0, 3001)  # time = 0.4 / (1 + e^-u)
+    t = 0.4 / (1.0 + np.exp(-u))
+    W = [*X.tolist(), x_new.tolist()]
+    before = reference.log_joint({2: (0, 1, 0.4)}, W[:2], 0.0)
+    joint = np.array([reference.log_joint({3: (0, 2, v), 4: (3, 1, 0.4)}, W, 0.0) for v in t]) - before
+    mass = np.logaddexp.reduce(joint + np.log(t) - np.log1p(np.exp(u))) + np.log(u[1] - u[0])
+    problem = Problem(X, None, d)
+    found = locate(tree.children, tree.times, problem, x_new[None], make_streams(np.random.default_rng(0), 1))
+    assert found.log_mass[0, 0] == pytest.approx(mass, abs=5e-3)
 
 
 def test_rows_are_placed_a_few_at_a_time(monkeypatch):

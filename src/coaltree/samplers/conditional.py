@@ -25,7 +25,7 @@ from .._jit import jit
 from ..random_streams import uniform
 from .lineages import count_and_area, exact_area
 
-_MIDDLE = 80  # the knot at the mode; room for as many on either side
+_MIDDLE = 300  # the knot at the mode; room for as many on either side, rarely needed but by rows all but equal
 _DEEPEST = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
 _LEAST_VAR = 1e-304
 _SPREAD = 1e-3
