@@ -68,13 +68,16 @@ class KernelCovariance(LearnableCovariance):
 
         width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
         coordinates = [(name, index) for name in self.learnt if name != "amplitude" for index in _indices(values[name])]
-        if coordinates and terms(values) is None:
-            theta = ", ".join(f"{name}={value}" for name, value in values.items())
-            why = "it is not positive definite there, or outside its bounds"
-            raise InputError(f"{type(self).__name__} cannot start at {theta}: {why}.")
         for name, index in coordinates:
             start = math.log(np.asarray(values[name])[index])
-            y = slice_sample(partial(log_density, name, index), start, width, rng)
+            try:
+                y = slice_sample(partial(log_density, name, index), start, width, rng)
+            except InputError:
+                if terms(values) is not None:
+                    raise
+                theta = ", ".join(f"{name}={value}" for name, value in values.items())
+                why = "it is not positive definite there, or outside its bounds"
+                raise InputError(f"{type(self).__name__} cannot start at {theta}: {why}.") from None
             values[name] = _with_element(values[name], index, math.exp(y))
         updated = self._replaced({name: values[name] for name in self.learnt if name != "amplitude"})
         if "amplitude" not in self.learnt:
@@ -104,19 +107,23 @@ def _with_element(value, index, element):
 
 
 def lower_products(U):
-    """UᵀU folded into its lower triangle: tr(K⁻¹S) is then the product sum with K⁻¹'s lower triangle."""
+    """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle and zeros above."""
     S = U.T @ U
-    return Statistics(len(U), U.shape[1], 2.0 * np.tril(S, -1) + np.diag(np.diag(S)))
+    S *= 2.0
+    S.flat[:: len(S) + 1] *= 0.5
+    return Statistics(len(U), U.shape[1], S)
 
 
 def dense_terms(K, statistics):
     """(log|K|, tr(K⁻¹S)) by Cholesky; None where K is not positive definite."""
     chol, failed = dpotrf(K, lower=1, clean=1)
-    if failed or not np.all(np.isfinite(np.diag(chol))):
+    if failed:
         return None
-    log_det = 2.0 * float(np.sum(np.log(np.diag(chol))))
-    inverse, _ = dpotri(chol, lower=1)
-    return log_det, float(np.sum(inverse * statistics.value))
+    log_det = 2.0 * float(np.log(chol.diagonal()).sum())
+    if not math.isfinite(log_det):
+        return None
+    inverse, _ = dpotri(chol, lower=1, overwrite_c=1)
+    return log_det, float((inverse * statistics.value).sum())
 
 
 def _checked_inputs(inputs):
@@ -223,7 +230,7 @@ class SquaredExponential(KernelCovariance):
 
 def _squared_exponential(distances, length2, noise):
     K = np.exp(distances / (-2.0 * length2))
-    K[np.diag_indices(len(K))] += max(noise, NOISE_FLOOR)
+    K.flat[:: len(K) + 1] += max(noise, NOISE_FLOOR)
     return K
 
 

@@ -77,7 +77,7 @@ class LogNormal(Prior):
 
     def log_density(self, x):
         z = (np.log(x) - np.log(self.median)) / self.sd
-        return float(np.sum(-0.5 * z * z - np.log(self.sd * np.asarray(x)) - 0.5 * math.log(2 * math.pi)))
+        return float((-0.5 * z * z - np.log(self.sd * np.asarray(x)) - 0.5 * math.log(2 * math.pi)).sum())
 
     def sample(self, rng, size=None):
         return self.median * np.exp(self.sd * rng.standard_normal(np.shape(self.median) if size is None else size))
