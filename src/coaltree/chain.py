@@ -138,7 +138,7 @@ def one_round(plan: Plan, chain: Chain, problem):
 def _problem(plan, values, covariance):
     if len(values) == 1:  # all rows are equal: there is no tree to draw
         return None
-    return make_problem(values, covariance, plan.leaf_noise, rotate=True)
+    return make_problem(values, covariance, plan.leaf_noise, rotate=plan.sampler.needs_vectors)
 
 
 def _sampler_of_round(plan, round):

@@ -21,6 +21,7 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -331,6 +332,13 @@ def _fill_table(d, edges, nodes, solve, coefficients):
         coefficients[cell, 0] += g
 
 
+@cache
+def _interpolation():
+    """Chebyshev's nodes, and the matrix that turns values there into coefficients of powers."""
+    nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
+    return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
+
+
 def full_integral_table(d, low=1e-12, high=1e12):
     """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
     if not d >= 1:
@@ -340,8 +348,7 @@ def full_integral_table(d, low=1e-12, high=1e12):
     ends = np.clip(np.array([low, high], dtype=float), 1e-100, 1e100)
     first, last = (int(bits) >> _CELL_BITS for bits in ends.view(np.int64))
     edges = (np.arange(first, last + 2, dtype=np.int64) << _CELL_BITS).view(np.float64)
-    nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
-    solve = np.linalg.inv(np.vander(nodes, increasing=True))
+    nodes, solve = _interpolation()
     coefficients = np.empty((last - first + 1, _DEGREE + 1))
     _fill_table(float(d), edges, nodes, solve, coefficients)
     coefficients.flags.writeable = False
