@@ -29,7 +29,9 @@ def quiet_fit(X, **options):
 
 
 def covered(draws, truth, level=0.9):
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    # Quantiles at (N + 1) p: of N independent draws they hold a further one in exactly `level` of all cases, where the
+    # usual ones, at (N - 1) p + 1, hold it in level (N - 1)/(N + 1).
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
     return (low <= truth) & (truth <= high)
 
 
@@ -53,7 +55,7 @@ def imputation_coverage(n_data_sets, rng, n=24, d=8):
 def test_intervals_of_missing_entries_hold_the_truth():
     found = imputation_coverage(16, np.random.default_rng(0))
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / math.sqrt(len(found))
-    assert abs(mean[0] - 0.9) < 4.5 * error[0] + 0.01  # quantiles of 100 draws fall short by about 0.01
+    assert abs(mean[0] - 0.9) < 4.5 * error[0] + 0.01  # 100 draws of a chain are not quite independent
     assert abs(mean[1] - 0.5) < 4.5 * error[1] + 0.01
     assert error[0] < 0.04
     # Negative control: the 50 % interval does not pass for a 90 % one.
@@ -77,18 +79,33 @@ def test_a_tenth_missing_hardly_changes_the_tree():
 
 
 def parameter_coverage(n_data_sets, rng, n=64, d=64):
+    """In how many data sets the intervals of each parameter hold the truth: (2, 3), 90 % and 50 % intervals."""
     hits = []
     for _ in range(n_data_sets):
         theta, _, X = draw_problem(n, d, rng)
-        post = quiet_fit(X, n_samples=200, n_warmup=40, n_chains=1, random_state=rng)
-        hits.append([covered(post.theta[name], theta[name]) for name in PRIORS])
+        post = quiet_fit(X, n_samples=400, n_warmup=60, n_chains=1, random_state=rng)
+        hits.append([[covered(post.theta[name], theta[name], level) for name in PRIORS] for level in (0.9, 0.5)])
     return np.sum(hits, axis=0)
 
 
 @pytest.mark.slow
-def test_intervals_of_parameters_hold_the_truth():
-    hits = parameter_coverage(100, np.random.default_rng(6))
-    assert np.all((hits >= 82) & (hits <= 96)), dict(zip(PRIORS, hits, strict=True))
+@pytest.mark.parametrize("seed", [71, 72, 73])
+def test_intervals_of_parameters_hold_the_truth(seed):
+    """Of 100 intervals of 90 %, 82 to 96 hold the truth.
+
+    The seeds were fixed before any was run. Of the 300 truths, amplitude, length2 and noise were held in 274, 262 and
+    282 (270 ± 5.2 is expected; root heights: 270), and in 151, 150 and 147 by the 50 % intervals. 400 rounds are worth
+    more than 300 independent draws of each parameter, so that intervals are not short for want of draws. A right
+    sampler leaves 82 … 96 with a probability of 1.2 % for one parameter and one seed: a seed that does so is no proof
+    of a mistake (4 is one, for the noise; so do exact posteriors, by a grid, given its true trees: 81), and one that
+    does not is no proof of the contrary. Sharper is calibration of the update alone, contrasts drawn from N(0, Φ):
+    χ² of ranks in 32 bins, p = 0.05, 0.15, 0.32 (d = 8, 2000 data sets), 0.56, 0.88, 0.73 (d = 16, 2000) and
+    0.51, 0.02, 0.55 (d = 64, 400).
+    """
+    hits = parameter_coverage(100, np.random.default_rng(seed))
+    assert np.all((hits[0] >= 82) & (hits[0] <= 96)), dict(zip(PRIORS, hits[0], strict=True))
+    # Negative control: 50 % intervals are not taken for 90 % ones, and are what they say (within 4.5 standard errors).
+    assert np.all(np.abs(hits[1] - 50) <= 22), dict(zip(PRIORS, hits[1], strict=True))
 
 
 @pytest.mark.slow
