@@ -10,6 +10,7 @@ share out the particles; each particle has its own random stream, so the number 
 import math
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -20,8 +21,13 @@ from .turns import Team, copying, merging
 
 
 def available_threads():
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    """Return how many processors this process may use: those it is bound to, or a container's share of their time."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(processors, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such file, or "max"
+        return processors
 
 
 def normalised(log_weights):
@@ -82,10 +88,14 @@ class SMC:
         raise NotImplementedError
 
     def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
-        """Grow M trees to the root and return them with their weights; the counts of draws are not used."""
+        """Grow M trees to the root and return them with their weights; the counts of draws are not used.
+
+        No more threads are started than there are processors: helpers stay awake, and would be in each other's way.
+        """
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
-        n_threads = min(n_threads or available_threads(), M)
+        available = available_threads()
+        n_threads = min(n_threads or available, available, M)
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
         with Team(population.work, M, n_threads) as team:
             for step in range(merges):

@@ -6,16 +6,16 @@ and again whether the next turn has come. Only when the answer takes longer than
 
 A thread takes the particles of its own share first, one by one, so that they stay in its processor's cache, and then
 what is left of the others' shares: a helper that the system does not let run holds up no more than the one particle it
-has taken. Where even that happens, on a machine with other work to do, the caller goes on alone for a while. Who takes
-a particle makes no difference to it. Every merge has two turns, one to merge and one to copy particles where they are
-resampled.
+has taken. Where that costs more time than helpers save, on a machine with other work to do, the caller goes on alone
+for a while. Who takes a particle makes no difference to it. Every merge has two turns, one to merge and one to copy
+particles where they are resampled.
 
 A share has a word (turn · 2³² + next particle) by which particles are taken, so that nobody can take one of a turn that
 is over.
 """
 
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +27,9 @@ from .._jit import jit
 
 _APART = 16  # numbers from one thread's counters to the next: two cache lines, which some processors fetch together
 _WORD, _CALLED, _DONE, _TURN, _HAS_ONE = range(5)  # the word, the turn called, particles done, and the thread's notes
-_PATIENCE = 1_000_000  # questions, six of them a nanosecond, before a thread dozes
+_PATIENCE = 1_000_000  # questions, each about a nanosecond, before a thread dozes
 _DOZE, _LONGEST_DOZE = 1e-4, 2e-3  # seconds
-_HELD_UP = 5e-4  # seconds that the caller waits, beyond what two particles take, before it goes on alone
+_CREDIT = 0.01  # seconds that helpers have saved and that speak for them: two or three times what the system withholds
 _BITS = 32
 _OVER = -1
 
@@ -165,53 +165,89 @@ def _all_done(counters, n_particles, patience):
     return False
 
 
+# What the system withholds from the caller must not count as work, but a coarse clock would see none at all.
+_working_time = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
+
+
 class Team:
     """The caller and helpers, each with a share of the particles; `work(share)` does what there is to do in turns."""
 
     def __init__(self, work, n_particles, n_threads=1):
         self._work, self._n_particles, self._n_threads = work, n_particles, n_threads
-        self._due, self._alone, self._times_held_up = 0, 0, 0
+        self._due, self._alone, self._times_alone, self._saved = 0, 0, 0, 0.0
         self._bounds = np.arange(n_threads + 1, dtype=np.int64) * n_particles // n_threads
         self._counters = np.zeros(_APART * n_threads, dtype=np.int64)
         self._own = Share(0, 1, self._bounds, self._counters)
-        self._executor = ThreadPoolExecutor(max(1, n_threads - 1))
-        self._helpers = [self._executor.submit(self._help, k) for k in range(1, n_threads)]
+        self._caller, self._helpers, self._failures = threading.current_thread(), [], []
 
     def __enter__(self):
+        try:
+            for k in range(1, self._n_threads):
+                helper = threading.Thread(target=self._help, args=(k,), name=f"coaltree-{k}")
+                helper.start()
+                self._helpers.append(helper)
+        except RuntimeError:
+            pass  # the system grants no more threads; others take what would have been theirs
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     def __exit__(self, *exception):
-        _call(self._bounds, self._counters, _OVER, self._n_threads)
-        self._executor.shutdown()
+        self._leave()
         if exception[0] is None:
             self._raise_failures()
 
-    def _raise_failures(self):
+    def _leave(self):
+        # Not by a kernel: an interruption may have come before there was one.
+        self._counters[_WORD::_APART] = _OVER
+        self._counters[_CALLED::_APART] = _OVER
         for helper in self._helpers:
-            if helper.done():
-                helper.result()  # raises what went wrong there
+            helper.join()
+
+    def _raise_failures(self):
+        for failure in self._failures:
+            raise failure
 
     def _help(self, k):
-        share, doze = Share(k, _PATIENCE, self._bounds, self._counters), _DOZE
-        while self._counters[_APART * k + _CALLED] != _OVER:
-            before = self._counters[_APART * k + _TURN]
+        try:
+            self._attend(Share(k, _PATIENCE, self._bounds, self._counters))
+        except BaseException as failure:  # the caller raises it
+            self._failures.append(failure)
+
+    def _attend(self, share):
+        called, seen = _APART * share.own + _CALLED, _APART * share.own + _TURN
+        while self._counters[called] != _OVER:
             self._work(share)
-            was_idle = self._counters[_APART * k + _TURN] == before
-            doze = min(2.0 * doze, _LONGEST_DOZE) if was_idle else _DOZE
-            time.sleep(doze)
+            doze = _DOZE
+            while self._counters[called] == self._counters[seen]:
+                if not self._caller.is_alive():
+                    return
+                time.sleep(doze)
+                doze = min(2.0 * doze, _LONGEST_DOZE)
 
     def do(self, turn):
         """Call a turn; it is done for all particles on return."""
         self._due += self._n_particles
         self._alone -= 1
-        before, began = self._counters[_DONE], time.perf_counter()
+        done_before, began = self._counters[_DONE], _working_time()
         _call(self._bounds, self._counters, turn, 1 if self._alone > 0 else self._n_threads)
         self._work(self._own)
-        waits_since = time.perf_counter()
-        while not _all_done(self._counters, self._due, _PATIENCE):
+        worked, waits_since, patience = _working_time() - began, time.perf_counter(), _PATIENCE
+        while not _all_done(self._counters, self._due, patience):
             self._raise_failures()
             time.sleep(_DOZE)
-        a_particle = (waits_since - began) / max(1, self._counters[_DONE] - before)
-        if time.perf_counter() - waits_since > _HELD_UP + 2.0 * a_particle:
-            self._times_held_up += 1
-            self._alone = 2 << min(3 * self._times_held_up, 30)  # turns: 16, 128, 1024 …
+            patience = 1
+        if self._n_threads > 1 and self._alone <= 0:
+            by_caller = max(1, int(self._counters[_DONE] - done_before))
+            self._settle((self._n_particles / by_caller - 1.0) * worked, time.perf_counter() - waits_since)
+
+    def _settle(self, saved, waited):
+        """Weigh the time that helpers save against that waited for them; if they are not worth it, go on alone."""
+        self._saved = min(self._saved + saved - waited, _CREDIT)
+        if self._saved < 0.0:
+            self._saved = 0.0
+            self._times_alone += 1
+            self._alone = 2 << min(3 * self._times_alone, 30)  # turns: 16, 128, 1024 …
+        elif self._saved == _CREDIT:
+            self._times_alone = 0
