@@ -56,7 +56,8 @@ def positive(name, default, text, least=1):
     type=click.Choice(COVARIANCES),
     default="diagonal",
     show_default=True,
-    help="How values diffuse: one variance for all columns, one for each, any matrix, or smooth along the columns.",
+    help="How values diffuse: one variance for all columns, one for each, any matrix, or smooth along the columns. "
+    "The columns of a file often have units of their own, hence diagonal; in Python fit() starts from spherical.",
 )
 @click.option("--grid", type=Grid(), metavar="AxB", help="Sides of the grid that columns lie on, for matern32.")
 @click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="Draws the trees.")
