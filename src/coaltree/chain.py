@@ -75,9 +75,9 @@ def begin(plan: Plan, values, covariance, start: Start, seed, dispersed=False) -
     if start.imputed is not None:
         values = values.copy()
         values[plan.missing] = start.imputed
-    values = fill_at_random(values, rng)
     covariance = covariance.with_theta(start.theta)
     with single_threaded_blas():
+        values = fill_at_random(values, covariance, rng)
         problem = _problem(plan, values, covariance)
         children, times = start.tree or _first_tree(plan, problem, rng, dispersed)
         if not start.theta:

@@ -68,13 +68,25 @@ def _agreeing_pair(values, incomplete):
     return -1, -1
 
 
-def fill_at_random(values, rng):
-    """Start: draw each missing entry from a normal with the mean and variance of its column."""
+def fill_at_random(values, covariance, rng):
+    """Start: draw the missing entries of each row on their own, not yet as leaves of a tree.
+
+    Without correlations an entry has the mean and variance of its column. Else it is drawn
+    given the row's observed entries, from N(constant, Φ): under a smooth Φ rows that are rough are so improbable that
+    the scans would take hundreds of rounds to mend them.
+    """
     missing = np.isnan(values)
     if not missing.any():
         return values
-    guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
-    return np.where(missing, guesses, values)
+    precision = precision_of(covariance, values.shape[1])
+    if len(precision) == 1 or not np.any(np.tril(precision, -1)):
+        guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
+        return np.where(missing, guesses, values)
+    (stream,) = make_streams(rng, 1)
+    values, constant = values.copy(), np.full(values.shape[1], np.nanmean(values))
+    for i in np.flatnonzero(missing.any(axis=1)):
+        _draw_leaf(values[i], missing[i], constant, 1.0, precision, stream)
+    return values
 
 
 def precision_of(covariance, d):

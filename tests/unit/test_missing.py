@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coaltree.coalescent import simulate_tree
-from coaltree.covariance import Diagonal, Fixed, Matern32, Spherical
+from coaltree.covariance import Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
 from coaltree.diffusion import simulate_data
 from coaltree.errors import InputError
 from coaltree.missing import check_observed, fill_at_random, impute, precision_of
@@ -83,13 +83,31 @@ def test_a_start_is_drawn_from_the_columns():
     X = np.array([[0.0, 100.0]] * 2000) + rng.normal(size=(2000, 2)) * [1.0, 10.0]
     X[rng.random(X.shape) < 0.5] = np.nan
     missing = np.isnan(X)
-    filled = fill_at_random(X, rng)
+    filled = fill_at_random(X, Spherical(), rng)
     np.testing.assert_array_equal(filled[~missing], X[~missing])
     drawn = filled[:, 1][missing[:, 1]]
     assert drawn.mean() == pytest.approx(100.0, abs=2.0)
     assert drawn.std() == pytest.approx(10.0, rel=0.15)
     complete = np.ones((3, 2))
-    assert fill_at_random(complete, rng) is complete
+    assert fill_at_random(complete, Spherical(), rng) is complete
+
+
+def test_a_start_under_a_smooth_covariance_is_smooth():
+    covariance = SquaredExponential(50.0, 1e-6)
+    _, X = example(10, 60, covariance, 0.0)
+    missing = np.random.default_rng(1).random(X.shape) < 0.1
+    X += 20.0  # where the root is does not matter
+    filled = fill_at_random(np.where(missing, np.nan, X), covariance, np.random.default_rng(2))
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    assert np.sqrt(np.mean((filled - X)[missing] ** 2)) < 0.02
+    by_columns = fill_at_random(np.where(missing, np.nan, X), Spherical(), np.random.default_rng(2))
+    assert np.sqrt(np.mean((by_columns - X)[missing] ** 2)) > 0.5
+
+
+def test_a_start_without_correlations_is_that_of_the_columns():
+    X = np.array([[0.0, np.nan], [np.nan, 100.0], [1.0, 110.0]])
+    rng = np.random.default_rng
+    np.testing.assert_array_equal(fill_at_random(X, Full(np.eye(2)), rng(3)), fill_at_random(X, Spherical(), rng(3)))
 
 
 def test_rows_and_columns_without_values_are_refused_by_name():
