@@ -273,12 +273,16 @@ class Page:
     def write(self):
         spent = time.perf_counter() - self.began
         self.parts.append(
-            f"---\n{self.replicates}; {seconds_text(spent)} in {self.jobs} processes. {machine()}. "
+            f"---\n{self.replicates}; {seconds_text(spent)} in {_processes(self.jobs)}. {machine()}. "
             f"Written by `python -m experiments.henao_lucas_2012.{self.name}`."
         )
         path = self.folder / f"{self.name}.md"
         path.write_text("\n\n".join(self.parts) + "\n")
         print(f"{path.name}: {seconds_text(spent)}", flush=True)
+
+
+def _processes(jobs):
+    return "one process" if jobs == 1 else f"{jobs} processes"
 
 
 def machine():

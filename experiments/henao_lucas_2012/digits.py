@@ -91,7 +91,9 @@ def _figure(page, X, digits, rounds, warmup):
     )
     page.figure(axes.figure, "digits_curves", "ARI curves, with the areas under them")
     axes = ct.plotting.dendrogram(post.mcc_tree(), clusters=digits.astype(str), max_leaves=60, time_scale="sqrt")
-    page.figure(axes.figure, "digits_tree", "The MCC tree, folded to sixty tips, coloured by digit")
+    page.figure(
+        axes.figure, "digits_tree", "The MCC tree, folded to sixty tips, coloured by digit; grey where digits mix"
+    )
 
 
 if __name__ == "__main__":

@@ -274,7 +274,10 @@ def _figures(page, X, parts, axes):
         panel.imshow(X[clade], aspect="auto", cmap="RdBu_r", vmin=-abs(X).max(), vmax=abs(X).max())
         panel.set_yticks(range(len(clade)), [labels[leaf] for leaf in clade], fontsize=7)
     panels[-1, 0].set_xlabel("frame")
-    caption = "Data of three subtrees: the largest three that share no leaf and have at most twelve"
+    caption = (
+        "Data of three subtrees: the largest three that share no leaf and have at most twelve; red is above the mean "
+        "of the markers, blue below"
+    )
     page.figure(figure, "mocap_subtrees", caption)
     smooth = fit(smoothest(X), ct.Spherical(), "Regraft", 0).mcc_tree()
     caption = f"For comparison: regrafting in the {SMOOTHEST} smoothest directions, maximum clade credibility tree"

@@ -135,7 +135,7 @@ def _figure(page, tree, X, phase):
                                 value_label="log2 ratio")  # fmt: skip
     names = dict.fromkeys(phase)  # clusters take their colours in order of first leaf
     colours = [Patch(color=PALETTE[i], label=name) for i, name in enumerate(names)]
-    parts.tree.legend(handles=colours, loc="upper left", fontsize=8, frameon=False)
+    parts.tree.legend(handles=colours, loc="lower left", fontsize=8, frameon=False)
     page.figure(
         parts.data.figure,
         "yeast_tree",
