@@ -11,6 +11,7 @@ from coaltree.random_streams import make_streams
 from coaltree.samplers import mpost, particles
 from coaltree.samplers.particles import ALIVE, all_distances
 from coaltree.samplers.population import Population
+from coaltree.samplers.smc import systematic_ancestors
 from coaltree.samplers.turns import Team, copying, merging
 
 
@@ -32,6 +33,18 @@ def slots_in_use(population):
     return held
 
 
+def messages_of_lineages(problem, grown, p, step):
+    """Complete a tree in any way: messages of the nodes made so far do not depend on it."""
+    n = problem.n
+    children, times = grown.children[p].astype(np.int64), grown.times[p].copy()
+    rest = list(grown.alive[p, : n - step - 1])
+    for k in range(step + 1, n - 1):
+        children[k] = rest[0], rest[1]
+        rest = [*rest[2:], n + k]
+        times[k] = times[k - 1] + 1.0
+    return messages(children, times, problem.W), times
+
+
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("n", "d"), [(12, 3), (25, 40)])
 def test_rows_are_the_distances_between_means(n, d, packed):
@@ -46,14 +59,7 @@ def test_rows_are_the_distances_between_means(n, d, packed):
         team.do(merging(step))
         population.end(step)
         alive = grown.alive[0, : n - step - 1]
-        # complete the tree in any way: messages of the nodes made so far do not depend on it
-        children, times = grown.children[0].astype(np.int64), grown.times[0].copy()
-        rest = list(alive)
-        for k in range(step + 1, n - 1):
-            children[k] = rest[0], rest[1]
-            rest = [*rest[2:], n + k]
-            times[k] = times[k - 1] + 1.0
-        up = messages(children, times, problem.W)
+        up, times = messages_of_lineages(problem, grown, 0, step)
         expected = squared_distances(up.mean[alive])
         for q, node in enumerate(alive):
             all_distances(population.context.pool, grown, 0, step + 1, node, out)
@@ -125,11 +131,14 @@ def test_packing_changes_nothing(resample_below, monkeypatch):
     assert packed.log_evidence == plain.log_evidence
 
 
-def test_packed_rows_need_a_sixth_of_the_square_at_most():
-    # Tight pairs merge first, so that as many lineages as possible have rows.
+def tight_pairs(n):
+    """Rows that merge two by two at first, so that as many lineages as possible have rows of distances."""
     rng = np.random.default_rng(6)
-    X = np.repeat(rng.standard_normal((60, 4)), 2, axis=0) + 1e-3 * rng.standard_normal((120, 4))
-    _, population = population_of(X, 1)
+    return np.repeat(rng.standard_normal((n, 4)), 2, axis=0)[:n] + 1e-3 * rng.standard_normal((n, 4))
+
+
+def test_packed_rows_need_a_sixth_of_the_square_at_most():
+    _, population = population_of(tight_pairs(120), 1)
     pool, team = population.context.pool, Team(population.work, 1)
     used = []
     for step in range(119):
@@ -140,3 +149,53 @@ def test_packed_rows_need_a_sixth_of_the_square_at_most():
         population.end(step)
     assert max(used) < 120 * 120 / 6 + 120
     assert max(used) > 0.9 * 120 * 120 / 8
+
+
+@pytest.mark.parametrize("n_particles", [1, 3])
+def test_rows_and_lists_keep_to_the_promised_memory(n_particles, monkeypatch):
+    monkeypatch.setattr(particles, "_UNPACKED", 0)
+    n = 800
+    _, population = population_of(tight_pairs(n), n_particles)
+    pool, team = population.context.pool, Team(population.work, n_particles)
+    for step in range(n - 1):
+        population.begin(step)
+        team.do(merging(step))
+        population.end(step)
+    promised = 1.5 * n_particles * n * n
+    assert pool.counts[3] < pool.entries.size
+    needed = pool.entries.itemsize * pool.counts[3] + (pool.near_eps[0].nbytes + pool.near_node[0].nbytes) * (
+        pool.counts[1] - n
+    )
+    assert 0.9 * promised < needed < promised
+
+
+@pytest.mark.parametrize("data", ["pairs", "chain", "model"])
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 26])
+def test_rows_that_are_shared_and_packed_at_any_time(n, data):
+    rng = np.random.default_rng(n)
+    M, d = 6, 3
+    X = {
+        "pairs": lambda: tight_pairs(n)[:, :d],
+        "chain": lambda: (1.6 ** np.arange(n))[:, None] + 0.01 * rng.standard_normal((n, d)),
+        "model": lambda: ct.simulate(n, d, random_state=n)[0],
+    }[data]()
+    problem, population = population_of(X, M)
+    pool, grown, team = population.context.pool, population.context.particles, Team(population.work, M)
+    out = np.empty(n + 1)
+    for step in range(n - 1):
+        if rng.random() < 0.5:
+            pool.counts[3] = 0
+        population.begin(step)
+        assert pool.counts[2] < pool.entries.size and pool.counts[1] <= pool.users.size
+        team.do(merging(step))
+        population.end(step)
+        if step < n - 2 and rng.random() < 0.5:
+            population.resample(systematic_ancestors(rng.dirichlet(np.full(M, 0.3)), rng), step)
+            team.do(copying(step))
+        for p in range(M):
+            alive = grown.alive[p, : n - step - 1]
+            up, _ = messages_of_lineages(problem, grown, p, step)
+            expected = squared_distances(up.mean[alive])
+            for q, node in enumerate(alive):
+                all_distances(pool, grown, p, step + 1, node, out)
+                np.testing.assert_allclose(out[: len(alive)], expected[q], rtol=1e-6, atol=1e-9 * expected.max())

@@ -31,7 +31,6 @@ class RowPool(NamedTuple):
     listed: np.ndarray  # after how many merges its entries were listed: one for each older lineage then alive
     users: np.ndarray  # how many particles hold it
     near_eps: np.ndarray  # (slots, K) the smallest entries of the row when it was written, ascending, or inf
-    near_log: np.ndarray  # their logarithms
     near_node: np.ndarray  # whose they are
     free: np.ndarray  # a stack of free slots
     counts: np.ndarray  # [free slots, slots ever made, entries used, entries that may be used before rows are packed]
@@ -74,12 +73,9 @@ def make_pool(leaf_eps, n_particles, n_near):
     """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
     n = len(leaf_eps)
     slots = n + n_particles * ((n + 1) // 2 + 2)
-    near_eps, near_log = np.empty((slots, n_near)), np.empty((slots, n_near))
-    near_node = np.empty((slots, n_near), dtype=np.int32)
+    near_eps, near_node = np.empty((slots, n_near)), np.empty((slots, n_near), dtype=np.int32)
     near_eps[:n], near_node[:n] = math.inf, 0
     list_nearest_leaves(leaf_eps, near_eps, near_node)
-    with np.errstate(divide="ignore"):
-        near_log[:n] = np.log(near_eps[:n])
     return RowPool(
         leaf_eps,
         np.empty(pool_entries(n, n_particles)),
@@ -88,7 +84,6 @@ def make_pool(leaf_eps, n_particles, n_near):
         np.empty(slots, dtype=np.int32),
         np.zeros(slots, dtype=np.int32),
         near_eps,
-        near_log,
         near_node,
         np.empty(slots, dtype=np.int32),
         np.array([0, n, 0, max(_UNPACKED, int(0.125 * n_particles * n * n))], dtype=np.int64),
@@ -156,7 +151,10 @@ def is_full(pool, n_particles, length):
 
 @jit
 def pack(pool, particles, step):
-    """Move all rows together before merge `step`; rows that one particle holds keep only what it can still read."""
+    """Move all rows together before merge `step`; rows that one particle holds keep only what it can still read.
+
+    These are n²/6 entries for each particle at most: n/3 rows and n/3 leaves, after n/3 merges of leaves.
+    """
     n = particles.times.shape[1] + 1
     M, length = particles.slot.shape[0], n - step - 1
     owner, node_of = np.full(pool.counts[1], -1), np.zeros(pool.counts[1], np.int64)
@@ -188,7 +186,9 @@ def pack(pool, particles, step):
     for k in range(pool.counts[0]):
         pool.room[pool.free[k]] = 0
     pool.counts[2] = top
-    pool.counts[3] = max(pool.counts[3], top + top // 32 + M * length)
+    needed, without_sharing = top + M * length, M * (n * n // 6 + n)
+    if needed > pool.counts[3]:
+        pool.counts[3] = without_sharing if needed <= without_sharing else needed + top // 64
 
 
 @jit(allocates=False)
@@ -385,8 +385,6 @@ def merge(model, pool, particles, p, step, older, younger, time, buffer):
             worst = near_eps[last]
     new = n + step
     alive[count] = new
-    for k in range(near_eps.size):
-        pool.near_log[slot, k] = math.log(near_eps[k]) if near_eps[k] > 0.0 else -math.inf
 
     before = particles.times[p, step - 1] if step > 0 else 0.0
     particles.death[p, i] = step

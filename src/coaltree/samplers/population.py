@@ -45,7 +45,7 @@ class Population:
         n, M = problem.n, len(streams)
         bytes_needed = 8 * n * n + int(1.5 * M * n * n)  # as measured if nothing is ever shared
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
-        n_near = min(n - 1, n_near or min(64, max(8, n // 32)))  # lists take a twelfth of the rows' memory
+        n_near = min(n - 1, n_near or min(64, max(8, n // 40)))  # lists take a ninth of the rows' memory
         pool = growing.make_pool(leaf_distances(problem), M, n_near)
         smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
         reach = np.ones(2)

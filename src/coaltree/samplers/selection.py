@@ -11,8 +11,8 @@ weight of at least e^T needs
 
     log ε_ij <= H(T) + λ (a_i + a_j - 2 a_max) / (2 g) - …   with g at least the steepness of G at H(T):
 
-one multiplication and one comparison for each entry that a short list shows. T lies 34.6 + 2 log m below the log weight
-of a good pair, so that all that is left out together has a relative mass below 1e-15.
+a few multiplications and one comparison for each entry that a short list shows. T lies 34.6 + 2 log m below the log
+weight of a good pair, so that all that is left out together has a relative mass below 1e-15.
 """
 
 import math
@@ -117,6 +117,12 @@ def _pair_weight(rule, eps, a_sum, before, inner, lam, model):
 
 
 @jit(allocates=False)
+def _less_than_exp(x):
+    """Return a lower bound of e^x, x >= 0, that is quick to find."""
+    return 1.0 + x * (1.0 + x * (0.5 + x * (1 / 6 + x * (1 / 24))))
+
+
+@jit(allocates=False)
 def _good_pair(pool, particles, p, m, lam, top, slope, buffer):
     """Return (ε, a_i + a_j) of a pair that is likely to have nearly the greatest weight, from the heads of lists."""
     alive, a, least = particles.alive[p], particles.a[p], particles.least[p]
@@ -132,7 +138,7 @@ def _good_pair(pool, particles, p, m, lam, top, slope, buffer):
         head = skip_merged(pool, particles, p, node, slot)
         if head < pool.near_eps.shape[1]:
             a_sum = a[node] + a[pool.near_node[slot, head]]
-            score = half * a_sum - slope * max(pool.near_log[slot, head], -645.0)
+            score = half * a_sum - slope * math.log(max(pool.near_eps[slot, head], SMALLEST_EPS))
             if score > best:
                 best, best_eps, best_a = score, pool.near_eps[slot, head], a_sum
                 eps_to_win = math.exp(min(705.0, (2.0 * half * top - best) / slope))
@@ -193,7 +199,7 @@ def weigh_rows(rule, model, pool, particles, p, step, inner, prune, row_sum, buf
                     if near > row_eps_reach or near == math.inf:
                         break
                     other = pool.near_node[slot, k]
-                    if death[other] == ALIVE and pool.near_log[slot, k] <= row_reach - per_a * (top - a[other]):
+                    if death[other] == ALIVE and near * _less_than_exp(per_a * (top - a[other])) <= row_eps_reach:
                         log_w = _pair_weight(rule, near, a[node] + a[other], before, inner, lam, model)
                         highest = max(highest, log_w)
                         sum_of_row += fast_exp(log_w - shift)
