@@ -5,7 +5,16 @@ from importlib import import_module
 
 from .common import MissingData, parser
 
-NAMES = ("table1_structure", "table2_covariance", "table3_greedy", "usps", "mocap", "yeast", "digits")
+NAMES = (
+    "table1_structure",
+    "table2_covariance",
+    "table3_greedy",
+    "usps",
+    "usps_images",
+    "mocap",
+    "yeast",
+    "digits",
+)
 
 
 def main():

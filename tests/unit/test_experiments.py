@@ -19,6 +19,7 @@ from experiments.henao_lucas_2012 import (
     table2_covariance,
     table3_greedy,
     usps,
+    usps_images,
     yeast,
 )
 
@@ -100,6 +101,22 @@ def test_usps(options, monkeypatch):
     usps.run(options, per_digit=3, sweep=False)
     page_of(options.out, "usps")
     assert {row["summary"] for row in rows_of(options.out, "usps")} >= {"draws", "MAP", "MCC", "mean log time"}
+
+
+def test_usps_images_count_by_their_shape_alone_once_scaled():
+    X = np.random.default_rng(0).normal(size=(6, 16)) + 5.0
+    brighter = 3.0 * X - 2.0
+    prepare = usps_images.PREPARATIONS["own mean subtracted, unit length"]
+    np.testing.assert_allclose(prepare(X), prepare(brighter), atol=1e-12)
+
+
+def test_usps_images(options):
+    needs("usps.npz")
+    usps_images.run(options, per_digit=3)
+    text = page_of(options.out, "usps_images")
+    assert "*paper*" in text
+    rows = rows_of(options.out, "usps_images")
+    assert len(rows) == 2 * len(usps_images.PREPARATIONS) * len(usps_images.TREES)
 
 
 def test_mocap(options, monkeypatch):
