@@ -132,17 +132,22 @@ class Measured(SphinxDirective):
 
 
 class Results(SphinxDirective):
-    """Include every Markdown file of a folder one heading deeper, or say which command makes them."""
+    """Include every Markdown file of a folder one heading deeper, or say which command makes them.
+
+    Those named in `order` come first, the others after them by name.
+    """
 
     required_arguments = 1
-    option_spec = {"command": directives.unchanged_required}  # noqa: RUF012
+    option_spec = {"command": directives.unchanged_required, "order": directives.unchanged}  # noqa: RUF012
 
     def run(self):
         """Parse the files as part of this page."""
         folder = ROOT / self.arguments[0]
         up = os.path.relpath(folder, self.env.srcdir)
         lines = []
-        for path in sorted(folder.glob("*.md")):
+        first = self.options.get("order", "").split()
+        place = {name: i for i, name in enumerate(first)}
+        for path in sorted(folder.glob("*.md"), key=lambda path: (place.get(path.stem, len(first)), path.name)):
             self.env.note_dependency(str(path))
             text = path.read_text(encoding="utf-8")
             text = re.sub(r"^#", "##", text, flags=re.MULTILINE)
