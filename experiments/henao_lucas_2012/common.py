@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 import coaltree as ct
 
@@ -104,7 +105,8 @@ def quiet():
 
 
 def _quietly(function, case):
-    with quiet():
+    # Threads of BLAS go on spinning for a while after a product, and the seconds that they burn would be counted.
+    with quiet(), threadpool_limits(1, user_api="blas"):
         return function(*case)
 
 
