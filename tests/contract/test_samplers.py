@@ -83,6 +83,15 @@ def test_tiny_and_huge_values(name, scale):
     assert np.isfinite(post._times).all()
 
 
+@pytest.mark.parametrize("name", FROM_DISTANCES)
+@pytest.mark.parametrize("scale", [1e13, 1e15, 1e20, 1e60, 1e100])
+def test_weights_that_fall_faster_than_numbers_are_spaced(name, scale):
+    X = scale * np.random.default_rng(4).standard_normal((12, 3))
+    post = sample(name, X)
+    assert np.isfinite(post.log_joint).all()
+    assert np.isfinite(post.weights).all()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_values_whose_squares_overflow_are_refused(name):
     X = np.random.default_rng(4).standard_normal((7, 3)) * 1e160
