@@ -29,7 +29,7 @@ from .particles import ALIVE, older_distances, read_row, skip_merged, slot_of
 SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
 _NEXT_TO_NOTHING = 1e-10  # an ε below this share of r is rounding
 _LOG_1E15 = 34.6
-_ROUNDING = 1e-10  # in log ε, by which a reach is enlarged: where weights fall that fast, it must not lose the best pair
+_ROUNDING = 1e-10  # in log ε, by which a reach is enlarged, or the best pair might be lost where weights fall that fast
 FULL, CUT = 0, 1  # which integral the weight is
 
 
