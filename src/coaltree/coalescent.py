@@ -20,8 +20,9 @@ def rates(n):
 
 def standardized_gaps(times):
     """Return λ_k Δ_k for merge times of shape (…, n - 1): independent Exp(1) variables under the prior."""
-    times = np.asarray(times, dtype=float)
-    return rates(times.shape[-1] + 1) * np.diff(times, axis=-1, prepend=0.0)
+    gaps = np.array(times, dtype=float)
+    gaps[..., 1:] -= gaps[..., :-1].copy()
+    return rates(gaps.shape[-1] + 1) * gaps
 
 
 def log_prior(times):

@@ -21,7 +21,7 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 
 import math
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -339,6 +339,7 @@ def _interpolation():
     return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
 
 
+@lru_cache(maxsize=8)
 def full_integral_table(d, low=1e-12, high=1e12):
     """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
     if not d >= 1:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from ..errors import InputError
 from ..slice_sampling import slice_sample
@@ -57,7 +57,9 @@ class CholeskyWhitener(NamedTuple):
     log_det: float
 
     def whiten(self, X):
-        return np.ascontiguousarray(solve_triangular(self.chol, np.asarray(X).T, lower=True).T)
+        # LAPACK counts by columns: there the rows of X are columns, and L is its own transpose.
+        solved, _ = dtrtrs(np.asarray(self.chol).T, np.asarray(X, dtype=np.float64).T, lower=0, trans=1)
+        return np.ascontiguousarray(solved.T)
 
     def color(self, W):
         return W @ self.chol.T
@@ -69,9 +71,10 @@ def cholesky_whitener(matrix, name):
         chol = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         chol = np.full((1, 1), np.nan)
-    if not np.all(np.isfinite(chol)):
+    log_det = 2.0 * float(np.log(chol.diagonal()).sum())
+    if not math.isfinite(log_det):
         raise InputError(f"{name} is not positive definite in double precision; give it more noise.")
-    return CholeskyWhitener(chol, 2.0 * float(np.sum(np.log(np.diag(chol)))))
+    return CholeskyWhitener(chol, log_det)
 
 
 def positive_number(name, value, *, zero=False):

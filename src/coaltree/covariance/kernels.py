@@ -57,14 +57,14 @@ class KernelCovariance(LearnableCovariance):
         return adapted._replaced({"priors": {**defaults, **adapted.priors}})
 
     def update(self, statistics, rng):
-        terms = self._terms(statistics)
+        terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
         values = {name: self._value(name) for name in self.parameters if name != "amplitude"}
 
         def log_density(name, index, y):
             trial = {**values, name: _with_element(values[name], index, math.exp(y))}
             log_prior = self._prior(name).log_density(trial[name]) + y
             found = terms(trial) if math.isfinite(log_prior) else None
-            return -math.inf if found is None else self._log_likelihood(statistics, *found) + log_prior
+            return -math.inf if found is None else log_likelihood(*found) + log_prior
 
         width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
         coordinates = [(name, index) for name in self.learnt if name != "amplitude" for index in _indices(values[name])]
@@ -86,12 +86,14 @@ class KernelCovariance(LearnableCovariance):
         assert found is not None
         return draw_amplitude(updated, statistics, found[1], rng)
 
-    def _log_likelihood(self, statistics, log_det, trace):
+    def _log_likelihood(self, statistics):
+        """Log p(U | θ) as a function of log|K| and tr(K⁻¹S)."""
+        half = 0.5 * statistics.n
         if "amplitude" not in self.learnt:
-            return -0.5 * statistics.n * log_det - 0.5 * trace / self.amplitude
+            return lambda log_det, trace: -half * log_det - 0.5 * trace / self.amplitude
         prior = self._prior("amplitude")
-        shape = prior.shape + 0.5 * statistics.n * statistics.d
-        return -0.5 * statistics.n * log_det - shape * math.log(prior.scale + 0.5 * trace)
+        shape = prior.shape + half * statistics.d
+        return lambda log_det, trace: -half * log_det - shape * math.log(prior.scale + 0.5 * trace)
 
 
 def _indices(value):
@@ -229,7 +231,8 @@ class SquaredExponential(KernelCovariance):
 
 
 def _squared_exponential(distances, length2, noise):
-    K = np.exp(distances / (-2.0 * length2))
+    K = distances / (-2.0 * length2)
+    np.exp(K, out=K)
     K.flat[:: len(K) + 1] += max(noise, NOISE_FLOOR)
     return K
 
