@@ -43,7 +43,8 @@ class Population:
 
     def __init__(self, problem, streams, kernel, *settings, n_near=None):
         n, M = problem.n, len(streams)
-        bytes_needed = 8 * n * n + int(1.5 * M * n * n)  # as measured if nothing is ever shared
+        # As measured if nothing is ever shared; the rows of a greedy tree are not packed.
+        bytes_needed = 8 * n * n + int((1.5 if kernel is not None else 3.0) * M * n * n)
         require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
         n_near = min(n - 1, n_near or min(64, max(8, n // 40)))  # lists take a ninth of the rows' memory
         pool = growing.make_pool(leaf_distances(problem), M, n_near)
