@@ -94,7 +94,7 @@ def threads():
     rows = []
     for name in ("MPost1", "MPost2", "PostPost", "SMC1"):
         sampler = getattr(ct, name)(100)
-        seconds = side_by_side({k: lambda k=k, s=sampler: sample(X, s, n_threads=k) for k in (1, 2)}, 9)
+        seconds = side_by_side({k: lambda k=k, s=sampler: sample(X, s, n_threads=k) for k in (1, 2)}, 25)
         gain = seconds[1] / seconds[2]
         rows.append((name, duration(seconds[1]), duration(seconds[2]), gain, 1.5, word(gain >= 1.5)))
     table(("", "one", "two", "gain", "goal", ""), rows)
