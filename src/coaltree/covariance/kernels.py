@@ -112,7 +112,7 @@ def lower_products(U):
     """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle and zeros above."""
     S = U.T @ U
     S *= 2.0
-    S.flat[:: len(S) + 1] *= 0.5
+    S.ravel("K")[:: len(S) + 1] *= 0.5
     return Statistics(len(U), U.shape[1], S)
 
 
@@ -154,6 +154,8 @@ def _inputs_for(inputs, d):
 
 
 def _squared_distances(inputs):
+    if inputs.shape[1] == 1:
+        return np.square(inputs - inputs.T)
     difference = inputs[:, None, :] - inputs[None, :, :]
     return np.einsum("ijq,ijq->ij", difference, difference)
 
@@ -233,7 +235,7 @@ class SquaredExponential(KernelCovariance):
 def _squared_exponential(distances, length2, noise):
     K = distances / (-2.0 * length2)
     np.exp(K, out=K)
-    K.flat[:: len(K) + 1] += max(noise, NOISE_FLOOR)
+    K.ravel("K")[:: len(K) + 1] += max(noise, NOISE_FLOOR)
     return K
 
 
