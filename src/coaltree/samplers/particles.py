@@ -188,7 +188,8 @@ def pack(pool, particles, step):
     pool.counts[2] = top
     needed, without_sharing = top + M * length, M * (n * n // 6 + n)
     if needed > pool.counts[3]:
-        pool.counts[3] = without_sharing if needed <= without_sharing else needed + top // 64
+        little_by_little = needed + top // 16
+        pool.counts[3] = min(little_by_little, without_sharing) if needed <= without_sharing else little_by_little
 
 
 @jit(allocates=False)

@@ -30,6 +30,7 @@ _WORD, _CALLED, _DONE, _TURN, _HAS_ONE = range(5)  # the word, the turn called, 
 _PATIENCE = 1_000_000  # questions, each about a nanosecond, before a thread dozes
 _DOZE, _LONGEST_DOZE = 1e-4, 2e-3  # seconds
 _CREDIT = 0.01  # seconds that helpers have saved and that speak for them: two or three times what the system withholds
+_TRUST = 0.002  # and what they begin with: one that is only waking up has not saved anything yet
 _BITS = 32
 _OVER = -1
 
@@ -174,7 +175,7 @@ class Team:
 
     def __init__(self, work, n_particles, n_threads=1):
         self._work, self._n_particles, self._n_threads = work, n_particles, n_threads
-        self._due, self._alone, self._times_alone, self._saved = 0, 0, 0, 0.0
+        self._due, self._alone, self._times_alone, self._saved = 0, 0, 0, _TRUST
         self._bounds = np.arange(n_threads + 1, dtype=np.int64) * n_particles // n_threads
         self._counters = np.zeros(_APART * n_threads, dtype=np.int64)
         self._own = Share(0, 1, self._bounds, self._counters)
@@ -246,7 +247,7 @@ class Team:
         """Weigh the time that helpers save against that waited for them; if they are not worth it, go on alone."""
         self._saved = min(self._saved + saved - waited, _CREDIT)
         if self._saved < 0.0:
-            self._saved = 0.0
+            self._saved = _TRUST
             self._times_alone += 1
             self._alone = 2 << min(3 * self._times_alone, 30)  # turns: 16, 128, 1024 …
         elif self._saved == _CREDIT:
