@@ -278,7 +278,12 @@ def test_many_rows_are_grafted_near_their_neighbours():
     X, _ = ct.simulate(2100, 3, random_state=0)
     post = ct.sample_trees(X[:2050], np.eye(3), n_samples=1, n_warmup=2, random_state=0, progress=False)
     longer = post.extend(X[2050:], n_rounds=1, random_state=0)
-    ct.Tree(longer._children[0], longer._times[0])
+    tree = ct.Tree(longer._children[0], longer._times[0])  # refuses what is none
+    new = np.arange(2050, 2100)
+    nearest = np.argmin(np.square(X[new, None] - X[None, :2050]).sum(axis=-1), axis=1)
+    to_nearest = tree.cophenetic(pairs=np.column_stack([nearest, new]))
+    to_anyone = tree.cophenetic(pairs=np.column_stack([np.random.default_rng(0).permutation(nearest), new]))
+    assert np.median(to_nearest) < 0.05 * np.median(to_anyone)
 
 
 def test_extending_takes_names_of_samplers_and_finds_free_labels():
