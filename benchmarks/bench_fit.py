@@ -14,8 +14,8 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
-from coaltree.blas import single_threaded_blas
-from coaltree.chain import Plan, Start, _problem, advance, begin, one_round
+from coaltree._runtime.blas import single_threaded_blas
+from coaltree.inference.chain import Plan, Start, _problem, advance, begin, one_round
 from coaltree.samplers import MPost2, Regraft
 
 from .timing import duration, side_by_side, table

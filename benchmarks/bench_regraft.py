@@ -10,8 +10,8 @@ from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from benchmarks.timing import best_of, duration, side_by_side, table
-from coaltree.samplers.base import Problem
-from coaltree.samplers.neighbors import neighbor_lists
+from coaltree.model.problem import Problem
+from coaltree.samplers.regraft.neighbors import neighbor_lists
 
 
 def simulated(n, d):
@@ -118,7 +118,7 @@ def effective_draws():
 
 def clade_ess(post, share=0.1):
     """The ESS that a tenth of the uncertain clades (support 0.1 to 0.9) fall below."""
-    from coaltree.mixing import series_ess
+    from coaltree.posterior.mixing import series_ess
 
     ids, counts = np.unique(post._clades.ids, return_counts=True)
     uncertain = ids[(counts > 0.1 * len(post)) & (counts < 0.9 * len(post))]

@@ -15,10 +15,10 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import best_of, table
-from coaltree import gig, special
-from coaltree._jit import jit
-from coaltree.random_streams import make_streams
-from coaltree.slice_sampling import slice_cut_gig
+from coaltree._runtime.jit import jit
+from coaltree._runtime.random_streams import make_streams
+from coaltree.numerics import gig, special
+from coaltree.numerics.slice_sampling import slice_cut_gig
 
 N = 20_000
 DIMENSIONS = (1, 2, 3, 8, 16, 32, 64, 256, 2048, 10_000)

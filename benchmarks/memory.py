@@ -6,7 +6,7 @@ import sys
 _RUN = """
 import re
 import numpy as np, coaltree as ct
-from coaltree.samplers import particles
+from coaltree.samplers.merging import particles
 
 def kilobytes(what):  # the process's own figures: getrusage would hand down those of its parent
     return int(re.search(what + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1])

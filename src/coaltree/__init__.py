@@ -3,17 +3,15 @@
 Public names are loaded on first use, so that ``import coaltree`` costs little more than ``import numpy``.
 """
 
-import sys as _sys
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
     "Tree": "tree",
-    "simulate": "datasets",
-    "fit": "fit",
-    "sample_trees": "known_covariance",
+    "simulate": "model.simulation",
+    "fit": "inference.fit",
+    "sample_trees": "inference.sample_trees",
     "Prior": "samplers",
     "PostPost": "samplers",
     "MPost1": "samplers",
@@ -26,21 +24,21 @@ _HOME_OF = {
     "Regraft": "samplers",
     "Posterior": "posterior",
     "concat": "posterior",
-    "load": "io",
+    "load": "posterior.files",
     "CoalescentClustering": "estimator",
-    "compare": "comparison",
-    "tree_distance": "distances",
-    "Fixed": "covariance",
-    "Spherical": "covariance",
-    "Diagonal": "covariance",
-    "Full": "covariance",
-    "SquaredExponential": "covariance",
-    "Matern32": "covariance",
-    "Kernel": "covariance",
-    "InverseGamma": "covariance",
-    "InverseWishart": "covariance",
-    "LogNormal": "covariance",
-    "LogUniform": "covariance",
+    "compare": "inference.compare",
+    "tree_distance": "tree.distances",
+    "Fixed": "model.covariance",
+    "Spherical": "model.covariance",
+    "Diagonal": "model.covariance",
+    "Full": "model.covariance",
+    "SquaredExponential": "model.covariance",
+    "Matern32": "model.covariance",
+    "Kernel": "model.covariance",
+    "InverseGamma": "model.covariance",
+    "InverseWishart": "model.covariance",
+    "LogNormal": "model.covariance",
+    "LogUniform": "model.covariance",
     "InputError": "errors",
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",
@@ -63,19 +61,3 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(set(globals()) | set(__all__))
-
-
-class _Package(_ModuleType):
-    """A file may be named after its function: importing fit.py must not put the module in the place of `fit`."""
-
-    def __setattr__(self, name, value):
-        if not (name in _HOME_OF and isinstance(value, _ModuleType)):
-            super().__setattr__(name, value)
-
-    def __reduce__(self):
-        # cloudpickle knows plain modules only, and a function of a notebook or script that says `ct.fit` carries this
-        # one along when joblib or Dask sends it to a worker.
-        return _import_module, (self.__name__,)
-
-
-_sys.modules[__name__].__class__ = _Package

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .errors import CoaltreeWarning, InputError
-from .fit import fit
-from .tables import Frame
+from .inference.fit import fit
+from .model.table import Table
 
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
@@ -139,7 +139,7 @@ def _with_names(values, X) -> Any:
             stacklevel=3,
         )
         index = tuple(map(str, range(len(values))))
-    return Frame(values, index, tuple(map(str, columns)))
+    return Table(values, index, tuple(map(str, columns)))
 
 
 def _seed(random_state):

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import jit
-from .distances import with_leaves_as
+from ._runtime.jit import jit
+from ._runtime.memory import require_memory
 from .errors import InputError
-from .memory import require_memory
 from .posterior import Posterior
 from .tree import Tree
+from .tree.distances import with_leaves_as
 
 
 class Errors(NamedTuple):

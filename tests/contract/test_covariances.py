@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from coaltree.blas import single_threaded_blas
-from coaltree.covariance import (
+from coaltree._runtime.blas import single_threaded_blas
+from coaltree.model.covariance import (
     Diagonal,
     Fixed,
     Full,

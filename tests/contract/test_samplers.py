@@ -7,9 +7,10 @@ import pytest
 
 import coaltree as ct
 from benchmarks.memory import allowed_for_particles, peak_of_a_run
-from coaltree.diffusion import squared_distances
-from coaltree.samplers import HOME_OF, as_sampler, smc
-from coaltree.samplers.smc import effective_sample_size, normalised, systematic_ancestors
+from coaltree.model.diffusion import squared_distances
+from coaltree.samplers import HOME_OF, as_sampler
+from coaltree.samplers.merging import smc
+from coaltree.samplers.merging.smc import effective_sample_size, normalised, systematic_ancestors
 
 NAMES = ("prior", "post_post", "mpost1", "mpost2", "smc1", "greedy", "mgreedy", "greedy_teh", "insertion", "regraft")
 SEQUENTIAL = ("prior", "post_post", "mpost1", "mpost2", "smc1")
@@ -220,7 +221,7 @@ def test_systematic_resampling():
 
 
 def test_a_run_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
-    from coaltree import memory
+    from coaltree._runtime import memory
 
     monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
     for name in ("mpost1", "smc1", "mgreedy"):

@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 import coaltree as ct
-from coaltree.coalescent import log_prior, simulate_tree, standardized_gaps
-from coaltree.diffusion import log_likelihood
-from coaltree.samplers.base import Problem
-from coaltree.samplers.candidates import Care
-from coaltree.samplers.regraft import Regraft
-from coaltree.samplers.regraft_update import Rule
+from coaltree.model.coalescent import log_prior, simulate_tree, standardized_gaps
+from coaltree.model.diffusion import log_likelihood
+from coaltree.model.problem import Problem
+from coaltree.samplers.regraft.candidates import Care
+from coaltree.samplers.regraft.regraft import Regraft
+from coaltree.samplers.regraft.update import Rule
 
 MEASURES = ("root height", "log joint", "a pair's time", "Σ λΔ")
 N_DRAWS, N_BINS = 31, 8

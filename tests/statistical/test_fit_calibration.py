@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coaltree.coalescent import simulate_tree
-from coaltree.covariance import InverseGamma, LogNormal, SquaredExponential
-from coaltree.diffusion import simulate_data
 from coaltree.errors import ConvergenceWarning
-from coaltree.fit import fit
+from coaltree.inference.fit import fit
+from coaltree.model.coalescent import simulate_tree
+from coaltree.model.covariance import InverseGamma, LogNormal, SquaredExponential
+from coaltree.model.diffusion import simulate_data
 
 PRIORS = {"amplitude": InverseGamma(4.0, 6.0), "length2": LogNormal(2.0, 0.5), "noise": LogNormal(0.2, 0.5)}
 

@@ -9,10 +9,10 @@ import math
 import numpy as np
 import pytest
 
-from coaltree.blas import single_threaded_blas
-from coaltree.chain import Chain, Plan, _problem, one_round
-from coaltree.coalescent import log_prior, simulate_tree
-from coaltree.covariance import (
+from coaltree._runtime.blas import single_threaded_blas
+from coaltree.inference.chain import Chain, Plan, _problem, one_round
+from coaltree.model.coalescent import log_prior, simulate_tree
+from coaltree.model.covariance import (
     Diagonal,
     Full,
     InverseGamma,
@@ -22,8 +22,8 @@ from coaltree.covariance import (
     Spherical,
     SquaredExponential,
 )
-from coaltree.diffusion import log_likelihood, simulate_data
-from coaltree.samplers.regraft import Regraft
+from coaltree.model.diffusion import log_likelihood, simulate_data
+from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import Tree
 
 KERNEL_PRIORS = {"amplitude": InverseGamma(5.0, 4.0), "noise": LogNormal(0.3, 0.5)}

@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
-from coaltree.coalescent import simulate_tree
+from coaltree.model.coalescent import simulate_tree
 from tests.reference import summaries
-from tests.unit.test_posterior import random_posterior
+from tests.unit.posterior.test_posterior import random_posterior
 
 E = math.e
 

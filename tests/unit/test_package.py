@@ -1,15 +1,9 @@
 """The package as an object: what a user's functions carry along."""
 
-import pickle
-
 import joblib
 import pytest
 
 import coaltree as ct
-
-
-def test_package_pickles_as_a_reference():
-    assert pickle.loads(pickle.dumps(ct)) is ct
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from ..demo import write_tree
 from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
@@ -57,6 +56,15 @@ def _write(folder, post, n_clusters, title):
     )
     # With one cluster the page would have nothing to show at its first look; it finds a better number by itself.
     write_report(post, folder / "report.html", n_clusters=n_clusters if n_clusters > 1 else None, title=title)
+
+
+def write_tree(folder, tree):
+    """Leave tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) in `folder`."""
+    (folder / "tree.newick").write_text(tree.to_newick() + "\n", encoding="utf-8")
+    with open(folder / "linkage.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["child_1", "child_2", "time", "leaves"])
+        rows.writerows([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
 
 
 def write_clusters(path, names, labels, in_tree):

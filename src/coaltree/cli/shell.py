@@ -84,6 +84,11 @@ def out_option(default):
     )
 
 
+def file_option(text, **more):
+    """The file that a command leaves."""
+    return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
+
+
 def clusters_option(text="Number of clusters; by default the number that the waits between merges suggest."):
     """Into how many clusters to cut."""
     return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
@@ -107,7 +112,7 @@ posterior_argument = click.argument("posterior", type=click.Path(path_type=Path)
 
 def load_posterior(path):
     """Read a posterior from its file, or from the folder that `coaltree fit` left."""
-    from ..io import load
+    from ..posterior.files import load
 
     return load(path / POSTERIOR if path.is_dir() else path)
 

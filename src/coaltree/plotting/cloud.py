@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from ..distances import with_leaves_as
 from ..errors import InputError
+from ..tree.distances import with_leaves_as
 from . import geometry
 from .style import INK, PALETTE, Direction, add_legend, draw_scale, font_that_fits, new_axes
 

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.gridspec import GridSpec
 
-from ..distances import with_leaves_as
 from ..errors import InputError
+from ..tree.distances import with_leaves_as
 from . import geometry
 from .dendrogram import dendrogram
 from .style import as_clusters, as_text, color_of, font_that_fits, new_axes

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import partitions
 from ..errors import InputError
-from ..preparation import read_table
+from ..model.table import read_table
+from ..posterior import partitions
 from ..tree import Tree
 from . import pixels
 from .text import printable

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import partitions
+from ..posterior import partitions
 from .figures import Doubt, TreeFigure
 from .text import count, escape, number, percent, some
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import convergence, mixing
+from ..posterior import convergence, mixing
 from . import drawing
 from .text import count, escape, number, percent
 

@@ -8,16 +8,16 @@ from importlib import import_module
 from ..errors import InputError
 
 HOME_OF = {
-    "Prior": "prior",
-    "PostPost": "post_post",
-    "MPost1": "mpost",
-    "MPost2": "mpost",
-    "SMC1": "race",
-    "Greedy": "greedy",
-    "MGreedy": "greedy",
-    "GreedyTeh": "greedy",
-    "Insertion": "insertion",
-    "Regraft": "regraft",
+    "Prior": "merging.prior",
+    "PostPost": "merging.post_post",
+    "MPost1": "merging.mpost",
+    "MPost2": "merging.mpost",
+    "SMC1": "merging.smc1",
+    "Greedy": "merging.greedy",
+    "MGreedy": "merging.greedy",
+    "GreedyTeh": "merging.greedy",
+    "Insertion": "regraft.insertion",
+    "Regraft": "regraft.regraft",
 }
 _CLASS_OF_NAME = {
     "prior": "Prior",
@@ -31,6 +31,8 @@ _CLASS_OF_NAME = {
     "insertion": "Insertion",
     "regraft": "Regraft",
 }
+
+__all__ = ["as_sampler", *HOME_OF]
 
 
 def __getattr__(name):

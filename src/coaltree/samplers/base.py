@@ -10,25 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-
-class Problem(NamedTuple):
-    """Whitened data as a sampler sees them: distinct rows, Φ = I.
-
-    Either `W` or `eps` may be missing; `d` is the dimension in the density, which may exceed the columns of W.
-    """
-
-    W: np.ndarray | None  # (n, p) whitened, centred and perhaps rotated rows
-    eps: np.ndarray | None  # (n, n) their squared distances
-    d: int
-    log_det: float = 0.0  # log |Φ|
-    leaf_noise: float = 0.0  # variance of a leaf's message
-
-    @property
-    def n(self):
-        """Number of distinct rows."""
-        rows = self.W if self.W is not None else self.eps
-        assert rows is not None
-        return len(rows)
+from ..model.problem import Problem
 
 
 class Draws(NamedTuple):

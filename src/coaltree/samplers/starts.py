@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..coalescent import simulate_tree
+from .._runtime.memory import require_memory
 from ..errors import InputError
-from ..memory import require_memory
-from .greedy import MGreedy
-from .insertion import insertion_tree
+from ..model.coalescent import simulate_tree
+from .merging.greedy import MGreedy
+from .regraft.insertion import insertion_tree
 
 _AVERAGE_UP_TO = 5_000  # above, a linkage takes longer than the few sweeps that insertion needs more
 NAMES = ("auto", "average", "insertion", "greedy", "prior")

@@ -1,0 +1,1 @@
+"""What every room stands on: compiling, random streams, BLAS threads, memory, progress, archives, argument checks."""

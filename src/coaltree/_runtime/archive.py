@@ -1,0 +1,181 @@
+"""One file of named arrays and plain values: a zip of .npy members (what NumPy calls .npz) with a JSON header.
+
+Nothing in it is ever executed (no pickle). Members are stored uncompressed with their data on 64-byte boundaries, so
+that large arrays are mapped into memory instead of read, and a file appears whole or not at all. The header is
+
+    {"format": …, "version": …, "written_by": {…}, "content": …}
+
+with the content's arrays replaced by {"array": member}, and what JSON has no word for (tuples, NaN) by similar marks.
+"""
+
+import contextlib
+import json
+import math
+import os
+import struct
+import zipfile
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+
+_HEADER = "header.json"
+_ALIGNMENT = 64
+_ALIGNMENT_FIELD = 0xD935  # an extra field that zip readers skip; also used by Android for this purpose
+_ZIP64_FIELD_BYTES = 20
+_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+_MAPPED_FROM_BYTES = 32_000_000
+_CHECK_BLOCK = 1 << 24
+
+
+def write(path, kind, version, content):
+    """Write nested dicts, lists, tuples, strings, numbers, None and arrays; the file is replaced in one step."""
+    path = Path(path)
+    arrays: dict[str, np.ndarray] = {}
+    from .. import __version__
+
+    header = {
+        "format": kind,
+        "version": version,
+        "written_by": {"coaltree": __version__, "numpy": np.__version__},
+        "content": _encode(content, "", arrays),
+    }
+    if not path.parent.is_dir():
+        raise InputError(f"There is no folder {str(path.parent)!r} to write {path.name!r} into.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, allow_nan=False, ensure_ascii=False))
+                for name, array in arrays.items():
+                    _write_member(archive, name, array)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def read(path, kind, version):
+    """Return what `write` was given. Another program's file, a damaged one or a newer version's is refused by name."""
+    path = Path(path)
+    try:
+        file = open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
+    with file:
+        try:
+            if file.read(4) != b"PK\x03\x04":
+                raise InputError(f"{str(path)!r} is not a {kind} file.")
+            with zipfile.ZipFile(file) as archive:
+                header = _read_header(archive, path, kind, version)
+                return _decode(header["content"], lambda name: _read_member(archive, path, name))
+        except InputError:
+            raise
+        except Exception as error:  # whatever a damaged file may make the readers trip over
+            raise InputError(f"{str(path)!r} is damaged and cannot be read ({error}).") from None
+
+
+def _read_header(archive, path, kind, version):
+    if _HEADER not in archive.namelist():
+        raise InputError(f"{str(path)!r} is not a {kind} file.")
+    header = json.loads(archive.read(_HEADER))
+    if not isinstance(header, dict) or header.get("format") != kind:
+        raise InputError(f"{str(path)!r} is not a {kind} file.")
+    if not isinstance(header["version"], int) or header["version"] > version:
+        writer = header.get("written_by", {}).get("coaltree", "a newer version")
+        raise InputError(
+            f"{str(path)!r} was written by coaltree {writer} in format {header['version']}, and this version reads "
+            f"formats up to {version}; update coaltree."
+        )
+    return header
+
+
+def _write_member(archive, name, array):
+    info = zipfile.ZipInfo(f"{name}.npy")
+    before = archive.fp.tell() + _LOCAL_HEADER.size + len(info.filename.encode()) + _ZIP64_FIELD_BYTES + 4
+    padding = -before % _ALIGNMENT
+    info.extra = struct.pack("<HH", _ALIGNMENT_FIELD, padding) + bytes(padding)
+    with archive.open(info, "w", force_zip64=True) as member:
+        np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+
+
+def _read_member(archive, path, name):
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type == zipfile.ZIP_STORED and info.file_size >= _MAPPED_FROM_BYTES:
+        start = _data_start(archive, info)
+        if start % _ALIGNMENT == 0:
+            return _mapped(path, start, info)
+    data = archive.read(info)  # checks the sum
+    array_type, shape, order, offset = _array_header(BytesIO(data))
+    return np.frombuffer(data, array_type, offset=offset).reshape(shape, order=order)
+
+
+def _mapped(path, start, info):
+    """A read-only view of the member's data in the file, after one pass over it to see that it is whole."""
+    raw = np.memmap(path, np.uint8, "r", start, info.file_size)
+    check = 0
+    for at in range(0, len(raw), _CHECK_BLOCK):
+        check = zlib.crc32(raw[at : at + _CHECK_BLOCK].data, check)
+    if check != info.CRC:
+        raise ValueError(f"bad check sum of {info.filename}")
+    array_type, shape, order, offset = _array_header(BytesIO(raw[:_CHECK_BLOCK].tobytes()))
+    return np.asarray(raw[offset:]).view(array_type).reshape(shape, order=order)
+
+
+def _data_start(archive, info):
+    archive.fp.seek(info.header_offset)
+    local = _LOCAL_HEADER.unpack(archive.fp.read(_LOCAL_HEADER.size))
+    return info.header_offset + _LOCAL_HEADER.size + local[-2] + local[-1]
+
+
+def _array_header(file):
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("unknown array format")
+    shape, fortran_order, array_type = np.lib.format.read_array_header_1_0(file)
+    if array_type.hasobject:
+        raise ValueError("an array of Python objects")
+    return array_type, shape, "F" if fortran_order else "C", file.tell()
+
+
+def _encode(value, where, arrays):
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.bool_ | np.integer | np.floating) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return _encode(value.item(), where, arrays)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        arrays[where] = value
+        return {"array": where}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, f"{where}.{i}", arrays) for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _encode(item, f"{where}.{key}".strip("."), arrays) for key, item in value.items()}}
+    raise InputError(f"{where or 'The content'} is a {type(value).__name__}, which cannot be saved as plain values.")
+
+
+def _decode(value, array):
+    if isinstance(value, list):
+        return [_decode(item, array) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((mark, inner),) = value.items()
+    if mark == "array":
+        return array(inner)
+    if mark == "float":
+        return float(inner)
+    if mark == "tuple":
+        return tuple(_decode(item, array) for item in inner)
+    if mark == "dict":
+        return {key: _decode(item, array) for key, item in inner.items()}
+    raise ValueError(f"unknown mark {mark!r}")

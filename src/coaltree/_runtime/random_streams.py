@@ -1,0 +1,78 @@
+"""Independent random streams for kernels: one xoshiro256++ state per particle or chain.
+
+A stream is a uint64[4] row. Streams belong to slots (particle 3, chain 1), never to threads, so the number of
+threads, jobs or workers cannot change a draw. States are 256 random bits from a numpy Generator.
+"""
+
+import math
+
+import numpy as np
+
+from ..errors import InputError
+from .jit import jit
+
+
+def as_generator(random_state):
+    """Turn an int, a numpy Generator or None into a numpy Generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0
+    if random_state is None or is_seed:
+        return np.random.default_rng(random_state)
+    raise InputError(
+        f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
+    )
+
+
+def make_streams(rng, n_streams):
+    """Draw (n_streams, 4) uint64 states from `rng`; the generator moves on, so a second call gives other streams."""
+    return rng.integers(0, 2**64, size=(n_streams, 4), dtype=np.uint64)
+
+
+@jit(inline="always")
+def _rotate_left(x, k):
+    return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
+
+
+@jit
+def next_uint64(state):
+    """Advance the stream and return 64 random bits."""
+    result = _rotate_left(state[0] + state[3], 23) + state[0]
+    t = state[1] << np.uint64(17)
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= t
+    state[3] = _rotate_left(state[3], 45)
+    return result
+
+
+@jit
+def uniform(state):
+    """Draw from the open interval (0, 1): its logarithm is always finite."""
+    return (np.float64(next_uint64(state) >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
+
+
+@jit
+def exponential(state):
+    """Draw from the exponential distribution with rate 1."""
+    return -math.log(uniform(state))
+
+
+@jit
+def standard_normal(state):
+    """Draw from N(0, 1), by Marsaglia's polar method."""
+    while True:
+        x = 2.0 * uniform(state) - 1.0
+        y = 2.0 * uniform(state) - 1.0
+        q = x * x + y * y
+        if 0.0 < q < 1.0:
+            return x * math.sqrt(-2.0 * math.log(q) / q)
+
+
+@jit
+def integer_below(state, n):
+    """Draw from 0 … n-1; the bias for n far below 2^53 is below 1e-15 times n."""
+    k = np.int64(uniform(state) * n)
+    return min(k, np.int64(n) - 1)

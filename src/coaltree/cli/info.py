@@ -1,0 +1,79 @@
+"""``coaltree info``: what a posterior holds, and how far to trust it."""
+
+import click
+
+from .shell import (
+    commands,
+    debug_option,
+    load_posterior,
+    posterior_argument,
+)
+
+
+@commands.command()
+@posterior_argument
+@debug_option
+def info(posterior):
+    """Say what a posterior holds, and how far to trust it.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left.
+
+    \b
+    Examples:
+      coaltree info wines
+      coaltree info wines/posterior.npz
+    """
+    post = load_posterior(posterior)
+    rows = [*_holds(post), *_parameters(post), *_judged(post)]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{name:{width}}  {value}")
+
+
+def _holds(post):
+    import numpy as np
+
+    from ..report.reproduce import describe
+
+    yield "leaves", f"{post.n}: {_some(post.labels)}"
+    if post.X is not None:
+        names = "" if post.columns is None else f": {_some(post.columns)}"
+        yield "columns", f"{post.X.shape[1]}{names}"
+        yield "missing entries", str(int(np.isnan(post.X).sum()))
+    yield "trees", f"{len(post)} in {len(np.unique(post.chain))} chain(s)"
+    for name in ("sampler", "seed", "n_warmup"):
+        if name in post.info:
+            yield name.replace("n_", ""), describe(post.info[name])
+    if post.covariance is not None:
+        yield "covariance", type(post.covariance).__name__
+    if post.leaf_noise:
+        yield "leaf noise", f"{post.leaf_noise:g}"
+
+
+def _parameters(post, most=20):
+    """Median and 90 % interval of every parameter that is a number, and of the entries of a short list of numbers."""
+    from ..posterior.clades import weighted_quantile
+
+    for name, draws in post.theta.items():
+        if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > most):
+            yield name, f"draws of shape {draws.shape[1:]}"
+            continue
+        columns = [name] if draws.ndim == 1 else [f"{name}, {j}" for j in post.columns or range(draws.shape[1])]
+        for title, values in zip(columns, draws.reshape(len(draws), -1).T, strict=True):
+            low, middle, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
+            yield title, f"{middle:.4g}  (90 %: {low:.4g} to {high:.4g})"
+
+
+def _judged(post):
+    from ..report.verdicts import judge
+
+    verdict = judge(post)
+    for finding in verdict.findings:
+        yield finding.name, finding.value
+    yield "verdict", verdict.heading
+    yield "clusters", post.suggest_n_clusters().reason
+
+
+def _some(names, most=4):
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, …"

@@ -1,0 +1,83 @@
+"""``coaltree place``: where new rows would join the trees of a posterior."""
+
+import csv
+import sys
+from pathlib import Path
+
+import click
+
+from .shell import (
+    clusters_option,
+    commands,
+    debug_option,
+    file_option,
+    force_option,
+    load_posterior,
+    output_file,
+    posterior_argument,
+    table_options,
+)
+
+PLACED = (
+    "row", "log_density", "cluster", "probability", "time_low", "time_high", "clade_probability", "clade_size", "clade",
+)  # fmt: skip
+
+
+@commands.command()
+@posterior_argument
+@click.argument("rows", type=click.Path(path_type=Path))
+@file_option("The table. [on the terminal]")
+@clusters_option()
+@table_options
+@click.option("--trees", type=click.IntRange(min=1), default=200, show_default=True, help="How many trees to ask.")
+@force_option
+@debug_option
+def place(posterior, rows, out, clusters, index, columns, drop, header, array, trees, force):
+    """Say where new rows would join the trees of a posterior.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left; ROWS a table as `fit` reads, with the columns that were
+    fitted (others are passed over). Empty cells are integrated out.
+
+    \b
+    The answer is a CSV table, one line for each new row:
+      log_density          how likely the row is, given those fitted
+      cluster              the cluster it belongs to most probably, numbered as in clusters.csv
+      probability          and how probably
+      time_low, time_high  when it joins, with probability 0.9 between them
+      clade_probability    probability of the clade it joins most probably
+      clade_size, clade    leaves of that clade, and the names of some
+
+    \b
+    Examples:
+      coaltree place wines new.csv
+      coaltree place wines new.csv --clusters 3 -o placed.csv
+    """
+    from .tables import Choice, read
+
+    if out is not None:
+        output_file(out, force)
+    post = load_posterior(posterior)
+    choice = Choice(index, columns, drop, header, array)
+    if post.columns is not None and not (columns or drop):
+        choice = Choice(index, post.columns, drop, header, array, columns_are="which was fitted")
+    table = read(rows, choice)
+    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
+    placed = post.place(table, classes=labels, n_trees=trees)
+    if out is None:
+        _write_placed(sys.stdout, placed)
+        return
+    with open(out, "w", newline="", encoding="utf-8") as file:
+        _write_placed(file, placed)
+    click.echo(out)
+
+
+def _write_placed(file, placed, most=5):
+    best = placed.class_probability.argmax(axis=1)
+    times = placed.time_interval(0.9)
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(PLACED)
+    for i, name in enumerate(placed.labels):
+        ((share, leaves),) = placed.nearest_clades(i, 1)
+        numbers = (placed.log_density[i], best[i], placed.class_probability[i, best[i]], *times[i], share)
+        more = ("…",) if len(leaves) > most else ()
+        lines.writerow([name, *(f"{number:.6g}" for number in numbers), len(leaves), "; ".join(leaves[:most] + more)])

@@ -1,0 +1,79 @@
+"""``coaltree plot``: pictures of a posterior."""
+
+import click
+
+from ..errors import InputError
+from .shell import (
+    clusters_option,
+    commands,
+    debug_option,
+    file_option,
+    force_option,
+    load_posterior,
+    output_file,
+    posterior_argument,
+)
+
+KINDS = ("tree", "cloud", "heatmap", "coclustering")
+
+
+@commands.command()
+@posterior_argument
+@file_option("The picture; its suffix (.png, .svg, .pdf) says what it is.", required=True)
+@click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="What to draw.")
+@clusters_option("Number of clusters to colour or to compare. [the suggested one]")
+@click.option("--width", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="[8]")
+@click.option("--height", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="[as the leaves need]")
+@force_option
+@debug_option
+def plot(posterior, out, kind, clusters, width, height, force):
+    """Draw a posterior.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left. What can be drawn of it:
+
+    \b
+    tree          the maximum clade credibility tree, with supports and intervals of times
+    cloud         many sampled trees on top of each other
+    heatmap       the data beside the tree
+    coclustering  how often two leaves are in one cluster
+
+    \b
+    Examples:
+      coaltree plot wines -o wines.pdf --clusters 3
+      coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
+    """
+    from matplotlib.figure import Figure
+
+    from .outputs import draw, height_for
+
+    out = output_file(out, force)
+    known = Figure().canvas.get_supported_filetypes()
+    if out.suffix.removeprefix(".").lower() not in known:
+        raise InputError(f"{out.name!r} is no kind of picture; give it a suffix such as .png, .svg or .pdf.")
+    post = load_posterior(posterior)
+    n_clusters = clusters or post.suggest_n_clusters().n_clusters
+    picture = _picture(post, kind, n_clusters)
+    draw(picture, [out], (width or 8.0, height or (7.0 if kind == "coclustering" else height_for(post.n))))
+    click.echo(out)
+
+
+def _picture(post, kind, n_clusters):
+    """A function that draws on axes."""
+    from .. import plotting
+    from .outputs import LARGE, draw_tree
+
+    tree = post.mcc_tree()
+    clusters = post.cut(n_clusters) if n_clusters > 1 else None
+    if kind == "tree":
+        return lambda ax: draw_tree(ax, tree, post, clusters)
+    if kind == "cloud":
+        return lambda ax: plotting.cloud(post, ax)
+    if kind == "coclustering":
+        return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
+    if post.X is None:
+        raise InputError("this posterior does not hold its data, so that there is no heat map to draw.")
+    if tree.n <= LARGE:
+        return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, support=post)
+    return lambda ax: plotting.heatmap(
+        tree, post.X, ax, features=post.columns, clusters=clusters, support=False, time_scale="sqrt"
+    )

@@ -1,0 +1,38 @@
+"""``coaltree report``: the report page of a posterior."""
+
+import click
+
+from .shell import (
+    clusters_option,
+    commands,
+    debug_option,
+    file_option,
+    force_option,
+    load_posterior,
+    output_file,
+    posterior_argument,
+)
+
+
+@commands.command()
+@posterior_argument
+@file_option("The page. [report.html beside the posterior]")
+@clusters_option("Number of clusters the page opens with. [the suggested one]")
+@click.option("--title", help="Heading of the page.")
+@force_option
+@debug_option
+def report(posterior, out, clusters, title, force):
+    """Write the report page of a posterior.
+
+    POSTERIOR is a file, or a folder that `coaltree fit` left.
+
+    \b
+    Examples:
+      coaltree report wines --clusters 3 --force
+      coaltree report wines/posterior.npz -o page.html --title "178 wines"
+    """
+    from ..report import write_report
+
+    out = output_file(out or (posterior if posterior.is_dir() else posterior.parent) / "report.html", force)
+    post = load_posterior(posterior)
+    click.echo(write_report(post, out, n_clusters=clusters, title=title, force=force))

@@ -1,0 +1,52 @@
+"""``coaltree simulate``: a tree from the coalescent, and data that diffused along it."""
+
+import csv
+
+import click
+
+from .shell import commands, debug_option, force_option, out_option, output_folder, seed_option
+
+
+@commands.command()
+@click.option(
+    "--n", type=click.IntRange(min=2), default=64, show_default=True, help="Observations, leaves of the tree."
+)
+@click.option("--d", type=click.IntRange(min=1), default=8, show_default=True, help="Dimensions.")
+@click.option(
+    "--covariance",
+    type=click.Choice(["spherical", "squared_exponential"]),
+    default="spherical",
+    show_default=True,
+    help="Covariance of the diffusion: the identity, or smooth curves over 0 … d-1.",
+)
+@click.option("--length2", type=float, default=1.0, show_default=True, help="Squared length scale of smooth curves.")
+@click.option("--noise", type=float, default=1e-3, show_default=True, help="White noise added to smooth curves.")
+@out_option("simulated")
+@seed_option
+@force_option
+@debug_option
+def simulate(n, d, covariance, length2, noise, out, seed, force):
+    """Draw a tree from the coalescent and data that diffused along it.
+
+    Leaves data.csv (a header, and the leaf's name in the first column) and the true tree, as tree.newick and
+    linkage.csv (SciPy's columns: child, child, time, leaves).
+
+    \b
+    Examples:
+      coaltree simulate --n 64 --d 16 --out simulated
+      coaltree simulate --covariance squared_exponential --length2 4 --d 50 --out curves
+    """
+    from ..model import covariance as families
+    from ..model.simulation import simulate as draw
+    from .outputs import write_tree
+
+    smooth = covariance == "squared_exponential"
+    phi = families.SquaredExponential(length2=length2, noise=noise) if smooth else families.Spherical()
+    X, tree = draw(n, d, phi, random_state=seed)
+    folder = output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
+    with open(folder / "data.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["leaf", *(f"x{j}" for j in range(d))])
+        rows.writerows([label, *map(repr, row)] for label, row in zip(tree.labels, X.tolist(), strict=True))
+    write_tree(folder, tree)
+    click.echo(f"{folder}: data.csv ({n} x {d}), tree.newick, linkage.csv")

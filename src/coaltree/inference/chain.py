@@ -1,0 +1,237 @@
+"""One chain of a fit. A round is
+
+    whiten → draw a tree → move times and scale together → draw the covariance from the tree's contrasts
+           → draw the missing entries .
+
+All of a chain's state is in its `Chain`, a value: rounds taken in one block or in ten, here or in another process,
+before or after an interruption, are the same to the last bit.
+"""
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from ..model.coalescent import log_prior, standardized_gaps
+from ..model.covariance import Covariance
+from ..model.diffusion import contrasts, log_likelihood
+from ..model.missing import fill_at_random, impute
+from ..model.problem import make_problem
+from ..samplers.base import Sampler
+from ..samplers.starts import first_tree
+
+_WARMUP_ROUNDS_A_LIST = 10
+_WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
+_FIRST_UPDATES = 3  # of the covariance, before the first round
+
+
+class Plan(NamedTuple):
+    """What all chains and rounds share."""
+
+    sampler: Sampler
+    leaf_noise: float
+    missing: np.ndarray | None  # (n, d) of bool, if any entry is
+    n_warmup: int
+    n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
+
+
+class Chain(NamedTuple):
+    """Where a chain stands after `round` rounds: all that the next one needs."""
+
+    tree: tuple[np.ndarray, np.ndarray]  # children, times
+    covariance: Covariance
+    values: np.ndarray  # (n, d), missing entries filled in
+    neighbors: np.ndarray | None  # the sampler's lists of near leaves, if it has any
+    rng: np.random.Generator
+    round: int = 0
+
+
+class Rounds(NamedTuple):
+    """What is kept of some rounds of a chain, stacked: r of them."""
+
+    children: np.ndarray  # (r, n-1, 2)
+    times: np.ndarray  # (r, n-1)
+    log_joint: np.ndarray  # (r,)
+    theta: dict[str, np.ndarray]  # name → (r, …)
+    imputed: np.ndarray  # (r, number of missing entries)
+    info: dict[str, np.ndarray]  # what the sampler said, name → (r,)
+
+
+class Start(NamedTuple):
+    """Where a chain is to start, as far as it is given."""
+
+    tree: tuple[np.ndarray, np.ndarray] | None = None
+    theta: Mapping[str, Any] = MappingProxyType({})
+    imputed: np.ndarray | None = None
+
+
+def begin(plan: Plan, values, covariance, start: Start, seed, dispersed=False) -> Chain:
+    """Start a chain: fill in what is missing, make a first tree, and let the covariance settle on it."""
+    rng = np.random.default_rng(seed)
+    if start.imputed is not None:
+        values = values.copy()
+        values[plan.missing] = start.imputed
+    covariance = covariance.with_theta(start.theta)
+    with single_threaded_blas():
+        values = fill_at_random(values, covariance, rng)
+        problem = _problem(plan, values, covariance)
+        children, times = start.tree or _first_tree(plan, problem, rng, dispersed)
+        if not start.theta:
+            for _ in range(_FIRST_UPDATES):
+                times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
+    return Chain((children, times), covariance, values, None, rng)
+
+
+def _first_tree(plan, problem, rng, dispersed):
+    if problem is None:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0)
+    how = getattr(plan.sampler, "start", "auto")
+    if dispersed and how == "auto":
+        # Chains that are to be compared should not start alike: weigh the columns at random, as in a bootstrap.
+        problem = problem._replace(W=problem.W * np.sqrt(rng.standard_exponential(problem.W.shape[1])))
+    return first_tree(problem, how, rng)
+
+
+def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
+    """Take a chain `n_rounds` further; rounds of the warm-up are not kept."""
+    # Another process is handed read-only arrays, for which every kernel would be compiled again; and an interruption
+    # must leave the caller's generator where it was.
+    plan = plan._replace(missing=_copied(plan.missing))
+    chain = chain._replace(
+        tree=tuple(map(_copied, chain.tree)),
+        values=_copied(chain.values),
+        neighbors=_copied(chain.neighbors),
+        rng=copy.deepcopy(chain.rng),
+    )
+    kept = []
+    with single_threaded_blas():
+        problem = _problem(plan, chain.values, chain.covariance)
+        for _ in range(n_rounds):
+            chain, problem, info = one_round(plan, chain, problem)
+            if chain.round > plan.n_warmup:
+                kept.append(_record(plan, chain, problem, info))
+    return chain, _stack(kept, plan, chain)
+
+
+def _copied(array):
+    return None if array is None else np.array(array)
+
+
+def one_round(plan: Plan, chain: Chain, problem):
+    """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
+    _, covariance, values, _, rng, round = chain
+    plan = plan._replace(sampler=_sampler_of_round(plan, round))
+    neighbors = _neighbors(plan, chain, problem)
+    children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
+    times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
+    if plan.missing is not None:
+        values = impute(children, times, values, plan.missing, covariance, plan.leaf_noise, rng)
+    if covariance.learnt or plan.missing is not None:
+        problem = _problem(plan, values, covariance)
+    return Chain((children, times), covariance, values, neighbors, rng, round + 1), problem, info
+
+
+def _problem(plan, values, covariance):
+    if len(values) == 1:  # all rows are equal: there is no tree to draw
+        return None
+    return make_problem(values, covariance, plan.leaf_noise, rotate=plan.sampler.needs_vectors)
+
+
+def _sampler_of_round(plan, round):
+    """The sampler; in the warm-up, one that looks further, so that leaves of a poor start find their place."""
+    if round >= plan.n_warmup or not hasattr(plan.sampler, "n_neighbors"):
+        return plan.sampler
+    return dataclasses.replace(plan.sampler, n_neighbors=_WIDER_IN_WARMUP * plan.sampler.n_neighbors)
+
+
+def _neighbors(plan, chain, problem):
+    """The sampler's lists, if it has any: renewed now and then in the warm-up, at its end, and never again after it.
+
+    From then on they are constants; had they followed the chain's past, it would no longer be exact.
+    """
+    if problem is None or not hasattr(plan.sampler, "neighbors"):
+        return None
+    changing = chain.covariance.learnt or plan.missing is not None
+    stale = changing and chain.round < plan.n_warmup and chain.round % _WARMUP_ROUNDS_A_LIST == 0
+    if chain.neighbors is None or stale or chain.round == plan.n_warmup:
+        return plan.sampler.neighbors(problem, chain.rng)
+    return chain.neighbors
+
+
+def _draw_tree(plan, problem, tree, neighbors, rng):
+    if problem is None:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0), {}
+    options = {} if neighbors is None else {"neighbors": neighbors}
+    if plan.n_threads is not None:
+        options["n_threads"] = plan.n_threads
+    return plan.sampler.step(problem, tree, rng, **options)
+
+
+def _draw_covariance(plan, values, children, times, covariance, rng):
+    """Times and Φ's scale together, then Φ from the contrasts."""
+    if not covariance.learnt:
+        return times, covariance
+    at_scale = _likelihood_at_scale(plan, values, children, times, covariance) if plan.leaf_noise > 0.0 else None
+    c, covariance = covariance.scale_move(float(standardized_gaps(times).sum()), len(times), rng, at_scale)
+    times = times * c
+    U = contrasts(children, times, values, plan.leaf_noise)
+    return times, covariance.update(covariance.statistics(U), rng)
+
+
+def _likelihood_at_scale(plan, values, children, times, covariance):
+    """log p(X | times c·τ, Φ/c) as a function of c: that of times τ under Φ with the leaf variance divided by c."""
+    problem = _problem(plan, values, covariance)
+    if problem is None:
+        return None
+    W, d, log_det = problem.W, problem.d, problem.log_det
+    return lambda c: log_likelihood(children, times, W, d, log_det, plan.leaf_noise / c)
+
+
+def _record(plan, chain, problem, info):
+    children, times = chain.tree
+    log_joint = log_prior(times) + chain.covariance.log_prior()
+    if problem is not None:
+        log_joint += log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise)
+    imputed = chain.values[plan.missing] if plan.missing is not None else np.empty(0)
+    numbers = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
+    return children.astype(np.int32), times, float(log_joint), chain.covariance.theta, imputed, numbers
+
+
+def _stack(kept, plan, chain):
+    if not kept:
+        n_merges = len(chain.tree[1])
+        n_missing = 0 if plan.missing is None else int(plan.missing.sum())
+        theta = {name: np.empty((0, *np.shape(value))) for name, value in chain.covariance.theta.items()}
+        empty = np.empty((0, n_merges, 2), np.int32), np.empty((0, n_merges)), np.empty(0)
+        return Rounds(*empty, theta, np.empty((0, n_missing)), {})
+    children, times, log_joint, theta, imputed, info = zip(*kept, strict=True)
+    return Rounds(
+        np.stack(children),
+        np.stack(times),
+        np.array(log_joint),
+        {name: np.stack([draw[name] for draw in theta]) for name in theta[0]},
+        np.stack(imputed),
+        {name: np.array([said.get(name, np.nan) for said in info], dtype=float) for name in info[0]},
+    )
+
+
+def join(blocks):
+    """Put blocks of rounds of one chain, or of all chains, together."""
+    full = [block for block in blocks if len(block.times)] or blocks[:1]
+    return Rounds(
+        children=np.concatenate([block.children for block in full]),
+        times=np.concatenate([block.times for block in full]),
+        log_joint=np.concatenate([block.log_joint for block in full]),
+        theta=_join_by_name([block.theta for block in full]),
+        imputed=np.concatenate([block.imputed for block in full]),
+        info=_join_by_name([block.info for block in full]),
+    )
+
+
+def _join_by_name(parts):
+    shared = [name for name in parts[0] if all(name in part for part in parts)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in shared}

@@ -1,0 +1,134 @@
+"""`extend`: graft new rows onto the trees of a posterior, and go on sampling with all rows."""
+
+from itertools import count, islice
+from typing import Any
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from .._runtime.checks import check_count
+from .._runtime.random_streams import as_generator
+from ..errors import InputError
+from ..model.duplicates import find_distinct
+from ..model.missing import check_observed
+from ..model.problem import make_problem
+from ..posterior import Posterior
+from ..posterior.placement import covariance_of, read_new_rows, spread
+from ..samplers import as_sampler
+from ..samplers.regraft.insertion import graft
+from ..samplers.regraft.neighbors import nearest
+from ..samplers.regraft.regraft import Regraft
+from ..tree.merges import restricted
+from .chain import Chain, Plan, advance
+
+_EVERY_BRANCH_UP_TO = 2000
+_NEAR = 16
+
+
+def extend(
+    posterior: Posterior,
+    X_new,
+    *,
+    n_rounds: int = 10,
+    n_trees: int | None = None,
+    sampler: Any = None,
+    random_state: Any = None,
+) -> Posterior:
+    """Graft new rows onto the trees, go on for a few rounds, and return the posterior of all rows.
+
+    Parameters
+    ----------
+    X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
+    n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
+    n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
+    sampler : what sweeps; ``Regraft()`` by default.
+    """
+    check_count("n_rounds", n_rounds, 1)
+    sampler = Regraft() if sampler is None else as_sampler(sampler)
+    table = read_new_rows(posterior, X_new)
+    rng = as_generator(random_state)
+    labels = _all_labels(posterior, table)
+    X = np.concatenate([posterior.X, table.values])
+    check_observed(X, labels, posterior.columns, posterior.leaf_noise)
+    distinct = find_distinct(X, labels, posterior.leaf_noise)
+    n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
+    values = X[distinct.first]
+    missing = np.isnan(values)
+    plan = Plan(sampler, posterior.leaf_noise, missing if missing.any() else None, int(n_rounds) - 1)
+    chosen, weights = spread(posterior.weights, len(posterior) if n_trees is None else n_trees)
+    kept, lists = [], None
+    with single_threaded_blas():
+        for tree in chosen:
+            seed = rng.integers(2**63)
+            chain = _grafted(posterior, int(tree), plan, values, distinct, n_old, np.random.default_rng(seed))
+            chain, rounds = advance(plan, chain._replace(neighbors=lists), int(n_rounds))
+            kept.append(rounds)
+            if not posterior.covariance.learnt and plan.missing is None:
+                lists = chain.neighbors  # the same data and covariance for every tree
+    children, times = (np.concatenate([getattr(rounds, part) for rounds in kept]) for part in ("children", "times"))
+    children, times = distinct.expand(children, times)
+    info = {
+        **{name: posterior.info[name] for name in ("columns", "seed") if name in posterior.info},
+        "sampler": repr(sampler),
+        "n_distinct": len(values),
+        "n_extended": len(table.values),
+        "n_rounds": int(n_rounds),
+    }
+    return Posterior(
+        children,
+        times,
+        log_weights=np.log(weights),
+        log_joint=np.concatenate([rounds.log_joint for rounds in kept]),
+        labels=labels,
+        theta={name: np.concatenate([rounds.theta[name] for rounds in kept]) for name in kept[0].theta},
+        chain=posterior.chain[chosen] if posterior._is_chain else None,
+        X=X,
+        imputed=np.concatenate([rounds.imputed for rounds in kept]) if plan.missing is not None else None,
+        covariance=posterior.covariance,
+        leaf_noise=posterior.leaf_noise,
+        info=info,
+    )
+
+
+def _all_labels(posterior, table):
+    n, m = posterior.n, len(table.values)
+    taken = set(posterior.labels)
+    new = (
+        table.labels
+        if table.features is not None
+        else tuple(islice((str(i) for i in count(n) if str(i) not in taken), m))
+    )
+    clash = sorted(taken.intersection(new))
+    if clash:
+        raise InputError(f"a new row has the name {clash[0]!r}, as one of the fitted rows has; rename it.")
+    return (*posterior.labels, *new)
+
+
+def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
+    """A chain that stands at one tree of the posterior with the new rows grafted on."""
+    values = values.copy()
+    values[:n_old] = posterior.completed(tree)[distinct.first[:n_old]]
+    covariance = covariance_of(posterior, tree)
+    if len(values) == 1:  # all rows are the same: there is no tree
+        return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, values, None, rng)
+    values = _filled(values, n_old, rng)
+    old = restricted(posterior._children[tree], posterior._times[tree], distinct.first[:n_old])
+    problem = make_problem(values, covariance, plan.leaf_noise, rotate=True)
+    n = len(values)
+    near = np.empty((n, 0), np.int32)
+    if n > _EVERY_BRANCH_UP_TO:
+        near = np.full((n, _NEAR), -1, np.int32)
+        beyond = np.arange(n, n + n_old)
+        near[n_old:] = nearest(problem.W[n_old:], problem.W[:n_old], _NEAR, beyond) - n
+    return Chain(graft(problem, old, near, rng), covariance, values, None, rng)
+
+
+def _filled(values, n_old, rng):
+    """A first guess at missing entries of new rows: those of the nearest old row, and a little noise."""
+    spread = values[:n_old].std(axis=0)
+    for i in np.flatnonzero(np.isnan(values).any(axis=1)):
+        lacks = np.isnan(values[i])
+        distance = np.square((values[:n_old, ~lacks] - values[i, ~lacks]) / np.where(spread > 0, spread, 1.0)[~lacks])
+        twin = values[np.argmin(distance.sum(axis=1)), lacks]
+        values[i, lacks] = twin + 0.1 * spread[lacks] * rng.standard_normal(lacks.sum())
+    return values

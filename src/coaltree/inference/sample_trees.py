@@ -1,0 +1,162 @@
+"""`sample_trees`: trees when the covariance is known.
+
+X → distinct rows → whitened rows (or squared distances) → sampler → trees over all rows → Posterior
+"""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from .._runtime.checks import check_count
+from .._runtime.progress import Progress
+from .._runtime.random_streams import as_generator
+from ..errors import CoaltreeWarning, InputError
+from ..model.covariance import Spherical, as_covariance
+from ..model.diffusion import check_leaf_noise
+from ..model.duplicates import Distinct, find_distinct
+from ..model.problem import Problem, largest_distance, make_problem
+from ..model.table import read_table
+from ..posterior import Posterior
+from ..samplers import as_sampler
+from ..samplers.base import Draws
+
+
+def sample_trees(
+    X: Any,
+    covariance: Any = "spherical",
+    sampler: Any = "regraft",
+    *,
+    n_samples: int = 100,
+    n_warmup: int = 10,
+    random_state: Any = None,
+    leaf_noise: float = 0.0,
+    metric: str = "euclidean",
+    d: int | None = None,
+    n_threads: int | None = None,
+    progress: Any = "auto",
+) -> Posterior:
+    """Sample trees given the data and a known covariance.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame (n, d)
+        Rows to relate; with ``metric="precomputed"`` the (n, n) squared distances between them.
+    covariance : Covariance, str or (d, d) array
+        Φ of the diffusion, taken as it is: nothing is learnt here (`fit` learns).
+    sampler : Sampler or str
+        Such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
+    n_samples, n_warmup : int
+        Sweeps kept and dropped, for `Regraft`; a sequential sampler returns its particles, a greedy one its tree.
+    random_state : int, numpy.random.Generator or None
+    leaf_noise : float
+        Variance of every leaf in units of Φ. With 0, identical rows merge at time 0.
+    metric : "euclidean" or "precomputed"
+    d : int
+        Dimension of the data behind precomputed distances.
+    n_threads : int, optional
+        Threads over particles; the result does not depend on it.
+    progress : bool, "auto" or function of (done, total)
+
+    Returns
+    -------
+    Posterior; Ctrl-C returns the sweeps that are done.
+    """
+    sampler = as_sampler(sampler)
+    leaf_noise = check_leaf_noise(leaf_noise)
+    rng = as_generator(random_state)
+    for name, count, least in (("n_samples", n_samples, 1), ("n_warmup", n_warmup, 0)):
+        check_count(name, count, least)
+    if n_threads is not None:
+        check_count("n_threads", n_threads, 1)
+    table = read_table(X)
+    if metric == "precomputed":
+        covariance, problem, distinct = _from_distances(table, covariance, sampler, d, leaf_noise)
+    elif metric == "euclidean":
+        if d is not None and d != table.values.shape[1]:
+            raise InputError(f"d is {d}, but X has {table.values.shape[1]} columns; leave d out.")
+        with single_threaded_blas():  # whose other threads would go on spinning for some 20 ms, where ours want to work
+            covariance = as_covariance(covariance, table.values.shape[1])
+        distinct = find_distinct(table.values, table.labels, leaf_noise)
+        problem = None
+        if len(distinct.first) > 1:
+            rows = table.values[distinct.first]
+            problem = make_problem(rows, covariance, leaf_noise, rotate=sampler.needs_vectors)
+    else:
+        raise InputError(f'metric must be "euclidean" or "precomputed", not {metric!r}.')
+
+    began = time.perf_counter()
+    if problem is None:  # all rows are the same: there is one tree, and nothing to sample
+        draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
+    else:
+        with single_threaded_blas(), Progress(progress) as bar:
+            draws = sampler.run(
+                problem,
+                rng,
+                n_samples=n_samples,
+                n_warmup=n_warmup,
+                n_threads=n_threads,
+                progress=bar.watcher("step"),
+            )
+    if draws.info.get("interrupted"):
+        warnings.warn(
+            f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees.", CoaltreeWarning, stacklevel=2
+        )
+    children, times = distinct.expand(draws.children, draws.times)
+    return Posterior(
+        children,
+        times,
+        log_weights=draws.log_weights,
+        log_joint=draws.log_joint,
+        log_evidence=draws.log_evidence,
+        labels=table.labels,
+        chain=np.zeros(len(times), dtype=int) if sampler.is_chain else None,
+        X=table.values if metric == "euclidean" else None,
+        covariance=covariance,
+        leaf_noise=leaf_noise,
+        info={
+            **draws.info,
+            "sampler": repr(sampler),
+            "columns": table.features,
+            "n_distinct": len(distinct.first),
+            "seconds": time.perf_counter() - began,
+        },
+    )
+
+
+def _from_distances(table, covariance, sampler, d, leaf_noise):
+    """Check squared distances (n, n) and turn them into a `Problem` over distinct rows."""
+    eps = table.values
+    if sampler.needs_vectors:
+        raise InputError(
+            f'{type(sampler).__name__} needs the rows themselves; with metric="precomputed" use "mpost1", "mpost2", '
+            '"post_post", "smc1", "prior" or a greedy sampler.'
+        )
+    if d is None or isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= 10**9:
+        raise InputError(f'metric="precomputed" needs d, the number of columns behind the distances, not {d!r}.')
+    if eps.shape[0] != eps.shape[1]:
+        raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
+    if np.any(np.diagonal(eps) != 0.0) or eps.min() < 0.0:
+        raise InputError("squared distances must be 0 on the diagonal and nowhere negative.")
+    if np.abs(eps - eps.T).max() > 1e-8 * eps.max():
+        raise InputError("squared distances must be symmetric; X and its transpose differ.")
+    covariance = as_covariance(covariance)
+    if not isinstance(covariance, Spherical):
+        raise InputError("precomputed distances already hold the covariance; leave it out or give Spherical(…).")
+    whitener = covariance.whitener(int(d))
+    eps = (0.5 * eps + 0.5 * eps.T) / covariance.amplitude
+    if not eps.max() < largest_distance(len(eps)):
+        raise InputError(f"squared distances reach {eps.max():.3g}, too large to compute with; rescale them.")
+    distinct = _distinct_by_distance(eps, table.labels, leaf_noise)
+    problem = None
+    if len(distinct.first) > 1:
+        problem = Problem(None, eps[np.ix_(distinct.first, distinct.first)], int(d), whitener.log_det, leaf_noise)
+    return covariance, problem, distinct
+
+
+def _distinct_by_distance(eps, labels, leaf_noise) -> Distinct:
+    """Group rows at distance 0: each belongs to the first row it equals."""
+    first_equal = np.argmax(eps == 0.0, axis=1)
+    return find_distinct(first_equal[:, None].astype(float), labels, leaf_noise)

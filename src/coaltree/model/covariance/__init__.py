@@ -1,0 +1,60 @@
+"""Φ: how values diffuse along the tree, column against column; objects that whiten and learn.
+
+Each family is a small immutable value with its equation in the docstring; `as_covariance` reads what users write.
+"""
+
+import numpy as np
+
+from ...errors import InputError
+from .base import Covariance, Statistics
+from .conjugate import Diagonal, Fixed, Full, Spherical
+from .grid import Matern32
+from .kernels import Kernel, SquaredExponential
+from .priors import InverseGamma, InverseWishart, LogNormal, LogUniform, Prior
+
+__all__ = [
+    "Covariance",
+    "Diagonal",
+    "Fixed",
+    "Full",
+    "InverseGamma",
+    "InverseWishart",
+    "Kernel",
+    "LogNormal",
+    "LogUniform",
+    "Matern32",
+    "Prior",
+    "Spherical",
+    "SquaredExponential",
+    "Statistics",
+    "as_covariance",
+]
+
+_BY_NAME = {
+    "spherical": Spherical,
+    "diagonal": Diagonal,
+    "full": Full,
+    "squared_exponential": SquaredExponential,
+    "matern32": Matern32,
+}
+
+
+def as_covariance(spec, d=None) -> Covariance:
+    """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns."""
+    if isinstance(spec, str):
+        if spec not in _BY_NAME:
+            raise InputError(f"covariance: no family is called {spec!r}; the names are {', '.join(_BY_NAME)}.")
+        covariance = _BY_NAME[spec]()
+    elif isinstance(spec, Covariance):
+        covariance = spec
+    elif isinstance(spec, type) and issubclass(spec, Covariance):
+        raise InputError(f"covariance: give an object such as {spec.__name__}(…), not the class itself.")
+    elif hasattr(spec, "__array__") or isinstance(spec, (list, tuple)):
+        covariance = Fixed(np.asarray(spec))
+    else:
+        raise InputError(
+            f"covariance must be a name, a (d, d) array or a covariance object, not {type(spec).__name__}."
+        )
+    if d is not None:
+        covariance.check(d)
+    return covariance

@@ -1,0 +1,310 @@
+"""What every covariance is: an immutable value that whitens, colours, and learns from contrasts.
+
+Given a tree, the n - 1 contrasts u_k are i.i.d. N(0, Φ), so one Gibbs update of Φ is
+
+    covariance = covariance.update(covariance.statistics(U), rng)          U: (n-1, d)
+
+`statistics` keeps of U only what the family needs (a sum of squares for `Spherical`, UᵀU for a dense kernel).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dtrtrs
+
+from ...errors import InputError
+from ...numerics.slice_sampling import slice_sample
+from .priors import InverseGamma, Prior
+
+# Kernel matrices K + noise·I are formed with the noise no lower than this (relative to K's unit diagonal), so that a
+# smooth kernel stays positive definite in double precision. Nothing else is ever added to a matrix.
+NOISE_FLOOR = 1e-10
+
+_LARGEST_VARIANCE = 1e301
+
+# A column (or a whole data set) without spread counts as having this share of the mean column variance.
+VARIANCE_FLOOR = 1e-6
+
+
+class Statistics(NamedTuple):
+    """What a covariance keeps of n contrasts in d dimensions."""
+
+    n: int
+    d: int
+    value: Any
+
+
+class DiagonalWhitener(NamedTuple):
+    """Φ = diag(sd²): W = X / sd."""
+
+    sd: Any
+    log_det: float
+
+    def whiten(self, X):
+        return X / self.sd
+
+    def color(self, W):
+        return W * self.sd
+
+
+class CholeskyWhitener(NamedTuple):
+    """Φ = L Lᵀ: W = X L⁻ᵀ."""
+
+    chol: Any
+    log_det: float
+
+    def whiten(self, X):
+        # LAPACK counts by columns: there the rows of X are columns, and L is its own transpose.
+        solved, _ = dtrtrs(np.asarray(self.chol).T, np.asarray(X, dtype=np.float64).T, lower=0, trans=1)
+        return np.ascontiguousarray(solved.T)
+
+    def color(self, W):
+        return W @ self.chol.T
+
+
+def cholesky_whitener(matrix, name):
+    """The whitener of a dense Φ; a matrix that is not positive definite is the user's to mend."""
+    try:
+        chol = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        chol = np.full((1, 1), np.nan)
+    log_det = 2.0 * float(np.log(chol.diagonal()).sum())
+    if not math.isfinite(log_det):
+        raise InputError(f"{name} is not positive definite in double precision; give it more noise.")
+    return CholeskyWhitener(chol, log_det)
+
+
+def positive_number(name, value, *, zero=False):
+    """Check a positive (or, with `zero`, non-negative) finite scalar parameter."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and (number > 0 or (zero and number == 0))):
+        raise InputError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number, not {value!r}.")
+    return number
+
+
+def read_only(array):
+    array = np.array(array, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def column_variances(X):
+    """Sample variances of the columns over the observed rows, floored so that each is positive."""
+    seen = ~np.isnan(X)
+    count = seen.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
+        variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
+        typical = float(np.mean(variances))
+    # Amplitudes are inverted, and multiplied by numbers of the size of n: leave room for both.
+    if not typical < _LARGEST_VARIANCE:
+        raise InputError("the values of X are too large for variances to be computed; rescale X.")
+    if typical < 1.0 / _LARGEST_VARIANCE and np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
+        raise InputError("the values of X differ too little for variances to be computed; rescale X.")
+    return np.maximum(variances, VARIANCE_FLOOR * typical if typical > 0 else 1.0)
+
+
+def weak_inverse_gamma(variance):
+    """The default prior of a variance: worth one observation of the data's own scale (scaled inverse χ², 1 d.f.)."""
+    return InverseGamma(0.5, 0.5 * variance)
+
+
+class Covariance:
+    """A covariance Φ of d columns of which nothing is learnt, and what all of them answer to."""
+
+    parameters: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """Names of the parameters that `update` draws."""
+        return ()
+
+    @property
+    def theta(self) -> dict[str, Any]:
+        """The learnt parameters' values by name."""
+        return {name: self._value(name) for name in self.learnt}
+
+    def _value(self, name):
+        return getattr(self, name)
+
+    def with_theta(self, theta: Mapping[str, Any]) -> "Covariance":
+        """The same covariance with these parameter values."""
+        self._check_names("theta", theta)
+        return self._replaced(theta) if theta else self
+
+    def _check_names(self, where, names):
+        for name in names:
+            if name not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise InputError(f"{where}: {type(self).__name__} has no parameter {name!r}; its parameters: {known}.")
+
+    def _replaced(self, theta):
+        return replace(self, **theta)  # type: ignore[type-var]
+
+    def check(self, d: int) -> None:
+        """Refuse a number of columns that this covariance cannot have."""
+
+    def matrix(self, d: int) -> np.ndarray:
+        """Φ as a (d, d) array."""
+        raise NotImplementedError
+
+    def whitener(self, d: int) -> Any:
+        """An object with `whiten(X)`, `color(W)` and `log_det` = log|Φ|."""
+        raise NotImplementedError
+
+    def adapt(self, X) -> "Covariance":
+        """Fill in default priors, and starting values that were left open, from the data (NaN is missing)."""
+        self.check(np.shape(X)[1])
+        return self
+
+    def log_prior(self) -> float:
+        """log p(θ) of the learnt parameters, up to a constant where a prior is improper."""
+        return 0.0
+
+    def statistics(self, U) -> Statistics:
+        """What `update` needs of the contrasts U (n-1, d)."""
+        return Statistics(len(U), U.shape[1], None)
+
+    def update(self, statistics: Statistics, rng) -> "Covariance":
+        """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""
+        return self
+
+    def scale_move(
+        self, total_rate_time: float, n_merges: int, rng, log_likelihood: Callable[[float], float] | None = None
+    ) -> tuple[float, "Covariance"]:
+        """Draw c, by which all times are to be multiplied, and divide Φ by it; c = 1 where no scale is learnt."""
+        return 1.0, self
+
+
+@dataclass(frozen=True, eq=False)
+class LearnableCovariance(Covariance):
+    """A covariance with an overall factor and parameters to learn.
+
+    amplitude : overall factor of Φ. Where it is learnt and left at 1.0, `fit` starts it at the data's own scale.
+    learn : True (everything), False (nothing), or the names of the parameters to learn.
+    priors : {name: prior} for learnt parameters; those not named get the family's weak default, scaled to the data.
+    """
+
+    amplitude: float = field(default=1.0, kw_only=True)
+    learn: Any = field(default=True, kw_only=True)
+    priors: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self):
+        self._store("amplitude", positive_number("amplitude", self.amplitude))
+        self._store("learn", _checked_learn(self.learn))
+        if not isinstance(self.learn, bool):
+            self._check_names("learn", self.learn)
+        self._store("priors", _checked_priors(self.priors))
+        self._check_names("priors", self.priors)
+        for name, prior in self.priors.items():
+            if not isinstance(prior, Prior):
+                raise InputError(f"priors: {name} needs a prior such as LogNormal(median, sd), not {prior!r}.")
+        self._require_prior("amplitude", InverseGamma)
+
+    def _store(self, name, value):
+        object.__setattr__(self, name, value)
+
+    def _require_prior(self, name, kind):
+        """The exact updates need conjugate priors."""
+        if name in self.priors and not isinstance(self.priors[name], kind):
+            raise InputError(f"priors: {name} takes an {kind.__name__} prior, with which its update is exact.")
+
+    @property
+    def learnt(self):
+        if isinstance(self.learn, bool):
+            return self._learnt_by_default() if self.learn else ()
+        return tuple(name for name in self.parameters if name in self.learn)
+
+    def _learnt_by_default(self) -> tuple[str, ...]:
+        return self.parameters
+
+    def _prior(self, name) -> Any:
+        if name not in self.priors:
+            raise InputError(f"{type(self).__name__}: {name} has no prior; give one in priors or call adapt(X) first.")
+        return self.priors[name]
+
+    def log_prior(self):
+        return sum(self._prior(name).log_density(self._value(name)) for name in self.learnt)
+
+    def adapt(self, X):
+        X = np.asarray(X, dtype=np.float64)
+        self.check(X.shape[1])
+        return self._adapted(column_variances(X)) if self.learnt else self
+
+    def _adapted(self, spread) -> "LearnableCovariance":
+        """`adapt`, from the variances of the columns."""
+        raise NotImplementedError
+
+    def _scale_terms(self):
+        """(α, b) such that p(Φ/c) has the factor c^α exp(-b c) in c, or None where no overall scale is learnt."""
+        if "amplitude" not in self.learnt:
+            return None
+        prior = self._prior("amplitude")
+        return prior.shape, prior.scale / self.amplitude
+
+    def _divided(self, c):
+        """The covariance Φ/c."""
+        return self._replaced({"amplitude": self.amplitude / c})
+
+    def scale_move(self, total_rate_time, n_merges, rng, log_likelihood=None):
+        """Multiply all times by c and divide Φ by c, with c drawn from its exact conditional.
+
+        The likelihood of the tree does not change, so with A = Σ λ_k Δ_k and the prior's terms (α, b)
+
+            p(c) ∝ c^(n_merges + α - 1) exp(-(A + b) c) .
+
+        With a leaf variance the likelihood does change: `log_likelihood(c)` is then added, and log c slice-sampled.
+        """
+        terms = self._scale_terms()
+        if terms is None:
+            return 1.0, self
+        shape, rate = n_merges + terms[0], total_rate_time + terms[1]
+        if log_likelihood is None:
+            c = rng.standard_gamma(shape) / rate
+        else:
+
+            def log_density(y):
+                c = math.exp(min(y, 700.0))
+                return shape * y - rate * c + log_likelihood(c)
+
+            c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
+        return c, self._divided(c)
+
+
+def _checked_learn(learn):
+    """`learn` as True, False or a tuple of names."""
+    if isinstance(learn, (bool, np.bool_)):
+        return bool(learn)
+    if isinstance(learn, str):
+        return (learn,)
+    if not isinstance(learn, Iterable):
+        raise InputError(f"learn must be True, False or names of parameters, not {learn!r}.")
+    return tuple(learn)
+
+
+def _checked_priors(priors):
+    if priors is not None and not isinstance(priors, Mapping):
+        raise InputError(f"priors must be a dict such as {{'amplitude': InverseGamma(2, 1)}}, not {priors!r}.")
+    return dict(priors or {})
+
+
+def adapt_amplitude(covariance, scale):
+    """Give a learnt amplitude its default prior, and a start if it was left open, at the data's `scale`."""
+    if "amplitude" not in covariance.learnt or "amplitude" in covariance.priors:
+        return covariance
+    start = scale if covariance.amplitude == 1.0 else covariance.amplitude
+    return covariance._replaced(
+        {"amplitude": start, "priors": {**covariance.priors, "amplitude": weak_inverse_gamma(scale)}}
+    )
+
+
+def draw_amplitude(covariance, statistics, sum_of_squares, rng):
+    """The conjugate draw of the amplitude, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
+    posterior = covariance._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
+    return covariance._replaced({"amplitude": float(posterior.sample(rng))})

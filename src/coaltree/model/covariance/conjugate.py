@@ -1,0 +1,243 @@
+"""Covariances with exact conjugate draws: `Fixed`, `Spherical`, `Diagonal`, `Full`."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from .base import (
+    Covariance,
+    DiagonalWhitener,
+    LearnableCovariance,
+    Statistics,
+    adapt_amplitude,
+    cholesky_whitener,
+    draw_amplitude,
+    read_only,
+    weak_inverse_gamma,
+)
+from .priors import InverseGamma, InverseWishart
+
+
+def _positive_definite(name, matrix):
+    """Check a covariance matrix given by the user."""
+    try:
+        matrix = read_only(matrix)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a square matrix of numbers.") from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+        raise InputError(f"{name} must be a square (d, d) matrix, not of shape {matrix.shape}.")
+    if not np.all(np.isfinite(matrix)):
+        raise InputError(f"{name} must be finite; it holds NaN or infinite values.")
+    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * float(np.max(np.abs(matrix)))):
+        raise InputError(f"{name} must be symmetric.")
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise InputError(
+            f"{name} must be positive definite; its smallest eigenvalue is {np.linalg.eigvalsh(matrix)[0]:.3g}."
+        ) from None
+    return matrix
+
+
+def _check_columns(name, given, d):
+    if given != d:
+        raise InputError(f"{name} is for {given} columns, but the data have {d}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Covariance):
+    """Φ = Phi as given; nothing is learnt. (`Full(Phi, learn="amplitude")` learns the scale of a given matrix.)"""
+
+    Phi: Any
+
+    def __post_init__(self):
+        object.__setattr__(self, "Phi", _positive_definite("Phi", self.Phi))
+
+    def check(self, d):
+        _check_columns("Phi", len(self.Phi), d)
+
+    def matrix(self, d):
+        self.check(d)
+        return self.Phi.copy()
+
+    def whitener(self, d):
+        return cholesky_whitener(self.matrix(d), "Phi")
+
+
+@dataclass(frozen=True, eq=False)
+class Spherical(LearnableCovariance):
+    """Φ = amplitude · I.
+
+    amplitude ~ InverseGamma(α, β);  amplitude | U ~ InverseGamma(α + (n-1)d/2, β + ½ Σ u²).
+    Default: α = ½, β = ½ · mean column variance (worth one number of the data's own size).
+    """
+
+    parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
+
+    def matrix(self, d):
+        return self.amplitude * np.eye(d)
+
+    def whitener(self, d):
+        return DiagonalWhitener(math.sqrt(self.amplitude), d * math.log(self.amplitude))
+
+    def _adapted(self, spread):
+        return adapt_amplitude(self, float(np.mean(spread)))
+
+    def statistics(self, U):
+        return Statistics(len(U), U.shape[1], float(np.vdot(U, U)))
+
+    def update(self, statistics, rng):
+        if "amplitude" not in self.learnt:
+            return self
+        return draw_amplitude(self, statistics, statistics.value, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal(LearnableCovariance):
+    """Φ = amplitude · diag(variances).
+
+    variances_j ~ InverseGamma(α_j, β_j);  variances_j | U ~ InverseGamma(α_j + (n-1)/2, β_j + ½ Σ_k u_kj² / amplitude).
+    Default: α_j = ½, β_j = ½ · variance of column j. `learn=True` learns the variances and keeps `amplitude` as their
+    unit; `learn="amplitude"` keeps their ratios. `variances=None`: the columns' own variances (1 without data).
+    """
+
+    parameters: ClassVar[tuple[str, ...]] = ("variances", "amplitude")
+
+    variances: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.variances is not None:
+            try:
+                self._store("variances", read_only(self.variances))
+            except (TypeError, ValueError):
+                raise InputError("variances must be an array of numbers, one per column.") from None
+            if self.variances.ndim != 1 or not np.all(np.isfinite(self.variances) & (self.variances > 0)):
+                raise InputError("variances must be a 1-d array of positive finite numbers, one per column.")
+        self._require_prior("variances", InverseGamma)
+        _one_scale(self, "variances")
+
+    def _learnt_by_default(self):
+        return ("variances",)
+
+    def _variances(self, d):
+        self.check(d)
+        return np.ones(d) if self.variances is None else self.variances
+
+    def check(self, d):
+        if self.variances is not None:
+            _check_columns("variances", len(self.variances), d)
+        prior = self.priors.get("variances", InverseGamma(0, 0))
+        if {np.size(prior.shape), np.size(prior.scale)} - {1, d}:
+            raise InputError(f"the prior of variances needs one shape and scale, or one for each of the {d} columns.")
+
+    def matrix(self, d):
+        return self.amplitude * np.diag(self._variances(d))
+
+    def whitener(self, d):
+        variances = self.amplitude * self._variances(d)
+        return DiagonalWhitener(np.sqrt(variances), float(np.sum(np.log(variances))))
+
+    def _adapted(self, spread):
+        adapted = adapt_amplitude(self, float(np.mean(spread / self.variances)) if self.variances is not None else 1.0)
+        start = spread / adapted.amplitude if self.variances is None else self.variances
+        priors = {"variances": weak_inverse_gamma(spread / adapted.amplitude)} | adapted.priors
+        return adapted._replaced({"variances": start, "priors": priors})
+
+    def statistics(self, U):
+        return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U))
+
+    def update(self, statistics, rng):
+        if "amplitude" in self.learnt:
+            return draw_amplitude(
+                self, statistics, float(np.sum(statistics.value / self._variances(statistics.d))), rng
+            )
+        if "variances" not in self.learnt:
+            return self
+        posterior = self._prior("variances").given(statistics.n, statistics.value / self.amplitude)
+        return self._replaced({"variances": posterior.sample(rng, size=statistics.d)})
+
+    def _scale_terms(self):
+        if "variances" not in self.learnt:
+            return super()._scale_terms()
+        prior, unit = self._prior("variances"), np.ones_like(self.variances)
+        return float(np.sum(prior.shape * unit)), float(np.sum(prior.scale / self.variances))
+
+    def _divided(self, c):
+        if "variances" not in self.learnt:
+            return super()._divided(c)
+        return self._replaced({"variances": self.variances / c})
+
+
+@dataclass(frozen=True, eq=False)
+class Full(LearnableCovariance):
+    """Φ = amplitude · Phi, Phi any positive definite matrix.
+
+    Phi ~ InverseWishart(ν, S);  Phi | U ~ InverseWishart(ν + n-1, S + UᵀU / amplitude).
+    Default: ν = d, S = diag(column variances), so that each diagonal element has `Diagonal`'s default prior.
+    `learn=True` learns Phi and keeps `amplitude` as its unit; `learn="amplitude"` keeps Phi's shape.
+    `Phi=None` starts from the columns' own variances (the identity without data).
+    """
+
+    parameters: ClassVar[tuple[str, ...]] = ("Phi", "amplitude")
+
+    Phi: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.Phi is not None:
+            self._store("Phi", _positive_definite("Phi", self.Phi))
+        self._require_prior("Phi", InverseWishart)
+        _one_scale(self, "Phi")
+
+    def _learnt_by_default(self):
+        return ("Phi",)
+
+    def check(self, d):
+        if self.Phi is not None:
+            _check_columns("Phi", len(self.Phi), d)
+        if "Phi" in self.priors:
+            _check_columns("the prior of Phi", len(self.priors["Phi"].scale), d)
+
+    def matrix(self, d):
+        self.check(d)
+        return self.amplitude * (np.eye(d) if self.Phi is None else self.Phi)
+
+    def whitener(self, d):
+        return cholesky_whitener(self.matrix(d), "Phi")
+
+    def _adapted(self, spread):
+        adapted = adapt_amplitude(self, float(np.mean(spread / np.diag(self.Phi))) if self.Phi is not None else 1.0)
+        start = np.diag(spread / adapted.amplitude)
+        priors = {"Phi": InverseWishart(len(spread), start)} | adapted.priors
+        return adapted._replaced({"Phi": start if self.Phi is None else self.Phi, "priors": priors})
+
+    def statistics(self, U):
+        return Statistics(len(U), U.shape[1], U.T @ U)
+
+    def update(self, statistics, rng):
+        if "amplitude" in self.learnt:
+            inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
+            return draw_amplitude(self, statistics, float(np.vdot(inverse, statistics.value)), rng)
+        if "Phi" not in self.learnt:
+            return self
+        posterior = self._prior("Phi").given(statistics.n, statistics.value / self.amplitude)
+        return self._replaced({"Phi": posterior.sample(rng)})
+
+    def _scale_terms(self):
+        if "Phi" not in self.learnt:
+            return super()._scale_terms()
+        prior = self._prior("Phi")
+        rate = 0.5 * float(np.trace(np.linalg.solve(self.Phi, prior.scale)))
+        return 0.5 * prior.df * len(self.Phi), rate
+
+    def _divided(self, c):
+        return self._replaced({"Phi": self.Phi / c}) if "Phi" in self.learnt else super()._divided(c)
+
+
+def _one_scale(covariance, shape_name):
+    if {"amplitude", shape_name} <= set(covariance.learnt):
+        raise InputError(f'learn="amplitude" or learn="{shape_name}", not both: each alone sets the overall scale.')

@@ -1,0 +1,217 @@
+"""`Matern32` over the axes of a grid, in the eigenbasis of its Kronecker product.
+
+K = K_1 ⊗ … ⊗ K_m + noise · I with K_a = Q_a Λ_a Q_aᵀ has the eigenvectors Q_1 ⊗ … ⊗ Q_m and the eigenvalues
+λ_1j … λ_mk + noise, so nothing larger than one axis is ever factorised, and all that S = UᵀU must give is its
+diagonal in that basis.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+from .base import NOISE_FLOOR, Statistics, cholesky_whitener, positive_number, read_only
+from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, learnt_with_noise, lower_products
+from .priors import LogNormal
+
+
+class GridWhitener(NamedTuple):
+    """Φ = Q diag(eigenvalues) Qᵀ, Q = Q_1 ⊗ … ⊗ Q_m: W = X Q / √eigenvalues."""
+
+    bases: Any
+    eigenvalues: Any
+    log_det: float
+
+    def whiten(self, X):
+        return _rotate(X, self.bases) / np.sqrt(self.eigenvalues)
+
+    def color(self, W):
+        return _rotate(W * np.sqrt(self.eigenvalues), [Q.T for Q in self.bases])
+
+
+def _rotate(X, bases):
+    """X (Q_1 ⊗ … ⊗ Q_m), one axis at a time: every axis in turn is moved last and multiplied."""
+    X = np.asarray(X, dtype=np.float64)
+    rotated = X.reshape(len(X), *(len(Q) for Q in bases))
+    for axis, Q in enumerate(bases, start=1):
+        rotated = np.moveaxis(np.moveaxis(rotated, axis, -1) @ Q, -1, axis)
+    return np.ascontiguousarray(rotated.reshape(X.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Matern32(KernelCovariance):
+    """Φ = amplitude · [⊗_a M(length_a) + noise · I] over the axes a of a grid, row-major as in `image.ravel()`, with
+
+        M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ) .
+
+    `grid=None` is one axis of all columns. A scalar `length` is shared by the axes; a sequence gives each its own.
+    `noise` is a share of the amplitude, no lower than 1e-10 in the matrix; noise=0 is not learnt. Default priors:
+    each length log-normal about the geometric mean of 1 and the (longest) axis, these two lying at -2 and +2 standard
+    deviations (no less than 1 on the log scale); noise log-normal about 0.1, a decade for a standard deviation;
+    amplitude InverseGamma(½, ½ · mean column variance).
+    """
+
+    parameters: ClassVar[tuple[str, ...]] = ("amplitude", "length", "noise")
+
+    length: Any = 1.0
+    noise: float = 0.1
+    grid: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._store("grid", _checked_grid(self.grid))
+        axes = 1 if self.grid is None else len(self.grid)
+        if np.ndim(self.length) == 0:
+            self._store("length", positive_number("length", self.length))
+        else:
+            lengths = [positive_number("length", value) for value in np.ravel(self.length)]
+            if np.ndim(self.length) != 1 or len(lengths) != axes:
+                raise InputError(f"length must be one number or one for each of the grid's axes ({axes}).")
+            self._store("length", read_only(lengths))
+        check_noise(self)
+
+    def _learnt_by_default(self):
+        return learnt_with_noise(self)
+
+    def check(self, d):
+        if self.grid is not None and math.prod(self.grid) != d:
+            shape = " × ".join(str(size) for size in self.grid)
+            raise InputError(f"the grid {shape} has {math.prod(self.grid)} cells, but the data have {d} columns.")
+
+    def _axes(self, d):
+        self.check(d)
+        return (d,) if self.grid is None else self.grid
+
+    def matrix(self, d):
+        axes = self._axes(d)
+        K = np.ones((1, 1))
+        for size, length in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True):
+            K = np.kron(K, _matern32(size, length))
+        return self.amplitude * _with_noise(K, self.noise)
+
+    def whitener(self, d):
+        axes = self._axes(d)
+        if len(axes) == 1:
+            return cholesky_whitener(self.matrix(d), f"Matern32(length={self.length}, noise={self.noise:.4g})")
+        systems = [_eigen(*axis) for axis in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)]
+        eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
+        return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
+
+    def statistics(self, U):
+        n, d = U.shape
+        if len(self._axes(d)) == 1:
+            return lower_products(U)
+        # With fewer contrasts than cells the rows themselves are the smaller statistic.
+        return Statistics(n, d, _Rows(U, self._axes(d)) if n < d else _Products(U, self._axes(d)))
+
+    def _terms(self, statistics):
+        axes = self._axes(statistics.d)
+        if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
+            return lambda theta: dense_terms(
+                _with_noise(_matern32(axes[0], theta["length"]), theta["noise"]), statistics
+            )
+        kept: list = []  # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
+
+        def terms(theta):
+            lengths = np.broadcast_to(theta["length"], len(axes))
+            for a, (size, length) in enumerate(zip(axes, lengths, strict=True)):
+                if a < len(kept) and kept[a][0] == length:
+                    continue
+                del kept[a:]
+                values, Q = _eigen(size, length)
+                before = kept[-1][2] if kept else statistics.value.start()
+                kept.append((length, values, statistics.value.rotate(before, a, Q)))
+            eigenvalues = _eigenvalues([values for _, values, _ in kept], theta["noise"])
+            powers = statistics.value.powers(kept[-1][2])
+            return float(np.sum(np.log(eigenvalues))), float(np.sum(powers / eigenvalues))
+
+        return terms
+
+    def _diagonal_mean(self, d):
+        return 1.0 + self.noise
+
+    def _default_priors(self, d):
+        axes = np.array(self._axes(d), dtype=np.float64)
+        spans = np.log(np.maximum(axes if np.ndim(self.length) else axes.max(), 2.0))
+        return {"length": LogNormal(np.exp(0.5 * spans), np.maximum(1.0, 0.25 * spans)), "noise": DEFAULT_NOISE}
+
+
+def _checked_grid(grid):
+    if grid is None:
+        return None
+    try:
+        sizes = tuple(int(size) for size in grid)
+        valid = len(sizes) > 0 and all(size > 0 and size == given for size, given in zip(sizes, grid, strict=True))
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise InputError(f"grid must be the sizes of its axes, such as (16, 16), not {grid!r}.")
+    return sizes
+
+
+def _matern32(size, length):
+    """M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ), (size, size)."""
+    steps = math.sqrt(3.0) / float(np.squeeze(length)) * np.arange(size)
+    row = (1.0 + steps) * np.exp(-steps)
+    index = np.arange(size)
+    return row[np.abs(index[:, None] - index[None, :])]
+
+
+def _with_noise(K, noise):
+    K[np.diag_indices(len(K))] += max(noise, NOISE_FLOOR)
+    return K
+
+
+def _eigen(size, length):
+    values, Q = np.linalg.eigh(_matern32(size, length))
+    return np.maximum(values, 0.0), Q
+
+
+def _eigenvalues(per_axis, noise):
+    """All products of the axes' eigenvalues, plus the noise, in row-major order."""
+    product = np.ones(1)
+    for values in per_axis:
+        product = np.multiply.outer(product, values).ravel()
+    return product + max(noise, NOISE_FLOOR)
+
+
+class _Rows:
+    """diag(QᵀSQ) from the contrasts themselves: the squared lengths of the columns of UQ."""
+
+    def __init__(self, U, axes):
+        self.U, self.axes = U, axes
+
+    def start(self):
+        return self.U.reshape(len(self.U), *self.axes)
+
+    def rotate(self, partial, axis, Q):
+        return np.moveaxis(np.moveaxis(partial, axis + 1, -1) @ Q, -1, axis + 1)
+
+    def powers(self, rotated):
+        return np.einsum("i...,i...->...", rotated, rotated).ravel()
+
+
+class _Products:
+    """diag(QᵀSQ) from S = UᵀU, held with the two indices of each axis side by side.
+
+    Rotating axis a replaces its pair of indices (i, k) by Σ_ik Q_ij Q_kj S_ik…, and moves j behind the others.
+    """
+
+    def __init__(self, U, axes):
+        m = len(axes)
+        pairs = [index for a in range(m) for index in (a, m + a)]
+        self.S = np.ascontiguousarray((U.T @ U).reshape(*axes, *axes).transpose(pairs))
+
+    def start(self):
+        return self.S
+
+    def rotate(self, partial, axis, Q):
+        size = len(Q)
+        half = (Q.T @ partial.reshape(size, -1)).reshape(size, size, -1)
+        done = np.einsum("kj,jkr->rj", Q, half)
+        return done.reshape(*partial.shape[2:], size)
+
+    def powers(self, rotated):
+        return rotated.ravel()

@@ -1,0 +1,360 @@
+"""Covariances given by a kernel over the columns' inputs: `SquaredExponential`, `Kernel`; dense, O(d³) an evaluation.
+
+Φ = amplitude · K(θ). Given contrasts with S = UᵀU, the amplitude integrates out of the likelihood,
+
+    log p(U | θ) = -(n/2) log|K| - (α + nd/2) log(β + ½ tr(K⁻¹S)) + const ,       amplitude ~ InverseGamma(α, β) ,
+
+so log θ is slice-sampled coordinate by coordinate with the amplitude out of the way, and the amplitude drawn after.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from ...errors import InputError
+from ...numerics.slice_sampling import slice_sample
+from .base import (
+    NOISE_FLOOR,
+    LearnableCovariance,
+    Statistics,
+    adapt_amplitude,
+    cholesky_whitener,
+    draw_amplitude,
+    positive_number,
+    read_only,
+)
+from .priors import LogNormal, LogUniform
+
+# The default prior of a noise share: a tenth of the kernel, give or take a decade.
+DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))
+
+_LARGEST_INPUT = 1e150
+
+
+class KernelCovariance(LearnableCovariance):
+    """Φ = amplitude · K(θ): slice sampling of log θ for every family that can give log|K| and tr(K⁻¹S)."""
+
+    def _terms(self, statistics):
+        """A function of θ (a dict of all but the amplitude) that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
+        raise NotImplementedError
+
+    def _diagonal_mean(self, d) -> float:
+        """The mean of K's diagonal."""
+        raise NotImplementedError
+
+    def _default_priors(self, d) -> dict[str, Any]:
+        """Weak priors of θ, scaled to the inputs."""
+        raise NotImplementedError
+
+    def _adapted(self, spread):
+        d = len(spread)
+        adapted = adapt_amplitude(self, float(np.mean(spread)) / self._diagonal_mean(d))
+        defaults = {name: prior for name, prior in self._default_priors(d).items() if name in self.learnt}
+        return adapted._replaced({"priors": {**defaults, **adapted.priors}})
+
+    def update(self, statistics, rng):
+        terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
+        values = {name: self._value(name) for name in self.parameters if name != "amplitude"}
+
+        def log_density(name, index, y):
+            trial = {**values, name: _with_element(values[name], index, math.exp(y))}
+            log_prior = self._prior(name).log_density(trial[name]) + y
+            found = terms(trial) if math.isfinite(log_prior) else None
+            return -math.inf if found is None else log_likelihood(*found) + log_prior
+
+        width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
+        coordinates = [(name, index) for name in self.learnt if name != "amplitude" for index in _indices(values[name])]
+        for name, index in coordinates:
+            start = math.log(np.asarray(values[name])[index])
+            try:
+                y = slice_sample(partial(log_density, name, index), start, width, rng)
+            except InputError:
+                if terms(values) is not None:
+                    raise
+                theta = ", ".join(f"{name}={value}" for name, value in values.items())
+                why = "it is not positive definite there, or outside its bounds"
+                raise InputError(f"{type(self).__name__} cannot start at {theta}: {why}.") from None
+            values[name] = _with_element(values[name], index, math.exp(y))
+        updated = self._replaced({name: values[name] for name in self.learnt if name != "amplitude"})
+        if "amplitude" not in self.learnt:
+            return updated
+        found = terms(values)
+        assert found is not None
+        return draw_amplitude(updated, statistics, found[1], rng)
+
+    def _log_likelihood(self, statistics):
+        """Log p(U | θ) as a function of log|K| and tr(K⁻¹S)."""
+        half = 0.5 * statistics.n
+        if "amplitude" not in self.learnt:
+            return lambda log_det, trace: -half * log_det - 0.5 * trace / self.amplitude
+        prior = self._prior("amplitude")
+        shape = prior.shape + half * statistics.d
+        return lambda log_det, trace: -half * log_det - shape * math.log(prior.scale + 0.5 * trace)
+
+
+def _indices(value):
+    return np.ndindex(np.shape(value))
+
+
+def _with_element(value, index, element):
+    if index == ():
+        return element
+    value = np.array(value)
+    value[index] = element
+    return value
+
+
+def lower_products(U):
+    """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle and zeros above."""
+    S = U.T @ U
+    S *= 2.0
+    S.ravel("K")[:: len(S) + 1] *= 0.5
+    return Statistics(len(U), U.shape[1], S)
+
+
+def dense_terms(K, statistics):
+    """(log|K|, tr(K⁻¹S)) by Cholesky; None where K is not positive definite."""
+    chol, failed = dpotrf(K, lower=1, clean=1)
+    if failed:
+        return None
+    log_det = 2.0 * float(np.log(chol.diagonal()).sum())
+    if not math.isfinite(log_det):
+        return None
+    inverse, _ = dpotri(chol, lower=1, overwrite_c=1)
+    return log_det, float((inverse * statistics.value).sum())
+
+
+def _checked_inputs(inputs):
+    """Inputs as (d, q) floats, or None for 0 … d-1."""
+    if inputs is None:
+        return None
+    try:
+        inputs = read_only(inputs)
+    except (TypeError, ValueError):
+        raise InputError("inputs must be numbers, one row (or one number) per column of the data.") from None
+    if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):
+        raise InputError("inputs must be a non-empty (d,) or (d, q) array of finite numbers.")
+    if np.abs(inputs).max() > _LARGEST_INPUT:
+        raise InputError(
+            f"inputs must not exceed {_LARGEST_INPUT:g}, or their distances cannot be squared; rescale them."
+        )
+    return inputs.reshape(len(inputs), -1)
+
+
+def _inputs_for(inputs, d):
+    if inputs is None:
+        return np.arange(d, dtype=np.float64)[:, None]
+    if len(inputs) != d:
+        raise InputError(f"inputs has {len(inputs)} rows, but the data have {d} columns; give one per column.")
+    return inputs
+
+
+def _squared_distances(inputs):
+    if inputs.shape[1] == 1:
+        return np.square(inputs - inputs.T)
+    difference = inputs[:, None, :] - inputs[None, :, :]
+    return np.einsum("ijq,ijq->ij", difference, difference)
+
+
+def learnt_with_noise(covariance):
+    """`learn=True` learns everything, but noise=0 means that there is none."""
+    return tuple(name for name in covariance.parameters if name != "noise" or covariance.noise > 0)
+
+
+def check_noise(covariance):
+    covariance._store("noise", positive_number("noise", covariance.noise, zero=True))
+    if covariance.noise == 0 and "noise" in covariance.learnt:
+        raise InputError("noise=0 cannot be learnt; start it at a positive value, or leave it out of learn.")
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredExponential(KernelCovariance):
+    """Φ_ij = amplitude · [exp(-‖t_i - t_j‖² / (2 length2)) + noise · δ_ij], with t_j = inputs[j] (0 … d-1 if None).
+
+    `length2` is a squared length, `noise` a share of the amplitude, no lower than 1e-10 in the matrix; noise=0 is not
+    learnt. Default priors: length2 log-normal about the geometric mean of the smallest and the largest squared
+    distance between inputs, these two lying at -2 and +2 standard deviations (no less than 1 on the log scale); noise
+    log-normal about 0.1, a decade for a standard deviation; amplitude InverseGamma(½, ½ · mean column variance).
+    """
+
+    parameters: ClassVar[tuple[str, ...]] = ("amplitude", "length2", "noise")
+
+    length2: float = 1.0
+    noise: float = 0.1
+    inputs: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._store("length2", positive_number("length2", self.length2))
+        self._store("inputs", _checked_inputs(self.inputs))
+        check_noise(self)
+
+    def _learnt_by_default(self):
+        return learnt_with_noise(self)
+
+    def check(self, d):
+        _inputs_for(self.inputs, d)
+
+    def matrix(self, d):
+        return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
+
+    def _distances(self, d):
+        return _squared_distances(_inputs_for(self.inputs, d))
+
+    def whitener(self, d):
+        return cholesky_whitener(
+            self.matrix(d), f"SquaredExponential(length2={self.length2:.4g}, noise={self.noise:.4g})"
+        )
+
+    def statistics(self, U):
+        return lower_products(U)
+
+    def _terms(self, statistics):
+        distances = self._distances(statistics.d)
+        return lambda theta: dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
+
+    def _diagonal_mean(self, d):
+        return 1.0 + self.noise
+
+    def _default_priors(self, d):
+        distances = self._distances(d)
+        apart = distances[distances > 0]
+        if apart.size == 0:
+            return {"length2": LogNormal(self.length2, 1.0), "noise": DEFAULT_NOISE}
+        low, high = math.log(apart.min()), math.log(apart.max())
+        return {
+            "length2": LogNormal(math.exp(0.5 * (low + high)), max(1.0, 0.25 * (high - low))),
+            "noise": DEFAULT_NOISE,
+        }
+
+
+def _squared_exponential(distances, length2, noise):
+    K = distances / (-2.0 * length2)
+    np.exp(K, out=K)
+    K.ravel("K")[:: len(K) + 1] += max(noise, NOISE_FLOOR)
+    return K
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel(KernelCovariance):
+    """Φ = amplitude · [k(inputs, inputs) + 1e-10 · (mean of its diagonal) · I], k any scikit-learn GP kernel.
+
+    The free hyperparameters of k are learnt under its own names, log-uniform within its own bounds unless `priors`
+    says otherwise (the bounds always hold). An overall factor inside k would repeat the amplitude, and is refused:
+    leave it out, or make it fixed. inputs=None means 0 … d-1.
+    """
+
+    k: Any
+    inputs: Any = None
+
+    def __post_init__(self):
+        is_kernel = hasattr(self.k, "clone_with_theta") and hasattr(self.k, "hyperparameters")
+        if not is_kernel or isinstance(self.k, type) or type(self.k).__name__ == "CompoundKernel":
+            raise InputError(f"Kernel needs one scikit-learn Gaussian-process kernel object, not {self.k!r}.")
+        super().__post_init__()
+        self._store("inputs", _checked_inputs(self.inputs))
+        if _has_free_factor(self.k):
+            raise InputError(
+                "Kernel's own amplitude is the overall factor: leave the free ConstantKernel factor out of k, "
+                'or give it constant_value_bounds="fixed".'
+            )
+
+    @property
+    def parameters(self):  # type: ignore[override]
+        return ("amplitude", *(h.name for h in self._free))
+
+    def _value(self, name):
+        return self.amplitude if name == "amplitude" else self.k.get_params()[name]
+
+    def _replaced(self, theta):
+        own = {name: value for name, value in theta.items() if name in ("amplitude", "priors")}
+        kernel = self._kernel_with({name: value for name, value in theta.items() if name not in own})
+        return super()._replaced({**own, "k": kernel})
+
+    def _kernel_with(self, theta):
+        from sklearn.base import clone
+
+        # Not by clone_with_theta, which takes logarithms: values must survive to the last bit.
+        return clone(self.k).set_params(**theta) if theta else self.k
+
+    def _joined(self, values):
+        """The free hyperparameters in the order of k.theta."""
+        return np.concatenate([np.empty(0), *(np.broadcast_to(values[h.name], h.n_elements) for h in self._free)])
+
+    @cached_property
+    def _free(self):
+        return [h for h in self.k.hyperparameters if not h.fixed]
+
+    def check(self, d):
+        inputs = _inputs_for(self.inputs, d)
+        try:
+            self.k(inputs[:1])
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"Kernel: k cannot be applied to inputs of {inputs.shape[1]} column(s): {error}."
+            ) from None
+
+    def matrix(self, d):
+        return self.amplitude * _kernel_matrix(self.k, _inputs_for(self.inputs, d))
+
+    def whitener(self, d):
+        return cholesky_whitener(self.matrix(d), f"Kernel({self.k})")
+
+    def statistics(self, U):
+        return lower_products(U)
+
+    def _terms(self, statistics):
+        inputs = _inputs_for(self.inputs, statistics.d)
+        kernel = self.k.clone_with_theta(
+            self.k.theta
+        )  # ours to change: a clone for every point would cost more than it
+        bounds = np.exp(self.k.bounds).reshape(-1, 2)
+
+        def terms(theta):
+            values = self._joined(theta)
+            # Bounds are compared with a little slack: exp and log of a value at its bound need not return it.
+            if np.any(values < bounds[:, 0] * (1 - 1e-12)) or np.any(values > bounds[:, 1] * (1 + 1e-12)):
+                return None
+            kernel.theta = np.log(values)
+            return dense_terms(_kernel_matrix(kernel, inputs), statistics)
+
+        return terms
+
+    def _diagonal_mean(self, d):
+        return float(np.mean(self.k.diag(_inputs_for(self.inputs, d)))) * (1.0 + NOISE_FLOOR)
+
+    def _default_priors(self, d):
+        needed = [h for h in self._free if h.name in self.learnt and h.name not in self.priors]
+        for h in needed:
+            if not np.all(np.isfinite(h.bounds)):
+                raise InputError(f"Kernel: {h.name} has no finite bounds; give it some, or a prior in priors.")
+        return {h.name: LogUniform(*(_scalar_if_equal(side) for side in np.asarray(h.bounds).T)) for h in needed}
+
+
+def _scalar_if_equal(values):
+    return values[0] if len(values) == 1 else values
+
+
+def _kernel_matrix(kernel, inputs):
+    K = np.array(kernel(inputs), dtype=np.float64)
+    K[np.diag_indices(len(K))] += NOISE_FLOOR * float(np.mean(np.diag(K)))
+    return K
+
+
+def _has_free_factor(kernel):
+    """Whether some free hyperparameters scale the whole kernel."""
+    from sklearn.gaussian_process import kernels as sk
+
+    if isinstance(kernel, sk.Product):
+        return _has_free_factor(kernel.k1) or _has_free_factor(kernel.k2)
+    if isinstance(kernel, sk.Sum):
+        return _has_free_factor(kernel.k1) and _has_free_factor(kernel.k2)
+    if isinstance(kernel, sk.Exponentiation):
+        return _has_free_factor(kernel.kernel)
+    if isinstance(kernel, sk.ConstantKernel):
+        return not kernel.hyperparameter_constant_value.fixed
+    return isinstance(kernel, sk.WhiteKernel) and not kernel.hyperparameter_noise_level.fixed

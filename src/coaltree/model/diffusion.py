@@ -1,0 +1,242 @@
+"""Brownian diffusion along a tree: messages, likelihood, contrasts, simulation.
+
+Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Everything here runs on whitened data
+(Φ = I) with p <= d columns: rotated data may have fewer columns than the model has dimensions. Messages go from the
+leaves to the root: node c says z_c ~ N(mean_c, var_c I) at its time τ_c, a leaf says (x_i, leaf_noise). For a merge
+k of nodes 1 and 2 at time τ_k
+
+    s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v
+    log p(X | tree) = Σ_k [ -(d/2) log(2π v_k) - ½ log|Φ| - ε_k / (2 v_k) ] ,   ε_k = ‖mean_1 - mean_2‖² .
+
+The vectors u_k = (mean_1 - mean_2) / √v_k are independent N(0, Φ): Felsenstein's contrasts, all that a covariance
+update needs. Only squared distances between means are needed too, because ε obeys a Lance–Williams recurrence.
+
+A merge of two identical leaves at time 0 (v = 0, ε = 0) has no density; it carries no factor, and the likelihood is
+that of the distinct rows.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from .._runtime.jit import jit
+from ..errors import InputError
+
+LOG_2PI = math.log(2.0 * math.pi)
+
+
+def check_leaf_noise(leaf_noise):
+    """Return the variance of a leaf as a float, or raise InputError; beyond 1e150 its square is not a number."""
+    if not (isinstance(leaf_noise, (int, float, np.integer, np.floating)) and 0.0 <= leaf_noise <= 1e150):
+        raise InputError(f"leaf_noise must be a number from 0 to 1e150, not {leaf_noise!r}.")
+    return float(leaf_noise)
+
+
+# --- the message operations, in one place -----------------------------------------------------------------------
+
+
+@jit(inline="always")
+def join(s1, s2):
+    """Combine two variances at a merge: return (v, w1, w2, var) with mean = w1 mean_1 + w2 mean_2."""
+    v = s1 + s2
+    if v == 0.0:  # two identical leaves at time 0
+        return 0.0, 0.5, 0.5, 0.0
+    w1 = s2 / v
+    return v, w1, 1.0 - w1, s1 * w1
+
+
+@jit(inline="always")
+def log_density_of_difference(eps, v, d):
+    """Return log N(difference | 0, v I_d), for a squared length eps of the difference: -(d/2) log(2πv) - ε/(2v)."""
+    if v == 0.0:
+        return 0.0 if eps == 0.0 else -math.inf
+    return -0.5 * (d * (LOG_2PI + math.log(v)) + eps / v)
+
+
+@jit(inline="always")
+def join_distance(w1, w2, eps_1j, eps_2j, eps_12):
+    """Return ε_kj = w1 ε_1j + w2 ε_2j - w1 w2 ε_12 of the merged mean to a third one (Lance–Williams)."""
+    return max(0.0, w1 * eps_1j + w2 * eps_2j - w1 * w2 * eps_12)
+
+
+# --- passes over a whole tree -----------------------------------------------------------------------------------
+
+
+class Messages(NamedTuple):
+    """Upward messages of all 2n - 1 nodes, and per merge the variance and squared length of its difference."""
+
+    mean: np.ndarray  # (2n - 1, p)
+    var: np.ndarray  # (2n - 1,)
+    v: np.ndarray  # (n - 1,)
+    eps: np.ndarray  # (n - 1,)
+
+
+@jit
+def _pass_up(children, times, mean, var, v, eps):
+    n = children.shape[0] + 1
+    p = mean.shape[1]
+    for k in range(n - 1):
+        i, j = children[k, 0], children[k, 1]
+        s1 = var[i] + times[k] - (times[i - n] if i >= n else 0.0)
+        s2 = var[j] + times[k] - (times[j - n] if j >= n else 0.0)
+        v[k], w1, w2, var[n + k] = join(s1, s2)
+        squared = 0.0
+        for f in range(p):
+            difference = mean[i, f] - mean[j, f]
+            squared += difference * difference
+            mean[n + k, f] = w1 * mean[i, f] + w2 * mean[j, f]
+        eps[k] = squared
+
+
+def messages(children, times, W, leaf_noise=0.0):
+    """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p)."""
+    n, p = W.shape
+    mean = np.empty((2 * n - 1, p))
+    mean[:n] = W
+    var = np.empty(2 * n - 1)
+    var[:n] = leaf_noise
+    v, eps = np.empty(n - 1), np.empty(n - 1)
+    _pass_up(np.ascontiguousarray(children), np.ascontiguousarray(times), mean, var, v, eps)
+    return Messages(mean, var, v, eps)
+
+
+def _sum_of_densities(v, eps, d, log_det):
+    proper = v > 0.0
+    if np.any(eps[~proper] > 0.0):
+        return -math.inf
+    v, eps = v[proper], eps[proper]
+    return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
+
+
+def log_likelihood(children, times, W, d=None, log_det=0.0, leaf_noise=0.0):
+    """Return log p(X | tree) from whitened data W (n, p).
+
+    `d` is the model's dimension (default p) and `log_det` is log|Φ|.
+    """
+    up = messages(children, times, W, leaf_noise)
+    return _sum_of_densities(up.v, up.eps, W.shape[1] if d is None else d, log_det)
+
+
+def contrasts(children, times, X, leaf_noise=0.0):
+    """Return the independent contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
+
+    `X` may be raw or whitened data, since messages are linear in it. Merges of identical leaves at time 0 say
+    nothing of Φ and are left out, so U may have fewer than n - 1 rows.
+    """
+    up = messages(children, times, X, leaf_noise)
+    proper = up.v > 0.0
+    i, j = np.asarray(children)[proper].T
+    return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
+
+
+@jit
+def _pass_up_distances(children, times, eps, var, v, eps_of_merge):
+    n = children.shape[0] + 1
+    slot = np.arange(2 * n - 1)  # a merged node lives on in the row of its first child
+    for k in range(n - 1):
+        i, j = children[k, 0], children[k, 1]
+        s1 = var[i] + times[k] - (times[i - n] if i >= n else 0.0)
+        s2 = var[j] + times[k] - (times[j - n] if j >= n else 0.0)
+        v[k], w1, w2, var[n + k] = join(s1, s2)
+        a, b = slot[i], slot[j]
+        eps_12 = eps[a, b]
+        eps_of_merge[k] = eps_12
+        for c in range(n):
+            joined = join_distance(w1, w2, eps[a, c], eps[b, c], eps_12)
+            eps[a, c] = joined
+            eps[c, a] = joined
+        eps[a, a] = 0.0
+        slot[n + k] = a
+
+
+def log_likelihood_from_distances(children, times, eps, d, log_det=0.0, leaf_noise=0.0):
+    """Return log p(X | tree) from squared whitened distances eps (n, n) alone, by Lance–Williams; O(n²)."""
+    n = eps.shape[0]
+    var = np.empty(2 * n - 1)
+    var[:n] = leaf_noise
+    v, eps_of_merge = np.empty(n - 1), np.empty(n - 1)
+    work = np.array(eps, dtype=float)
+    _pass_up_distances(np.ascontiguousarray(children), np.ascontiguousarray(times), work, var, v, eps_of_merge)
+    return _sum_of_densities(v, eps_of_merge, d, log_det)
+
+
+def squared_distances(W):
+    """Return all squared distances between the rows of W (n, p), shape (n, n), by one matrix product.
+
+    ‖x‖² + ‖y‖² - 2 x·y loses the distances of rows that lie far closer to each other than to the centre: entries
+    below 1e-6 of the larger squared norm are computed again from differences, so that every entry is good to about
+    1e-9 and the distance of identical rows is exactly 0.
+    """
+    W = np.ascontiguousarray(W - W.mean(axis=0))
+    with single_threaded_blas():
+        eps = W @ W.T
+    _gram_to_distances(eps, W, 1e-6)
+    return eps
+
+
+_TILE = 64
+
+
+@jit
+def _gram_to_distances(gram, W, relative):
+    """Turn X Xᵀ into squared distances in place, tile by tile so that the mirrored half is written within cache."""
+    n = gram.shape[0]
+    norms = np.empty(n)
+    for i in range(n):
+        norms[i] = gram[i, i]
+    for first in range(0, n, _TILE):
+        for other in range(0, first + 1, _TILE):
+            for i in range(first, min(first + _TILE, n)):
+                stop = min(other + _TILE, i)
+                _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
+                for j in range(other, stop):
+                    eps = gram[i, j]
+                    if eps < relative * max(norms[i], norms[j]):
+                        eps = 0.0
+                        for f in range(W.shape[1]):
+                            difference = W[i, f] - W[j, f]
+                            eps += difference * difference
+                        gram[i, j] = eps
+                    gram[j, i] = eps
+    for i in range(n):
+        gram[i, i] = 0.0
+
+
+@jit
+def _distances_of_row(gram_row, norms, norm):
+    for j in range(gram_row.size):
+        gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
+
+
+def check_dimension(d):
+    """Raise InputError unless d is a whole number of dimensions."""
+    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
+        raise InputError(f"d must be a whole number of at least 1 dimension, not {d!r}.")
+
+
+def simulate_data(tree, d, rng, color=None, root=0.0, leaf_noise=0.0):
+    """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
+
+    `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.
+    """
+    check_dimension(d)
+    n = tree.n
+    steps = rng.standard_normal((2 * n - 1, d))
+    times = np.concatenate([np.zeros(n), tree.times])
+    _pass_down(tree.children, times, steps, leaf_noise)
+    values = steps[:n]
+    return (color(values) if color is not None else values) + root
+
+
+@jit
+def _pass_down(children, times, value, leaf_noise):
+    n = children.shape[0] + 1
+    value[2 * n - 2] = 0.0
+    for k in range(n - 2, -1, -1):
+        for side in range(2):
+            c = children[k, side]
+            scale = math.sqrt(times[n + k] - times[c] + (leaf_noise if c < n else 0.0))
+            for f in range(value.shape[1]):
+                value[c, f] = value[n + k, f] + scale * value[c, f]

@@ -1,0 +1,202 @@
+"""Missing entries: drawn from their exact conditional given the tree, Φ and everything else.
+
+Let everything but leaf i say of its parent's value z ~ N(o, q Φ), the parent being at time τ. Then
+
+    x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_noise ,
+
+and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
+
+    x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
+
+One scan visits the leaves depth first, and renews the messages on its way back up: O(n d) beside the draws.
+"""
+
+import math
+
+import numpy as np
+
+from .._runtime.jit import jit
+from .._runtime.random_streams import make_streams, standard_normal
+from ..errors import InputError
+from .covariance.base import DiagonalWhitener, column_variances
+from .diffusion import join, messages
+
+
+def check_observed(values, labels, features, leaf_noise):
+    """Refuse rows and columns without any observed entry, and rows that the model would put at distance 0."""
+    seen = ~np.isnan(values)
+    for axis, names, what in ((1, labels, "row"), (0, features, "column")):
+        empty = np.flatnonzero(~seen.any(axis=axis))
+        if len(empty):
+            name = repr(names[empty[0]]) if names else str(empty[0])
+            more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+            raise InputError(
+                f"{what} {name}{more} of X has no observed value; drop it, there is nothing to learn from."
+            )
+    if leaf_noise > 0.0 or seen.all():
+        return
+    i, j = _agreeing_pair(values, ~seen.all(axis=1))
+    if i >= 0:
+        raise InputError(
+            f"rows {labels[i]!r} and {labels[j]!r} agree in every column that both have: nothing tells them apart; "
+            "drop one of them, or give leaf_noise > 0."
+        )
+
+
+@jit
+def _agreeing_pair(values, incomplete):
+    """The first row with missing entries, and a row, that share at least two observed columns and all their values.
+
+    With one shared column the density at distance 0 can still be integrated: v^(-1/2).
+    """
+    n, d = values.shape
+    for i in range(n):
+        if not incomplete[i]:
+            continue
+        for j in range(n):
+            if j == i or (incomplete[j] and j < i):
+                continue
+            shared = 0
+            for f in range(d):
+                if values[i, f] == values[j, f]:
+                    shared += 1
+                elif not (math.isnan(values[i, f]) or math.isnan(values[j, f])):
+                    shared = -1
+                    break
+            if shared >= 2:
+                return i, j
+    return -1, -1
+
+
+def fill_at_random(values, covariance, rng):
+    """Start: draw the missing entries of each row on their own, not yet as leaves of a tree.
+
+    Without correlations an entry has the mean and variance of its column. Else it is drawn
+    given the row's observed entries, from N(constant, Φ): under a smooth Φ rows that are rough are so improbable that
+    the scans would take hundreds of rounds to mend them.
+    """
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    precision = precision_of(covariance, values.shape[1])
+    if len(precision) == 1 or not np.any(np.tril(precision, -1)):
+        guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
+        return np.where(missing, guesses, values)
+    (stream,) = make_streams(rng, 1)
+    values, constant = values.copy(), np.full(values.shape[1], np.nanmean(values))
+    for i in np.flatnonzero(missing.any(axis=1)):
+        _draw_leaf(values[i], missing[i], constant, 1.0, precision, stream)
+    return values
+
+
+def precision_of(covariance, d):
+    """Φ⁻¹ as (d, d), or its diagonal as (1, d) where Φ is diagonal."""
+    whitener = covariance.whitener(d)
+    if isinstance(whitener, DiagonalWhitener):
+        return np.broadcast_to(1.0 / np.square(whitener.sd), (1, d)).copy()
+    root = whitener.whiten(np.eye(d))
+    return root @ root.T
+
+
+def impute(children, times, values, missing, covariance, leaf_noise, rng):
+    """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
+    up = messages(children, times, values, leaf_noise)
+    n, d = values.shape
+    to_visit = np.zeros(2 * n - 1, dtype=bool)
+    to_visit[:n] = missing.any(axis=1)
+    (stream,) = make_streams(rng, 1)
+    children = np.ascontiguousarray(children, dtype=np.int64)
+    _scan(children, times, up.mean, up.var, missing, to_visit, precision_of(covariance, d), stream)
+    return up.mean[:n].copy()
+
+
+@jit
+def _scan(children, times, mean, var, missing, to_visit, precision, stream):
+    n, d = missing.shape
+    for k in range(n - 1):
+        to_visit[n + k] = to_visit[children[k, 0]] or to_visit[children[k, 1]]
+    outward = np.empty((2 * n - 1, d))  # what all but c's subtree says of the value of c's parent
+    outward_var = np.empty(2 * n - 1)
+    stage = np.zeros(2 * n - 1, np.int64)
+    path = np.empty(n, np.int64)
+    path[0] = 2 * n - 2
+    depth = 1 if to_visit[2 * n - 2] else 0
+    while depth > 0:
+        k = path[depth - 1] - n
+        if stage[n + k] == 2:
+            _send_up(k, children, times, mean, var)
+            depth -= 1
+            continue
+        c, sibling = children[k, stage[n + k]], children[k, 1 - stage[n + k]]
+        stage[n + k] += 1
+        if not to_visit[c]:
+            continue
+        parent_time = times[path[depth - 2] - n] if depth > 1 else math.inf
+        _send_out(c, sibling, k, parent_time, times, mean, var, outward, outward_var)
+        if c < n:
+            s = outward_var[c] + times[k] + var[c]
+            _draw_leaf(mean[c], missing[c], outward[c], s, precision, stream)
+        else:
+            path[depth] = c
+            depth += 1
+
+
+@jit
+def _send_up(k, children, times, mean, var):
+    n = children.shape[0] + 1
+    i, j = children[k, 0], children[k, 1]
+    s1 = var[i] + times[k] - (times[i - n] if i >= n else 0.0)
+    s2 = var[j] + times[k] - (times[j - n] if j >= n else 0.0)
+    _, w1, w2, _ = join(s1, s2)
+    for f in range(mean.shape[1]):
+        mean[n + k, f] = w1 * mean[i, f] + w2 * mean[j, f]
+
+
+@jit
+def _send_out(c, sibling, k, parent_time, times, mean, var, outward, outward_var):
+    """The outward message of child c of merge k: its sibling's word, and what comes from above if k is not the root."""
+    n = times.shape[0] + 1
+    s1 = var[sibling] + times[k] - (times[sibling - n] if sibling >= n else 0.0)
+    if parent_time == math.inf:
+        outward[c] = mean[sibling]
+        outward_var[c] = s1
+        return
+    s2 = outward_var[n + k] + parent_time - times[k]
+    _, w1, w2, outward_var[c] = join(s1, s2)
+    for f in range(mean.shape[1]):
+        outward[c, f] = w1 * mean[sibling, f] + w2 * outward[n + k, f]
+
+
+@jit
+def _draw_leaf(x, missing, o, s, precision, stream):
+    """x_m ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹), in place; by the Cholesky factor L of P_mm."""
+    d = x.shape[0]
+    if precision.shape[0] == 1:
+        for f in range(d):
+            if missing[f]:
+                x[f] = o[f] + math.sqrt(s / precision[0, f]) * standard_normal(stream)
+        return
+    at = np.flatnonzero(missing)
+    m = at.shape[0]
+    L = np.empty((m, m))
+    y = np.empty(m)  # solves L y = -P_mo (x_o - o_o), and then takes on √s z, so that one back substitution does both
+    for a in range(m):
+        for b in range(a + 1):
+            total = precision[at[a], at[b]]
+            for c in range(b):
+                total -= L[a, c] * L[b, c]
+            L[a, b] = math.sqrt(total) if a == b else total / L[b, b]
+        pull = 0.0
+        for f in range(d):
+            if not missing[f]:
+                pull -= precision[at[a], f] * (x[f] - o[f])
+        for c in range(a):
+            pull -= L[a, c] * y[c]
+        y[a] = pull / L[a, a]
+    for a in range(m):
+        y[a] += math.sqrt(s) * standard_normal(stream)
+    for a in range(m - 1, -1, -1):
+        for c in range(a + 1, m):
+            y[a] -= L[c, a] * y[c]
+        y[a] /= L[a, a]
+        x[at[a]] = o[at[a]] + y[a]

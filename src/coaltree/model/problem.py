@@ -1,0 +1,73 @@
+"""`Problem`: the data as a sampler sees them, distinct whitened rows under Φ = I."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from ..errors import InputError
+from .diffusion import squared_distances
+
+_CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
+
+
+class Problem(NamedTuple):
+    """Whitened data as a sampler sees them: distinct rows, Φ = I.
+
+    Either `W` or `eps` may be missing; `d` is the dimension in the density, which may exceed the columns of W.
+    """
+
+    W: np.ndarray | None  # (n, p) whitened, centred and perhaps rotated rows
+    eps: np.ndarray | None  # (n, n) their squared distances
+    d: int
+    log_det: float = 0.0  # log |Φ|
+    leaf_noise: float = 0.0  # variance of a leaf's message
+
+    @property
+    def n(self):
+        """Number of distinct rows."""
+        rows = self.W if self.W is not None else self.eps
+        assert rows is not None
+        return len(rows)
+
+
+def largest_distance(n):
+    """Return the squared distance up to which 4 λ ε is finite for every λ <= n²/2 of n rows."""
+    return float(np.finfo(float).max) / (2.0 * n * n)
+
+
+def _rotated(W):
+    """Rows in an orthonormal basis of their span: with Wᵀ = Q R for the centred W, the rows of Rᵀ.
+
+    Rounding moves them by some 1e-16 of the largest row; W is left as it is where rows stand so close that it matters.
+    """
+    n = len(W)
+    if not np.isfinite(W).all():
+        return W
+    rotated = np.ascontiguousarray(np.asarray(np.linalg.qr(W.T, mode="r")).T[:, : n - 1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        eps = squared_distances(rotated)
+        largest = np.square(rotated).sum(axis=1).max()
+    return rotated if eps[np.tril_indices(n, -1)].min() > _CLOSE * largest else W
+
+
+def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
+    """Whiten distinct rows (n, d) into a `Problem`; `rotate` drops the columns beyond the n - 1 that rows span.
+
+    Rotation leaves all distances as they are, to within rounding.
+    """
+    n, d = values.shape
+    with single_threaded_blas():
+        whitener = covariance.whitener(d)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+            W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
+        if rotate and 1 < n <= d:
+            W = _rotated(W)
+    largest = np.abs(W).max()
+    if not largest < math.sqrt(largest_distance(n) / (4.0 * d)):
+        raise InputError(
+            f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
+            "covariance."
+        )
+    return Problem(W, None, d, float(whitener.log_det), float(leaf_noise))

@@ -1,0 +1,85 @@
+"""`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns."""
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+
+
+class Table(NamedTuple):
+    """Checked input: values (n, d), names of rows and columns."""
+
+    values: np.ndarray
+    labels: tuple[str, ...]
+    features: tuple[str, ...] | None
+
+
+def column_names(X) -> tuple[str, ...] | None:
+    """The names of the columns of a `Table` or DataFrame, None for anything else."""
+    if isinstance(X, Table):
+        return X.features
+    index, columns = getattr(X, "index", None), getattr(X, "columns", None)
+    return None if index is None or columns is None else tuple(str(name) for name in columns)
+
+
+def read_table(X, *, allow_missing=False, minimum_rows=2):
+    """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed."""
+    features = column_names(X)
+    values = X.values if isinstance(X, Table) else _as_numbers(X, features)
+    if values.ndim != 2:
+        raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
+    values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns
+    n, d = values.shape
+    if n < minimum_rows:
+        raise InputError(f"X has {n} row(s); at least {minimum_rows} are needed.")
+    if d < 1:
+        raise InputError("X has no columns; at least one is needed.")
+    names = X.labels if isinstance(X, Table) else range(n) if features is None else X.index
+    labels = tuple(str(name) for name in names)
+    if len(set(labels)) < n:
+        twice = next(name for name, times in Counter(labels).items() if times > 1)
+        raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
+    _check_entries(values, labels, features, allow_missing)
+    return Table(values, labels, features)
+
+
+def _as_numbers(X, columns):
+    if columns is not None:
+        kinds = dict(zip(columns, X.dtypes, strict=True))
+        bad = [name for name, dtype in kinds.items() if not _is_number(dtype)]
+        if bad:
+            raise InputError(f"column {bad[0]!r} of X holds {kinds[bad[0]]}, not numbers; drop or encode it.")
+        return np.array(X.to_numpy(dtype=float, na_value=np.nan), dtype=float)
+    if hasattr(X, "toarray"):
+        raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
+    try:
+        array = np.ma.asarray(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+        if np.iscomplexobj(array):
+            raise InputError("X holds complex data, which is not supported; give real numbers.")
+        if array.dtype.kind in "mM":
+            raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
+        return np.ma.filled(array.astype(float), np.nan)  # what is masked is missing
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
+
+
+def _is_number(dtype):
+    return getattr(dtype, "kind", "O") in "biuf" or getattr(dtype, "_is_numeric", False)
+
+
+def _check_entries(values, labels, features, allow_missing):
+    bad = ~np.isfinite(values) if not allow_missing else np.isinf(values)
+    if not bad.any():
+        return
+    i, j = np.argwhere(bad)[0]
+    column = repr(features[j]) if features else j
+    if np.isnan(values[i, j]):
+        raise InputError(
+            f"X has {int(np.isnan(values).sum())} missing value(s) (NaN), the first in row {labels[i]!r}, column "
+            f"{column}; fit() imputes them, here they must be filled in or their rows dropped."
+        )
+    raise InputError(f"X has an infinity in row {labels[i]!r}, column {column}; every entry must be finite.")

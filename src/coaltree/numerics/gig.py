@@ -1,0 +1,529 @@
+"""The generalized inverse Gaussian GIG(p, χ, ψ), density ∝ v^{p-1} exp(-χ/(2v) - ψv/2), whole or cut to v > r.
+
+Scalar kernels, for use inside other kernels (χ, ψ, r >= 0):
+
+    log_normaliser(p, chi, psi)              log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv
+    log_cut_normaliser(p, chi, psi, r)       log ∫_r^∞ (the same) dv
+    log_survival(p, chi, psi, r, r_late)     log P(v > r_late | v > r), accurate when it is near 0 and when it is huge
+    log_cut_integral(eps, lam, r, d)         log_cut_normaliser(1 - d/2, eps, lam, r), the Z_C of a pair of lineages
+    log_cut_given_full(p, chi, psi, r, full) the same where the log normaliser without a cut is known already
+    mode(p, chi, psi), mode_of_log(p, chi, psi)    where v, and where y = log v, is most likely (as values of v)
+    draw_cut_gig(p, chi, psi, r, state)      an exact independent draw of the excess v - r given v > r
+    anchor, draw_from_anchor, excess_at      its three parts, for many draws with the same parameters
+
+for NumPy arrays `log_normalisers(p, chi, psi, r)`, and for users the class `GeneralizedInverseGaussian`.
+
+Everything rests on y = log v having the concave log density p y - (χ/2) e^{-y} - (ψ/2) e^{y}. At a distance u to the
+right of v_0 = e^{y_0} it has fallen by
+
+    φ(u) = σ u + a (e^{-u} - 1 + u) + b (e^u - 1 - u) ,  a = χ/(2v_0) , b = ψ v_0/2 , σ = b - a - p ,
+
+and to the left by the same with a and b exchanged and σ negated. v_0 is the mode (σ = 0) or, where that is cut off,
+the cut r (σ > 0): so φ is convex and increasing, quadrature reaches to where it is 28, and two tangents, at 0
+and near φ = 1, are a tight hat for rejection.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._runtime.jit import jit
+from .._runtime.random_streams import as_generator, exponential, make_streams, uniform
+from ..errors import InputError
+from .special import exp_in_range, log_gig_normaliser_k
+
+# --- the fall φ and its integral ----------------------------------------------------------------------------------
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+_REACH = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
+_NARROW = 1.0
+_WIDE = 6.0
+_FLAT = 1e-14
+
+
+@jit
+def _cosh_less_1(x):
+    """Cosh u - 1 for x = u² <= 1."""
+    c = x * (1 / 6402373705728000) + 1 / 20922789888000
+    c = x * (x * c + 1 / 87178291200) + 1 / 479001600
+    c = x * (x * c + 1 / 3628800) + 1 / 40320
+    return x * (x * (x * c + 1 / 720) + 1 / 24) * x + 0.5 * x
+
+
+@jit
+def _sinh_less_u(u, x):
+    """Sinh u - u for x = u² <= 1."""
+    c = x * (1 / 355687428096000) + 1 / 1307674368000
+    c = x * (x * c + 1 / 6227020800) + 1 / 39916800
+    c = x * (x * c + 1 / 362880) + 1 / 5040
+    return u * x * (x * (x * c + 1 / 120) + 1 / 6)
+
+
+@jit
+def fall_and_slope(u, sigma, a, b):
+    """φ(u) and φ'(u), u >= 0, without cancellation."""
+    if u <= 0.5:
+        x = u * u
+        even = _cosh_less_1(x)
+        odd = _sinh_less_u(u, x)
+        return u * sigma + (a + b) * even + (b - a) * odd, sigma + (a + b) * (odd + u) + (b - a) * even
+    if b > 0.0:
+        grown = math.expm1(u)
+        shrunk = -grown / (1.0 + grown) if u < 700.0 else -1.0
+        return sigma * u + a * (shrunk + u) + b * (grown - u), sigma - a * shrunk + b * grown
+    shrunk = math.expm1(-u)
+    return sigma * u + a * (shrunk + u), sigma - a * shrunk
+
+
+@jit
+def fall(u, sigma, a, b):
+    """φ(u), u >= 0."""
+    return fall_and_slope(u, sigma, a, b)[0]
+
+
+@jit
+def _reach_of_growth(b, level):
+    """A little more than the u where b (e^u - 1 - u) = level, b > 0; inf if level/b overflows."""
+    q = level / b
+    return math.log1p(q + math.sqrt(2.0 * q))
+
+
+@jit
+def reach(sigma, a, b, level):
+    """More than the u where φ(u) = level, by 40 % at most; inf if φ never rises.
+
+    The lesser of two upper bounds, from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u) and from φ(u) >= b (e^u - 1 - u).
+    """
+    curvature = a + b + sigma
+    if curvature == 0.0:
+        return np.inf
+    if sigma > 1e100:
+        return level / sigma
+    half = sigma - 0.5 * level
+    root = math.sqrt(half * half + 2.0 * curvature * level)
+    # The better conditioned of the two forms of the root.
+    u = 2.0 * level / (half + root) if half > 0.0 else (root - half) / curvature
+    return min(u, _reach_of_growth(b, level)) if b > 0.0 and u > 0.5 else u
+
+
+@jit(fastmath={"reassoc", "contract"})
+def _narrow_panel(sigma, a, b, width):
+    """∫_0^width e^{-φ(u)} du for width <= 1, with Taylor's series for cosh u - 1 and sinh u - u."""
+    total = 0.0
+    for i in range(24):
+        u = width * _NODES[i]
+        x = u * u
+        height = sigma * u + (a + b) * _cosh_less_1(x) + (b - a) * _sinh_less_u(u, x)
+        total += _WEIGHTS[i] * exp_in_range(-height)
+    return total * width
+
+
+@jit(fastmath={"reassoc", "contract"})
+def _wide_panel(sigma, a, b, width):
+    """∫_0^width e^{-φ(u)} du for 1 < width <= 6, where a + b is below 60 and nothing cancels."""
+    total = 0.0
+    for i in range(24):
+        u = width * _NODES[i]
+        growth = exp_in_range(u)
+        fall = sigma * u + a * (1.0 / growth - 1.0 + u) + b * (growth - 1.0 - u)
+        total += _WEIGHTS[i] * exp_in_range(-fall)
+    return total * width
+
+
+@jit
+def _fallen_integral(sigma, a, b, length):
+    """∫_0^length e^{-φ(u)} du, σ, a, b >= 0; length may be inf."""
+    rest = min(reach(sigma, a, b, _REACH), length)
+    if rest <= _NARROW:
+        return _narrow_panel(sigma, a, b, rest)
+    if rest <= _WIDE:
+        return _wide_panel(sigma, a, b, rest)
+    total = 0.0
+    height = 1.0
+    while rest > 0.0:
+        if a < _FLAT and b < _FLAT:
+            # No curvature to speak of until b e^u matters: one exponential, however long.
+            width = min(rest, math.log(2.0 * _FLAT / b)) if b > 0.0 else rest
+            x = sigma * width
+            total += height * (width if x < 1e-16 else width * (-math.expm1(-x) / x))
+        else:
+            width = min(rest, _WIDE)
+            total += height * _wide_panel(sigma, a, b, width)
+        rest -= width
+        if rest > 0.0:
+            fallen, sigma = fall_and_slope(width, sigma, a, b)
+            height *= math.exp(-fallen)
+            a *= math.exp(-width)
+            b *= math.exp(width)
+    return total
+
+
+# --- normalisers --------------------------------------------------------------------------------------------------
+
+
+@jit
+def _stationary(q, chi, psi):
+    """The v > 0 where ψ v² - 2 q v = χ; 0 or inf where there is none."""
+    s = math.hypot(q, math.sqrt(chi) * math.sqrt(psi))
+    if q > 0.0:
+        return (q + s) / psi
+    if q < 0.0:
+        return chi / (s - q)
+    return math.sqrt(chi) / math.sqrt(psi) if chi > 0.0 else 0.0
+
+
+@jit
+def mode(p, chi, psi):
+    """The v where v^{p-1} exp(-χ/(2v) - ψv/2) is largest; 0 if it is unbounded there."""
+    return _stationary(p - 1.0, chi, psi)
+
+
+@jit
+def mode_of_log(p, chi, psi):
+    """The v where the density of log v, v^p exp(-χ/(2v) - ψv/2), is largest."""
+    return _stationary(p, chi, psi)
+
+
+@jit
+def _centre(p, chi, psi):
+    """(v_0, a, b) at the mode of log v, where b - a = p and 4ab = χψ."""
+    half = 0.5 * math.sqrt(chi) * math.sqrt(psi)
+    larger = 0.5 * abs(p) + math.hypot(0.5 * p, half)
+    smaller = half * (half / larger) if larger > 0.0 else 0.0
+    v = _stationary(p, chi, psi)
+    return (v, smaller, larger) if p >= 0.0 else (v, larger, smaller)
+
+
+@jit
+def _is_proper(p, chi, psi):
+    """Whether ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv is finite."""
+    return (chi > 0.0 or p > 0.0) and (psi > 0.0 or p < 0.0)
+
+
+class Anchor(NamedTuple):
+    """The highest point of the log density of log v on v > r, from which φ falls: the mode, or the cut."""
+
+    v: float
+    sigma: float
+    a: float
+    b: float
+    left: float  # log v - log r: how far the cut lies below
+
+
+@jit
+def _log_ratio(large, small):
+    """Log(large / small), accurate when they are close; inf for small = 0."""
+    if small <= 0.0:
+        return np.inf
+    gap = (large - small) / small
+    return math.log1p(gap) if gap < 0.5 else math.log(large) - math.log(small)
+
+
+@jit
+def anchor(p, chi, psi, r):
+    """Find the `Anchor`, given that the distribution exists."""
+    if r > 0.0:
+        a = 0.5 * (chi / r)
+        b = 0.5 * psi * r
+        if b - a - p >= 0.0:
+            return Anchor(r, b - a - p, a, b, 0.0)
+    v, a, b = _centre(p, chi, psi)
+    return Anchor(v, 0.0, a, b, _log_ratio(v, r))
+
+
+@jit
+def position_of(at, r, excess):
+    """The distance u = log(r + excess) - log v of a value from its anchor; the inverse of `excess_at`."""
+    if at.left < 0.5 and excess < 0.5 * r:
+        return math.log1p(excess / r) - at.left
+    return math.log(r + excess) - math.log(at.v)
+
+
+@jit
+def excess_at(at, r, u):
+    """The excess v - r at distance u from the anchor, to full precision also where it is far below r."""
+    above_cut = u + at.left
+    if above_cut < 0.5:
+        return r * math.expm1(max(above_cut, 0.0))
+    # In two steps, lest e^u overflow before a tiny v brings it back.
+    half = math.exp(0.5 * u)
+    return min(max(at.v * half * half - r, 0.0), 1.7976931348623157e308)
+
+
+@jit
+def log_normaliser(p, chi, psi):
+    """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
+    if not _is_proper(p, chi, psi):
+        return np.inf
+    value = log_gig_normaliser_k(p, chi, psi)
+    if not math.isnan(value):
+        return value
+    # An order that is not a multiple of ½.
+    v, a, b = _centre(p, chi, psi)
+    both = _fallen_integral(0.0, b, a, np.inf) + _fallen_integral(0.0, a, b, np.inf)
+    return p * math.log(v) - a - b + math.log(both)
+
+
+@jit
+def log_cut_normaliser(p, chi, psi, r):
+    """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
+    if r > 0.0 and 0.5 * psi * r - 0.5 * (chi / r) >= p:
+        return log_cut_given_full(p, chi, psi, r, np.inf)
+    return log_cut_given_full(p, chi, psi, r, log_normaliser(p, chi, psi))
+
+
+@jit
+def log_cut_given_full(p, chi, psi, r, full):
+    """`log_cut_normaliser` for a caller that knows `full`, the one without a cut (from a table, say)."""
+    if r <= 0.0:
+        return full
+    if psi == 0.0 and p >= 0.0:
+        return np.inf
+    a = 0.5 * (chi / r)
+    b = 0.5 * psi * r
+    if a == np.inf:
+        return full
+    if b == np.inf:
+        return -np.inf
+    sigma = b - a - p
+    log_height = p * math.log(r) - a - b
+    if sigma >= 0.0:
+        return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
+    # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
+    if log_height - math.log(-sigma) < full - _REACH:
+        return full
+    below = log_height + math.log(_fallen_integral(-sigma, b, a, np.inf)) - full
+    if below < -0.7:
+        return full + math.log1p(-math.exp(below))
+    v, a, b = _centre(p, chi, psi)
+    above = _fallen_integral(0.0, b, a, math.log(v / r)) + _fallen_integral(0.0, a, b, np.inf)
+    return p * math.log(v) - a - b + math.log(above)
+
+
+@jit
+def log_cut_integral(eps, lam, r, d):
+    """Log ∫_r^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv."""
+    return log_cut_normaliser(1.0 - 0.5 * d, eps, lam, r)
+
+
+@jit
+def log_survival(p, chi, psi, r, r_late):
+    """Log [∫_{r_late}^∞ / ∫_r^∞] of v^{p-1} exp(-χ/(2v) - ψv/2), r <= r_late.
+
+    Either from what lies between the two cuts, or from what lies beyond the later one, whichever is less.
+    """
+    if r_late <= r:
+        return 0.0
+    a_late = 0.5 * (chi / r_late)
+    b_late = 0.5 * psi * r_late
+    if b_late == np.inf:
+        return -np.inf
+    sigma_late = b_late - a_late - p
+    at = anchor(p, chi, psi, r)
+    left = _fallen_integral(0.0, at.b, at.a, at.left)
+    right = _fallen_integral(at.sigma, at.a, at.b, np.inf)
+    whole = left + right
+    if r_late < at.v:
+        to_late = _log_ratio(at.v, r_late)
+        below = _fallen_integral(max(-sigma_late, 0.0), b_late, a_late, _log_ratio(r_late, r))
+        between = below * math.exp(-fall(to_late, 0.0, at.b, at.a))
+        if between <= 0.5 * whole:
+            return math.log1p(-between / whole)
+        return math.log((_fallen_integral(0.0, at.b, at.a, to_late) + right) / whole)
+    to_late = _log_ratio(r_late, at.v)
+    between = left + _fallen_integral(at.sigma, at.a, at.b, to_late)
+    if between <= 0.5 * whole:
+        return math.log1p(-between / whole)
+    beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, np.inf)
+    return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
+
+
+# --- draws --------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _exponential_mass(rate, length):
+    """∫_0^length e^{-rate u} du."""
+    x = rate * length
+    return length if x < 1e-14 else -math.expm1(-x) / rate
+
+
+@jit
+def _exponential_below(rate, length, state):
+    """Draw u from the density ∝ e^{-rate u} on (0, length)."""
+    x = rate * length
+    u = uniform(state)
+    return u * length if x < 1e-14 else -math.log1p(u * math.expm1(-x)) / rate
+
+
+class _Hat(NamedTuple):
+    """Two or three tangents of φ on one side of the anchor, at 0, near φ = 1 and where needed; they meet at m_1, m_2.
+
+    -log of the hat rises with slope σ up to m_1, `middle` up to m_2 (if m_1 < m_2) and `slope` beyond.
+    """
+
+    m_1: float
+    m_2: float
+    middle: float
+    slope: float
+    near: float  # the three masses under it
+    between: float
+    far: float
+
+
+@jit
+def _hat(sigma, a, b, length):
+    tangent = reach(sigma, a, b, 1.0)
+    cliff = _reach_of_growth(b, 1.0) if tangent > 0.5 and b > 0.0 else np.inf
+    if cliff < np.inf:
+        # Where e^u sets in φ may fall off a cliff after a long gentle slope: each needs a tangent of its own.
+        tangent = min(tangent, 0.5 * cliff)
+    height, gain = fall_and_slope(tangent, 0.0, a, b)
+    m_1 = m_2 = tangent - (height / gain if gain > 0.0 else 0.0)
+    middle = slope = sigma + gain
+    if cliff < np.inf:
+        cliff_height, cliff_gain = fall_and_slope(cliff, 0.0, a, b)
+        m_2 = (cliff * cliff_gain - cliff_height - tangent * gain + height) / (cliff_gain - gain)
+        slope = sigma + cliff_gain
+    m_1 = min(m_1, length)
+    m_2 = min(m_2, length)
+    near = _exponential_mass(sigma, m_1)
+    between = math.exp(-sigma * m_1) * _exponential_mass(middle, m_2 - m_1) if m_2 > m_1 else 0.0
+    far = math.exp(-sigma * m_1 - middle * (m_2 - m_1)) * _exponential_mass(slope, length - m_2)
+    return _Hat(m_1, m_2, middle, slope, near, between, far)
+
+
+@jit
+def _propose(hat, sigma, length, x, state):
+    """Draw u under the hat, x uniform on its mass to tell the piece; return u and how far the hat has fallen there."""
+    if x < hat.near:
+        u = _exponential_below(sigma, hat.m_1, state)
+        return u, sigma * u
+    fallen = sigma * hat.m_1
+    if x < hat.near + hat.between:
+        u = _exponential_below(hat.middle, hat.m_2 - hat.m_1, state)
+        return hat.m_1 + u, fallen + hat.middle * u
+    u = _exponential_below(hat.slope, length - hat.m_2, state)
+    return hat.m_2 + u, fallen + hat.middle * (hat.m_2 - hat.m_1) + hat.slope * u
+
+
+@jit
+def draw_from_anchor(at, state):
+    """Draw u, the distance of log v from the anchor; return it and the number of proposals made."""
+    right = _hat(at.sigma, at.a, at.b, np.inf)
+    right_mass = right.near + right.between + right.far
+    left = _hat(0.0, at.b, at.a, at.left) if at.left > 0.0 else _Hat(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    mass = right_mass + left.near + left.between + left.far
+    tries = 0
+    while True:
+        tries += 1
+        x = mass * uniform(state)
+        if x < right_mass:
+            u, hat = _propose(right, at.sigma, np.inf, x, state)
+            if exponential(state) >= fall(u, at.sigma, at.a, at.b) - hat:
+                return u, tries
+        else:
+            u, hat = _propose(left, 0.0, at.left, x - right_mass, state)
+            if exponential(state) >= fall(u, 0.0, at.b, at.a) - hat:
+                return -u, tries
+
+
+@jit
+def draw_cut_gig(p, chi, psi, r, state):
+    """Draw v ∝ v^{p-1} exp(-χ/(2v) - ψv/2) on v > r, exactly, and return the excess v - r >= 0 to full precision.
+
+    Where no such distribution exists, returns the end that holds all the mass: 0 or inf.
+    """
+    if psi == 0.0 and p >= 0.0:
+        return np.inf
+    if (r <= 0.0 and chi == 0.0 and p <= 0.0) or psi * r == np.inf:
+        return 0.0
+    at = anchor(p, chi, psi, r)
+    u, _ = draw_from_anchor(at, state)
+    return excess_at(at, r, u)
+
+
+# --- for users ----------------------------------------------------------------------------------------------------
+
+
+@jit
+def _draw_many(at, r, state, out):
+    for i in range(out.size):
+        u, _ = draw_from_anchor(at, state)
+        out[i] = r + excess_at(at, r, u)
+
+
+@jit
+def _log_cut_normalisers(p, chi, psi, r, out):
+    for i in range(out.size):
+        out[i] = log_cut_normaliser(p[i], chi[i], psi[i], r[i])
+
+
+def log_normalisers(p, chi, psi, r=0.0):
+    """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv of arrays that broadcast together; inf where the integral diverges."""
+    values = [np.asarray(value, dtype=float) for value in (p, chi, psi, r)]
+    if not all(np.all(np.isfinite(value)) for value in values) or any(np.any(value < 0.0) for value in values[1:]):
+        raise InputError("log_normalisers needs finite p, and finite chi, psi and r that are not negative.")
+    arrays = np.broadcast_arrays(*values)
+    out = np.empty(arrays[0].size)
+    _log_cut_normalisers(*(array.ravel() for array in arrays), out)
+    return out.reshape(arrays[0].shape)[()]
+
+
+@dataclass(frozen=True)
+class GeneralizedInverseGaussian:
+    """The density ∝ v^{p-1} exp(-χ/(2v) - ψv/2) on v > lower."""
+
+    p: float
+    chi: float
+    psi: float
+    lower: float = 0.0
+
+    def __post_init__(self):
+        for name in ("p", "chi", "psi", "lower"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+                raise InputError(f"{name} must be a finite number, not {value!r}.")
+            if name != "p" and value < 0.0:
+                raise InputError(f"{name} must not be negative, as {value!r} is.")
+            object.__setattr__(self, name, float(value))
+        if self.psi == 0.0 and self.p >= 0.0:
+            raise InputError("With psi = 0 the density has an infinite mass at infinity unless p is negative.")
+        if self.lower == 0.0 and self.chi == 0.0 and self.p <= 0.0:
+            raise InputError("With chi = 0 the density has an infinite mass at 0 unless p or lower is positive.")
+
+    def log_normaliser(self):
+        """Log of the integral of v^{p-1} exp(-χ/(2v) - ψv/2) over v > lower."""
+        return log_cut_normaliser(self.p, self.chi, self.psi, self.lower)
+
+    def mode(self):
+        """The most likely v."""
+        return max(self.lower, mode(self.p, self.chi, self.psi))
+
+    def log_density(self, v):
+        """Log density at v; -inf at and below `lower`."""
+        v = np.asarray(v, dtype=float)
+        inside = v > self.lower
+        w = np.where(inside, v, 1.0)
+        height = (self.p - 1.0) * np.log(w) - 0.5 * self.chi / w - 0.5 * self.psi * w
+        return np.where(inside, height - self.log_normaliser(), -np.inf)[()]
+
+    def log_survival(self, v):
+        """Log P(V > v)."""
+        v = np.asarray(v, dtype=float)
+        if np.any(np.isnan(v)):
+            raise InputError("log_survival needs values that are not NaN.")
+        late = [log_survival(self.p, self.chi, self.psi, self.lower, max(x, self.lower)) for x in v.ravel().tolist()]
+        return np.array(late).reshape(v.shape)[()]
+
+    def draw(self, size, random_state=None):
+        """`size` independent draws; `random_state` is an int, a numpy Generator or None."""
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise InputError(f"size must be a whole number that is not negative, not {size!r}.")
+        out = np.empty(size)
+        at = anchor(self.p, self.chi, self.psi, self.lower)
+        _draw_many(at, self.lower, make_streams(as_generator(random_state), 1)[0], out)
+        return out

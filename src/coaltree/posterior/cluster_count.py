@@ -1,0 +1,69 @@
+"""How many clusters? Look for the number at which the trees stand still for unusually long.
+
+While m clusters are left, the wait for the next merge has the standardised length g_m = λ_m Δ_m, λ_m = m (m-1)/2, and
+under the coalescent all g_m are independent Exp(1). Real groups leave a long wait at their number, m. Since real data
+seldom follow the coalescent's rates over the whole tree, g_m is measured against the q waits just before it, the
+finer clusterings m+1 … m+q, which under the coalescent gives
+
+    r_m = g_m / mean(g_{m+1} … g_{m+q}) ,    P(r_m > r) = (1 + r/q)^-q        (e^-r as q grows)
+
+The probability is averaged over the posterior. The smallest one is suggested if the smallest of so many would be as
+small by chance with probability below `level`; otherwise no number stands out and 1 is suggested.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.coalescent import standardized_gaps
+from .clades import weighted_quantile
+
+_WINDOW = 8
+
+
+class ClusterSuggestion(NamedTuple):
+    """A number of clusters, why, and the waits it was read from."""
+
+    n_clusters: int
+    reason: str
+    gaps: np.ndarray  # one row per number m: n_clusters, gap (mean of g_m), low, high (90 %), ratio, probability
+    probability: float  # that the coalescent alone gives as small a probability to any number looked at
+
+    def __str__(self):
+        return self.reason
+
+
+def suggest_n_clusters(times, weights, max_clusters=None, level=0.05) -> ClusterSuggestion:
+    """Suggest a number of clusters from merge times (T, n-1) with weights that sum to 1."""
+    n = times.shape[1] + 1
+    largest = min(n // 2, int(np.ceil(2 * np.sqrt(n)))) if max_clusters is None else max_clusters
+    if max_clusters is not None and not 2 <= max_clusters < n:
+        raise InputError(f"max_clusters must be from 2 to {n - 1}, fewer than the {n} leaves, not {max_clusters!r}.")
+    gaps = standardized_gaps(times)[:, ::-1]  # column m - 2
+    numbers = np.arange(2, largest + 1)
+    table = np.zeros(
+        len(numbers),
+        dtype=[("n_clusters", np.int64)] + [(name, float) for name in ("gap", "low", "high", "ratio", "probability")],
+    )
+    for row, m in zip(table, numbers, strict=True):
+        gap, q = gaps[:, m - 2], min(_WINDOW, n - m)
+        before = gaps[:, m - 1 : m - 1 + q].mean(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(gap > 0, gap / before, 0.0)
+        row["n_clusters"] = m
+        row["gap"] = weights @ gap
+        row["low"], row["high"] = weighted_quantile(gap, weights, np.array([0.05, 0.95]))
+        row["ratio"] = weighted_quantile(ratio, weights, np.array([0.5]))[0]
+        row["probability"] = weights @ (1 + ratio / q) ** -q
+    if len(table) == 0:
+        return ClusterSuggestion(1, f"{n} leaves are too few for a number of clusters to stand out.", table, 1.0)
+    best = table[np.argmin(table["probability"])]
+    m, ratio = best["n_clusters"], best["ratio"]
+    chance = float(-np.expm1(len(table) * np.log1p(-min(best["probability"], 1 - 1e-16))))
+    waits = f"is {ratio:.1f} times as long as those just before it, as unusual as chance alone gives with probability"
+    if chance > level:
+        reason = f"No number stands out: the oddest wait, with {m} clusters left, {waits} {chance:.2g}."
+        return ClusterSuggestion(1, reason, table, chance)
+    reason = f"{m} clusters: the wait for the next merge, with {m} left, {waits} {chance:.2g}."
+    return ClusterSuggestion(int(m), reason, table, chance)

@@ -1,0 +1,79 @@
+"""Have the chains of a fit converged? Figures for a person to look at, and a warning where they are bad.
+
+Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size, by ArviZ.
+Topologies: the average standard deviation of clade frequencies across chains.
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from ..errors import ConvergenceWarning
+from .mixing import by_chain
+
+R_HAT_ABOVE = 1.05
+ESS_BELOW = 100
+SPLIT_SD_ABOVE = 0.05
+MISSED_ABOVE = 0.25
+
+_SHORTEST = 4  # draws a chain; ArviZ needs as many
+_MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a selection of its entries
+
+
+def figures(post):
+    """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
+
+    Of an array parameter the worst element counts.
+    """
+    series = {"root_time": post._times[:, -1], **post.theta}
+    if post.log_joint is not None:
+        series = {"log_joint": post.log_joint, **series}
+    found = {name: _worst(draws, post.chain) for name, draws in series.items()}
+    return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
+
+
+def _worst(draws, chain):
+    """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
+    from arviz_stats.base import array_stats
+
+    flat = draws.reshape(len(draws), -1)
+    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
+    chains = by_chain(chain)
+    length = min(len(rows) for rows in chains)
+    stacked = np.stack([flat[rows[-length:]][:, chosen].T for rows in chains], axis=1)  # (element, chain, draw)
+    stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
+    if length < _SHORTEST or len(stacked) == 0:
+        return {"r_hat": math.nan, "ess": math.nan}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat, ess = array_stats.rhat(stacked), array_stats.ess(stacked, method="bulk")
+    return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
+
+
+def warn_if_bad(found, missed=0.0, stacklevel=2):
+    """Warn, in one sentence, of the worst figure of each kind that is out of bounds, and say what to do.
+
+    `missed` : share of local updates that did not see where their subtree was, and so left it there.
+    """
+    scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
+    r_hats = {name: value["r_hat"] for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE}
+    sizes = {name: value["ess"] for name, value in scalars.items() if value["ess"] < ESS_BELOW}
+    complaints = []
+    if r_hats:
+        worst = max(r_hats, key=r_hats.__getitem__)
+        complaints.append(f"R-hat of {worst} is {r_hats[worst]:.2f} (above {R_HAT_ABOVE})")
+    if sizes:
+        worst = min(sizes, key=sizes.__getitem__)
+        complaints.append(f"{worst} is worth {sizes[worst]:.0f} independent draws (below {ESS_BELOW})")
+    if found["split_frequency_sd"] > SPLIT_SD_ABOVE:
+        sd = found["split_frequency_sd"]
+        complaints.append(f"clade frequencies differ across chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
+    if complaints:
+        advice = "take more rounds (n_warmup, n_samples), or go on from here with start="
+        if missed > MISSED_ABOVE:
+            advice += f", and raise Regraft's n_neighbors, since {missed:.0%} of its updates miss where they were"
+        warnings.warn(
+            f"the chains have not mixed well: {'; '.join(complaints)}; {advice}.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )

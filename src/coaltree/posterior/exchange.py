@@ -1,0 +1,79 @@
+"""Posteriors in other programs' hands: NEXUS for tree viewers, ArviZ for diagnostics."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import CoaltreeWarning, InputError
+from ..tree.nexus import nexus_lines
+from . import clades, mixing
+from .posterior import Posterior
+
+
+def write_nexus(posterior: Posterior, path) -> None:
+    """Write all trees as NEXUS, one at a time."""
+    table = posterior._clades
+    frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
+    lines = nexus_lines(
+        posterior._children, posterior._times, posterior.weights, _Looked(frequency, table.ids), posterior.labels
+    )
+    try:
+        with open(Path(path), "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)!r} cannot be written: {error.strerror or error}.") from None
+
+
+class _Looked:
+    """frequency[ids[t]] for one tree at a time."""
+
+    def __init__(self, frequency, ids):
+        self._frequency, self._ids = frequency, ids
+
+    def __getitem__(self, t):
+        return self._frequency[self._ids[t]]
+
+
+def to_arviz(posterior: Posterior):
+    """Draws of θ, root time and tree length as ArviZ's InferenceData (DataTree from ArviZ 1.0), log joint as lp.
+
+    ArviZ knows no weights: unequal ones are turned into repeats (systematic resampling), with a warning. Chains are cut
+    to the length of the shortest.
+    """
+    try:
+        import arviz
+    except ImportError:
+        raise InputError('to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".') from None
+    chosen, chain = np.arange(len(posterior)), posterior.chain
+    if np.ptp(posterior._log_weights) != 0:
+        warnings.warn(
+            "ArviZ has no weighted draws, so trees are repeated in proportion to their weights; use post.ess for the "
+            "effective number of draws.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )
+        edges = np.cumsum(posterior.weights)
+        places = (np.arange(len(posterior)) + 0.5) / len(posterior)
+        chosen = np.minimum(np.searchsorted(edges, places * edges[-1]), len(posterior) - 1)
+        chain = np.zeros(len(posterior), dtype=int)
+    chains = [chosen[draws] for draws in mixing.by_chain(chain)]
+    length = min(len(draws) for draws in chains)
+    index = np.stack([draws[-length:] for draws in chains])
+    groups: dict[str, Any] = {
+        "posterior": {name: draws[index] for name, draws in posterior.theta.items()}
+        | {"root_time": posterior._times[:, -1][index], "tree_length": _tree_lengths(posterior._times)[index]}
+    }
+    if posterior.log_joint is not None:
+        groups["sample_stats"] = {"lp": posterior.log_joint[index]}
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        return arviz.from_dict(groups)
+    return arviz.from_dict(**groups)
+
+
+def _tree_lengths(times):
+    """Total branch length: m lineages during the wait with m left, Σ_m m Δ_m."""
+    n = times.shape[1] + 1
+    return np.diff(times, axis=1, prepend=0.0) @ np.arange(n, 1, -1)

@@ -1,0 +1,296 @@
+"""`place`: where new rows would join the trees of a posterior, and how likely they are.
+
+    p(x | X) = Σ_t w_t p(x | X, tree_t, θ_t) ,      P(sister clade C | x) = Σ_t w_t(x) P(branch above C | x, tree_t) ,
+    w_t(x) ∝ w_t p(x | X, tree_t, θ_t) .
+
+Missing entries of a new row are integrated out: it is compared with all rows in the columns o it has, whitened by
+Φ_oo. The messages of the tree are made once for each set of columns.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from .._runtime.checks import check_count
+from .._runtime.random_streams import as_generator, make_streams
+from ..errors import InputError
+from ..model.covariance.base import cholesky_whitener
+from ..model.duplicates import find_distinct
+from ..model.problem import Problem
+from ..model.table import column_names, read_table
+from ..samplers.regraft.placement import locate
+from .clades import leaves_under
+from .posterior import Posterior
+
+_SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
+_MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
+_LARGEST = 1e145  # of whitened values, so that squared distances are finite
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where m new rows would join the trees of a posterior.
+
+    `trees` (s,) numbers the trees that were asked; on each, a branch was drawn for every row.
+    """
+
+    labels: tuple[str, ...]
+    log_density: np.ndarray  # (m,) predictive log density of the entries a row has
+    trees: np.ndarray  # (s,)
+    weights: np.ndarray  # (m, s) of the trees given the row
+    nodes: np.ndarray  # (m, s) the node below the drawn branch
+    times: np.ndarray  # (m, s) the drawn time
+    classes: np.ndarray | None  # (k,) and how likely a row's nearest leaves are of each
+    class_probability: np.ndarray | None  # (m, k)
+    _clades: tuple = field(repr=False)
+    _posterior: Posterior = field(repr=False)
+
+    def __len__(self):
+        return len(self.log_density)
+
+    def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
+        """The most probable sister clades of a row, each with its probability and the names of its leaves."""
+        probabilities, where = self._clades[row]
+        found = []
+        for probability, (tree, node) in zip(probabilities[:n_clades], where[:n_clades], strict=True):
+            leaves = leaves_under(self._posterior._children[tree], node)
+            found.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
+        return found
+
+    def time_interval(self, level: float = 0.9) -> np.ndarray:
+        """(m, 2) quantiles of the time at which each row joins, with probability `level` between them."""
+        if not 0.0 < level < 1.0:
+            raise InputError(f"level must lie between 0 and 1, not {level!r}.")
+        order = np.argsort(self.times, axis=1)
+        sorted_times = np.take_along_axis(self.times, order, axis=1)
+        below = np.cumsum(np.take_along_axis(self.weights, order, axis=1), axis=1)
+        ends = [(below < q * (1 - 1e-12)).sum(axis=1) for q in ((1 - level) / 2, (1 + level) / 2)]
+        last = self.times.shape[1] - 1
+        return np.stack([sorted_times[np.arange(len(self)), np.minimum(end, last)] for end in ends], axis=1)
+
+
+def place(
+    posterior: Posterior, X_new, *, classes=None, n_trees: int = 200, n_clades: int = 20, random_state: Any = 0
+) -> Placement:
+    """Where new rows would join the trees, and how likely they are.
+
+    Parameters
+    ----------
+    X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
+    classes : (n,) labels of the fitted rows, optional; gives `class_probability` of each new row.
+    n_trees : how many of the posterior's trees are asked, evenly spread by weight.
+    n_clades : how many sister clades are kept for each row.
+    random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
+    """
+    check_count("n_clades", n_clades, 0)
+    table = read_new_rows(posterior, X_new)
+    chosen, prior_weights = spread(posterior.weights, n_trees)
+    m, n, s = len(table.values), posterior.n, len(chosen)
+    classes, members = _classes(classes, n)
+    streams = make_streams(as_generator(random_state), m)
+    log_density = np.empty((m, s))
+    nodes, times = np.empty((m, s), np.int64), np.empty((m, s))
+    by_class = np.zeros((s, m, len(classes))) if classes is not None else None
+    listed = []
+    views = _views(posterior, table)
+    with single_threaded_blas():
+        for j, tree in enumerate(chosen):
+            children = np.array(posterior._children[tree])
+            merge_times = np.array(posterior._times[tree])
+            share_of_class = _shares(children, members) if by_class is not None else None
+            for rows, problem, new in _whitened(posterior, tree, table, views):
+                moved = streams[rows]
+                found = locate(children, merge_times, problem, new, moved)
+                streams[rows] = moved
+                log_density[rows, j], nodes[rows, j], times[rows, j] = found.log_density, found.node, found.time
+                with np.errstate(invalid="ignore"):
+                    share = np.exp(found.log_mass - found.log_density[:, None])
+                share[np.isnan(share)] = 1.0  # infinite density on the branch of an identical row
+                if by_class is not None:
+                    by_class[j, rows] = share @ share_of_class
+                which, node = np.nonzero(share > _SHARE_KEPT)
+                listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
+    weights, total = _reweigh(log_density, prior_weights)
+    probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
+    rows, place_of_tree, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
+    found_clades = _sister_clades(posterior, chosen, rows, place_of_tree, node, share * weights[rows, place_of_tree])
+    return Placement(
+        table.labels,
+        total,
+        chosen,
+        weights,
+        nodes,
+        times,
+        classes,
+        probability,
+        tuple((p[:n_clades], where[:n_clades]) for p, where in (found_clades.get(i, ((), ())) for i in range(m))),
+        posterior,
+    )
+
+
+def read_new_rows(posterior, X_new):
+    """The new rows as a `Table`, their columns in the order that was fitted."""
+    if posterior.X is None or posterior.covariance is None:
+        raise InputError("this posterior holds no data or covariance, so new rows cannot be compared with its own.")
+    d, names, given = posterior.X.shape[1], posterior.columns, column_names(X_new)
+    if names is None or given is None:
+        table = read_table(X_new, allow_missing=True, minimum_rows=1)
+    else:
+        _check_names(given, names)
+        table = read_table(X_new, allow_missing=True, minimum_rows=1)
+        table = table._replace(values=table.values[:, [given.index(name) for name in names]], features=names)
+    if table.values.shape[1] != d:
+        raise InputError(f"the new rows have {table.values.shape[1]} columns, and {d} were fitted.")
+    return table
+
+
+def _check_names(given, fitted):
+    lacking = [name for name in fitted if name not in given]
+    if lacking:
+        shown = ", ".join(fitted) if len(fitted) <= 8 else f"{', '.join(fitted[:8])}, …"
+        raise InputError(f"the new rows lack column {lacking[0]!r}; the columns fitted were {shown}.")
+    unknown = [name for name in given if name not in fitted]
+    if unknown:
+        raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")
+    if len(given) > len(fitted):
+        twice = next(name for name in given if given.count(name) > 1)
+        raise InputError(f"the new rows have two columns {twice!r}; drop one.")
+
+
+def spread(weights, n_trees):
+    """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
+    check_count("n_trees", n_trees, 1)
+    if len(weights) <= n_trees:
+        chosen = np.flatnonzero(weights > 0.0)
+        return chosen, weights[chosen]
+    positions = (np.arange(n_trees) + 0.5) / n_trees
+    which = np.minimum(np.searchsorted(np.cumsum(weights), positions), len(weights) - 1)
+    chosen, counts = np.unique(which, return_counts=True)
+    return chosen, counts / n_trees
+
+
+class _View(NamedTuple):
+    """Some new rows that have the same columns, and which of all rows are the same in these."""
+
+    rows: np.ndarray  # (m,) numbers of the new rows
+    columns: np.ndarray
+    twin: np.ndarray  # (n + m,) for each fitted row, then each new one, the first that equals it
+
+
+def _views(posterior, table):
+    seen = ~np.isnan(table.values)
+    patterns, group = np.unique(seen, axis=0, return_inverse=True)
+    at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
+    views = []
+    for g, pattern in enumerate(patterns):
+        of_pattern, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+        for start in range(0, len(of_pattern), at_once):
+            rows = of_pattern[start : start + at_once]
+            twin = np.arange(posterior.n + len(rows))
+            if len(columns) > 0:
+                both = np.concatenate([posterior.X[:, columns], table.values[np.ix_(rows, columns)]])
+                distinct = find_distinct(both, leaf_noise=posterior.leaf_noise, quiet=True)
+                twin = distinct.first[distinct.group]
+            views.append(_View(rows, columns, twin))
+    return views
+
+
+def _whitened(posterior, tree, table, views):
+    """(row numbers, whitened `Problem`, whitened new rows) for each view."""
+    n = posterior.n
+    values = posterior.completed(tree)
+    covariance = covariance_of(posterior, tree)
+    centre = values.mean(axis=0)
+    for rows, columns, twin in views:
+        old = values[:, columns] - centre[columns]
+        new = table.values[np.ix_(rows, columns)] - centre[columns]
+        if len(columns) == 0:
+            yield rows, Problem(old, None, 0, 0.0, posterior.leaf_noise), new
+            continue
+        if len(columns) == values.shape[1]:
+            whitener = covariance.whitener(len(columns))
+        else:
+            matrix = covariance.matrix(values.shape[1])
+            whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            W, V = _rotated(whitener.whiten(old), whitener.whiten(new))
+        _require_moderate(V, [table.labels[i] for i in rows])
+        # equal rows stay equal, whatever the products above have rounded
+        both = np.concatenate([W, V])[twin]
+        yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), posterior.leaf_noise), both[n:]
+
+
+def _require_moderate(V, labels):
+    large = ~(np.abs(V).max(axis=1) < _LARGEST)
+    if large.any():
+        raise InputError(
+            f"the new row {labels[np.argmax(large)]!r} lies too far from the fitted ones for squared distances; are "
+            "its values in the same units?"
+        )
+
+
+def _rotated(W, V):
+    """Both in an orthonormal basis of W's rows, and one column for how far V's rows stand away from it."""
+    n, d = W.shape
+    if n > d or not np.isfinite(V).all():
+        return W, V
+    Q, R = np.linalg.qr(W.T)
+    along = V @ Q
+    away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))
+    return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
+
+
+def covariance_of(posterior, tree):
+    return posterior.covariance.with_theta({name: draws[tree] for name, draws in posterior.theta.items()})
+
+
+def _classes(classes, n):
+    if classes is None:
+        return None, None
+    classes = np.asarray(classes)
+    if classes.shape != (n,):
+        raise InputError(
+            f"classes must name one class for each of the {n} fitted rows, not have shape {classes.shape}."
+        )
+    names, number = np.unique(classes, return_inverse=True)
+    return names, np.eye(len(names))[number]
+
+
+def _shares(children, members):
+    """(2n-1, k) the share of each class among the leaves under each node."""
+    n = len(members)
+    counts = np.zeros((2 * n - 1, members.shape[1]))
+    counts[:n] = members
+    for k, (a, b) in enumerate(children):
+        counts[n + k] = counts[a] + counts[b]
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _reweigh(log_density, weights):
+    """Weights of the trees given each row, and the log of the weighted mean density."""
+    top = log_density.max(axis=1)
+    with np.errstate(invalid="ignore"):
+        relative = np.where(log_density == top[:, None], 1.0, np.exp(log_density - top[:, None])) * weights
+    total = relative.sum(axis=1)
+    return relative / total[:, None], top + np.log(total)
+
+
+def _sister_clades(posterior, chosen, rows, place_of_tree, node, mass):
+    """row → (probabilities, (tree, node) of each clade), the most probable first."""
+    n = posterior.n
+    table = posterior._clades
+    trees = chosen[place_of_tree]
+    clade = np.where(node < n, node, n + table.ids[trees, np.maximum(node - n, 0)].astype(np.int64))
+    keys, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)
+    totals = np.bincount(inverse, mass, minlength=len(keys))
+    of_row = rows[first]
+    order = np.lexsort((-totals, of_row))
+    bounds = np.flatnonzero(np.diff(of_row[order], prepend=-1))
+    found = {}
+    for start, stop in zip(bounds, np.append(bounds[1:], len(order)), strict=True):
+        these = order[start:stop]
+        where = [(int(trees[first[i]]), int(node[first[i]])) for i in these]
+        found[int(of_row[order[start]])] = (totals[these], where)
+    return found

@@ -1,0 +1,490 @@
+"""`Posterior`: weighted trees and what is asked of them.
+
+The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
+makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by the files above:
+`clades` (who occurs, how often, when), `consensus` (one tree for many), `partitions` (clusters), `cluster_count`,
+`mixing` (effective numbers).
+"""
+
+import operator
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from .._runtime.jit import jit
+from ..errors import InputError
+from ..tree import Tree
+from ..tree.distances import with_leaves_as
+from ..tree.tree import _check_labels
+from . import clades, cluster_count, mixing, partitions
+from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
+
+
+class TreeSequence(Sequence):
+    """The trees of a posterior, made one at a time: it has a length, an index, slices and an iterator."""
+
+    def __init__(self, children, times, labels):
+        self._children, self._times, self._labels = children, times, labels
+
+    def __len__(self):
+        return len(self._times)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return TreeSequence(self._children[index], self._times[index], self._labels)
+        index = operator.index(index)
+        return Tree._unchecked(self._children[index].astype(np.int64), self._times[index], self._labels)
+
+    def __repr__(self):
+        return f"<{len(self)} trees of {self._times.shape[1] + 1} leaves>"
+
+
+class Posterior:
+    """Weighted draws of trees (and covariance parameters) given the data.
+
+    Parameters
+    ----------
+    children, times : arrays (T, n-1, 2) and (T, n-1), one tree each row, as in `Tree`.
+    log_weights : (T,) up to a constant; equal by default.
+    log_joint : (T,) log p(X, tree | θ) + log p(θ), where the sampler knows it.
+    log_evidence : the sampler's estimate of log p(X), or None.
+    labels : names of the leaves.
+    theta : mapping from a parameter's name to its draws (T, …).
+    chain : (T,) which chain a draw came from. Given for draws that follow one another, None for particles.
+    X, covariance, leaf_noise : what was fitted, needed to place new rows.
+    imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
+    info : what the sampler has to say of its run.
+    """
+
+    def __init__(
+        self,
+        children,
+        times,
+        *,
+        log_weights=None,
+        log_joint=None,
+        log_evidence=None,
+        labels=None,
+        theta=None,
+        chain=None,
+        X=None,
+        covariance=None,
+        leaf_noise=0.0,
+        imputed=None,
+        info=None,
+    ):
+        self._children = _read_only(children, np.int32)
+        self._times = _read_only(times, np.float64)
+        _check_trees(self._children, self._times)
+        self._labels = _check_labels(labels, self.n)
+        self._log_weights = _read_only(_relative(self._per_tree("log_weights", log_weights, 0.0)), np.float64)
+        self._log_joint = None if log_joint is None else _read_only(self._per_tree("log_joint", log_joint), np.float64)
+        self._chain = _read_only(self._per_tree("chain", chain, 0), np.int64)
+        self._is_chain = chain is not None
+        self._theta = {
+            str(name): _read_only(self._per_tree(f"theta[{name!r}]", draws), np.float64)
+            for name, draws in (theta or {}).items()
+        }
+        self.log_evidence = None if log_evidence is None else float(log_evidence)
+        self.covariance = covariance
+        self.leaf_noise = float(leaf_noise)
+        self.info = dict(info or {})
+        columns = getattr(X, "columns", self.info.get("columns"))
+        self.columns = None if columns is None else tuple(map(str, columns))
+        self.X = None if X is None else _read_only(X, np.float64)
+        if self.X is not None and (self.X.ndim != 2 or len(self.X) != self.n):
+            raise InputError(f"X must have one row for each of the {self.n} leaves, not shape {self.X.shape}.")
+        self._imputed = None if imputed is None else _read_only(self._per_tree("imputed", imputed), np.float64)
+        n_missing = 0 if self.X is None else int(np.isnan(self.X).sum())
+        if self._imputed is not None and self._imputed.shape[1:] != (n_missing,):
+            raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {self._imputed.shape[1:]}.")
+
+    def _per_tree(self, name, values, default=None):
+        if values is None:
+            return np.full(len(self), default)
+        values = np.asarray(values)
+        if values.shape[:1] != (len(self),):
+            raise InputError(f"{name} must have one entry for each of the {len(self)} trees, not shape {values.shape}.")
+        return values
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name not in ("_clades", "_mcc_tree")}
+
+    # What it holds
+
+    def __len__(self):
+        return len(self._times)
+
+    def __repr__(self):
+        n_chains = len(np.unique(self._chain))
+        chains = f", {n_chains} chains" if n_chains > 1 else ""
+        return f"<Posterior: {len(self)} trees of {self.n} leaves{chains}, ess {self.ess:.0f}>"
+
+    @property
+    def n(self) -> int:
+        """Number of leaves."""
+        return self._times.shape[1] + 1
+
+    @property
+    def trees(self) -> TreeSequence:
+        """The trees, a lazy sequence of `Tree`."""
+        return TreeSequence(self._children, self._times, self._labels)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the leaves."""
+        return self._labels
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(T,) weights that sum to 1."""
+        weights = np.exp(self._log_weights - self._log_weights.max())
+        return _read_only(weights / weights.sum(), np.float64)
+
+    @property
+    def log_joint(self) -> np.ndarray | None:
+        """(T,) log p(X, tree | θ) + log p(θ), or None where the sampler does not know it."""
+        return self._log_joint
+
+    @property
+    def theta(self) -> Mapping[str, np.ndarray]:
+        """Draws of the covariance's parameters: name → (T, …)."""
+        return self._theta
+
+    @property
+    def chain(self) -> np.ndarray:
+        """(T,) the chain of every draw."""
+        return self._chain
+
+    @property
+    def imputed(self) -> np.ndarray | None:
+        """(T, k) draws of the missing entries of X, in the order of ``X[numpy.isnan(X)]``; None where none are."""
+        return self._imputed
+
+    def completed(self, index: int) -> np.ndarray:
+        """X (n, d) with its missing entries as they were drawn together with tree `index`."""
+        if self.X is None:
+            raise InputError("This posterior holds no data X.")
+        filled = np.array(self.X)
+        if self._imputed is not None:
+            filled[np.isnan(filled)] = self._imputed[index]
+        return filled
+
+    # How much it is worth
+
+    @cached_property
+    def ess(self) -> float:
+        """How many independent draws it is worth: 1 / Σ w²; for a chain of equal weights, the ESS of the log joint."""
+        by_weights = mixing.weight_ess(self.weights)
+        if not self._follows_a_chain or self._log_joint is None:
+            return by_weights
+        by_chain = mixing.series_ess(self._log_joint, self._chain)
+        return by_chain if np.isfinite(by_chain) else by_weights
+
+    @cached_property
+    def topology_ess(self) -> float:
+        """How many independent topologies it is worth, from the clades that draws of a chain share.
+
+        For weighted particles, which have no order, 1 / Σ w².
+        """
+        by_chain = mixing.topology_ess(self._clades.ids, self._chain) if self._follows_a_chain else np.nan
+        return by_chain if np.isfinite(by_chain) else mixing.weight_ess(self.weights)
+
+    def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
+        """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
+
+        Clades below `min_frequency` in every chain do not count. Above 0.05 the chains do not agree on the tree.
+        """
+        return mixing.split_frequency_sd(self._clades.ids, self.weights, self._chain, min_frequency)
+
+    @property
+    def _follows_a_chain(self):
+        return self._is_chain and np.ptp(self._log_weights) == 0
+
+    @cached_property
+    def _clades(self):
+        return clades.enumerate_clades(self._children)
+
+    # Which tree
+
+    def map_tree(self) -> Tree:
+        """The sampled tree with the highest log joint."""
+        if self._log_joint is None:
+            raise InputError("This posterior has no log_joint, so map_tree() cannot rank its trees: use mcc_tree().")
+        possible = np.where((self.weights > 0) & ~np.isnan(self._log_joint), self._log_joint, -np.inf)
+        return self.trees[int(np.argmax(possible))]
+
+    def mcc_tree(self) -> Tree:
+        """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
+
+        Its times are the medians of each clade's time over the trees that have the clade, raised where needed to
+        those of the clades within.
+        """
+        return self._mcc_tree
+
+    @cached_property
+    def _mcc_tree(self):
+        return maximum_clade_credibility(self._children, self._times, self.weights, self._clades, self._labels)
+
+    def consensus(self, min_support: float = 0.5) -> ConsensusTree:
+        """The majority-rule tree: the clades that more than a share `min_support` (0.5 to 1) of the posterior has.
+
+        Where the posterior is unsure, a node has more than two children.
+        """
+        return majority_rule(self._children, self._times, self.weights, self._clades, self._labels, min_support)
+
+    def clade_support(self, tree: Tree) -> np.ndarray:
+        """(n-1,) the share of the posterior that has the clade of each merge of `tree`."""
+        found = self._find(tree)
+        frequency = np.minimum(clades.frequencies(self._clades, self.weights), 1.0)
+        return np.where(found >= 0, frequency[found], 0.0)
+
+    def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
+        """(n-1, 2) equal-tailed credible intervals of the time of each clade of `tree`, over the trees that have it.
+
+        NaN where no tree has it.
+        """
+        if not 0 < level < 1:
+            raise InputError(f"level must be a share between 0 and 1 such as 0.9, not {level!r}.")
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        return clades.time_quantiles(self._clades, self._times, self.weights, self._find(tree), tails)
+
+    def _find(self, tree):
+        return clades.find(self._clades, with_leaves_as(tree, self._labels).clade_keys())
+
+    def cophenetic(self, log: bool = False) -> np.ndarray:
+        """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
+        counts = self.weights > 0
+        with np.errstate(divide="ignore"):
+            values = np.log(self._times[counts]) if log else self._times[counts]
+        mean = clades.mean_cophenetic(self._children[counts], values, self.weights[counts])
+        if log:
+            np.fill_diagonal(mean, -np.inf)
+        return mean
+
+    # Which clusters
+
+    def coclustering(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
+        """(n, n) probability that two leaves are in one cluster, when trees are cut into `n_clusters` or at `time`."""
+        n_clusters, time = partitions.check_cut(self.n, n_clusters, time)
+        return partitions.coclustering(self._children, self._times, self.weights, n_clusters, time)
+
+    def cut(self, n_clusters: int | None = None, *, time: float | None = None, loss: str = "vi") -> np.ndarray:
+        """The partition that disagrees least with the posterior: cluster labels (n,), numbered in order of first leaf.
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            How many clusters; every tree is cut into as many, and so is the answer.
+        time : float, optional
+            When to cut every tree; the answer may have any number of clusters.
+        loss : "vi" or "binder"
+            What is minimised in expectation: the variation of information, or the number of pairs of leaves that one
+            partition joins and the other does not (Binder). The search (all sampled partitions, the maximum clade
+            credibility tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
+        """
+        return self._best_partition(n_clusters, time, loss).labels
+
+    def _best_partition(self, n_clusters, time, loss):
+        n_clusters, time = partitions.check_cut(self.n, n_clusters, time)
+        labels = partitions.cut_labels(self._children, self._times, n_clusters, time)
+        together = None
+        if loss == "binder" or self.n <= partitions.LARGEST_DENSE:
+            together = partitions.coclustering(self._children, self._times, self.weights, n_clusters, time)
+        return partitions.best_partition(
+            labels,
+            self.weights,
+            loss=loss,
+            together=together,
+            extra=[self.mcc_tree().cut(n_clusters, time=time)],
+            fixed_number=n_clusters is not None,
+        )
+
+    def suggest_n_clusters(self, max_clusters: int | None = None) -> cluster_count.ClusterSuggestion:
+        """Suggest a number of clusters, with the reason in a sentence and the table it was read from.
+
+        It is the number at which the trees wait unusually long for the next merge, measured by the coalescent; 1
+        where no wait stands out.
+        """
+        return cluster_count.suggest_n_clusters(self._times, self.weights, max_clusters)
+
+    # Parts of it
+
+    def __getitem__(self, index) -> "Posterior":
+        if not isinstance(index, slice | list | np.ndarray):
+            raise InputError("Index a posterior with a slice, as in post[100:]; one tree is post.trees[0].")
+        return self._select(np.arange(len(self))[index])
+
+    def thin(self, k: int) -> "Posterior":
+        """Keep every k-th draw of each chain."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"thin(k) takes a whole number from 1 up, not {k!r}.")
+        return self._select(np.sort(np.concatenate([draws[::k] for draws in mixing.by_chain(self._chain)])))
+
+    def _select(self, index):
+        if len(index) == 0:
+            raise InputError(f"No tree of the {len(self)} is left; a posterior needs at least one.")
+        part = Posterior(
+            self._children[index],
+            self._times[index],
+            log_weights=self._log_weights[index],
+            log_joint=None if self._log_joint is None else self._log_joint[index],
+            labels=self._labels,
+            theta={name: draws[index] for name, draws in self._theta.items()},
+            chain=self._chain[index] if self._is_chain else None,
+            X=self.X,
+            covariance=self.covariance,
+            leaf_noise=self.leaf_noise,
+            imputed=None if self._imputed is None else self._imputed[index],
+            info=self.info,
+        )
+        # An evidence estimate belongs to all particles; and parts must weigh as they did, to be put together again.
+        part.log_evidence = self.log_evidence if len(index) == len(self) else None
+        part._log_weights = _read_only(self._log_weights[index], np.float64)
+        part.columns = self.columns
+        return part
+
+    # New rows
+
+    def place(self, X_new, **options):
+        """Where new rows would join the trees: branch, time, nearest clades, and `log_density` (m,) of each row.
+
+        Missing entries (NaN) are integrated out. Options are those of `coaltree.posterior.placement.place`.
+        """
+        from .placement import place
+
+        return place(self, X_new, **options)
+
+    def extend(self, X_new, **options) -> "Posterior":
+        """Graft new rows onto the trees, sweep a little, and return the posterior of all rows."""
+        from ..inference.extend import extend
+
+        return extend(self, X_new, **options)
+
+    # What it exchanges
+
+    def to_arviz(self):
+        """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`)."""
+        from .exchange import to_arviz
+
+        return to_arviz(self)
+
+    def to_nexus(self, path) -> None:
+        """Write all trees, with weights and clade supports, as NEXUS that FigTree and DendroPy read."""
+        from .exchange import write_nexus
+
+        write_nexus(self, path)
+
+    def save(self, path) -> None:
+        """Write everything to one file, which `coaltree.load` reads."""
+        from .files import save
+
+        save(self, path)
+
+
+def concat(posteriors: Sequence[Posterior]) -> Posterior:
+    """Put posteriors of the same leaves together; chains are renumbered.
+
+    Where all have a `log_evidence` (runs of an SMC sampler) a run counts by its evidence, so that the result is the
+    one importance sample of all particles; otherwise each tree keeps its weight relative to the mean of its run.
+    """
+    posteriors = list(posteriors)
+    if not posteriors or not all(isinstance(post, Posterior) for post in posteriors):
+        raise InputError("concat takes a sequence of at least one Posterior.")
+    first = posteriors[0]
+    for number, post in enumerate(posteriors[1:], 1):
+        if post.labels != first.labels:
+            raise InputError(
+                f"Posterior {number} has other leaf labels than the first; only the same leaves can be joined."
+            )
+        if post.theta.keys() != first.theta.keys():
+            raise InputError(
+                f"Posterior {number} has other parameters than the first: {_names(post)}, not {_names(first)}."
+            )
+    log_weights = [post._log_weights for post in posteriors]
+    evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
+    log_evidence = None
+    if len(evidence) == len(posteriors):
+        log_weights = [weights + value for weights, value in zip(log_weights, evidence, strict=True)]
+        sizes = np.array([len(post) for post in posteriors])
+        top = max(evidence)
+        log_evidence = top + np.log(sizes @ np.exp(np.array(evidence) - top) / sizes.sum())
+    chains, n_chains = [], 0
+    for post in posteriors:
+        chains.append(n_chains + np.unique(post.chain, return_inverse=True)[1])
+        n_chains = chains[-1].max() + 1
+    same_X = all(_same(post.X, first.X) for post in posteriors)
+    imputed = [post.imputed for post in posteriors if post.imputed is not None]
+    joints = [post.log_joint for post in posteriors if post.log_joint is not None]
+    return Posterior(
+        np.concatenate([post._children for post in posteriors]),
+        np.concatenate([post._times for post in posteriors]),
+        log_weights=np.concatenate(log_weights),
+        log_joint=np.concatenate(joints) if len(joints) == len(posteriors) else None,
+        log_evidence=log_evidence,
+        labels=first.labels,
+        theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
+        chain=np.concatenate(chains),
+        X=first.X if same_X else None,
+        covariance=first.covariance,
+        leaf_noise=first.leaf_noise,
+        imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,
+        info=first.info,
+    )
+
+
+def _names(post):
+    return ", ".join(post.theta) or "none"
+
+
+def _same(a, b):
+    return a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
+
+
+def _read_only(array, dtype):
+    """A read-only view in the given type, contiguous; copied only where it must be."""
+    array = np.ascontiguousarray(array, dtype=dtype).view()
+    array.flags.writeable = False
+    return array
+
+
+def _relative(log_weights):
+    """Shift so that the mean weight is 1: runs of any size can then be put together by concatenation."""
+    log_weights = np.asarray(log_weights, dtype=np.float64)
+    top = log_weights.max()
+    if not np.isfinite(top) or np.isnan(log_weights).any():
+        raise InputError("log_weights must be numbers, -inf allowed, with at least one finite; these are not.")
+    return log_weights - top - np.log(np.mean(np.exp(log_weights - top)))
+
+
+def _check_trees(children, times):
+    if times.ndim != 2 or times.size == 0 or children.shape != (*times.shape, 2):
+        raise InputError(
+            "A posterior needs at least one tree, with children of shape (T, n-1, 2) and times of shape (T, n-1), "
+            f"not {children.shape} and {times.shape}."
+        )
+    wrong = _first_wrong(children, times)
+    if wrong >= 0:
+        try:
+            Tree(children[wrong], times[wrong])  # says what is wrong with it
+        except InputError as error:
+            raise InputError(f"Tree {wrong} of the posterior is not valid: {error}") from None
+
+
+@jit
+def _first_wrong(children, times):
+    """The first tree that is not one, or -1: kernels rely on every node being joined once, after it is made."""
+    n = times.shape[1] + 1
+    joined_in = np.full(2 * n - 1, -1, np.int64)
+    for t in range(len(times)):
+        last = 0.0
+        for k in range(n - 1):
+            if not (last <= times[t, k] < np.inf):
+                return t
+            last = times[t, k]
+            for c in children[t, k]:
+                if c < 0 or c >= n + k or joined_in[c] == t:
+                    return t
+                joined_in[c] = t
+    return -1

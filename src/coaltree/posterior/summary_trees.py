@@ -1,0 +1,210 @@
+"""One tree for many: maximum clade credibility, and the majority rule.
+
+- The *maximum clade credibility* tree is the sampled tree with the highest Σ_k log f(clade of merge k).
+- The *majority-rule* tree has just the clades with more than a share `min_support` ≥ 1/2 of the weight. Any two of
+  those occur together in some tree, so they nest; where the posterior is unsure a node has more than two children.
+
+In both a node's time is the weighted median of its clade's time over the trees that have the clade, raised where
+needed to the times of its children.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._runtime.jit import jit
+from ..errors import InputError
+from ..tree import Tree, merges
+from ..tree.newick import newick_text, quote
+from . import clades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def maximum_clade_credibility(children, times, weights, table, labels) -> Tree:
+    """Return the tree with the highest Σ_k log f(clade of merge k), at median times."""
+    frequency = clades.frequencies(table, weights)
+    with np.errstate(divide="ignore"):
+        score = _sum_over_clades(table.ids, np.log(frequency))
+    best = int(np.argmax(score))
+    median = clades.time_quantiles(table, times, weights, table.ids[best], [0.5])[:, 0]
+    pairs = children[best].astype(np.int64)
+    pairs, raised = in_order_of_time(pairs, _raised(merges.parents(pairs), median))
+    return Tree._unchecked(pairs, raised, labels)
+
+
+def in_order_of_time(children, times):
+    """Renumber merges so that times do not decrease; no parent may be earlier than its child."""
+    n = len(times) + 1
+    in_time = np.argsort(times, kind="stable")
+    number = np.arange(2 * n - 1)
+    number[n + in_time] = np.arange(n, 2 * n - 1)
+    return number[children[in_time]], times[in_time]
+
+
+class NodePositions(NamedTuple):
+    """Where to draw each node: leaves stand at 0 … n-1, a node above the middle of its outermost children."""
+
+    across: np.ndarray
+    time: np.ndarray
+
+
+class ConsensusTree:
+    """A rooted tree whose nodes may have more than two children, with the support of each clade.
+
+    Leaves are 0 … n-1; inner nodes are n, n + 1, … in order of time, the root last, so a child's number is below its
+    parent's. A node with many children says that the posterior does not support any one order of their merging.
+    """
+
+    def __init__(self, children: Sequence[Sequence[int]], times, support, labels: Sequence[str]):
+        self._children = tuple(tuple(int(c) for c in nodes) for nodes in children)
+        self._times = _read_only(times)
+        self._support = _read_only(support)
+        self._labels = tuple(labels)
+
+    @property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each inner node: `children[k]` are those of node n + k."""
+        return self._children
+
+    @property
+    def times(self) -> np.ndarray:
+        """The time of each inner node, non-decreasing."""
+        return self._times
+
+    @property
+    def support(self) -> np.ndarray:
+        """The share of the posterior that has each inner node's clade."""
+        return self._support
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the n leaves."""
+        return self._labels
+
+    @property
+    def n(self) -> int:
+        """The number of leaves."""
+        return len(self._labels)
+
+    @property
+    def root(self) -> int:
+        """The root's node number."""
+        return self.n + len(self._children) - 1
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every inner node has two children: then nothing was left open."""
+        return len(self._children) == self.n - 1
+
+    @property
+    def parents(self) -> np.ndarray:
+        """The parent of each node, leaves first; -1 for the root."""
+        parents = np.full(self.root + 1, -1, dtype=np.int64)
+        for k, nodes in enumerate(self._children):
+            parents[list(nodes)] = self.n + k
+        return parents
+
+    @property
+    def node_times(self) -> np.ndarray:
+        """The time of each node, 0 for leaves."""
+        return np.append(np.zeros(self.n), self._times)
+
+    def leaf_order(self) -> np.ndarray:
+        """Return the leaves (n,) from left to right, so that no branches cross."""
+        order, todo = [], [self.root]
+        while todo:
+            node = todo.pop()
+            if node < self.n:
+                order.append(node)
+            else:
+                todo.extend(reversed(self._children[node - self.n]))
+        return np.array(order)
+
+    def positions(self) -> NodePositions:
+        """Return where to draw each node."""
+        across = np.empty(self.root + 1)
+        across[self.leaf_order()] = np.arange(self.n)
+        for k, nodes in enumerate(self._children):
+            at = across[list(nodes)]
+            across[self.n + k] = (at.min() + at.max()) / 2
+        return NodePositions(across, self.node_times)
+
+    def clades(self) -> list[frozenset[str]]:
+        """Return the leaf labels under each inner node."""
+        below: list[frozenset[str]] = [frozenset([label]) for label in self._labels]
+        for nodes in self._children:
+            below.append(frozenset().union(*(below[c] for c in nodes)))
+        return below[self.n :]
+
+    def to_newick(self, support: bool = True) -> str:
+        """Return one line of Newick; inner nodes are named by their support unless `support` is False."""
+        names = [quote(label) for label in self._labels]
+        names += [f"{share:.6g}" if support else "" for share in self._support]
+        return newick_text(self._children, self.parents, self.node_times, names)
+
+    def plot(self, ax: "Axes | None" = None, **options) -> "Axes":
+        """Draw the tree and return its axes; options are those of `plotting.dendrogram`."""
+        from .. import plotting
+
+        return plotting.dendrogram(self, ax=ax, **options)
+
+    def __repr__(self):
+        inner = len(self._children)
+        return f"ConsensusTree(n={self.n}, {inner} of {self.n - 1} possible clades, root time {self._times[-1]:.6g})"
+
+
+def majority_rule(children, times, weights, table, labels, min_support=0.5) -> ConsensusTree:
+    """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
+    if not (isinstance(min_support, int | float) and 0.5 <= min_support <= 1):
+        raise InputError(f"min_support must be from 0.5, below which clades can contradict, to 1, not {min_support!r}.")
+    n, m = len(labels), children.shape[1]
+    frequency = np.minimum(clades.frequencies(table, weights), 1.0)
+    frequency[frequency > 1 - 1e-9] = 1.0
+    found = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
+    found = found[np.argsort(table.sizes[found], kind="stable")]  # children before parents; the root is last
+    parent = np.full(n + len(found), -1, dtype=np.int64)
+    smallest = np.full(n, -1, dtype=np.int64)  # the smallest clade met so far that has the leaf, from the root down
+    for row in range(len(found) - 1, -1, -1):
+        t, k = divmod(int(table.first[found[row]]), m)
+        leaves = clades.leaves_under(children[t], n + k)
+        parent[n + row] = smallest[leaves[0]]
+        smallest[leaves] = n + row
+    parent[:n] = smallest
+    median = clades.time_quantiles(table, times, weights, found, [0.5])[:, 0]
+    median = _raised(parent, median)
+    in_time = np.argsort(median, kind="stable")
+    number = np.arange(n + len(found))
+    number[n + in_time] = np.arange(n, n + len(found))
+    nodes: list[list[int]] = [[] for _ in found]
+    for node in np.argsort(number):
+        if parent[node] >= 0:
+            nodes[number[parent[node]] - n].append(int(number[node]))
+    return ConsensusTree(nodes, median[in_time], frequency[found][in_time], labels)
+
+
+def _raised(parents, times):
+    """Raise parents to their children's times; inner nodes have larger numbers than their children, the root is -1."""
+    n = len(parents) - len(times)
+    times = np.array(times)
+    for k, above in enumerate(parents[n:]):
+        if above >= 0:
+            times[above - n] = max(times[above - n], times[k])
+    return times
+
+
+def _read_only(values):
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+@jit
+def _sum_over_clades(ids, values):
+    total = np.zeros(len(ids))
+    for t in range(len(ids)):
+        for k in range(ids.shape[1]):
+            total[t] += values[ids[t, k]]
+    return total

@@ -1,0 +1,144 @@
+"""Greedy trees: at every step the pair with the earliest mode merges, at that mode.
+
+With m lineages left, Δ = (v*(ε, λ) - r) / 2 for one of three notions of the most likely v:
+
+    MGreedy     v* = (p + √(p² + λε)) / λ ,  p = 1 - d/2      as Henao & Lucas print it: the mode of log v
+    GreedyTeh   v* = (-d + √(d² + 4λε)) / (2λ)                the mode of v itself (Teh et al. 2008)
+    Greedy      v* = (-d + √(d² + 2λε)) / λ                   what Henao & Lucas ascribe to Teh et al.
+
+v* grows with ε, and its inverse ε = λv² - 2pv (and so on) turns "earlier than the best pair so far" into a bound on ε,
+so that a row is read only if its smallest entry could win.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ...model.problem import Problem
+from ..base import Draws
+from .particles import ALIVE, merge, read_row, release_merged, skip_merged, slot_of, take_slots
+from .population import Population
+
+LOG_MODE, TEH_MODE, PRINTED_TEH_MODE = 0, 1, 2
+
+
+@jit
+def _most_likely_v(rule, eps, lam, d):
+    if rule == LOG_MODE:
+        p = 1.0 - 0.5 * d
+        root = math.sqrt(p * p + lam * eps)
+        return (p + root) / lam if p >= 0.0 else eps / (root - p)  # the second form does not cancel
+    if rule == TEH_MODE:
+        return 2.0 * eps / (d + math.sqrt(d * d + 4.0 * lam * eps))
+    return 2.0 * eps / (d + math.sqrt(d * d + 2.0 * lam * eps))
+
+
+@jit
+def _eps_of_v(rule, v, lam, d):
+    """Return the ε whose most likely v is `v`: below it a pair is earlier."""
+    if v <= 0.0:
+        return 0.0 if rule != LOG_MODE or d > 1 else -1.0
+    if rule == LOG_MODE:
+        return v * (lam * v - 2.0 * (1.0 - 0.5 * d))
+    if rule == TEH_MODE:
+        return v * (lam * v + d)
+    return v * (0.5 * lam * v + d)
+
+
+@jit(allocates=False)
+def _earliest_pair(rule, model, pool, particles, step, prune, buffer):
+    """Return the smallest v*(ε) - a_i - a_j and the positions older < younger of its pair."""
+    d = model.d
+    m = model.n - step
+    lam = 0.5 * m * (m - 1)
+    alive, a, death, least = particles.alive[0], particles.a[0], particles.death[0], particles.least[0]
+    best, best_node, best_other = math.inf, -1, -1
+    for q in range(1, m):
+        node = alive[q]
+        reach = math.inf
+        if prune and best < math.inf:
+            # The 1e-12 keeps pairs that tie with the best: rounding in the inverse must not decide.
+            reach = _eps_of_v(rule, best + a[node] + model.leaf_noise, lam, d) * (1.0 + 1e-12)
+        if least[node] > reach:
+            continue
+        if prune:
+            slot = slot_of(particles, 0, node)
+            for k in range(skip_merged(pool, particles, 0, node, slot), pool.near_eps.shape[1]):
+                near = pool.near_eps[slot, k]
+                if near > reach or near == math.inf:
+                    break
+                other = pool.near_node[slot, k]
+                if death[other] == ALIVE:
+                    gap = _most_likely_v(rule, near, lam, d) - a[node] - a[other]
+                    if gap < best:
+                        best, best_node, best_other = gap, node, other
+            if best < math.inf:
+                reach = _eps_of_v(rule, best + a[node] + model.leaf_noise, lam, d) * (1.0 + 1e-12)
+        if not prune or (particles.floor[0, node] <= reach and particles.floor[0, node] < math.inf):
+            count = read_row(pool, particles, 0, node, buffer)
+            for k in range(count):
+                if buffer[k] <= reach:
+                    gap = _most_likely_v(rule, buffer[k], lam, d) - a[node] - a[alive[k]]
+                    if gap < best or (gap == best and node == best_node and alive[k] < best_other):
+                        best, best_node, best_other = gap, node, alive[k]
+    return best, np.searchsorted(alive[:m], best_other), np.searchsorted(alive[:m], best_node)
+
+
+@jit
+def _grow(context, first, last, rule, prune):
+    """Make the merges first … last-1."""
+    model, pool, particles = context.model, context.pool, context.particles
+    buffer = np.empty((2, model.n + 1))
+    for step in range(first, last):
+        take_slots(pool, particles.slot, step, model.n - step - 1)
+        before = particles.times[0, step - 1] if step > 0 else 0.0
+        gap, older, younger = _earliest_pair(rule, model, pool, particles, step, prune, buffer[0])
+        time = max(before, 0.5 * gap)  # v = 2τ + a_i + a_j; with leaf noise the mode may lie before the last merge
+        merge(model, pool, particles, 0, step, older, younger, time, buffer)
+        release_merged(pool, particles, step)
+
+
+class _GreedyTree:
+    """What the three have in common: one tree, no random numbers, weight 1."""
+
+    needs_vectors = False
+    is_chain = False
+    _rule = LOG_MODE
+
+    def run(self, problem: Problem, rng=None, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
+        """Grow the one tree; counts, threads and the generator are not used."""
+        population = Population(problem, np.zeros((1, 4), dtype=np.uint64), None, n_near=8)
+        merges = problem.n - 1
+        for first in range(0, merges, 256):
+            last = min(first + 256, merges)
+            _grow(population.context, first, last, self._rule, True)
+            if progress is not None:
+                progress(last, merges)
+        children, times, log_joint = population.result()
+        return Draws(children, times, np.zeros(1), log_joint)
+
+    def step(self, problem: Problem, tree, rng, **options):
+        """Return the greedy tree: a round of the paper's third experiment."""
+        draws = self.run(problem)
+        return draws.children[0], draws.times[0], {}
+
+
+@dataclass(frozen=True)
+class MGreedy(_GreedyTree):
+    """The pair with the earliest mode of log v merges (Henao & Lucas 2012, as printed)."""
+
+
+@dataclass(frozen=True)
+class GreedyTeh(_GreedyTree):
+    """The pair with the earliest mode of v merges (Teh et al. 2008)."""
+
+    _rule = TEH_MODE
+
+
+@dataclass(frozen=True)
+class Greedy(_GreedyTree):
+    """The baseline that Henao & Lucas ascribe to Teh et al.; kept for comparison."""
+
+    _rule = PRINTED_TEH_MODE

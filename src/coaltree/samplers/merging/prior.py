@@ -1,0 +1,50 @@
+"""Prior (PriorPrior of Teh et al. 2008): pair and time from the coalescent, weighed by the data.
+
+The pair is uniform among the λ pairs, Δ ~ Exp(λ), and the weight factor is N(difference | 0, v Φ): right, simple, and
+hopeless for many dimensions, since nothing in the proposal looks at the data.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import exponential, integer_below
+from ...model.diffusion import log_density_of_difference
+from .particles import all_distances, merge
+from .population import Population, next_step
+from .smc import SMC
+from .turns import next_particle
+
+
+@jit
+def _work(context, share):
+    model, pool, particles = context.model, context.pool, context.particles
+    buffer = np.empty((2, model.n + 1))
+    step = next_step(context, share)
+    while step >= 0:
+        m = model.n - step
+        p = next_particle(share)
+        while p >= 0:
+            state = context.streams[p]
+            before = particles.times[p, step - 1] if step > 0 else 0.0
+            younger = integer_below(state, m)
+            older = integer_below(state, m - 1)
+            older += older >= younger  # two different positions, every unordered pair equally likely
+            older, younger = min(older, younger), max(older, younger)
+            time = before + exponential(state) / (0.5 * m * (m - 1))
+            i, j = particles.alive[p, older], particles.alive[p, younger]
+            all_distances(pool, particles, p, step, i, buffer[0])
+            v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
+            context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
+            merge(model, pool, particles, p, step, older, younger, time, buffer)
+            p = next_particle(share)
+        step = next_step(context, share)
+
+
+@dataclass(frozen=True)
+class Prior(SMC):
+    """Merges proposed by the coalescent itself, weighed by the data."""
+
+    def population(self, problem, streams):
+        return Population(problem, streams, _work)

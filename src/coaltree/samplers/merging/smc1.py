@@ -1,0 +1,239 @@
+"""SMC1 (Görür & Teh 2009): all pairs race, the earliest wins.
+
+A pair C that exists since time t_C draws its merge time once, from q_C(t) ∝ e^{-(t - t_C)} N(difference | 0, v(t) Φ),
+v(t) = 2(t - t_C) + r_C, r_C = 2 t_C + a_i + a_j; the pair with the earliest time merges. Under the prior every pair
+has a clock of rate 1, so the weight settles when a pair leaves the race at τ:
+
+    the merged pair:   ζ_C = ∫ e^{-(t - t_C)} N(difference | 0, v(t) Φ) dt
+    a pair that lost one of its lineages:   e^{-(τ - t_C)} / Q_C(T > τ) .
+
+Every particle holds all its pairs' distances and times, 16 n² bytes.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.memory import require_memory
+from ...model.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
+from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
+from .pairs import leaf_distances, require_apart
+from .smc import SMC
+from .turns import is_for_copying, next_particle, next_turn, step_of
+
+
+class Model(NamedTuple):
+    """The constants of one run."""
+
+    n: int
+    d: int
+    log_det: float
+
+
+class Racers(NamedTuple):
+    """M races. A merged node takes the lane of its first child; pair (x, y), x > y, is entry [x, y]."""
+
+    model: Model
+    eps: np.ndarray  # (M, n, n)
+    clock: np.ndarray  # (M, n, n) each pair's merge time
+    node: np.ndarray  # (M, n) which node runs in a lane, -1 for none
+    a: np.ndarray  # (M, n) its s - τ
+    born: np.ndarray  # (M, n) and the time it was made
+    first: np.ndarray  # (M, n) the earliest clock in a lane's row
+    rival: np.ndarray  # (M, n) and with whom
+    children: np.ndarray
+    times: np.ndarray
+    log_joint: np.ndarray
+    streams: np.ndarray
+    ancestor: np.ndarray
+    log_factor: np.ndarray
+
+
+@jit(allocates=False)
+def _set_clock(racers, p, x, y):
+    """Draw the time at which the pair (x, y) would merge; it enters the race now."""
+    start = max(racers.born[p, x], racers.born[p, y])
+    r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
+    wait = draw_cut_gig(1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], 1.0, r, racers.streams[p])
+    racers.clock[p, x, y] = start + 0.5 * wait
+
+
+@jit(allocates=False)
+def _find_first(racers, p, x):
+    racers.first[p, x] = math.inf
+    racers.rival[p, x] = -1
+    for y in range(x):
+        if racers.node[p, y] >= 0 and racers.clock[p, x, y] < racers.first[p, x]:
+            racers.first[p, x] = racers.clock[p, x, y]
+            racers.rival[p, x] = y
+
+
+@jit(allocates=False)
+def _log_lost(racers, p, x, y, time):
+    """Return log [ e^{-(τ - t_C)} / Q_C(T > τ) ] of a pair that leaves the race at `time` without merging."""
+    start = max(racers.born[p, x], racers.born[p, y])
+    r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
+    wait = time - start
+    order, eps, v = 1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], r + 2.0 * wait
+    # Far below the mode of log v next to nothing can have happened yet: most lost pairs lie there, and Q = 1 to 1e-17.
+    mode = order + math.sqrt(order * order + eps) if order >= 0.0 else eps / (math.sqrt(order * order + eps) - order)
+    if 0.0 < v < mode and order * math.log(mode / v) + 0.5 * eps * (1.0 / v - 1.0 / mode) - 0.5 * (mode - v) > 45.0:
+        return -wait
+    return -wait - log_survival(order, eps, 1.0, r, v)
+
+
+@jit(allocates=False)
+def _run(racers, p, step):
+    """Let the earliest pair of particle p merge, and its rivals leave the race."""
+    model = racers.model
+    n, d = model.n, model.d
+    m = n - step
+    if step == 0:
+        for x in range(n):
+            for y in range(x):
+                _set_clock(racers, p, x, y)
+            _find_first(racers, p, x)
+    node, a, born, eps = racers.node[p], racers.a[p], racers.born[p], racers.eps[p]
+    j = -1
+    for x in range(n):
+        if node[x] >= 0 and (j < 0 or racers.first[p, x] < racers.first[p, j]) and racers.rival[p, x] >= 0:
+            j = x
+    i = racers.rival[p, j]
+    time = racers.clock[p, j, i]
+    eps_ij = eps[j, i]
+
+    start = max(born[i], born[j])
+    r = max(0.0, 2.0 * start + a[i] + a[j])
+    log_factor = 0.5 * r + log_cut_integral(eps_ij, 1.0, r, d) - math.log(2.0)
+    log_factor -= 0.5 * (d * LOG_2PI + model.log_det)
+    v, w_i, w_j, var = join(a[i] + time, a[j] + time)
+    for z in range(n):
+        if node[z] < 0 or z == i or z == j:
+            continue
+        zi, iz = max(z, i), min(z, i)
+        zj, jz = max(z, j), min(z, j)
+        log_factor += _log_lost(racers, p, zi, iz, time) + _log_lost(racers, p, zj, jz, time)
+        eps[zi, iz] = join_distance(w_i, w_j, eps[zi, iz], eps[zj, jz], eps_ij)
+    racers.log_factor[p] = log_factor
+
+    before = racers.times[p, step - 1] if step > 0 else 0.0
+    racers.log_joint[p] += (
+        -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, d) - 0.5 * model.log_det
+    )
+    racers.children[p, step, 0] = node[i]
+    racers.children[p, step, 1] = node[j]
+    racers.times[p, step] = time
+
+    node[i], node[j] = n + step, -1
+    a[i], born[i] = var - time, time
+    for z in range(n):
+        if node[z] >= 0 and z != i:
+            _set_clock(racers, p, max(z, i), min(z, i))
+    _find_first(racers, p, i)
+    for z in range(i + 1, n):
+        if node[z] < 0:
+            continue
+        if racers.rival[p, z] == i or racers.rival[p, z] == j:
+            _find_first(racers, p, z)
+        elif racers.clock[p, z, i] < racers.first[p, z]:
+            racers.first[p, z] = racers.clock[p, z, i]
+            racers.rival[p, z] = i
+
+
+@jit(allocates=False)
+def _copy(racers, p, step):
+    """Make particle p a copy of its ancestor after merge `step`; its random stream stays with its place."""
+    source = racers.ancestor[p]
+    if source == p:
+        return
+    for x in range(racers.model.n):
+        racers.node[p, x] = racers.node[source, x]
+        racers.a[p, x] = racers.a[source, x]
+        racers.born[p, x] = racers.born[source, x]
+        racers.first[p, x] = racers.first[source, x]
+        racers.rival[p, x] = racers.rival[source, x]
+        if racers.node[source, x] >= 0:
+            for y in range(x):
+                racers.eps[p, x, y] = racers.eps[source, x, y]
+                racers.clock[p, x, y] = racers.clock[source, x, y]
+    for k in range(step + 1):
+        racers.children[p, k, 0] = racers.children[source, k, 0]
+        racers.children[p, k, 1] = racers.children[source, k, 1]
+        racers.times[p, k] = racers.times[source, k]
+    racers.log_joint[p] = racers.log_joint[source]
+
+
+@jit(allocates=False)
+def _work(racers, share):
+    turn = next_turn(share)
+    while turn >= 0:
+        p = next_particle(share)
+        while p >= 0:
+            if is_for_copying(turn):
+                _copy(racers, p, step_of(turn))
+            else:
+                _run(racers, p, step_of(turn))
+            p = next_particle(share)
+        turn = next_turn(share)
+
+
+class _Race:
+    """The races of one run, behind the calls that the particle loop makes."""
+
+    def __init__(self, problem, streams):
+        n, M = problem.n, len(streams)
+        require_memory(
+            8 * n * n + 16 * M * n * n,
+            f"a race of {M} particles over {n} rows, 16 n² bytes for each,",
+            "use fewer particles or rows, or MPost1",
+        )
+        model = Model(n, problem.d, problem.log_det)
+        eps = leaf_distances(problem)
+        require_apart(eps[np.tril_indices(n, -1)].min(), problem.leaf_noise)
+        self._racers = Racers(
+            model,
+            np.repeat(eps[None], M, axis=0),
+            np.zeros((M, n, n)),
+            np.tile(np.arange(n, dtype=np.int32), (M, 1)),
+            np.full((M, n), problem.leaf_noise),
+            np.zeros((M, n)),
+            np.zeros((M, n)),
+            np.zeros((M, n), dtype=np.int32),
+            np.zeros((M, n - 1, 2), dtype=np.int32),
+            np.zeros((M, n - 1)),
+            np.zeros(M),
+            streams,
+            np.arange(M),
+            np.zeros(M),
+        )
+        self.log_factor = self._racers.log_factor
+
+    def begin(self, step):
+        """Nobody is to be copied."""
+        self._racers.ancestor[:] = np.arange(len(self._racers.ancestor))
+
+    def work(self, share):
+        """Do what there is to do in the turn that has come."""
+        _work(self._racers, share)
+
+    def end(self, step):
+        """Nothing to give back."""
+
+    def resample(self, ancestors, step):
+        """Let each particle become a copy of its ancestor in the next turn."""
+        self._racers.ancestor[:] = ancestors
+
+    def result(self):
+        """Return children, times and log joint of all trees."""
+        return self._racers.children, self._racers.times, self._racers.log_joint.copy()
+
+
+@dataclass(frozen=True)
+class SMC1(SMC):
+    """Every pair draws its merge time once; the earliest pair merges (Görür & Teh 2009)."""
+
+    def population(self, problem, streams):
+        return _Race(problem, streams)

@@ -1,0 +1,342 @@
+"""Where on one branch a pruned subtree rejoins: its density, a bound on its mass, a proposal close to it.
+
+Subtree c has message (mean_c, s_c) at τ_c. The branch above x has x's upward message (mean_x, s_x) at τ_x and the
+outward message (o, q) at the time τ_p of x's parent: what everything but x's subtree says. With
+L = s_x + q + τ_p - τ_x,
+
+    A = s_x + t - τ_x ,  z = A / L ,  w = 1 - z ,
+    v(t) = s_c + (t - τ_c) + A w ,     ε(t) = D_x + z (D_o - D_x - D_xo) + z² D_xo ,
+    l(t) = log f(t) = -K(t) - (d/2) log v - ε / (2v) ,
+
+D_x = ‖mean_c - mean_x‖², D_o = ‖mean_c - o‖², D_xo = ‖mean_x - o‖², K the area under the lineages (`lineages`). Above
+the root 1/L = 0. Since dv/dt = 2w, v grows with t.
+
+The proposal is piecewise exponential in t: knots march away from the mode in steps of falling height, with chords
+between them, shifted by the chord's mean error h (l'_a - l'_b) / 12, and tangents beyond the last. A thousandth of
+it is spread over the whole branch, so that f / q is bounded whatever the march has missed.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import uniform
+from .lineage_counts import count_and_area, exact_area
+
+_MIDDLE = 300  # the knot at the mode; room for as many on either side, rarely needed but by rows all but equal
+_DEEPEST = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
+_LEAST_VAR = 1e-304
+_SPREAD = 1e-3
+
+
+class Branch(NamedTuple):
+    """The scalars of one branch for one subtree."""
+
+    lower: float  # τ from
+    upper: float  # τ to, inf above the root
+    t0: float  # t = t0 + A
+    inv_length: float  # 1 / L
+    e0: float  # ε = e0 + z (e1 + z e2)
+    e1: float
+    e2: float
+
+
+class Target(NamedTuple):
+    """What all branches share: s_c - τ_c, the lineages at time 0 without c's, and d / 2."""
+
+    var_less_time: float
+    m: float
+    half_d: float
+
+
+class Proposals(NamedTuple):
+    """Proposals of several branches, one a row, each in pieces that start at their knots."""
+
+    t: np.ndarray
+    level: np.ndarray  # l at the knot
+    slope: np.ndarray  # l' at the knot while marching, then the slope of the piece
+    shift: np.ndarray  # of the piece
+    mass: np.ndarray  # of the piece, relative to the height at the mode
+    ends: np.ndarray  # first piece, and the one after the last
+    log_mass: np.ndarray
+
+
+def empty_proposals(n_rows):
+    """Room for as many branches."""
+    t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * _MIDDLE + 2))
+    return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))
+
+
+@jit(allocates=False)
+def log_density(branch, target, lin, t):
+    """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
+    A = t - branch.t0
+    z = A * branch.inv_length
+    v = max(target.var_less_time + t + A * (1.0 - z), _LEAST_VAR)
+    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+    return -exact_area(lin, target.m, t) - target.half_d * math.log(v) - 0.5 * eps / v
+
+
+@jit(allocates=False)
+def _height(branch, target, lin, t):
+    """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them is as small or large as 1/v.
+
+    With r = ε/v and N = v' (d - r)/2 + ε'/2:  v l' = -k v - N ,  v² l'' = v' N - v N' .
+    """
+    A = t - branch.t0
+    z = A * branch.inv_length
+    w = 1.0 - z
+    v = max(target.var_less_time + t + A * w, _LEAST_VAR)
+    dv = 2.0 * w
+    r = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0) / v
+    de = (branch.e1 + 2.0 * branch.e2 * z) * branch.inv_length
+    share = v * branch.inv_length
+    spare = target.half_d - 0.5 * r
+    N = dv * spare + 0.5 * de
+    v_dN = branch.e2 * branch.inv_length * share - 2.0 * share * spare - 0.5 * dv * (de - r * dv)
+    k, area = count_and_area(lin, target.m, t)
+    return -area - target.half_d * math.log(v) - 0.5 * r, v, -k * v - N, dv * N - v_dN
+
+
+@jit(inline="always", allocates=False)
+def _log_ceiling(x):
+    """An upper bound of log x for x > 0, at most log 2 too high: its binary exponent."""
+    return 0.6931471805599453 * ((np.float64(x).view(np.int64) >> 52) - 1022)
+
+
+@jit(allocates=False)
+def log_mass_bound(branch, target, lin):
+    """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
+    A_low = branch.lower - branch.t0
+    z_low = A_low * branch.inv_length
+    v_low = target.var_less_time + branch.lower + A_low * (1.0 - z_low)
+    width, v_high, eps = 1.0, math.inf, branch.e0
+    if branch.inv_length > 0.0:
+        width = min(branch.upper - branch.lower, 1.0)
+        A_high = branch.upper - branch.t0
+        z_high = A_high * branch.inv_length
+        v_high = target.var_less_time + branch.upper + A_high * (1.0 - z_high)
+        z = z_low
+        if branch.e2 > 0.0:
+            z = min(max(-0.5 * branch.e1 / branch.e2, z_low), z_high)
+        eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+    _, area = count_and_area(lin, target.m, branch.lower)
+    log_bound = _log_ceiling(width) - area
+    if target.half_d > 0.0:
+        v = min(max(0.5 * eps / target.half_d, v_low, _LEAST_VAR), v_high)
+        log_bound -= target.half_d * math.log(v) + 0.5 * eps / v
+    return log_bound
+
+
+@jit(allocates=False)
+def _guess_mode(branch, target, lin):
+    """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
+    z = (branch.lower - branch.t0) * branch.inv_length
+    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+    k, _ = count_and_area(lin, target.m, branch.lower)
+    d = 2.0 * target.half_d
+    v = 2.0 * eps / (d + math.sqrt(d * d + 4.0 * k * eps)) if eps > 0.0 else 0.0
+    u = v - target.var_less_time - branch.t0
+    t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
+    A = branch.lower - branch.t0
+    v_low = target.var_less_time + branch.lower + A * (1.0 - z)
+    inside = 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0)
+    return min(t if t > branch.lower else branch.lower + inside, branch.upper)
+
+
+@jit(allocates=False)
+def _mode(branch, target, lin, t):
+    """Climb from t to within about a twentieth of a nat of the top; returns t, then what `_height` says of it.
+
+    Newton steps on v² l', which is nearly a quadratic in t, kept between the points known to lie on either side. An
+    end of the branch where v = 0 is never reached: l is not finite there.
+    """
+    left, right = branch.lower, branch.upper
+    level, v, slope, curvature = _height(branch, target, lin, t)
+    for _ in range(40):
+        if slope * slope <= -0.1 * curvature:
+            break
+        if slope > 0.0:
+            if t >= branch.upper:
+                break
+            left = t
+        else:
+            if t <= branch.lower:
+                break
+            right = t
+        bend = 4.0 * (1.0 - (t - branch.t0) * branch.inv_length) * slope + curvature
+        new = t - v * slope / bend if bend < 0.0 else (2.0 * t + v if slope > 0.0 else branch.lower)
+        if new >= right:
+            new = right if right == branch.upper and right < math.inf else 0.5 * (t + min(right, t + 2.0 * v))
+        elif new <= left:
+            new = left if left == branch.lower and left + target.var_less_time > 0.0 else 0.5 * (t + left)
+        if new == t:
+            break
+        t = new
+        level, v, slope, curvature = _height(branch, target, lin, t)
+    return t, level, v, slope, curvature
+
+
+@jit(allocates=False)
+def _march(branch, target, lin, knots, row, start, sign, coarse):
+    """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end.
+
+    `start` holds v, v l' and v² l'' at the mode.
+    """
+    v, slope, curvature = start
+    i = _MIDDLE
+    t, level = knots.t[row, i], knots.level[row, i]
+    summit = level
+    end = branch.upper if sign > 0.0 else branch.lower
+    # where v = 0 at the lower end l is not finite: knots draw near without end, and the tangent's tail covers the rest
+    closed = sign > 0.0 or end - branch.t0 > 0.0 or target.var_less_time + end > 0.0 or target.half_d == 0.0
+    scale = v / (abs(slope) + math.sqrt(max(-curvature, 0.0)) + 1e-300)
+    fall = 0.8 * coarse
+    for _ in range(_MIDDLE - 1):
+        room = (end - t) * sign
+        if room <= 0.0:
+            return i, True
+        a = max(-sign * slope, 0.0)
+        h = 2.0 * fall * v / (a + math.sqrt(a * a + 2.0 * max(-curvature, 0.0) * fall) + 1e-12 * v)
+        reached = False
+        for _ in range(8):
+            reached = h >= 0.9 * room
+            if reached:
+                reached = closed
+                h = room if closed else 0.7 * room
+            new = end if reached else t + sign * h
+            new_level, new_v, new_slope, new_curvature = _height(branch, target, lin, new)
+            drop = level - new_level
+            if drop <= 2.5 * fall + 0.5:
+                break
+            h *= max(0.2, min(0.7, 1.3 * fall / drop))
+        if new == t:
+            return i, False
+        i += np.int64(sign)
+        t, level, v, slope, curvature = new, new_level, new_v, new_slope, new_curvature
+        knots.t[row, i], knots.level[row, i], knots.slope[row, i] = t, level, slope / v
+        if reached:
+            return i, True
+        drop = summit - level
+        if drop > _DEEPEST and drop + math.log(abs(slope) * (scale / v)) > _DEEPEST:
+            return i, False
+        if not closed and drop - math.log((t - end) / scale) > _DEEPEST:
+            return i, False
+        fall = min(1.5 * fall, 3.0 * coarse)
+    return i, False
+
+
+@jit(inline="always", allocates=False)
+def _mean_of_exp(z):
+    """(e^z - 1) / z."""
+    return 1.0 + 0.5 * z * (1.0 + z / 3.0) if abs(z) < 1e-5 else math.expm1(z) / z
+
+
+@jit(inline="always", allocates=False)
+def _lift(shift):
+    """What a shift of the log density multiplies the density by; near enough to e^shift, and cheaper."""
+    return 1.0 + shift * (1.0 + 0.5 * shift)
+
+
+@jit(allocates=False)
+def trace(branch, target, lin, proposals, row, coarse):
+    """Build the proposal on one branch in a row of `proposals`; returns the log of its mass."""
+    t, level, v, slope, curvature = _mode(branch, target, lin, _guess_mode(branch, target, lin))
+    proposals.t[row, _MIDDLE], proposals.level[row, _MIDDLE], proposals.slope[row, _MIDDLE] = t, level, slope / v
+    start = (v, slope, curvature)
+    first, at_lower = _march(branch, target, lin, proposals, row, start, -1.0, coarse)
+    last, at_upper = _march(branch, target, lin, proposals, row, start, 1.0, coarse)
+    ts, levels, slopes = proposals.t[row], proposals.level[row], proposals.slope[row]
+    shifts, masses = proposals.shift[row], proposals.mass[row]
+    for i in range(first, last + 1):  # should the climb have ended below the top, nothing may overflow
+        level = max(level, levels[i])
+    total = 0.0
+    low_slope = max(slopes[first], 0.0)
+    height = math.exp(levels[first] - level)
+    low_height = height
+    for i in range(first, last):
+        h = ts[i + 1] - ts[i]
+        rise = levels[i + 1] - levels[i]
+        shift = min(max(h * (slopes[i] - slopes[i + 1]) / 12.0, -0.5), 0.5)
+        next_height = math.exp(levels[i + 1] - level)
+        mean = (next_height - height) / rise if abs(rise) > 1e-5 else 0.5 * (height + next_height)
+        slopes[i] = rise / h
+        shifts[i] = shift
+        masses[i] = h * mean * _lift(shift)
+        total += masses[i]
+        height = next_height
+    # tangents lie above a concave l; clipped so that a tail falls, and an endless one has a finite mass
+    if not at_upper:
+        slopes[last] = min(slopes[last], -1e-3 if branch.upper == math.inf else 0.0)
+        shifts[last] = 0.0
+        if branch.upper == math.inf:
+            masses[last] = -height / slopes[last]
+        else:
+            h = branch.upper - ts[last]
+            masses[last] = height * h * _mean_of_exp(slopes[last] * h)
+        total += masses[last]
+        last += 1
+        ts[last] = branch.upper
+    if not at_lower:
+        h = ts[first] - branch.lower
+        levels[first - 1] = levels[first] - low_slope * h
+        first -= 1
+        ts[first], slopes[first], shifts[first] = branch.lower, low_slope, 0.0
+        masses[first] = low_height * h * _mean_of_exp(-low_slope * h)
+        total += masses[first]
+    log_mass = level + math.log(total) if first < last else -math.inf
+    proposals.ends[row, 0], proposals.ends[row, 1] = first, last
+    proposals.log_mass[row] = log_mass
+    return log_mass
+
+
+@jit(inline="always", allocates=False)
+def _log_spread(branch, t):
+    """Log density of the part spread over the whole branch: uniform, or exponential with mean 2 above the root."""
+    if branch.upper == math.inf:
+        return -0.5 * (t - branch.lower) - math.log(2.0)
+    return -math.log(branch.upper - branch.lower)
+
+
+@jit(allocates=False)
+def log_proposal(branch, proposals, row, t):
+    """Log of the proposal's density at t, in the units of f."""
+    ts, end = proposals.t[row], proposals.ends[row, 1]
+    i = proposals.ends[row, 0]
+    while i < end - 1 and t > ts[i + 1]:
+        i += 1
+    log_q = proposals.level[row, i] + proposals.slope[row, i] * (t - ts[i]) + math.log(_lift(proposals.shift[row, i]))
+    log_spread = proposals.log_mass[row] + _log_spread(branch, t)
+    high = max(log_q, log_spread)
+    return high + math.log((1.0 - _SPREAD) * math.exp(log_q - high) + _SPREAD * math.exp(log_spread - high))
+
+
+@jit(allocates=False)
+def draw_time(branch, proposals, row, state):
+    """Draw a time from the proposal."""
+    if uniform(state) < _SPREAD:
+        if branch.upper == math.inf:
+            return branch.lower - 2.0 * math.log(uniform(state))
+        return branch.lower + uniform(state) * (branch.upper - branch.lower)
+    masses, ts = proposals.mass[row], proposals.t[row]
+    first, end = proposals.ends[row, 0], proposals.ends[row, 1]
+    total = 0.0
+    for i in range(first, end):
+        total += masses[i]
+    rest = uniform(state) * total
+    i = first
+    while i < end - 1 and rest > masses[i]:
+        rest -= masses[i]
+        i += 1
+    r = uniform(state)
+    h = ts[i + 1] - ts[i]
+    slope = proposals.slope[row, i]
+    if h == math.inf:
+        return ts[i] + math.log(r) / slope
+    if abs(slope * h) < 1e-8:
+        return ts[i] + r * h
+    if slope > 0.0:  # measured from the end where most of the mass is, so that nothing overflows
+        return ts[i + 1] + math.log1p((1.0 - r) * math.expm1(-slope * h)) / slope
+    return ts[i] + math.log1p(r * math.expm1(slope * h)) / slope

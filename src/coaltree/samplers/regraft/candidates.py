@@ -1,0 +1,263 @@
+"""Which branches a pruned subtree may rejoin, their outward messages, and how much mass each holds.
+
+A candidate set is closed upwards: with a branch it has all branches between it and the root, so that outward messages
+can be passed down within it. It depends on the pruned tree, the subtree and chance alone, never on where the subtree
+was; so it is the same for a move and its reverse.
+
+The outward message (o, q) of x at the time of its parent p joins what comes from above p with what x's sibling y says:
+
+    a = q_p + τ_pp - τ_p ,  b = s_y + τ_p - τ_y ,  o = (b o_p + a mean_y) / (a + b) ,  q = a b / (a + b)
+
+(below the root o = mean_y, q = b).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ...errors import InputError
+from ...model.diffusion import join
+from .branch_density import Branch, Proposals, empty_proposals, log_mass_bound, trace
+from .working_tree import blend
+
+_KEPT = 31  # proposals that are remembered; there are rarely so many
+_LARGEST = 1e12  # times grow with the values, and log densities with the times: beyond, rounding decides what is drawn
+_LEAST_DISTANCE = 2e-302  # squared, for each half dimension: below, the density has no scale that numbers can tell
+
+
+class Care(NamedTuple):
+    """How close proposals come to the density."""
+
+    coarse: float = 1.0  # height between the first knots, in 0.8 nats
+    negligible: float = 7.0  # branches bounded below e^-negligible of the best keep that bound as their weight
+
+
+class Candidates(NamedTuple):
+    """Arrays over candidates in an order with parents first.
+
+    `counts` holds how many, the current mark, and how often a leaf was seen too close to another to be told apart.
+    """
+
+    node: np.ndarray  # (cap,) int32: the branch above this node
+    place: np.ndarray  # (2n-1,) int32: where a marked node stands in `node`
+    mark: np.ndarray  # (2n-1,) int64: equal to counts[1] for candidates
+    outward: np.ndarray  # (cap, p)
+    outward_var: np.ndarray  # (cap,)
+    scalars: np.ndarray  # (cap, 8) the fields of Branch
+    log_weight: np.ndarray  # (cap,)
+    row: np.ndarray  # (cap,) int32: its row in `proposals`; -1 not kept, -2 not traced
+    counts: np.ndarray  # (3,) int64
+    proposals: Proposals
+
+
+def empty_candidates(n, p):
+    """Room for every branch of a tree with n leaves and p columns."""
+    cap = 2 * n - 1
+    return Candidates(
+        np.zeros(cap, np.int32),
+        np.zeros(cap, np.int32),
+        np.zeros(cap, np.int64),
+        np.zeros((cap, p)),
+        np.zeros(cap),
+        np.zeros((cap, 8)),
+        np.zeros(cap),
+        np.zeros(cap, np.int32),
+        np.zeros(3, np.int64),
+        empty_proposals(_KEPT + 1),
+    )
+
+
+def vectors(problem, name):
+    """The rows of a problem as kernels take them, or InputError where there are none or sampler `name` cannot cope."""
+    if problem.W is None:
+        raise InputError(f"{name} needs vectors, not distances alone; MPost2 and its kin take distances.")
+    W = np.ascontiguousarray(problem.W, dtype=np.float64)
+    largest = np.abs(W).max(initial=0.0)
+    if not largest <= _LARGEST:
+        raise InputError(
+            f"the whitened values of X reach {largest:.3g}, too large for {name} to tell densities apart; rescale X or "
+            "the covariance, or let fit learn it."
+        )
+    return W
+
+
+@jit(allocates=False)
+def begin(cand):
+    """Empty the set."""
+    cand.counts[0] = 0
+    cand.counts[1] += 1
+
+
+@jit(allocates=False)
+def add_all_above(cand, tree, time):
+    """Add every branch that reaches beyond a time, from the root down."""
+    cand.node[0] = tree.top[0]
+    n_found, i = 1, 0
+    while i < n_found:
+        node = cand.node[i]
+        cand.mark[node] = cand.counts[1]
+        cand.place[node] = i
+        if tree.time[node] > time and tree.child[node, 0] >= 0:
+            cand.node[n_found] = tree.child[node, 0]
+            cand.node[n_found + 1] = tree.child[node, 1]
+            n_found += 2
+        i += 1
+    cand.counts[0] = n_found
+
+
+@jit(allocates=False)
+def add_path(cand, tree, leaf, c, time):
+    """Add the branches on the way from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
+    mark = cand.counts[1]
+    start = cand.counts[0]
+    end = start
+    node = leaf
+    while node >= 0 and cand.mark[node] != mark:
+        if node == c:
+            return
+        above = tree.parent[node]
+        if above < 0 or tree.time[above] > time:
+            cand.node[end] = node
+            end += 1
+        node = np.int64(above)
+    # nodes were met on the way up, and are wanted on the way down
+    for i in range((end - start) // 2):
+        j, k = start + i, end - 1 - i
+        cand.node[j], cand.node[k] = cand.node[k], cand.node[j]
+    for i in range(start, end):
+        cand.mark[cand.node[i]] = mark
+        cand.place[cand.node[i]] = i
+    cand.counts[0] = end
+
+
+@jit(fastmath=True, allocates=False)
+def _distances(c, x, o):
+    """‖c - x‖², ‖c - o‖², ‖x - o‖². No store in here: sums in any order, but in the same order each time."""
+    d_x, d_o, d_xo = 0.0, 0.0, 0.0
+    for j in range(c.size):
+        d_x += (c[j] - x[j]) ** 2
+        d_o += (c[j] - o[j]) ** 2
+        d_xo += (x[j] - o[j]) ** 2
+    return d_x, d_o, d_xo
+
+
+@jit(fastmath=True, allocates=False)
+def _distance(x, c):
+    total = 0.0
+    for j in range(x.size):
+        total += (c[j] - x[j]) ** 2
+    return total
+
+
+@jit(allocates=False)
+def pass_down(cand, tree, mean_c, time_c):
+    """Make the outward messages of all candidates, and the scalars of their branches for a subtree (mean_c, time_c)."""
+    for i in range(cand.counts[0]):
+        x = cand.node[i]
+        scalars = cand.scalars[i]
+        p = tree.parent[x]
+        t0 = tree.time[x] - tree.var[x]
+        scalars[0] = max(tree.time[x], time_c)
+        scalars[2] = t0
+        if p < 0:
+            scalars[1] = math.inf
+            scalars[3] = 0.0
+            scalars[4] = _distance(tree.mean[x], mean_c)
+            scalars[5] = 0.0
+            scalars[6] = 0.0
+            continue
+        time_p = tree.time[p]
+        y = tree.child[p, 0] if tree.child[p, 1] == x else tree.child[p, 1]
+        b = tree.var[y] + (time_p - tree.time[y])
+        pp = tree.parent[p]
+        if pp < 0:
+            q = b
+            blend(1.0, tree.mean[y], 0.0, tree.mean[y], cand.outward[i])
+        else:
+            j = cand.place[p]
+            a = cand.outward_var[j] + (tree.time[pp] - time_p)
+            _, w_a, w_b, q = join(a, b)
+            blend(w_a, cand.outward[j], w_b, tree.mean[y], cand.outward[i])
+        d_x, d_o, d_xo = _distances(mean_c, tree.mean[x], cand.outward[i])
+        cand.outward_var[i] = q
+        scalars[1] = time_p
+        length = q + (time_p - t0)
+        scalars[3] = 1.0 / length if length > 0.0 else 1e300
+        scalars[4] = d_x
+        scalars[5] = d_o - d_x - d_xo
+        scalars[6] = d_xo
+
+
+@jit(allocates=False)
+def look_from(cand, tree, mean_c):
+    """Renew the distances in the scalars for another subtree at the same time; outward messages stay as they are."""
+    for i in range(cand.counts[0]):
+        scalars = cand.scalars[i]
+        scalars[4] = _distance(tree.mean[cand.node[i]], mean_c)
+        if scalars[3] > 0.0:
+            scalars[5] = _distance(cand.outward[i], mean_c) - scalars[4] - scalars[6]
+
+
+@jit(allocates=False)
+def branch_of(cand, i):
+    """The i-th candidate's branch."""
+    s = cand.scalars[i]
+    return Branch(s[0], s[1], s[2], s[3], s[4], s[5], s[6])
+
+
+@jit(inline="always", allocates=False)
+def too_close(branch, target):
+    """Whether a leaf and the one below the branch all but coincide, at time 0 and without noise: no density there."""
+    return branch.e0 < _LEAST_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
+
+
+def require_apart(cand):
+    """Raise InputError if leaves were met that are too close to be told apart."""
+    if cand.counts[2] > 0:
+        raise InputError(
+            "two rows differ by so little that their squared distance vanishes; rescale X, round it (equal rows are "
+            "merged at time 0), or give leaf_noise > 0."
+        )
+
+
+@jit(allocates=False)
+def weigh(cand, target, lin, care):
+    """Give every candidate its log weight: its mass where it matters, an upper bound where it cannot.
+
+    Returns the largest.
+    """
+    best, widest = -math.inf, -1
+    for i in range(cand.counts[0]):
+        branch = branch_of(cand, i)
+        cand.row[i] = -2
+        if too_close(branch, target):
+            cand.counts[2] += 1
+        cand.log_weight[i] = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
+        if cand.log_weight[i] > best:
+            best, widest = cand.log_weight[i], i
+    if widest < 0:
+        return best
+    best, n_kept, i = -math.inf, 0, widest
+    # the widest first, then those that could matter beside what has been found
+    for step in range(-1, cand.counts[0]):
+        if step >= 0:
+            i = step
+        if cand.row[i] == -2 and cand.log_weight[i] > best - care.negligible:
+            row = np.int64(min(n_kept, _KEPT))
+            cand.log_weight[i] = trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
+            cand.row[i] = row if row < _KEPT else -1
+            best = max(best, cand.log_weight[i])
+            n_kept += 1
+    return best
+
+
+@jit(allocates=False)
+def proposal_row(cand, i, target, lin, care):
+    """The row of the i-th candidate's proposal, traced now if it was not kept."""
+    if cand.row[i] >= 0:
+        return np.int64(cand.row[i])
+    row = np.int64(_KEPT)
+    trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
+    return row

@@ -1,0 +1,165 @@
+"""Regrafting: exact Gibbs sampling on trees, one pruned subtree after another.
+
+Take a node off the tree with its subtree, compute in closed form how likely each branch and time is for it to rejoin,
+draw, and graft it back. A sweep does this for every leaf and, on average, every inner node: 2n - 2 updates. The
+layers below, from the whole to the part:
+
+    regraft_update   prune, propose, Metropolis–Hastings, graft; sweeps
+    candidates       which branches are looked at, their outward messages and weights
+    conditional      the density on one branch and a proposal close to it
+    working_tree     links, times and upward messages;  lineages: the coalescent's k(u) and its integral
+    neighbors        lists for local candidates;        starts: the first tree
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._runtime.memory import require_memory
+from ..._runtime.random_streams import make_streams
+from ...errors import InputError
+from ...model.coalescent import log_prior
+from ...model.diffusion import log_likelihood
+from ...model.problem import Problem
+from ..base import Draws
+from ..starts import first_tree
+from .candidates import empty_candidates, require_apart, vectors
+from .neighbors import neighbor_lists
+from .update import Engine, Rule, sweeps
+from .working_tree import empty_working_tree
+
+_ALL_UP_TO = 128
+_GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost stays a small share for every n
+_UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
+
+
+@dataclass(frozen=True)
+class Regraft:
+    """Regrafting, the default sampler: prune a subtree, draw from where it may rejoin, graft it there.
+
+    Parameters
+    ----------
+    candidates : "auto", "all" or "local"
+        Which branches an update looks at: all of them, or those on the paths from near leaves to the root, at a cost
+        that does not grow with n. Both leave the same posterior; "auto" takes "all" for up to 128 rows.
+    n_neighbors : int
+        How many near leaves a local update starts from, out of twice as many listed for each leaf.
+    start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
+        The first tree: average linkage, rows grafted one after another, the most likely merges, a draw from the prior.
+        From the last, or an unrelated tree, take "all": a local update rarely sees where a misplaced leaf sits.
+    global_share : float, optional
+        Share of a local sampler's updates that look at every branch; by default eight a sweep.
+    """
+
+    candidates: str = "auto"
+    n_neighbors: int = 8
+    start: Any = "auto"
+    global_share: float | None = None
+
+    needs_vectors = True
+    is_chain = True
+    _rule = Rule()  # tests vary it
+
+    def __post_init__(self):
+        if self.candidates not in ("auto", "all", "local"):
+            raise InputError(f'candidates must be "auto", "all" or "local", not {self.candidates!r}.')
+        if isinstance(self.n_neighbors, bool) or not isinstance(self.n_neighbors, (int, np.integer)):
+            raise InputError(f"n_neighbors must be a whole number, not {self.n_neighbors!r}.")
+        if self.n_neighbors < 1:
+            raise InputError(f"n_neighbors must be at least 1, not {self.n_neighbors}.")
+        share = self.global_share
+        if share is not None and not (isinstance(share, (int, float, np.number)) and 0.0 <= share <= 1.0):
+            raise InputError(f"global_share must lie between 0 and 1, not {share!r}.")
+
+    def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
+        """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread.
+
+        An interruption returns the trees kept so far, if there are any.
+        """
+        n = problem.n
+        W = vectors(problem, "Regraft")
+        total = n_warmup + n_samples
+        bytes_needed = n_samples * (n - 1) * 16 + 40 * n * (W.shape[1] + 16)
+        require_memory(bytes_needed, f"{n_samples} trees over {n} rows", "draw fewer, or thin several runs")
+        children, times = (a.copy() for a in first_tree(problem, self.start, rng))
+        engine = self._engine(problem, W, self.neighbors(problem, rng))
+        state = make_streams(rng, 1)[0]
+        kept_children = np.empty((n_samples, n - 1, 2), np.int32)
+        kept_times = np.empty((n_samples, n - 1))
+        spare_children, spare_times = np.empty((1, n - 1, 2), np.int32), np.empty((1, n - 1))
+        block = max(1, _UPDATES_A_BLOCK // (2 * n))
+        done, interrupted = 0, False
+        try:
+            while done < total:
+                if done < n_warmup:
+                    last = done + 1
+                    sweeps(engine, children, times, spare_children, spare_times, state)
+                else:
+                    last = min(total, done + block)
+                    kept = slice(done - n_warmup, last - n_warmup)
+                    sweeps(engine, children, times, kept_children[kept], kept_times[kept], state)
+                done = last
+                require_apart(engine.candidates)
+                if progress is not None:
+                    progress(done, total)
+        except KeyboardInterrupt:
+            if done <= n_warmup:
+                raise
+            interrupted = True
+        n_kept = done - n_warmup
+        kept_children, kept_times = kept_children[:n_kept], kept_times[:n_kept]
+        log_joint = np.array([self._log_joint(problem, c, t) for c, t in zip(kept_children, kept_times, strict=True)])
+        info = {**_information(engine.tally), "interrupted": interrupted}
+        return Draws(kept_children, kept_times, np.zeros(n_kept), log_joint, None, info)
+
+    def step(self, problem: Problem, tree, rng, **options) -> tuple[np.ndarray, np.ndarray, dict]:
+        """One sweep from `tree` (children, times), or the first tree if it is None.
+
+        `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
+        """
+        if tree is None:
+            return *first_tree(problem, self.start, rng), {}
+        W = vectors(problem, "Regraft")
+        neighbors = options.get("neighbors")
+        engine = self._engine(problem, W, self.neighbors(problem, rng) if neighbors is None else neighbors)
+        children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
+        kept = np.empty((1, *children.shape), np.int32), np.empty((1, times.size))
+        sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
+        require_apart(engine.candidates)
+        return children, times, _information(engine.tally)
+
+    def neighbors(self, problem: Problem, rng) -> np.ndarray:
+        """The lists of near leaves that local updates start from (levels, n, k); empty if every branch is looked at.
+
+        A chain in which data or covariance change is exact if it makes them anew at each step or never again.
+        """
+        n = problem.n
+        if self.candidates == "all" or (self.candidates == "auto" and n <= _ALL_UP_TO) or n < 3:
+            return np.empty((0, n, 0), np.int32)
+        return neighbor_lists(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng)
+
+    def _engine(self, problem, W, neighbors):
+        n, p = W.shape
+        share = min(1.0, _GLOBAL_UPDATES / (2 * n)) if self.global_share is None else float(self.global_share)
+        return Engine(
+            empty_working_tree(n, p),
+            empty_candidates(n, p),
+            W,
+            float(problem.leaf_noise),
+            0.5 * problem.d,
+            np.ascontiguousarray(neighbors, dtype=np.int32),
+            self._rule._replace(global_share=share),
+            np.zeros(4, np.int64),
+        )
+
+    @staticmethod
+    def _log_joint(problem, children, times):
+        likelihood = log_likelihood(children, times, problem.W, problem.d, problem.log_det, problem.leaf_noise)
+        return float(log_prior(times)) + likelihood
+
+
+def _information(tally):
+    updates, moves, candidates, missed = (int(count) for count in tally)
+    updates = max(updates, 1)
+    return {"accepted": moves / updates, "candidates": candidates / updates, "missed": missed / updates}

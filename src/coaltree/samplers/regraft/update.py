@@ -1,0 +1,184 @@
+"""One regrafting update: prune, conditional, draw, Metropolis–Hastings, regraft.
+
+The proposal q over (branch, time) is a function of the pruned tree and the candidate set; a move from `old` to `new` is
+accepted with probability min(1, f(new) q(old) / (f(old) q(new))), f the exact conditional density. So the target is
+exact whatever the quadrature behind q.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import integer_below, uniform
+from .branch_density import Target, draw_time, log_density, log_proposal
+from .candidates import Candidates, Care, add_all_above, add_path, begin, branch_of, pass_down, proposal_row, weigh
+from .lineage_counts import add, count_and_area, remove
+from .working_tree import WorkingTree, attach, detach, load, refresh, sibling_of, unload
+
+
+class Rule(NamedTuple):
+    """How candidates are chosen and the proposal is built."""
+
+    few: float = 16.0  # up to so many lineages every branch is a candidate
+    stray: float = 0.25  # how often one uniformly drawn leaf's path is added
+    global_share: float = 0.0  # how often a local update looks at every branch all the same
+    care: Care = Care()
+    correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
+
+
+@jit(allocates=False)
+def choose(cand, best, state):
+    """Draw a candidate with probability proportional to its weight."""
+    total = 0.0
+    for i in range(cand.counts[0]):
+        total += math.exp(cand.log_weight[i] - best)
+    rest = uniform(state) * total
+    last = -1
+    for i in range(cand.counts[0]):
+        share = math.exp(cand.log_weight[i] - best)
+        if share > 0.0:
+            last = i
+            rest -= share
+            if rest <= 0.0:
+                break
+    return last, best + math.log(total)
+
+
+@jit(allocates=False)
+def log_ratio(cand, target, lin, i, row, t):
+    """log f(t) - log q(t) on candidate i with its proposal's row; q is unnormalised over candidates."""
+    branch = branch_of(cand, i)
+    log_q = log_proposal(branch, cand.proposals, row, t) + (cand.log_weight[i] - cand.proposals.log_mass[row])
+    return log_density(branch, target, lin, t) - log_q
+
+
+@jit(allocates=False)
+def propose(cand, target, lin, care, state):
+    """Draw (candidate, time) from q; returns them with log f - log q, q unnormalised, and log of q's total.
+
+    The candidate is -1 where nothing could be drawn.
+    """
+    best = weigh(cand, target, lin, care)
+    if not best > -math.inf:
+        return -1, 0.0, 0.0, 0.0
+    i, log_total = choose(cand, best, state)
+    branch = branch_of(cand, i)
+    row = proposal_row(cand, i, target, lin, care)
+    t = draw_time(branch, cand.proposals, row, state)
+    if not branch.lower < t < branch.upper:
+        return -1, 0.0, 0.0, 0.0
+    return i, t, log_ratio(cand, target, lin, i, row, t), log_total
+
+
+@jit(allocates=False)
+def gather_near(cand, tree, c, leaf, neighbors, rule, state):
+    """Make the local candidate set of c, seen from a leaf under it.
+
+    Where few lineages are alive at τ_c, all branches. Else the paths to the root from near leaves: half of them the
+    nearest of the list, half drawn from the rest of it, so that what one update cannot see another may. The list is
+    that of the sample with about as many leaves as there are lineages, and of the next smaller one if it has many
+    more: a clade holds all neighbours of its leaves, but not all of those in a sample. Now and then one leaf drawn
+    from all of them.
+    """
+    time = tree.time[c]
+    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    begin(cand)
+    if k <= rule.few:
+        add_all_above(cand, tree, time)
+        return
+    n_levels, _, n_listed = neighbors.shape
+    level, size = 0, float(tree.top[1])
+    while level + 1 < n_levels and size >= 4.0 * k:
+        level += 1
+        size /= 4.0
+    last = level + 1 if size > 1.5 * k and level + 1 < n_levels else level
+    n_paths = (n_listed + 1) // 2
+    n_nearest = (n_paths + 1) // 2
+    for i in range(level, last + 1):
+        for j in range(n_paths):
+            place = j if j < n_nearest else n_nearest + integer_below(state, n_listed - n_nearest)
+            y = np.int64(neighbors[i, leaf, place])
+            if y >= 0:
+                add_path(cand, tree, y, c, time)
+    if uniform(state) < rule.stray:
+        add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
+
+
+class Engine(NamedTuple):
+    """All that sweeps need beside the tree they start from."""
+
+    tree: WorkingTree
+    candidates: Candidates
+    W: np.ndarray  # (n, p)
+    leaf_noise: float
+    half_d: float
+    neighbors: np.ndarray  # (levels, n, k); no levels: every branch is a candidate
+    rule: Rule
+    tally: np.ndarray  # (4,) updates, moves, candidates, updates whose old branch was no candidate
+
+
+@jit(allocates=False)
+def update(engine, c, leaf, state):
+    """Regraft c, which is `leaf` or above it.
+
+    With `rule.correct` false the Metropolis–Hastings step is left out: wrong, and kept so that tests see that it is.
+    """
+    tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
+    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
+    t = tree.time[parent]
+    detach(tree, c)
+    if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
+        gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
+    else:
+        begin(cand)
+        add_all_above(cand, tree, tree.time[c])
+    tally[0] += 1
+    tally[2] += cand.counts[0]
+    if cand.mark[x] != cand.counts[1]:
+        attach(tree, c, parent, x, t)
+        tally[3] += 1
+        return
+    remove(tree.lineages, parent)
+    refresh(tree, np.int64(tree.parent[x]))
+    pass_down(cand, tree, tree.mean[c], tree.time[c])
+    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, engine.half_d)
+    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.care, state)
+    if i >= 0:
+        old = np.int64(cand.place[x])
+        row = proposal_row(cand, old, target, tree.lineages, rule.care)
+        old_ratio = log_ratio(cand, target, tree.lineages, old, row, t)
+        if math.log(uniform(state)) < ratio - old_ratio or not rule.correct:
+            x, t = np.int64(cand.node[i]), new_t
+            tally[1] += 1
+    attach(tree, c, parent, x, t)
+    add(tree.lineages, parent, t)
+    refresh(tree, parent)
+
+
+@jit
+def sweeps(engine, children, times, kept_children, kept_times, state):
+    """Sweep on from (children, times), which is overwritten, and keep the tree after each sweep.
+
+    A sweep updates every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j. Since Σ 2^-j over the
+    leaves under a node is 1, each inner node is updated once a sweep on average. A subtree keeps its leaves and their
+    depth when it moves, so which node is chosen does not depend on where it is.
+
+    All caches are made anew before each sweep, so that a chain taken up again gives the same bits.
+    """
+    parent = engine.tree.parent
+    for i in range(kept_times.shape[0]):
+        load(engine.tree, children, times, engine.W, engine.leaf_noise)
+        for leaf in range(engine.tree.top[1]):
+            update(engine, leaf, leaf, state)
+            c = np.int64(parent[leaf])
+            while c >= 0 and uniform(state) < 0.5:
+                c = np.int64(parent[c])
+            if c >= 0 and parent[c] >= 0:
+                update(engine, c, leaf, state)
+        unload(engine.tree, children, times)
+        for k in range(times.size):
+            kept_times[i, k] = times[k]
+            kept_children[i, k, 0] = children[k, 0]
+            kept_children[i, k, 1] = children[k, 1]

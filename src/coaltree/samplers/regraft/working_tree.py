@@ -1,0 +1,225 @@
+"""A tree that changes: links, times and upward messages in arrays, with the lineages that go with them.
+
+Node x carries N(mean_x, var_x), what the leaves under x say of its value at time_x (model.md):
+
+    s̃_c = s_c + τ - τ_c ,  v = s̃_1 + s̃_2 ,  mean = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  s = s̃_1 s̃_2 / v .
+
+Leaves are 0 … n-1. Inner nodes keep their number while a subtree moves (its parent travels with it), so numbers mean
+nothing between sweeps: `load` numbers inner nodes depth first, so that kin are neighbours in memory, and `unload`
+sorts them by time again. Everything is rebuilt from (children, times, W) at each `load`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ...model.diffusion import join
+from .lineage_counts import Lineages, add, clear, copy_lineages, empty_lineages
+
+
+class WorkingTree(NamedTuple):
+    """Arrays over nodes; `top` holds the root and the number of leaves on the tree."""
+
+    parent: np.ndarray  # (2n-1,) int32, -1 for the root and for a node taken off
+    child: np.ndarray  # (2n-1, 2) int32, -1 for leaves
+    time: np.ndarray  # (2n-1,)
+    mean: np.ndarray  # (2n-1, p)
+    var: np.ndarray  # (2n-1,)
+    top: np.ndarray  # (2,) int64
+    lineages: Lineages
+
+
+def empty_working_tree(n, p):
+    """Room for n leaves with p columns."""
+    n_nodes = 2 * n - 1
+    return WorkingTree(
+        np.full(n_nodes, -1, np.int32),
+        np.full((n_nodes, 2), -1, np.int32),
+        np.zeros(n_nodes),
+        np.zeros((n_nodes, p)),
+        np.zeros(n_nodes),
+        np.zeros(2, np.int64),
+        empty_lineages(n),
+    )
+
+
+@jit(allocates=False)
+def blend(a, x, b, y, out):
+    """out = a x + b y, in exact steps: which code runs may depend on where arrays lie, and must not change a bit."""
+    for j in range(out.size):
+        out[j] = a * x[j] + b * y[j]
+
+
+@jit(allocates=False)
+def merge(tree, node):
+    """Make the message of an inner node from those of its children."""
+    one, two = tree.child[node, 0], tree.child[node, 1]
+    s1 = tree.var[one] + (tree.time[node] - tree.time[one])
+    s2 = tree.var[two] + (tree.time[node] - tree.time[two])
+    _, w1, w2, var = join(s1, s2)
+    blend(w1, tree.mean[one], w2, tree.mean[two], tree.mean[node])
+    tree.var[node] = var
+
+
+@jit(allocates=False)
+def refresh(tree, node):
+    """Make the messages from a node up to the root anew."""
+    node = np.int64(node)
+    while node >= 0:
+        merge(tree, node)
+        node = np.int64(tree.parent[node])
+
+
+@jit(allocates=False)
+def put_leaf(tree, leaf, values, leaf_noise):
+    """Write a leaf's own message."""
+    tree.parent[leaf] = -1
+    tree.time[leaf] = 0.0
+    for j in range(values.size):
+        tree.mean[leaf, j] = values[j]
+    tree.var[leaf] = leaf_noise
+
+
+@jit
+def _depth_first(child, root, order):
+    """List the inner nodes, parents before children and each subtree in one piece; return how many there are."""
+    n_found, n_open = 0, 0
+    stack = np.empty(order.size + 1, np.int64)
+    stack[0] = root
+    n_open = 1
+    while n_open > 0:
+        n_open -= 1
+        node = stack[n_open]
+        if child[node, 0] < 0:
+            continue
+        order[n_found] = node
+        n_found += 1
+        stack[n_open] = child[node, 1]
+        stack[n_open + 1] = child[node, 0]
+        n_open += 2
+    return n_found
+
+
+@jit
+def load(tree, children, times, W, leaf_noise):
+    """Fill a working tree from merges in order of time; returns the number that each node of the tree got.
+
+    The tree may have fewer leaves than there is room for: then its leaves are the first, for more to be grafted on.
+    """
+    n_merges = times.size
+    n = n_merges + 1
+    first_inner = (tree.parent.size + 1) // 2
+    by_time = np.full((2 * n - 1, 2), -1, np.int64)
+    for k in range(n_merges):
+        by_time[n + k, 0] = children[k, 0]
+        by_time[n + k, 1] = children[k, 1]
+    order = np.empty(n_merges, np.int64)
+    _depth_first(by_time, n + n_merges - 1, order)
+    number = np.arange(2 * n - 1)
+    for i in range(n_merges):
+        number[order[i]] = first_inner + n_merges - 1 - i
+    for i in range(n):
+        put_leaf(tree, i, W[i], leaf_noise)
+        tree.child[i, 0] = -1
+        tree.child[i, 1] = -1
+    clear(tree.lineages)
+    for k in range(n_merges):
+        node = number[n + k]
+        tree.time[node] = times[k]
+        for side in range(2):
+            x = number[children[k, side]]
+            tree.child[node, side] = x
+            tree.parent[x] = node
+        merge(tree, node)
+        add(tree.lineages, node, times[k])
+    root = number[n + n_merges - 1]
+    tree.parent[root] = -1
+    tree.top[0] = root
+    tree.top[1] = n
+    return number
+
+
+@jit
+def _sorted_places(values):
+    """Places of the values from least to largest, ties in order: merge sort, as Numba's own takes long to compile."""
+    places, spare = np.arange(values.size), np.empty(values.size, np.int64)
+    width = 1
+    while width < values.size:
+        for start in range(0, values.size, 2 * width):
+            middle, stop = min(start + width, values.size), min(start + 2 * width, values.size)
+            i, j = start, middle
+            for k in range(start, stop):
+                if j >= stop or (i < middle and values[places[i]] <= values[places[j]]):
+                    spare[k] = places[i]
+                    i += 1
+                else:
+                    spare[k] = places[j]
+                    j += 1
+        places, spare = spare, places
+        width *= 2
+    return places
+
+
+@jit
+def unload(tree, children, times):
+    """Write the tree as merges in order of time; a child comes before its parent even where times are tied."""
+    n_merges = times.size
+    n = n_merges + 1
+    order = np.empty(n_merges, np.int64)
+    _depth_first(tree.child, tree.top[0], order)
+    upwards = order[::-1].copy()
+    by_time = _sorted_places(tree.time[upwards])
+    number = np.arange(tree.parent.size)
+    for k in range(n_merges):
+        number[upwards[by_time[k]]] = n + k
+    for k in range(n_merges):
+        node = upwards[by_time[k]]
+        times[k] = tree.time[node]
+        children[k, 0] = number[tree.child[node, 0]]
+        children[k, 1] = number[tree.child[node, 1]]
+
+
+@jit(allocates=False)
+def sibling_of(tree, c):
+    """The other child of c's parent."""
+    parent = tree.parent[c]
+    return np.int64(tree.child[parent, 0] if tree.child[parent, 1] == c else tree.child[parent, 1])
+
+
+@jit(allocates=False)
+def _replace_child(tree, parent, old, new):
+    if parent < 0:
+        tree.top[0] = new
+    elif tree.child[parent, 0] == old:
+        tree.child[parent, 0] = new
+    else:
+        tree.child[parent, 1] = new
+    tree.parent[new] = parent
+
+
+@jit(allocates=False)
+def detach(tree, c):
+    """Take c off with its subtree, and its parent with it. Lineages and messages are left as they are."""
+    parent = np.int64(tree.parent[c])
+    _replace_child(tree, np.int64(tree.parent[parent]), parent, sibling_of(tree, c))
+    tree.parent[c] = -1
+    tree.parent[parent] = -1
+
+
+@jit(allocates=False)
+def attach(tree, c, parent, x, time):
+    """Join c, through the free node `parent`, to the branch above x. Lineages and messages are left as they are."""
+    _replace_child(tree, np.int64(tree.parent[x]), x, parent)
+    tree.child[parent, 0] = x
+    tree.child[parent, 1] = c
+    tree.parent[x] = parent
+    tree.parent[c] = parent
+    tree.time[parent] = time
+
+
+def copy_tree(source, target):
+    """Copy a tree of the same size; the lineages too."""
+    for mine, yours in zip(source[:-1], target[:-1], strict=True):
+        np.copyto(yours, mine)
+    copy_lineages(source.lineages, target.lineages)

@@ -1,0 +1,5 @@
+"""Trees as arrays: `Tree`, and its ways to and from linkage matrices, Newick and NEXUS."""
+
+from .tree import Tree
+
+__all__ = ["Tree"]

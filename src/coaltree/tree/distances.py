@@ -1,0 +1,67 @@
+"""How far apart two trees are.
+
+"rf"            clades that one tree has and the other has not (Robinson & Foulds 1981, rooted)
+"branch_score"  √ Σ_c (ℓ_a(c) - ℓ_b(c))², ℓ(c) the length of the branch above clade c or leaf, 0 where it is missing
+                (Kuhner & Felsenstein 1994)
+"cophenetic"    root mean square over pairs of leaves of the difference of their merge times
+"""
+
+import math
+
+import numpy as np
+
+from ..errors import InputError
+from .merges import leaf_keys
+from .tree import Tree
+
+
+def tree_distance(a, b, kind="rf"):
+    """Distance between two trees with the same leaf labels; `kind` is "rf", "branch_score" or "cophenetic"."""
+    if kind not in _DISTANCES:
+        raise InputError(f"kind must be one of {', '.join(map(repr, _DISTANCES))}, not {kind!r}.")
+    return _DISTANCES[kind](a, with_leaves_as(b, a.labels))
+
+
+def with_leaves_as(tree, labels):
+    """Return `tree` with its leaves numbered as in `labels`, or refuse other labels."""
+    if tree.labels == tuple(labels):
+        return tree
+    position = {label: i for i, label in enumerate(labels)}
+    unknown = [label for label in tree.labels if label not in position]
+    if unknown or len(labels) != tree.n:
+        named = f"; {unknown[0]!r} is in one only" if unknown else ""
+        raise InputError(f"The trees must have the same leaf labels, but these differ{named}.")
+    numbers = np.arange(2 * tree.n - 1)
+    numbers[: tree.n] = [position[label] for label in tree.labels]
+    return Tree._unchecked(numbers[tree.children], tree.times, tuple(labels))
+
+
+def _robinson_foulds(a, b):
+    shared = len(_key_set(a.clade_keys()) & _key_set(b.clade_keys()))
+    return float(2 * (a.n - 1 - shared))
+
+
+def _branch_score(a, b):
+    lengths_a, lengths_b = _branch_lengths(a), _branch_lengths(b)
+    difference = [lengths_a.get(c, 0.0) - lengths_b.get(c, 0.0) for c in lengths_a.keys() | lengths_b.keys()]
+    return math.sqrt(math.fsum(x * x for x in difference))
+
+
+def _cophenetic(a, b):
+    pairs = np.triu_indices(a.n, 1)
+    return float(np.sqrt(np.mean((a.cophenetic()[pairs] - b.cophenetic()[pairs]) ** 2)))
+
+
+def _key_set(keys):
+    return set(map(tuple, keys.tolist()))
+
+
+def _branch_lengths(tree):
+    """Map each node's key, leaves included, to the length of the branch above it; the root has none."""
+    height = tree.node_times
+    lengths = height[tree.parents[:-1]] - height[:-1]
+    keys = np.concatenate([leaf_keys(tree.n), tree.clade_keys()[:-1]])
+    return dict(zip(map(tuple, keys.tolist()), lengths.tolist(), strict=True))
+
+
+_DISTANCES = {"rf": _robinson_foulds, "branch_score": _branch_score, "cophenetic": _cophenetic}

@@ -1,0 +1,55 @@
+"""SciPy's linkage matrix, both ways: row k is (child, child, height, size) and makes cluster n + k."""
+
+import numpy as np
+
+from ..errors import InputError
+from .merges import check_children, check_heights, parents
+
+
+def to_linkage(children: np.ndarray, times: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the (n-1, 4) linkage matrix whose heights are the merge times."""
+    n = len(times) + 1
+    return np.column_stack([children, times, sizes[n:]]).astype(np.float64)
+
+
+def from_linkage(Z) -> tuple[np.ndarray, np.ndarray]:
+    """Return children and times of a linkage matrix without inversions, its rows sorted by height.
+
+    The fourth column follows from the first two and is not looked at.
+    """
+    try:
+        matrix = np.asarray(Z)
+        if np.iscomplexobj(matrix):
+            raise TypeError
+        matrix = matrix.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError("A linkage must be a matrix of numbers, as scipy.cluster.hierarchy.linkage returns.") from None
+    if matrix.ndim != 2 or matrix.shape[1] != 4 or len(matrix) == 0:
+        raise InputError(f"A linkage must have shape (n-1, 4) with n at least 2, not {matrix.shape}.")
+    joined = matrix[:, :2]
+    whole = (joined == np.rint(joined)) & (np.abs(joined) < 2**53)
+    if not whole.all():
+        k = np.argwhere(~whole)[0, 0]
+        raise InputError(f"Row {k} of the linkage joins {joined[k, 0]} and {joined[k, 1]}; clusters are whole numbers.")
+    children = check_children(joined.astype(np.int64), word="row")
+    heights = check_heights(matrix[:, 2], len(matrix), word="row")
+    _refuse_inversions(children, heights)
+    # Stable, so that of equal heights the child stays before its parent.
+    by_height = np.argsort(heights, kind="stable")
+    n = len(heights) + 1
+    number = np.arange(2 * n - 1)
+    number[n + by_height] = np.arange(n, 2 * n - 1)
+    return number[children[by_height]], heights[by_height]
+
+
+def _refuse_inversions(children, heights):
+    n = len(heights) + 1
+    above = parents(children)[n:-1] - n
+    inverted = np.flatnonzero(heights[above] < heights[:-1])
+    if len(inverted):
+        low, high = inverted[0], above[inverted[0]]
+        raise InputError(
+            f"The linkage has an inversion: row {high} joins at height {heights[high]} a cluster that was made at "
+            f"height {heights[low]} (row {low}), but a merge cannot come before those below it; centroid and median "
+            "linkage do this, single, complete, average, weighted and ward do not."
+        )

@@ -1,0 +1,199 @@
+"""Functions of a tree that is given as plain arrays: children (n-1, 2), times (n-1,).
+
+Leaves are 0 … n-1 and node n + k is made by merge k. Drawn with children[k, 0] to the left of children[k, 1], the
+leaves under any node stand side by side: node c covers positions start_c … start_c + size_c - 1 of one leaf order.
+Between positions a and a + 1 stands exactly one merge, the one that joins what is left of the gap to what is right
+of it, so a clade is a range, a cut is a set of gaps, and the common ancestor of two leaves is the latest merge of
+the gaps between them. Every question then is an array operation, however deep the tree.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+
+
+class Layout(NamedTuple):
+    """Where nodes stand when the tree is drawn."""
+
+    order: np.ndarray  # (n,) leaves from left to right
+    start: np.ndarray  # (2n-1,) first position covered by each node
+    size: np.ndarray  # (2n-1,) leaves under each node
+    gap: np.ndarray  # (n-1,) the merge that stands between positions a and a + 1
+
+
+def layout(children: np.ndarray) -> Layout:
+    """Place the leaves side by side, O(n)."""
+    n = len(children) + 1
+    pairs = children.tolist()  # lists: element by element they are several times faster than arrays
+    size = [1] * n
+    for left, right in pairs:
+        size.append(size[left] + size[right])
+    start = [0] * (2 * n - 1)
+    for k in range(n - 2, -1, -1):
+        left, right = pairs[k]
+        start[left] = start[n + k]
+        start[right] = start[n + k] + size[left]
+    starts, sizes = np.array(start), np.array(size)
+    order = np.empty(n, dtype=np.int64)
+    order[starts[:n]] = np.arange(n)
+    gap = np.empty(n - 1, dtype=np.int64)
+    gap[starts[children[:, 1]] - 1] = np.arange(n - 1)
+    return Layout(order, starts, sizes, gap)
+
+
+def parents(children: np.ndarray) -> np.ndarray:
+    """Return the parent of each node, (2n-1,); -1 for the root."""
+    n = len(children) + 1
+    found = np.full(2 * n - 1, -1, dtype=np.int64)
+    found[children] = np.arange(n, 2 * n - 1)[:, None]
+    return found
+
+
+def cut(place: Layout, n_merges: int) -> np.ndarray:
+    """Return cluster labels (n,) after the first `n_merges` merges, numbered from 0 in order of first leaf."""
+    splits = place.gap >= n_merges
+    run = np.zeros(len(place.order), dtype=np.int64)
+    np.cumsum(splits, out=run[1:])
+    first_leaf = np.minimum.reduceat(place.order, np.append(0, np.flatnonzero(splits) + 1))
+    number = np.empty_like(first_leaf)
+    number[np.argsort(first_leaf)] = np.arange(len(first_leaf))
+    labels = np.empty_like(run)
+    labels[place.order] = number[run]
+    return labels
+
+
+def common_ancestors(place: Layout, pairs: np.ndarray) -> np.ndarray:
+    """Return the merge (m,) that first joins each pair of leaves (m, 2); -1 for a leaf with itself.
+
+    It is the largest of gap[a … b-1], a < b the positions of the pair: the larger of two overlapping windows of
+    2^l gaps, l = floor(log2(b - a)), one l at a time.
+    """
+    low, high = np.sort(place.start[pairs], axis=1).T
+    found = np.full(len(pairs), -1, dtype=np.int64)
+    _, exponent = np.frexp((high - low).astype(float))  # 2^(exponent-1) <= high - low
+    window = place.gap  # window[a]: the largest of 2^level gaps from a on
+    for level in range(int(exponent.max(initial=0))):
+        if level:
+            half = 1 << (level - 1)
+            window = np.maximum(window[:-half], window[half:])
+        here = np.flatnonzero(exponent == level + 1)
+        found[here] = np.maximum(window[low[here]], window[high[here] - (1 << level)])
+    return found
+
+
+def cophenetic(place: Layout, times: np.ndarray) -> np.ndarray:
+    """Return the (n, n) matrix of the times at which leaves first meet, 0 on the diagonal."""
+    n = len(place.order)
+    matrix = np.empty((n, n))
+    height = times[place.gap]
+    row = np.empty(n)
+    for a, leaf in enumerate(place.order):
+        np.maximum.accumulate(height[:a][::-1], out=row[:a][::-1])
+        row[a] = 0.0
+        np.maximum.accumulate(height[a:], out=row[a + 1 :])
+        matrix[leaf, place.order] = row
+    return matrix
+
+
+def leaf_keys(n: int) -> np.ndarray:
+    """Return 128 bits per leaf, (n, 2) uint64: splitmix64 at counters 2i and 2i + 1, the same in every tree."""
+    z = np.arange(1, 2 * n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))).reshape(n, 2)
+
+
+def clade_keys(place: Layout) -> np.ndarray:
+    """Return the XOR of the leaf keys under each merge, (n-1, 2) uint64: equal leaf sets have equal keys."""
+    n = len(place.order)
+    prefix = np.zeros((n + 1, 2), dtype=np.uint64)
+    np.bitwise_xor.accumulate(leaf_keys(n)[place.order], axis=0, out=prefix[1:])
+    start, size = place.start[n:], place.size[n:]
+    return prefix[start] ^ prefix[start + size]
+
+
+def as_array(values, requirement: str) -> np.ndarray:
+    """Return values as an array; where rows differ in length, raise InputError with the requirement."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(requirement) from None
+
+
+def check_children(children, word: str = "merge") -> np.ndarray:
+    """Return children as an int64 copy, or raise InputError naming the first merge (or `word`) that is wrong."""
+    given = as_array(children, "children must be a table of whole numbers, the two nodes joined by each merge.")
+    if given.ndim != 2 or given.shape[1] != 2 or len(given) == 0:
+        raise InputError(f"children must have shape (n-1, 2) with n at least 2, not {given.shape}.")
+    if not np.issubdtype(given.dtype, np.integer):
+        raise InputError(f"children must be whole numbers, the nodes joined by each merge, not {given.dtype}.")
+    if np.issubdtype(given.dtype, np.unsignedinteger):
+        given = np.minimum(given, np.iinfo(np.int64).max)  # so that a huge node is not wrapped to a small one
+    checked = given.astype(np.int64)
+    n = len(checked) + 1
+    made = n + np.arange(n - 1)
+    wrong = np.argwhere((checked < 0) | (checked >= made[:, None]))
+    if len(wrong):
+        k, side = wrong[0]
+        raise InputError(
+            f"{word.capitalize()} {k} joins node {given[k, side]}, but only nodes 0 to {n + k - 1} exist by then "
+            f"(leaves 0 to {n - 1}, and node n + k made by {word} k)."
+        )
+    flat = checked.ravel()
+    by_node = np.argsort(flat, kind="stable")
+    again = np.flatnonzero(flat[by_node][1:] == flat[by_node][:-1])
+    if len(again):
+        entry = by_node[again + 1].min()
+        earlier = np.flatnonzero(flat == flat[entry])[0]
+        raise InputError(
+            f"{word.capitalize()} {entry // 2} joins node {flat[entry]}, which {word} {earlier // 2} has already "
+            "joined; each node is joined once."
+        )
+    return checked
+
+
+def check_heights(times, n_merges: int, word: str = "merge") -> np.ndarray:
+    """Return times as a float64 copy, finite and not negative, or raise InputError naming the first that is not."""
+    try:
+        checked = np.array(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"times must be {n_merges} numbers, one per {word}.") from None
+    if checked.shape != (n_merges,):
+        raise InputError(f"times must have shape ({n_merges},), one per {word}, not {checked.shape}.")
+    wrong = np.flatnonzero(~np.isfinite(checked) | (checked < 0))
+    if len(wrong):
+        k = wrong[0]
+        raise InputError(f"{word.capitalize()} {k} has time {checked[k]}; times must be finite and not negative.")
+    return checked
+
+
+def check_order(times: np.ndarray) -> None:
+    """Raise InputError naming the first merge that comes before the one listed ahead of it."""
+    early = np.flatnonzero(np.diff(times) < 0)
+    if len(early):
+        k = early[0] + 1
+        raise InputError(
+            f"Merge {k} at time {times[k]} comes before merge {k - 1} at time {times[k - 1]}; merges must be listed "
+            "in order of time, ties allowed."
+        )
+
+
+def restricted(children, times, kept):
+    """The tree over the leaves `kept` (g,) alone, renumbered 0 … g-1 in their order; merges of others vanish."""
+    n, g = len(times) + 1, len(kept)
+    if g == n:
+        return np.asarray(children, dtype=np.int64), times
+    node = np.full(2 * n - 1, -1, dtype=np.int64)
+    node[kept] = np.arange(g)
+    pairs: list[tuple[int, int]] = []
+    merges: list[int] = []
+    for k, (a, b) in enumerate(children):
+        if node[a] >= 0 and node[b] >= 0:
+            node[n + k] = g + len(pairs)
+            pairs.append((node[a], node[b]))
+            merges.append(k)
+        else:
+            node[n + k] = max(node[a], node[b])
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2), times[merges]

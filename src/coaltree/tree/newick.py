@@ -1,0 +1,278 @@
+"""Newick text for ultrametric binary trees, both ways, in linear time and without recursion.
+
+A subtree is a name, or (subtree, subtree) with an optional name, and after it a colon and the length of the branch
+above it; the text ends in a semicolon. Names with blanks or punctuation stand in single quotes, a quote inside is
+doubled, an underscore outside quotes means a blank, and [comments] may stand between any two parts. This is the
+dialect of DendroPy and of most phylogenetic programs.
+
+Times are read as the greatest distance to a leaf below, which cannot decrease towards the root. Branch lengths are
+differences of times, and written so that adding them up gives the very same times again: mostly the rounded
+difference b does (child + b = parent), and where no float does, b has 28 digits and the reader minds them all.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+
+TOLERANCE = 1e-6  # leaves' depths may differ by this share of the root's: most programs print six digits or more
+
+_LONGEST_FLOAT = len("-1.2345678901234567e-123")
+
+_NEEDS_NO_QUOTES = re.compile(r"[^\W_.-]([^\W_]|[.-])*")
+_PART = re.compile(
+    r"""(?P<blank>[ \t\r\n]++|\[[^\[\]]*+\])
+      | (?P<mark>[(),:;])
+      | (?P<word>[^ \t\r\n()\[\]',:;]++)
+      | (?P<quoted>'[^']*+(?:''[^']*+)*+')""",
+    re.VERBOSE,
+)
+_BRACKET = re.compile(r"[\[\]]")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Parsed(NamedTuple):
+    """A tree read from text; merges are in order of time, leaves in the order they were met."""
+
+    children: np.ndarray
+    times: np.ndarray
+    labels: tuple[str, ...]
+
+
+def quote(label: str) -> str:
+    """Return the label as Newick wants it: bare where that is safe, else in single quotes."""
+    return label if _NEEDS_NO_QUOTES.fullmatch(label) else "'" + label.replace("'", "''") + "'"
+
+
+def write(
+    children: np.ndarray, times: np.ndarray, labels: Sequence[str], node_labels: Sequence[str] | None = None
+) -> str:
+    """Return the tree as one line of Newick; `node_labels` (n-1,) name the merges, e.g. by their support."""
+    n = len(labels)
+    names = [quote(label) for label in labels]
+    names += [""] * (n - 1) if node_labels is None else [quote(label) if label else "" for label in node_labels]
+    lengths = ["", *_branch_lengths(children, times)]
+    pairs = children.tolist()
+    out = []
+    todo = [(2 * n - 2, 0, ";")]  # a node, where its length stands, and what follows it
+    while todo:
+        node, at, after = todo.pop()
+        if node >= 0 and node < n:
+            out.append(f"{names[node]}:{lengths[at]}{after}")
+        elif node >= 0:
+            out.append("(")
+            left, right = pairs[node - n]
+            todo.append((~node, at, after))  # to be closed when both sides are written
+            todo.append((right, 2 * (node - n) + 2, ")"))
+            todo.append((left, 2 * (node - n) + 1, ","))
+        else:
+            out.append(names[~node] + (":" if at else "") + lengths[at] + after)
+    return "".join(out)
+
+
+def newick_text(children, parents, node_times, names) -> str:
+    """Newick of a tree given as lists of children; `names` (of all nodes) are written as they are."""
+    n = len(names) - len(children)
+    out = []
+    todo = [(len(names) - 1, "")]  # a node, and what stands before it; ~node where it is to be closed
+    while todo:
+        node, before = todo.pop()
+        if node >= n:
+            out.append(before + "(")
+            todo.append((~node, ")"))
+            first, *others = children[node - n]
+            todo.extend((c, ",") for c in reversed(others))
+            todo.append((first, ""))
+            continue
+        node = node if node >= 0 else ~node
+        above = parents[node]
+        length = f":{float(node_times[above] - node_times[node])!r}" if above >= 0 else ";"
+        out.append(before + names[node] + length)
+    return "".join(out)
+
+
+def _branch_lengths(children, times):
+    """Return the lengths above both children of each merge as 2n-2 texts, child + length rounding to the parent."""
+    n = len(times) + 1
+    below = np.append(np.zeros(n), times)[children].ravel()
+    above = np.repeat(times, 2)
+    difference = above - below
+    texts = [repr(length) for length in difference.tolist()]
+    for i in np.flatnonzero(below + difference != above):
+        texts[i] = f"{Decimal(above[i]) - Decimal(below[i]):.27e}"  # longer than any float, so that the reader knows
+    return texts
+
+
+def read(text: str, keep_underscores: bool = False, tolerance: float = TOLERANCE) -> Parsed:
+    """Read one rooted, binary, ultrametric tree; anything else raises InputError with the place in the text."""
+    tree = _Builder(tolerance)
+    state = "start"  # of a subtree; then "closed", "named", "colon", "measured"; "end" after the semicolon
+    for kind, value, at in _parts(text):
+        if state == "end":
+            raise _wrong(text, at, "text goes on after the semicolon, but one tree is read at a time")
+        if kind in ("word", "quoted"):
+            if state == "start":
+                keep = keep_underscores or kind == "quoted"
+                tree.add_leaf(value if keep else value.replace("_", " "))
+                state = "named"
+            elif state == "closed":
+                state = "named"  # names of inner nodes (often supports) are not ours to keep
+            elif state == "colon":
+                tree.length = _length(text, value, at)
+                state = "measured"
+            else:
+                raise _wrong(text, at, "two names in a row; a name with blanks or punctuation needs single quotes")
+        elif value == "(":
+            if state != "start":
+                raise _wrong(text, at, "a '(' follows a finished subtree; a comma belongs between them")
+            tree.open_group()
+        elif state == "start":
+            raise _wrong(text, at, "a leaf has no name")
+        elif state == "colon":
+            raise _wrong(text, at, "a number must follow the colon")
+        elif value == ":":
+            if state == "measured":
+                raise _wrong(text, at, "a second branch length")
+            state = "colon"
+        elif value == ";":
+            if tree.depth:
+                raise _wrong(text, at, f"{tree.depth} '(' not closed")
+            state = "end"
+        else:
+            if not tree.depth:
+                raise _wrong(text, at, f"a '{value}' outside all parentheses")
+            if tree.length is None:
+                raise _wrong(text, at, "a branch has no length; times are read from branch lengths")
+            if not tree.add_to_group():
+                raise _wrong(text, at, "a node has more than two children; only binary trees can be read")
+            if value == ")" and not tree.close_group():
+                raise _wrong(text, at, "a node has only one child; only binary trees can be read")
+            state = "start" if value == "," else "closed"
+    if state == "start" and not tree.depth:
+        raise InputError("The Newick text holds no tree; it should look like (a:1,b:1);")
+    if tree.depth or state in ("start", "colon"):
+        raise _wrong(text, len(text), f"the text ends early, with {tree.depth} '(' not closed")
+    return tree.finish()
+
+
+class _Builder:
+    """The tree read so far. A subtree is referred to by i for leaf i and by ~k for the k-th closed group."""
+
+    def __init__(self, tolerance):
+        self.tolerance = tolerance
+        self.labels: list[str] = []
+        self.merges: list[tuple[int, int]] = []  # pairs of references, children always before their parent
+        self.times: list[float] = []
+        self.length: Any = None  # of the branch above the latest subtree
+        self._latest: Any = None  # reference, and its nearest and farthest leaf: (distance, leaf)
+        self._groups: list[list] = []  # of the open groups, the subtrees already in them
+
+    @property
+    def depth(self):
+        return len(self._groups)
+
+    def add_leaf(self, label):
+        leaf = len(self.labels)
+        self.labels.append(label)
+        self._latest, self.length = (leaf, (0.0, leaf), (0.0, leaf)), None
+
+    def open_group(self):
+        self._groups.append([])
+
+    def add_to_group(self):
+        """Hang the latest subtree by its branch into the open group; False if that is full."""
+        reference, (near, near_leaf), (far, far_leaf) = self._latest
+        group = self._groups[-1]
+        group.append((reference, (_add(near, self.length), near_leaf), (_add(far, self.length), far_leaf)))
+        return len(group) <= 2
+
+    def close_group(self):
+        """Make the open group the latest subtree; False if it has one child only."""
+        group = self._groups.pop()
+        if len(group) != 2:
+            return False
+        (left, left_near, left_far), (right, right_near, right_far) = group
+        far = max(left_far, right_far)
+        self._latest, self.length = (~len(self.merges), min(left_near, right_near), far), None
+        self.merges.append((left, right))
+        self.times.append(far[0])
+        return True
+
+    def finish(self):
+        if not self.merges:
+            raise InputError(f"The Newick tree has the one leaf {_short(self.labels[0])}; a tree needs at least two.")
+        _, (near, near_leaf), (far, far_leaf) = self._latest
+        if not np.isfinite(far):
+            raise InputError("The branch lengths of the Newick tree add up to more than a float can hold.")
+        if far - near > self.tolerance * far:
+            raise InputError(
+                f"The tree is not ultrametric: leaf {_short(self.labels[near_leaf])} lies {near:.9g} below the root "
+                f"and leaf {_short(self.labels[far_leaf])} {far:.9g}, but all leaves must lie equally deep, within "
+                f"{self.tolerance:g} of the root's height."
+            )
+        n = len(self.labels)
+        times = np.array(self.times)
+        in_time = np.argsort(times, kind="stable")  # ties stay in reading order: child before parent
+        rank = np.empty_like(in_time)
+        rank[in_time] = np.arange(n - 1)
+        merges = np.array(self.merges)[in_time]
+        children = np.where(merges >= 0, merges, n + rank[~np.minimum(merges, -1)])
+        return Parsed(children, times[in_time], tuple(self.labels))
+
+
+def _parts(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield kind (mark, word or quoted), value and place of each part of the text, without blanks and comments."""
+    at = 1 if text.startswith("\ufeff") else 0
+    while at < len(text):
+        found = _PART.match(text, at)
+        if found is None:
+            if text[at] == "[":
+                at = _end_of_nested_comment(text, at)
+                continue
+            what = "a quote that is never closed" if text[at] == "'" else "a ']' that closes no comment"
+            raise _wrong(text, at, what)
+        kind, value = found.lastgroup, found.group()
+        if kind == "quoted":
+            yield "quoted", value[1:-1].replace("''", "'"), at
+        elif kind != "blank":
+            yield str(kind), value, at
+        at = found.end()
+
+
+def _end_of_nested_comment(text, start):
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket.group() == "[" else -1
+        if depth == 0:
+            return bracket.end()
+    raise _wrong(text, start, "a comment that is never closed")
+
+
+def _length(text, value, at):
+    """Return the length as the sum of two floats, the second for digits that the first has no room for."""
+    length = float(value) if _NUMBER.fullmatch(value) else np.nan
+    if not (np.isfinite(length) and length >= 0):
+        raise _wrong(text, at, f"branch length {_short(value)}; it must be a finite number that is not negative")
+    if len(value) <= _LONGEST_FLOAT or length < 1e-290:
+        return length, 0.0
+    return length, float(Decimal(value) - Decimal(length))
+
+
+def _add(distance, length):
+    first, rest = length
+    return math.fsum((distance, first, rest)) if rest else distance + first
+
+
+def _wrong(text, at, what):
+    if text.lstrip()[:6].upper() == "#NEXUS":
+        return InputError("The text is a NEXUS file; give the Newick text of one tree, from its first '(' to its ';'.")
+    return InputError(f"The Newick text is wrong at character {at + 1} ({_short(text[at : at + 30])}): {what}.")
+
+
+def _short(text):
+    return repr(text) if len(text) <= 20 else repr(text[:20]) + "…"

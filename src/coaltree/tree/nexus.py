@@ -1,0 +1,33 @@
+"""NEXUS text of many trees, with weights and clade supports, as FigTree and DendroPy read them.
+
+    tree tree_0 = [&R] [&W 0.25] ((a:1,b:1)[&posterior=0.75,height=1]:2,c:3)[&posterior=1,height=3];
+
+[&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node is what FigTree shows there.
+"""
+
+from collections.abc import Iterator
+
+from .newick import newick_text, quote
+
+
+def nexus_lines(children, times, weights, support, labels) -> Iterator[str]:
+    """Yield the lines of the file, one tree at a time; `support` (T, n-1) is that of each merge's clade."""
+    names = [quote(label) for label in labels]
+    yield "#NEXUS"
+    yield "begin taxa;"
+    yield f"  dimensions ntax={len(labels)};"
+    yield "  taxlabels"
+    yield from (f"    {name}" for name in names)
+    yield "  ;"
+    yield "end;"
+    yield "begin trees;"
+    n = len(labels)
+    for t in range(len(times)):
+        pairs, heights = children[t].tolist(), times[t].tolist()
+        parents = [-1] * (2 * n - 1)
+        for k, (a, b) in enumerate(pairs):
+            parents[a] = parents[b] = n + k
+        inner = [f"[&posterior={s:.6g},height={h!r}]" for s, h in zip(support[t].tolist(), heights, strict=True)]
+        text = newick_text(pairs, parents, [0.0] * n + heights, names + inner)
+        yield f"  tree tree_{t} = [&R] [&W {float(weights[t])!r}] {text}"
+    yield "end;"

@@ -1,0 +1,348 @@
+"""Tree: a rooted binary tree with times, as three immutable arrays.
+
+    children (n-1, 2)   the nodes joined by merge k, which makes node n + k; leaves are 0 … n-1
+    times    (n-1,)     when, 0 at the leaves, growing towards the root; non-decreasing, ties allowed
+    labels   n strings  names of the leaves, all different
+
+The object is a thin view: what it answers is computed by `merges` (array operations), `linkage` and `newick`.
+Nothing here is recursive, so a chain of 100,000 leaves is a tree like any other.
+"""
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._runtime.memory import require_memory
+from ..errors import InputError
+from . import linkage, merges, newick
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_BYTES_PER_SET_ENTRY = 40  # of a frozenset, on average
+
+
+class Tree:
+    """A coalescent tree, or any other rooted binary ultrametric tree.
+
+    Two trees are equal if their arrays and labels are; to compare topologies alone, compare `clade_keys()`.
+    """
+
+    __slots__ = ("_children", "_labels", "_place", "_times")
+    _children: np.ndarray
+    _times: np.ndarray
+    _labels: tuple[str, ...]
+    _place: merges.Layout | None
+
+    def __init__(self, children, times, labels: Iterable[Any] | None = None):
+        checked = merges.check_children(children)
+        heights = merges.check_heights(times, len(checked))
+        merges.check_order(heights)
+        self._set(checked, heights, _check_labels(labels, len(checked) + 1))
+
+    @classmethod
+    def _unchecked(cls, children, times, labels: tuple[str, ...]) -> "Tree":
+        """Make a tree of arrays known to be valid; they are not copied where their types already fit."""
+        tree = cls.__new__(cls)
+        tree._set(np.asarray(children, dtype=np.int64).view(), np.asarray(times, dtype=np.float64).view(), labels)
+        return tree
+
+    def _set(self, children, times, labels):
+        children.flags.writeable = False
+        times.flags.writeable = False
+        self._children, self._times, self._labels, self._place = children, times, labels, None
+
+    # What it is
+
+    @property
+    def children(self) -> np.ndarray:
+        """(n-1, 2) int64: the two nodes joined by merge k, which makes node n + k. Read-only."""
+        return self._children
+
+    @property
+    def times(self) -> np.ndarray:
+        """(n-1,) float64: the time of each merge, non-decreasing. Read-only."""
+        return self._times
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the n leaves."""
+        return self._labels
+
+    @property
+    def n(self) -> int:
+        """The number of leaves."""
+        return len(self._times) + 1
+
+    @property
+    def root(self) -> int:
+        """The root's node number, 2n - 2."""
+        return 2 * len(self._times)
+
+    @property
+    def parents(self) -> np.ndarray:
+        """(2n-1,) int64: the parent of each node; -1 for the root."""
+        return merges.parents(self._children)
+
+    @property
+    def node_times(self) -> np.ndarray:
+        """(2n-1,) float64: the time of each node, 0 for leaves."""
+        return np.append(np.zeros(self.n), self._times)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(2n-1,) int64: the number of leaves under each node, 1 for a leaf."""
+        return self._layout.size.copy()
+
+    @property
+    def _layout(self) -> merges.Layout:
+        if self._place is None:
+            self._place = merges.layout(self._children)
+        return self._place
+
+    # What it answers
+
+    def leaf_order(self) -> np.ndarray:
+        """Return the leaves (n,) from left to right, each merge's first child left of its second."""
+        return self._layout.order.copy()
+
+    def cut(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
+        """Cut the tree into clusters and return the cluster of each leaf.
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            How many clusters: the last n_clusters - 1 merges are undone.
+        time : float, optional
+            When to cut: leaves that have met by then, `time` included, are together.
+
+        Returns
+        -------
+        (n,) int64 labels 0, 1, …, numbered in order of first leaf.
+        """
+        if (n_clusters is None) == (time is None):
+            given = "neither" if n_clusters is None else "both"
+            raise InputError(f"cut takes either n_clusters or time, and got {given}.")
+        if n_clusters is not None:
+            return merges.cut(self._layout, self.n - self._check_n_clusters(n_clusters))
+        try:
+            height = float(time)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            height = np.nan
+        if np.isnan(height):
+            raise InputError(f"The time to cut at must be a number, not {time!r}.")
+        return merges.cut(self._layout, int(np.searchsorted(self._times, height, side="right")))
+
+    def _check_n_clusters(self, n_clusters):
+        try:
+            count = operator.index(n_clusters)
+        except TypeError:
+            count = 0
+        if isinstance(n_clusters, (bool, np.bool_)) or not 1 <= count <= self.n:
+            raise InputError(f"n_clusters must be a whole number from 1 to {self.n} (the leaves), not {n_clusters!r}.")
+        return count
+
+    def cophenetic(self, pairs=None) -> np.ndarray:
+        """Return the times at which leaves first meet.
+
+        Parameters
+        ----------
+        pairs : (m, 2) array of int, optional
+            Leaves to ask about. Needs O(n + m) memory, where the whole matrix of 100,000 leaves needs 80 GB.
+
+        Returns
+        -------
+        (n, n) symmetric matrix, 0 on the diagonal; with `pairs`, (m,) times.
+        """
+        if pairs is None:
+            require_memory(8 * self.n**2, f"The cophenetic matrix of {self.n} leaves", "ask for single pairs=… instead")
+            return merges.cophenetic(self._layout, self._times)
+        asked = merges.as_array(pairs, "pairs must be a table of whole numbers, one row for each pair.")
+        if asked.ndim != 2 or asked.shape[1] != 2 or (asked.size and not np.issubdtype(asked.dtype, np.integer)):
+            raise InputError(f"pairs must be whole numbers of shape (m, 2), not {asked.dtype} of shape {asked.shape}.")
+        if asked.size and not (asked.min() >= 0 and asked.max() < self.n):
+            raise InputError(f"pairs must name leaves 0 to {self.n - 1}, but has {asked.min()} to {asked.max()}.")
+        joined_by = merges.common_ancestors(self._layout, asked.astype(np.int64))
+        return np.where(joined_by < 0, 0.0, self._times[joined_by])
+
+    def clade_keys(self) -> np.ndarray:
+        """Return 128 bits (n-1, 2) uint64 per merge that name the set of leaves under it.
+
+        Equal sets of leaf numbers have equal keys in every tree of the same n, other sets other keys (two differ
+        by chance with probability 1 - 2^-128), so clades are compared and counted without being listed.
+        """
+        return merges.clade_keys(self._layout)
+
+    def clades(self) -> list[frozenset[str]]:
+        """Return the leaf labels under each merge; for large trees use `clade_keys`."""
+        start, size = self._layout.start[self.n :], self._layout.size[self.n :]
+        require_memory(
+            _BYTES_PER_SET_ENTRY * int(size.sum()), f"Listing the clades of {self.n} leaves", "use clade_keys() instead"
+        )
+        names = [self._labels[leaf] for leaf in self._layout.order]
+        return [frozenset(names[a : a + m]) for a, m in zip(start.tolist(), size.tolist(), strict=True)]
+
+    def log_prior(self) -> float:
+        """Return the log density of times and topology under Kingman's coalescent, Σ_k -λ_k Δ_k."""
+        from ..model import coalescent
+
+        return float(coalescent.log_prior(self._times))
+
+    def log_likelihood(self, X, covariance="spherical", leaf_noise: float = 0.0) -> float:
+        """Return log p(X | tree), X (n, d) having diffused along the branches with this covariance.
+
+        Rows of X are in the order of `labels`; the rows of a DataFrame with these names as its index may come in
+        any order.
+        """
+        from ..model.covariance import as_covariance
+        from ..model.diffusion import check_leaf_noise, log_likelihood
+
+        leaf_noise = check_leaf_noise(leaf_noise)
+        values = self._rows(X)
+        values = values - values.mean(axis=0)  # the likelihood is that of differences: do not lose their digits
+        d = values.shape[1]
+        whitener = as_covariance(covariance, d).whitener(d)
+        W = whitener.whiten(values)
+        return float(log_likelihood(self._children, self._times, W, d, whitener.log_det, leaf_noise))
+
+    def _rows(self, X):
+        """Return X as (n, d) finite numbers, its rows in the order of the leaves."""
+        from ..model.table import read_table
+
+        values, names, features = read_table(X)
+        if len(values) != self.n:
+            raise InputError(f"X has {len(values)} rows and the tree {self.n} leaves; give one row per leaf.")
+        if features is None:
+            return values
+        if set(names) != set(self._labels):
+            if list(names) == _default_labels(self.n):  # an index that nobody gave
+                return values
+            raise InputError("The index of X names other rows than the leaves of the tree; use the tree's labels.")
+        row_of = {name: row for row, name in enumerate(names)}
+        return values[[row_of[label] for label in self._labels]]
+
+    def relabel(self, labels: Sequence[Any]) -> "Tree":
+        """Return the same tree with other names for leaves 0 … n-1."""
+        return Tree._unchecked(self._children, self._times, _check_labels(labels, self.n))
+
+    # What it exchanges
+
+    def to_linkage(self) -> np.ndarray:
+        """Return SciPy's linkage matrix (n-1, 4), heights being merge times; labels are not part of it."""
+        return linkage.to_linkage(self._children, self._times, self._layout.size)
+
+    @classmethod
+    def from_linkage(cls, Z, labels: Iterable[Any] | None = None) -> "Tree":
+        """Make a tree of a linkage matrix, as SciPy and fastcluster make them; heights become merge times.
+
+        Rows need not be sorted by height. A linkage with inversions (centroid, median) has no such tree and is
+        refused.
+        """
+        children, times = linkage.from_linkage(Z)
+        return cls._unchecked(children, times, _check_labels(labels, len(times) + 1))
+
+    def to_newick(self, node_labels: Sequence[Any] | None = None) -> str:
+        """Return the tree as one line of Newick text.
+
+        `node_labels` (n-1 strings or numbers, e.g. supports) name the merges. Reading the text back with `from_newick`
+        gives the same times bit for bit.
+        """
+        if node_labels is not None:
+            node_labels = _as_names(node_labels, "node_labels", self.n - 1)
+            if len(node_labels) != self.n - 1:
+                raise InputError(f"node_labels must name the {self.n - 1} merges, not {len(node_labels)}.")
+        return newick.write(self._children, self._times, self._labels, node_labels)
+
+    @classmethod
+    def from_newick(
+        cls,
+        text: str,
+        labels: Iterable[Any] | None = None,
+        *,
+        keep_underscores: bool = False,
+        tolerance: float = newick.TOLERANCE,
+    ) -> "Tree":
+        """Read a rooted, binary, ultrametric tree from Newick text.
+
+        Parameters
+        ----------
+        text : str
+            One tree. [Comments], among them [&R], names of inner nodes and a branch above the root are passed over.
+        labels : sequence of str, optional
+            The leaves' names in the order wanted; by default leaves are numbered as they come in the text.
+        keep_underscores : bool
+            An underscore outside quotes means a blank, unless this is True.
+        tolerance : float
+            By how much leaves may differ in depth, as a share of the root's height.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"from_newick reads text, not {type(text).__name__}.")
+        if not (isinstance(tolerance, (int, float, np.number)) and tolerance >= 0):
+            raise InputError(f"tolerance must be a share of the root's height such as 1e-6, not {tolerance!r}.")
+        children, times, found = newick.read(text, keep_underscores, tolerance)
+        found = _check_labels(found, len(found))
+        if labels is None:
+            return cls._unchecked(children, times, found)
+        wanted = _check_labels(labels, len(found))
+        leaf_of = {label: leaf for leaf, label in enumerate(wanted)}
+        for label in found:
+            if label not in leaf_of:
+                raise InputError(f"The tree has a leaf {label!r}, which is not one of the given labels.")
+        number = np.arange(2 * len(found) - 1)
+        number[: len(found)] = [leaf_of[label] for label in found]
+        return cls._unchecked(number[children], times, wanted)
+
+    def plot(self, ax: "Axes | None" = None, **options) -> "Axes":
+        """Draw a dendrogram and return its axes; options are those of `plotting.dendrogram`."""
+        from .. import plotting
+
+        return plotting.dendrogram(self, ax=ax, **options)
+
+    # What Python asks of a value
+
+    def __eq__(self, other):
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return (
+            self._labels == other._labels
+            and np.array_equal(self._children, other._children)
+            and np.array_equal(self._times, other._times)
+        )
+
+    def __hash__(self):
+        return hash((self._children.tobytes(), (self._times + 0.0).tobytes(), self._labels))  # -0.0 == 0.0
+
+    def __reduce__(self):
+        return Tree._unchecked, (self._children, self._times, self._labels)
+
+    def __repr__(self):
+        shown = ", ".join(map(repr, self._labels[:3])) + (", …" if self.n > 3 else "")
+        return f"Tree(n={self.n}, root time {self._times[-1]:.6g}, labels {shown})"
+
+
+def _default_labels(n):
+    return [str(leaf) for leaf in range(n)]
+
+
+def _as_names(names, what, n):
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise InputError(f"{what} must be a sequence of {n} names, not {type(names).__name__}.")
+    return tuple(name if type(name) is str else str(name) for name in names)
+
+
+def _check_labels(labels, n):
+    if labels is None:
+        return tuple(_default_labels(n))
+    names = _as_names(labels, "labels", n)
+    if len(names) != n:
+        raise InputError(f"labels must name the {n} leaves, but there are {len(names)} of them.")
+    if "" in names:
+        raise InputError(f"Label {names.index('')} is empty; every leaf needs a name.")
+    if len(set(names)) < n:
+        first: dict[str, int] = {}
+        for leaf, name in enumerate(names):
+            if first.setdefault(name, leaf) != leaf:
+                raise InputError(f"Leaves {first[name]} and {leaf} are both labelled {name!r}; names must differ.")
+    return names

@@ -1,0 +1,201 @@
+"""Data goes one way: a file imports from its own room and from rooms above it.
+
+`ROOMS` is the order, a room a folder or a file at the top; inside a room imports must not run in a circle. An import
+inside a function may be a door to a later room (`tree.plot()` opens `plotting`): it is allowed where `DOORS` says so.
+A module that is fetched by name (`import_module`, `__import__`, `sys.modules`) would not be seen; only the two files
+that load public names on first use may do that, and what their tables name must exist.
+"""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import coaltree
+from coaltree import samplers
+
+SOURCE = Path(coaltree.__file__).parent
+
+ROOMS = [
+    "errors",
+    "_runtime",
+    "numerics",
+    "tree",
+    "model",
+    "samplers",
+    "posterior",
+    "inference",
+    "metrics",
+    "plotting",
+    "report",
+    "estimator",
+    "cli",
+    "__main__",
+]
+DOORS = {
+    ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood()
+    ("tree.tree", "plotting"),  # tree.plot()
+    ("posterior.summary_trees", "plotting"),  # post.consensus().plot()
+    ("posterior.posterior", "inference"),  # post.extend()
+}
+BY_NAME = {"", "samplers"}  # the files whose tables of public names are loaded on first use
+UNSEEN = {"import_module", "__import__", "modules", "exec", "eval"}
+
+
+def imports_of(tree, module, is_package=False):
+    """Pairs (dotted name below the package, is it inside a function?) that a parsed file imports from the package."""
+    package = module if is_package else module.rpartition(".")[0]
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    ]
+    deferred = {id(inner) for function in functions for inner in ast.walk(function)}
+    found = []
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            ours = [alias.name for alias in node.names if alias.name.split(".")[0] == "coaltree"]
+            names = [name.removeprefix("coaltree").removeprefix(".") or "coaltree itself" for name in ours]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = package.split(".") if package else []
+                up = up[: len(up) - (node.level - 1)]
+                base = ".".join([*up, *([base] if base else [])])
+            elif base == "coaltree" or base.startswith("coaltree."):
+                base = base.removeprefix("coaltree").removeprefix(".")
+            else:
+                continue
+            # `from .tree import Tree` names the file; `from . import tree` names it among the aliases.
+            names = [f"{base}.{alias.name}".strip(".") for alias in node.names]
+        found += [(name, id(node) in deferred) for name in names]
+    return found
+
+
+def unseen_of(tree):
+    """Names by which a parsed file could reach a module behind this test's back."""
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return sorted(used & UNSEEN)
+
+
+def room_of(name):
+    return name.split(".")[0]
+
+
+def violations(files, rooms=ROOMS, doors=frozenset()):
+    """One line for every import against the order; `files` maps a dotted module name to (source, is it a package?)."""
+    found, inside = [], {}
+    for module, (source, is_package) in files.items():
+        parsed, here = ast.parse(source), room_of(module)
+        if here not in rooms:
+            found.append(f"{module} is in no room")
+            continue
+        if module not in BY_NAME:
+            found += [f"{module} uses {name}, behind which no import is seen" for name in unseen_of(parsed)]
+        for target, deferred in imports_of(parsed, module, is_package):
+            there = room_of(target)
+            if there == here:
+                known = max((m for m in files if target == m or target.startswith(m + ".")), key=len, default=module)
+                if not deferred and known != module:
+                    inside.setdefault(module, set()).add(known)
+            elif there in rooms:
+                if rooms.index(there) > rooms.index(here) and not (deferred and (module, there) in doors):
+                    found.append(f"{module} imports {target}, which is in a later room")
+            elif target != "__version__":
+                found.append(f"{module} imports {target}, which is in no room")
+    try:
+        TopologicalSorter(inside).prepare()
+    except CycleError as error:
+        found.append("a circle: " + " -> ".join(error.args[1]))
+    return found
+
+
+def package_files():
+    files = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        module = ".".join(parts[:-1] if is_package else parts)
+        if module:
+            files[module] = (path.read_text(encoding="utf-8"), is_package)
+    return files
+
+
+def test_files_import_only_from_their_room_and_those_above():
+    files = package_files()
+    assert {"tree.tree", "cli.fit", "samplers.regraft.regraft"} <= set(files)
+    assert violations(files, doors=DOORS) == []
+
+
+def test_every_room_and_every_door_is_used():
+    files = package_files()
+    assert {room_of(module) for module in files} == set(ROOMS)
+    used = {
+        (module, room_of(target))
+        for module, (source, is_package) in files.items()
+        for target, deferred in imports_of(ast.parse(source), module, is_package)
+        if deferred
+    }
+    assert used >= DOORS
+
+
+def test_the_package_itself_imports_nothing_of_its_own():
+    assert imports_of(ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8")), "", is_package=True) == []
+
+
+def test_tables_of_public_names_point_at_files():
+    files = package_files()
+    assert set(coaltree._HOME_OF.values()) <= set(files)
+    assert {f"samplers.{home}" for home in samplers.HOME_OF.values()} <= set(files)
+
+
+def test_tests_mirror_the_rooms():
+    root = Path(__file__).parents[1] / "unit"
+    folders = {str(path.parent.relative_to(root)) for path in root.rglob("test_*.py")} - {"."}
+    assert all((SOURCE / folder).is_dir() for folder in folders), folders
+    assert {room for room in ROOMS if (SOURCE / room).is_dir()} <= {folder.split("/")[0] for folder in folders}
+
+
+def test_violations_are_seen():
+    def seen(module, source, **others):
+        files = {module: (source, False)} | {name.replace("__", "."): (text, False) for name, text in others.items()}
+        return violations(files)
+
+    later = "which is in a later room"
+    assert seen("tree.tree", "from ..errors import InputError\nimport numpy\nfrom .merges import parents") == []
+    assert seen("tree.tree", "from ..model.coalescent import rates") == [
+        f"tree.tree imports model.coalescent.rates, {later}"
+    ]
+    assert seen("tree.tree", "from ..model import coalescent") == [f"tree.tree imports model.coalescent, {later}"]
+    assert seen("tree.tree", "import coaltree.inference.fit") == [f"tree.tree imports inference.fit, {later}"]
+    assert seen("tree.tree", "from coaltree.cli import main") == [f"tree.tree imports cli.main, {later}"]
+    assert seen("samplers.merging.smc", "from ...inference.fit import fit") == [
+        f"samplers.merging.smc imports inference.fit.fit, {later}"
+    ]
+    assert seen("samplers.merging.smc", "from ...tree import Tree") == []
+    assert seen("numerics.gig", "from .. import Tree") == ["numerics.gig imports Tree, which is in no room"]
+    assert seen("numerics.gig", "from .. import __version__") == []
+    assert seen("numerics.gig", "import coaltree") == ["numerics.gig imports coaltree itself, which is in no room"]
+    assert seen("elsewhere", "") == ["elsewhere is in no room"]
+    circle = seen("samplers.a", "from .b import f", samplers__b="from .a import g")
+    assert len(circle) == 1
+    assert circle[0].startswith("a circle")
+
+
+def test_modules_fetched_by_name_are_seen():
+    for source in (
+        "from importlib import import_module",
+        "import importlib\nimportlib.import_module('coaltree.cli')",
+        "import sys\nsys.modules['coaltree.cli']",
+        "__import__('coaltree.cli')",
+    ):
+        assert len(violations({"tree.tree": (source, False)})) == 1
+        assert violations({"samplers": (source, True)}) == []
+
+
+def test_a_door_counts_only_inside_a_function():
+    inside = {"tree.tree": ("def plot():\n    from ..plotting import draw\n", False)}
+    outside = {"tree.tree": ("from ..plotting import draw\n", False)}
+    assert violations(inside, doors={("tree.tree", "plotting")}) == []
+    assert len(violations(inside)) == 1
+    assert len(violations(outside, doors={("tree.tree", "plotting")})) == 1

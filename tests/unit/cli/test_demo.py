@@ -1,0 +1,54 @@
+"""The demo leaves what it promises, and the same for the same seed."""
+
+import numpy as np
+import pytest
+
+from coaltree import ConvergenceWarning, Tree
+from coaltree.cli import demo
+from coaltree.model.table import read_table
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory):
+    """The files of a short run, and of the same run again."""
+    settings = demo.SETTINGS | {"n_samples": 4, "n_warmup": 1}
+    folders = [tmp_path_factory.mktemp("demo") for _ in range(2)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "SETTINGS", settings)
+        for folder in folders:
+            with pytest.warns(ConvergenceWarning):
+                demo.run(folder, seed=3, say=lambda line: None)
+    return folders
+
+
+def test_data_has_names_and_no_duplicates():
+    wines = demo.load_wines()
+    assert wines.values.shape == (60, 13) == (len(set(wines.labels)), len(set(wines.features)))
+    assert np.isfinite(wines.values).all()
+    assert len(np.unique(wines.values, axis=0)) == 60
+    assert {name[0] for name in wines.labels} == set("ABC")
+
+
+def test_names_without_pandas_are_read_as_those_of_a_dataframe():
+    pandas = pytest.importorskip("pandas")
+    wines = demo.load_wines()
+    ours, theirs = read_table(wines), read_table(pandas.DataFrame(wines.values, wines.labels, wines.features))
+    assert ours[1:] == theirs[1:]
+    np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+def test_files_agree_with_each_other(left):
+    folder = left[0]
+    assert {path.name for path in folder.iterdir()} == set(demo.FILES)
+    names = demo.load_wines().labels
+    tree = Tree.from_newick((folder / "tree.newick").read_text())
+    assert set(tree.labels) == set(names)
+    same = Tree.from_linkage(np.loadtxt(folder / "linkage.csv", delimiter=",", skiprows=1), labels=names)
+    assert set(same.clades()) == set(tree.clades())
+    for name in ("tree.svg", "report.html"):
+        assert "A01" in (folder / name).read_text()
+
+
+def test_same_seed_same_tree_and_figure(left):
+    for name in ("tree.newick", "linkage.csv", "tree.svg"):
+        assert (left[0] / name).read_bytes() == (left[1] / name).read_bytes(), name

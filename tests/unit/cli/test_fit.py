@@ -1,0 +1,293 @@
+"""coaltree fit from end to end: a table as people have them, every file, every refusal, an interruption and its end."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.cli import main
+from coaltree.cli.fit import CHECKPOINT, COVARIANCES, SAMPLERS
+from coaltree.cli.outputs import FILES
+
+SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
+NAMES = ["rosé", "東京", "Ελλ, 3", "Ñandú", "дом", "a'b", "twin", "z z", "_x_", "<b>&"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A CSV with missing cells, a column of text, two equal rows, and names of all sorts."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((len(NAMES), 4)) + 6 * (np.arange(len(NAMES)) % 2)[:, None]
+    X[6] = X[5]
+    cells = [[f"{value:.6f}" for value in row] for row in X]
+    cells[1][2], cells[3][0] = "", "NA"
+    path = tmp_path_factory.mktemp("data") / "wein proben.csv"
+    with open(path, "w", newline="", encoding="utf-8-sig") as file:
+        rows = csv.writer(file)
+        rows.writerow(["Probe", "Art", "Größe", "b", "c", "d"])
+        rows.writerows([name, "rot", *row] for name, row in zip(NAMES, cells, strict=True))
+    return path
+
+
+@pytest.fixture(scope="module")
+def left(data, tmp_path_factory):
+    """The folder of a short run."""
+    folder = tmp_path_factory.mktemp("left") / "out"
+    args = ["fit", str(data), "--drop", "Art", "--out", str(folder), "--clusters", "2", "--seed", "3", *SHORT]
+    assert main(args) == 0
+    return folder
+
+
+def table_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def only_line(capsys):
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1, err
+    return err.rstrip()
+
+
+def test_exactly_the_promised_files_are_left(left):
+    assert sorted(path.name for path in left.iterdir()) == sorted(FILES)
+
+
+def test_the_posterior_is_that_of_fit(left, data):
+    post = ct.load(left / "posterior.npz")
+    assert post.labels == tuple(NAMES)
+    assert post.columns == ("Größe", "b", "c", "d")
+    assert len(post) == 24
+    X = np.array([row[2:] for row in table_of(data)[1:]])
+    X = np.where(np.isin(X, ["", "NA"]), "nan", X).astype(float)
+    np.testing.assert_array_equal(post.X, X)
+    with pytest.warns(ct.CoaltreeWarning):
+        same = ct.fit(X, "diagonal", n_samples=12, n_warmup=4, n_chains=2, random_state=3)
+    np.testing.assert_array_equal(post.log_joint, same.log_joint)
+
+
+def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
+    post = ct.load(left / "posterior.npz")
+    tree = post.mcc_tree()
+    text = (left / "tree.newick").read_text(encoding="utf-8")
+    assert {frozenset(clade) for clade in ct.Tree.from_newick(text).clades()} == set(tree.clades())
+    assert tree.to_newick([f"{share:.4g}" for share in post.clade_support(tree)]) + "\n" == text
+    header, *rows = table_of(left / "linkage.csv")
+    np.testing.assert_array_equal(np.array(rows, dtype=float), tree.to_linkage())
+    header, *rows = table_of(left / "clusters.csv")
+    assert header == ["leaf", "cluster", "cluster_in_tree"]
+    assert [row[0] for row in rows] == NAMES
+    np.testing.assert_array_equal([int(row[1]) for row in rows], post.cut(2))
+    np.testing.assert_array_equal([int(row[2]) for row in rows], tree.cut(2))
+    nexus = (left / "trees.nex").read_text(encoding="utf-8")
+    assert nexus.startswith("#NEXUS")
+    assert nexus.count("\n  tree ") == len(post)
+    assert (left / "tree.png").read_bytes().startswith(b"\x89PNG")
+    drawn = "".join(ElementTree.parse(left / "tree.svg").getroot().itertext())
+    assert "東京" in drawn
+    page = (left / "report.html").read_text(encoding="utf-8")
+    assert "wein proben" in page
+    assert json.dumps("東京") in page
+
+
+def test_dendropy_reads_the_tree_with_its_supports(left):
+    dendropy = pytest.importorskip("dendropy")
+    tree = dendropy.Tree.get(path=str(left / "tree.newick"), schema="newick")
+    assert sorted(taxon.label for taxon in tree.taxon_namespace) == sorted(NAMES)
+    assert all(0 <= float(node.label) <= 1 for node in tree.preorder_internal_node_iter())
+
+
+def test_nothing_is_overwritten_unless_told(left, data, capsys):
+    before = {path.name: path.read_bytes() for path in left.iterdir()}
+    args = ["fit", str(data), "--drop", "Art", "--out", str(left), "--seed", "4", *SHORT]
+    assert main(args) == 2
+    assert "overwrite it with --force" in only_line(capsys)
+    assert {path.name: path.read_bytes() for path in left.iterdir()} == before
+    (left / "notes.txt").write_text("mine")
+    try:
+        assert main([*args, "--force"]) == 0
+        assert (left / "notes.txt").read_text() == "mine"
+    finally:
+        (left / "notes.txt").unlink()
+    assert (left / "posterior.npz").read_bytes() != before["posterior.npz"]
+    for name, content in before.items():  # for the tests to come
+        (left / name).write_bytes(content)
+
+
+def test_the_suggested_number_is_told(data, tmp_path, capsys):
+    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
+    out, err = capsys.readouterr()
+    assert "wein proben.csv: 10 rows, 4 columns" in out
+    assert "No number stands out" in out or "clusters: the wait" in out
+    assert "merged at time 0" in err
+    assert "--samples" in err  # a short run is said to be one, in words of the command line
+    assert "n_samples" not in err
+    assert "boxes" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "column 'Art' holds text ('rot' in line 2); leave it out with --drop Art."),
+        (["--drop", "Art", "--clusters", "11"], "--clusters 11 is more than the 10 rows"),
+        (["--drop", "Art", "--grid", "2x2"], "--grid belongs to --covariance matern32"),
+        (["--drop", "Art", "--covariance", "matern32", "--grid", "2x3"], "the grid 2 × 3 has 6 cells"),
+        (["--drop", "Art", "--grid", "big"], "is no grid; write its sides, as in 16x16. (see coaltree fit --help)"),
+        (["--drop", "Art", "--samples", "0"], "--samples"),
+        (["--drop", "Art", "--leaf-noise", "-1"], "--leaf-noise"),
+        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'spherical', 'diagonal'"),
+        (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
+        (["--columns", "b", "--columns", "c", "--index", "Art"], "'rot' stands in lines 2 and 3"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_leaves_nothing(data, tmp_path, more, said, capsys):
+    folder = tmp_path / "out"
+    assert main(["fit", str(data), "--out", str(folder), *more]) == 2
+    assert said in only_line(capsys)
+    assert not folder.exists()
+
+
+def test_a_folder_and_a_file_are_needed(data, tmp_path, capsys):
+    assert main(["fit", str(data)]) == 2
+    assert "--out" in only_line(capsys)
+    assert main(["fit", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert "there is no file" in only_line(capsys)
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    assert main(["fit", str(tmp_path / "one.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert "at least 2 are needed" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_what_fit_refuses_leaves_no_folder(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text("a,b\n1,\n2,\n3,NA\n")
+    args = ["fit", str(tmp_path / "x.csv"), "--out", str(tmp_path / "out")]
+    assert main(args) == 2
+    assert "column 'b' of X has no observed value" in only_line(capsys)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    assert main(args) == 2
+    assert (tmp_path / "out").exists()
+
+
+def test_names_of_covariances_and_samplers_are_those_of_the_package():
+    from coaltree.model.covariance import _BY_NAME
+    from coaltree.samplers import _CLASS_OF_NAME
+
+    assert set(COVARIANCES) == set(_BY_NAME)
+    assert set(SAMPLERS) == set(_CLASS_OF_NAME)
+
+
+def test_a_grid_is_used(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.standard_normal((6, 6)).cumsum(axis=1))
+    out = tmp_path / "out"
+    args = ["fit", str(tmp_path / "x.npy"), "--out", str(out), "--covariance", "matern32", "--grid", "2x3", *SHORT]
+    assert main(args) == 0
+    assert ct.load(out / "posterior.npz").covariance.grid == (2, 3)
+
+
+# --- interruption ---------------------------------------------------------------------------------------------------
+
+# Blocks of one round, and after the first checkpoint a run that waits for its end. A process started in the background
+# may have been told to ignore Ctrl-C.
+WAITING = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from coaltree import cli
+from coaltree.inference import checkpoint, run
+run._SECONDS_A_BLOCK = 0.0
+save, saved = checkpoint.Checkpoint.save, []
+
+def save_and_wait(*args, **options):
+    saved.append(True)
+    save(*args, **options)
+    if len(saved) == 1:
+        time.sleep(300)
+
+checkpoint.Checkpoint.save = save_and_wait
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("warmup", ["0", "3"])  # with rounds to show, and without
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path, warmup, capsys):
+    out = tmp_path / "out"
+    args = ["fit", str(data), "--drop", "Art", "--out", str(out), "--samples", "20", "--warmup", warmup, "--seed", "7"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", WAITING, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while not (out / CHECKPOINT).exists() and running.poll() is None:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=100)
+    finally:
+        running.kill()
+    assert running.returncode == 130
+    last = err.splitlines()[-1]
+    assert last == f"coaltree: interrupted; the same command goes on from {out / CHECKPOINT}."
+    assert "Traceback" not in err
+    assert "mixed" not in err
+    assert os.listdir(out) == [CHECKPOINT]
+
+    # Another seed is another run.
+    assert main([*args[:-1], "8"]) == 2
+    assert "is of a run with other data or settings" in capsys.readouterr().err
+    assert os.listdir(out) == [CHECKPOINT]
+
+    assert main(args) == 0
+    assert f"going on from {out / CHECKPOINT}" in capsys.readouterr().out
+    assert sorted(os.listdir(out)) == sorted(FILES)
+    whole = tmp_path / "whole"
+    assert main([str(whole) if arg == str(out) else arg for arg in args]) == 0
+    np.testing.assert_array_equal(ct.load(out / "posterior.npz").log_joint, ct.load(whole / "posterior.npz").log_joint)
+
+
+def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path, capsys):
+    from coaltree.cli.tables import Choice, read
+
+    X = read(data, Choice(drop=("Art",)))
+    with pytest.warns(ct.CoaltreeWarning):
+        ct.fit(X, random_state=0, n_samples=3, n_warmup=0, checkpoint=tmp_path / CHECKPOINT)
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
+    assert main(args) == 2
+    assert "start anew with --force" in capsys.readouterr().err
+    assert main([*args, "--force"]) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+
+
+def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path, monkeypatch, capsys):
+    def interrupted(*args, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
+    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path)]) == 130
+    assert "interrupted before the first round; nothing is left." in only_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status", "said"),
+    [
+        (RuntimeError("lost"), 1, "RuntimeError: lost (--debug shows where)"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command goes on from "),
+    ],
+)
+def test_what_is_done_need_not_be_done_again(data, tmp_path, monkeypatch, trouble, status, said, capsys):
+    def failing(*args, **settings):
+        raise trouble
+
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
+    with monkeypatch.context() as patch:
+        patch.setattr("coaltree.report.write_report", failing)
+        assert main(args) == status
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"coaltree: {said}")
+    assert os.listdir(tmp_path) == [CHECKPOINT]
+    assert main(args) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)

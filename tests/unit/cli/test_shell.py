@@ -1,0 +1,147 @@
+"""The command line: what it leaves, what it says, and with which status it ends."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import click
+import numpy as np
+import pytest
+
+from coaltree import InputError, Tree, __version__
+from coaltree.cli import commands, main
+from coaltree.errors import CoaltreeWarning
+
+
+@pytest.fixture
+def failing():
+    """Add a command that raises what the test puts into it."""
+    trouble = []
+
+    @commands.command("fail")
+    @click.pass_context
+    def fail(context):
+        import warnings
+
+        warnings.warn("look\nout", CoaltreeWarning, stacklevel=1)
+        raise trouble[0]
+
+    yield trouble
+    del commands.commands["fail"]
+
+
+def only_line(capsys):
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1, err
+    return err.rstrip()
+
+
+def test_version_and_help(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"coaltree {__version__}\n"
+    assert main(["-h"]) == 0
+    out = capsys.readouterr().out
+    assert "demo" in out
+    assert "simulate" in out
+
+
+def test_module_and_command_are_the_same():
+    done = subprocess.run([sys.executable, "-m", "coaltree", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"coaltree {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["bake"], "No such command 'bake'. (see coaltree --help)"),
+        (["simulate", "--n", "1"], "(see coaltree simulate --help)"),
+        (["simulate", "--n", "many"], "'many'"),
+        (["simulate", "--wrong"], "--wrong"),
+        (["demo", "--seed", "-1"], "--seed"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(args, said, capsys):
+    assert main(args) == 2
+    line = only_line(capsys)
+    assert line.startswith("coaltree: ")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (InputError("X has no rows;\ngive one."), 2, "coaltree: X has no rows; give one."),
+        (RuntimeError("lost"), 1, "coaltree: RuntimeError: lost (--debug shows where)"),
+        (MemoryError(), 1, "coaltree: MemoryError: no message (--debug shows where)"),
+        (KeyboardInterrupt(), 130, "coaltree: interrupted."),
+    ],
+)
+def test_failures_are_one_line(failing, error, status, said, capsys):
+    failing.append(error)
+    assert main(["fail"]) == status
+    # After an interrupt click ends the line that the terminal has written ^C on.
+    warning, line = filter(None, capsys.readouterr().err.splitlines())
+    assert warning == "coaltree: warning: look out"
+    assert line == said
+
+
+def test_debug_shows_the_traceback(failing, capsys):
+    failing.append(RuntimeError("lost"))
+    assert main(["--debug", "fail"]) == 1
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert err.endswith("coaltree: RuntimeError: lost\n")
+
+
+def test_a_reader_that_leaves_is_no_failure_worth_a_word():
+    program = "from coaltree.cli import main; raise SystemExit(main(['--help']))"
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-c", program], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode == 1
+
+
+def test_simulate_leaves_data_and_the_tree_it_came_from(tmp_path, capsys):
+    folder = tmp_path / "deep" / "er"
+    args = ["simulate", "--n", "9", "--d", "3", "--seed", "5", "--out", str(folder)]
+    assert main(args) == 0
+    with open(folder / "data.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["leaf", "x0", "x1", "x2"]
+    tree = Tree.from_newick((folder / "tree.newick").read_text())
+    assert sorted(row[0] for row in rows) == sorted(tree.labels)
+    Z = np.loadtxt(folder / "linkage.csv", delimiter=",", skiprows=1)
+    same = Tree.from_linkage(Z, labels=[row[0] for row in rows])
+    assert {frozenset(clade) for clade in same.clades()} == {frozenset(clade) for clade in tree.clades()}
+    np.testing.assert_allclose(same.times, tree.times, rtol=1e-12)
+
+    from coaltree.model.simulation import simulate
+
+    X, _ = simulate(9, 3, random_state=5)
+    np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), X)
+
+
+def test_output_is_overwritten_only_when_told(tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine")
+    args = ["simulate", "--n", "4", "--d", "2", "--out", str(tmp_path)]
+    assert main(args) == 0
+    before = (tmp_path / "data.csv").read_bytes()
+    capsys.readouterr()
+    assert main([*args, "--seed", "1"]) == 2
+    assert "--force" in only_line(capsys)
+    assert (tmp_path / "data.csv").read_bytes() == before
+    assert main([*args, "--seed", "1", "--force"]) == 0
+    assert (tmp_path / "data.csv").read_bytes() != before
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_out_that_is_a_file_is_refused(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["simulate", "--out", str(tmp_path / "file")]) == 2
+    assert "is a file" in only_line(capsys)
+    assert main(["simulate", "--out", str(tmp_path / "file" / "below")]) == 2
+    assert "choose another --out" in only_line(capsys)

@@ -1,0 +1,211 @@
+"""Tables in files: what is found by looking, what is said, and what is refused with its place."""
+
+import csv
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coaltree import InputError
+from coaltree.cli.tables import Choice, read
+from coaltree.model.table import Table
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write text (or bytes) to a file and read it as a table."""
+
+    def write_and_read(text, name="data.csv", **choice):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read(path, Choice(**choice))
+
+    return write_and_read
+
+
+def refused(table, *args, **choice):
+    with pytest.raises(InputError) as info:
+        table(*args, **choice)
+    message = str(info.value)
+    assert "\n" not in message
+    return message
+
+
+def test_header_names_and_missing_cells(table):
+    frame = table("wine,a,b\nrôsé,1,\n'x y',NA,-2.5e1\n東京,?,3\n")
+    assert isinstance(frame, Table)
+    assert frame.labels == ("rôsé", "'x y'", "東京")
+    assert frame.features == ("a", "b")
+    np.testing.assert_array_equal(frame.values, [[1, np.nan], [np.nan, -25], [np.nan, 3]])
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "columns"),
+    [
+        ("a,b\n1,2\n3,4\n", ("0", "1"), ("a", "b")),
+        ("1,2\n3,4\n", ("0", "1"), ("0", "1")),
+        ("p,1,2\nq,3,4\n", ("p", "q"), ("1", "2")),  # names, but no header
+        (",0,1\np,1.5,2\nq,3,4\n", ("p", "q"), ("0", "1")),  # as pandas writes
+        ("a,b\np,1,2\nq,3,4\n", ("p", "q"), ("a", "b")),  # as R writes
+        ("gene,2019,2020\np,1.5,2\nq,3,4\n", ("p", "q"), ("2019", "2020")),
+        ("id,a\n7,1\n9,2\n", ("7", "9"), ("a",)),
+        ("a\n1\n2\n", ("0", "1"), ("a",)),
+        ("a,b,\n1,2,\n3,4,\n", ("0", "1"), ("a", "b")),  # every line ends in a separator
+        ("a;b\n1;2\n3;4\n", ("0", "1"), ("a", "b")),
+        ("a\tb\n1\t2\n3\t4\n", ("0", "1"), ("a", "b")),
+        ("a;b;c,x\np,1\nq,2\n", ("p", "q"), ("x",)),
+        ('"a,b";x\n"p,q";1\n"r,s";2\n', ("p,q", "r,s"), ("x",)),
+        ('name,"a,b"\n"p ""q""",1\nr,2\n', ('p "q"', "r"), ("a,b",)),
+        ("\ufeffname,a\r\np,1\r\n\r\nq,2\r\n", ("p", "q"), ("a",)),
+        ("name,a\np\u2028q,1\nr,2\n", ("p\u2028q", "r"), ("a",)),
+    ],
+)
+def test_header_and_index_are_found(table, text, index, columns):
+    frame = table(text)
+    assert (frame.labels, frame.features) == (index, columns)
+    assert frame.values.shape == (len(index), len(columns))
+    assert np.isfinite(frame.values).all()
+
+
+def test_what_is_said_counts_more_than_what_is_found(table):
+    text = "name,code,kind,a,b\np,10,x,1,2\nq,11,x,3,4\n"
+    assert table(text, drop=("kind",)).features == ("code", "a", "b")
+    frame = table(text, index="code", columns=("b", "a"))
+    assert (frame.labels, frame.features) == (("10", "11"), ("b", "a"))
+    np.testing.assert_array_equal(frame.values, [[2, 1], [4, 3]])
+    frame = table(text, drop=("name", "kind", "code"))
+    assert (frame.labels, frame.features) == (("0", "1"), ("a", "b"))
+    assert table("1,2\n3,4\n", header=True).features == ("1", "2")
+    assert "column '0' holds text" in refused(table, "a,b\nc,d\n1,2\n", header=False, columns=("0",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n3,tall\n5,6\n", "data.csv, line 3, column 'b': 'tall' is not a number; correct it, or leave"),
+        ("a,b\n1,2\n3,x\n5,y\n7,8\n9,8\n", "line 3, column 'b': 'x' is not a number (and 1 more such cells)"),
+        ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b': 'inf' is not a number; every value must be finite"),
+        ("a,b\n1,2\n3,1_0\n4,5\n", "'1_0' is not a number"),
+        ("a;b\n1,5;2\n3,5;4\n", "line 2, column 'a': '1,5' is not a number (and 1 more such cells); write decimals"),
+        ("a,kind\n1,red\n2,red\n", "column 'kind' holds text ('red' in line 2); leave it out with --drop kind."),
+        ("a,k 1\n1,red\n2,blue\n", "leave it out with --drop 'k 1', or name the rows by it with --index 'k 1'."),
+        ("a,k,m\n1,r,s\n2,r,s\n", "and so do 1 more; leave them out with --drop k --drop m."),
+        ("kind,a\nred,1\nred,2\n", "column 'kind' holds text ('red' in line 2); leave it out with --drop kind."),
+        ("name,a\np,1\nq,2\np,3\n", "but 'p' stands in lines 2 and 4; make the names unique"),
+        ("name,a\np,1\n,2\n", "line 3: the row has no name in column 'name'"),
+        ("a,b\n1,2\n3\n", "line 3: 1 cells, but the header has 2."),
+        ("1,2\n3,4,5\n", "line 2: 3 cells, but line 1 has 2."),
+        ("a,a\n1,2\n", "2 columns called 'a'"),
+        ("a,b\n", "a header and no rows"),
+        ("\n\n", "is empty"),
+        (b"a,b\n1,2\n\xff,3\n", "line 3: not UTF-8 text"),
+        (b"a,b\n1,\0\n", "zero bytes"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(table, text, said):
+    assert said in refused(table, text)
+
+
+def test_unknown_names_are_refused_with_the_known_ones(table):
+    text = "a,b\n1,2\n3,4\n"
+    assert "no column 'c' (--drop); the columns are a, b." in refused(table, text, drop=("c",))
+    assert "no column 'c' (--columns)" in refused(table, text, columns=("c",))
+    assert "no column 'c' (--index)" in refused(table, text, index="c")
+    assert "no column of numbers is left" in refused(table, text, drop=("a", "b"))
+
+
+def test_other_files_are_refused(table, tmp_path):
+    assert "give a file that ends in .csv" in refused(table, "x", "data.xlsx")
+    assert "no array file" in refused(table, "x", "data.npy")
+    assert "no array file" in refused(table, "x", "data.npz")
+    with pytest.raises(InputError, match="there is no file"):
+        read(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="is a folder"):
+        read(tmp_path)
+
+
+def test_arrays(tmp_path):
+    X = np.arange(6.0).reshape(3, 2)
+    np.save(tmp_path / "x.npy", X)
+    frame = read(tmp_path / "x.npy")
+    assert (frame.labels, frame.features) == (("0", "1", "2"), ("0", "1"))
+    np.testing.assert_array_equal(frame.values, X)
+    np.testing.assert_array_equal(read(tmp_path / "x.npy", Choice(drop=("0",))).values, X[:, 1:])
+
+    np.savez(tmp_path / "x.npz", X=X, labels=["p", "q", "r"], columns=["a", "b"], other=X + 1)
+    frame = read(tmp_path / "x.npz")
+    assert (frame.labels, frame.features) == (("p", "q", "r"), ("a", "b"))
+    np.testing.assert_array_equal(read(tmp_path / "x.npz", Choice(array="other")).values, X + 1)
+
+    np.savez(tmp_path / "two.npz", u=X, v=X)
+    with pytest.raises(InputError, match="holds the arrays u, v; choose a table with --array"):
+        read(tmp_path / "two.npz")
+    for name, array in {"text": np.array([["a"]]), "cube": np.zeros((2, 2, 2))}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+        with pytest.raises(InputError, match="a table of numbers, rows by columns, is needed"):
+            read(tmp_path / f"{name}.npy")
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="no array file"):
+        read(tmp_path / "objects.npy")
+
+
+def test_a_posterior_is_not_a_table(tmp_path):
+    from coaltree._runtime.archive import write
+
+    write(tmp_path / "posterior.npz", "coaltree posterior", 1, {"x": np.zeros((2, 2))})
+    with pytest.raises(InputError, match="is a posterior or a checkpoint"):
+        read(tmp_path / "posterior.npz")
+
+
+def test_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    pandas.DataFrame({"name": ["p", "ü"], "a": [1, None], "kind": ["r", "r"]}).to_parquet(path)
+    with pytest.raises(InputError, match=r"column 'kind' holds .*, not numbers; leave it out with --drop kind."):
+        read(path)
+    frame = read(path, Choice(drop=("kind",)))
+    assert (frame.labels, frame.features) == (("p", "ü"), ("a",))
+    np.testing.assert_array_equal(frame.values, [[1.0], [np.nan]])
+    pandas.DataFrame({"a": [1, 2]}, index=["u", "v"]).to_parquet(path)
+    assert read(path).labels == ("u", "v")
+    path.write_text("no")
+    with pytest.raises(InputError, match="no Parquet file"):
+        read(path)
+
+
+def test_parquet_without_its_packages_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "x.parquet").write_text("")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r'pip install "coaltree\[parquet\]"'):
+        read(tmp_path / "x.parquet")
+
+
+words = st.text(st.sampled_from("ab1.,;\t\"'\n -é東\u2028"), min_size=1, max_size=6).map(str.strip).filter(bool)
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), separator=st.sampled_from(",;\t"))
+def test_whatever_is_written_is_read_again(data, separator):
+    n, d = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 3))
+    index = data.draw(st.lists(words, min_size=n, max_size=n, unique=True))
+    columns = data.draw(st.lists(words, min_size=d + 1, max_size=d + 1, unique=True))
+    values = data.draw(st.lists(st.lists(numbers, min_size=d, max_size=d), min_size=n, max_size=n))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("x.tsv" if separator == "\t" else "x.csv")
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, delimiter=separator)
+            rows.writerow(columns)
+            rows.writerows(
+                [name, *("" if value is None else repr(value) for value in row)]
+                for name, row in zip(index, values, strict=True)
+            )
+        frame = read(path, Choice(header=True, index=columns[0]))
+    assert frame.labels == tuple(index)
+    assert frame.features == tuple(columns[1:])
+    np.testing.assert_array_equal(frame.values, np.array(values, dtype=float))

@@ -1,0 +1,95 @@
+"""Messages, likelihood, contrasts and simulation, against the full multivariate normal of the leaves."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.model import diffusion
+from coaltree.model.coalescent import simulate_tree
+from coaltree.model.covariance import as_covariance
+from tests.reference import likelihood as reference
+
+
+def random_case(seed, n=7, d=3):
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((d, d))
+    Phi = root @ root.T + 0.5 * np.eye(d)
+    tree = simulate_tree(n, rng)
+    return rng, tree, Phi, rng.standard_normal((n, d))
+
+
+@pytest.mark.parametrize("leaf_noise", [0.0, 0.37])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (3, 2), (7, 3), (6, 9)])
+def test_likelihood_from_vectors_and_from_distances(n, d, leaf_noise):
+    _, tree, Phi, X = random_case(n + d, n, d)
+    expected = reference.log_likelihood(tree.children, tree.times, X, Phi, leaf_noise)
+    whitener = as_covariance(Phi, d).whitener(d)
+    W = whitener.whiten(X)
+    args = (d, whitener.log_det, leaf_noise)
+    assert diffusion.log_likelihood(tree.children, tree.times, W, *args) == pytest.approx(expected, rel=1e-10)
+    eps = diffusion.squared_distances(W)
+    from_distances = diffusion.log_likelihood_from_distances(tree.children, tree.times, eps, *args)
+    assert from_distances == pytest.approx(expected, rel=1e-10)
+    assert tree.log_likelihood(X, Phi, leaf_noise=leaf_noise) == pytest.approx(expected, rel=1e-10)
+
+
+def test_contrasts_are_independent_with_covariance_phi():
+    rng, tree, Phi, _ = random_case(1, n=6, d=2)
+    color = as_covariance(Phi, 2).whitener(2).color
+    U = np.array([diffusion.contrasts(tree.children, tree.times, diffusion.simulate_data(tree, 2, rng, color))
+                  for _ in range(4000)])  # fmt: skip
+    flat = U.reshape(len(U), -1)
+    found, expected = flat.T @ flat / len(flat), np.kron(np.eye(5), Phi)
+    variance = np.outer(np.diag(expected), np.diag(expected))
+    worst = np.abs(found - expected) / np.sqrt((expected**2 + variance) / len(flat))
+    assert worst.max() < 4.5
+    wrong = np.kron(np.eye(5), Phi + 0.1 * np.ones((2, 2)))
+    assert (np.abs(found - wrong) / np.sqrt((wrong**2 + variance) / len(flat))).max() > 4.5
+
+
+@pytest.mark.parametrize("leaf_noise", [0.0, 0.5])
+def test_simulated_data_have_the_covariance_of_the_tree(leaf_noise):
+    rng, tree, _, _ = random_case(2, n=5)
+    X = np.array([diffusion.simulate_data(tree, 1, rng, leaf_noise=leaf_noise)[:, 0] for _ in range(6000)])
+    differences = X[:, 1:] - X[:, :1]
+    leaf = tree.times[-1] - reference.cophenetic(tree.children, tree.times) + leaf_noise * np.eye(5)
+    D = np.hstack([-np.ones((4, 1)), np.eye(4)])
+    expected = D @ leaf @ D.T
+    found = differences.T @ differences / len(X)
+    error = np.sqrt((expected**2 + np.outer(np.diag(expected), np.diag(expected))) / len(X))
+    assert (np.abs(found - expected) / error).max() < 4.5
+
+
+def test_duplicates_at_time_zero_carry_no_factor():
+    _, tree, Phi, X = random_case(3, n=4, d=3)
+    doubled = np.vstack([X, X[2]])
+    node = {0: 0, 1: 1, 2: 5, 3: 3, 4: 6, 5: 7, 6: 8}
+    children = [[2, 4]] + [[node[a], node[b]] for a, b in tree.children]
+    with_copy = ct.Tree(children, [0.0, *tree.times])
+    assert with_copy.log_likelihood(doubled, Phi) == pytest.approx(tree.log_likelihood(X, Phi), rel=1e-12)
+    assert diffusion.contrasts(with_copy.children, with_copy.times, doubled).shape == (3, 3)
+    doubled[4] += 1e-3  # different rows cannot have merged at time 0
+    assert with_copy.log_likelihood(doubled, Phi) == -np.inf
+
+
+def test_squared_distances_keep_their_precision_next_to_large_values():
+    rng = np.random.default_rng(5)
+    W = 1e4 + rng.standard_normal((40, 6))
+    W[7] = W[3] + 1e-6 * rng.standard_normal(6)
+    W[9] = W[8]
+    exact = ((W[:, None] - W[None]) ** 2).sum(-1)
+    found = diffusion.squared_distances(W)
+    np.testing.assert_allclose(found, exact, rtol=1e-8)
+    assert found[8, 9] == 0.0
+    assert np.array_equal(found, found.T)
+
+
+def test_simulate_returns_data_and_tree():
+    X, tree = ct.simulate(n=12, d=5, covariance=ct.SquaredExponential(length2=2.0, noise=0.1), random_state=3)
+    again, same = ct.simulate(n=12, d=5, covariance=ct.SquaredExponential(length2=2.0, noise=0.1), random_state=3)
+    assert X.shape == (12, 5)
+    assert np.array_equal(X, again) and tree == same
+    with pytest.raises(ct.InputError, match="at least 1 dimension"):
+        ct.simulate(n=4, d=0)
+    with pytest.raises(ct.InputError, match="random_state"):
+        ct.simulate(n=4, d=2, random_state="seed")

@@ -1,0 +1,363 @@
+"""The generalized inverse Gaussian: normalisers against interval arithmetic, draws against their distribution."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coaltree._runtime.jit import jit
+from coaltree._runtime.random_streams import make_streams
+from coaltree.errors import InputError
+from coaltree.numerics import gig
+from coaltree.numerics.gig import GeneralizedInverseGaussian
+from tests.reference import special as reference
+
+DIMENSIONS = (1, 2, 3, 4, 5, 16, 33, 100, 256, 1000, 10_000)
+
+
+def spread_of(p, chi, psi):
+    """The mode of v's logarithm as a value of v, and the width of its peak."""
+    return gig.mode_of_log(p, chi, psi), 1.0 / math.sqrt(math.hypot(p, math.sqrt(chi * psi)) + 1e-3)
+
+
+def random_law(rng, p):
+    """χ and ψ over many decades."""
+    return 10.0 ** rng.uniform(-12.0, 6.0), 10.0 ** rng.uniform(-6.0, 6.0)
+
+
+def random_cut(rng, peak, width):
+    """A cut near the peak, in its tails, or anywhere."""
+    shifts = (2.0 * width * rng.normal(), 8.0 * width * rng.normal(), 5.0 * rng.normal(), rng.uniform(-40.0, 40.0))
+    return peak * math.exp(shifts[rng.integers(4)])
+
+
+def relative_error(found, expected):
+    return abs(found - expected) / max(1.0, abs(expected))
+
+
+# --- normalisers --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_cut_normaliser_against_its_integral(d):
+    p = 1.0 - 0.5 * d
+    rng = np.random.default_rng(d)
+    for _ in range(20):
+        chi, psi = random_law(rng, p)
+        r = random_cut(rng, *spread_of(p, chi, psi))
+        expected = reference.log_gig_cut_normaliser(p, chi, psi, r)
+        assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 2e-12
+        assert gig.log_cut_integral(chi, psi, r, d) == gig.log_cut_normaliser(p, chi, psi, r)
+
+
+def test_cut_normaliser_of_any_order():
+    rng = np.random.default_rng(7)
+    for _ in range(80):
+        p = rng.normal() * 10.0 ** rng.uniform(-2.0, 4.0)
+        chi, psi = random_law(rng, p)
+        r = random_cut(rng, *spread_of(p, chi, psi)) if rng.random() < 0.8 else 0.0
+        expected = reference.log_gig_cut_normaliser(p, chi, psi, r)
+        assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 2e-12
+
+
+@pytest.mark.slow
+def test_cut_normaliser_and_survival_on_a_dense_grid():
+    rng = np.random.default_rng(99)
+    for _ in range(5000):
+        p = 1.0 - 0.5 * rng.integers(1, 10.0 ** rng.uniform(0.5, 4.0))
+        chi, psi = random_law(rng, p)
+        r, late = sorted(random_cut(rng, *spread_of(p, chi, psi)) for _ in range(2))
+        assert (
+            relative_error(gig.log_cut_normaliser(p, chi, psi, r), reference.log_gig_cut_normaliser(p, chi, psi, r))
+            < 2e-12
+        )
+        expected = reference.log_gig_survival(p, chi, psi, r, late)
+        if expected < -1e-280:
+            assert gig.log_survival(p, chi, psi, r, late) == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_cut_normaliser_at_distance_zero(d):
+    # χ = 0: an incomplete gamma function, of negative order for d >= 3; and the way there.
+    p = 1.0 - 0.5 * d
+    rng = np.random.default_rng(d)
+    for _ in range(8):
+        psi, r = 10.0 ** rng.uniform(-6.0, 6.0), 10.0 ** rng.uniform(-9.0, 3.0)
+        expected = reference.log_gig_cut_normaliser(p, 0.0, psi, r)
+        assert relative_error(gig.log_cut_normaliser(p, 0.0, psi, r), expected) < 2e-12
+        assert relative_error(gig.log_cut_normaliser(p, 1e-14 * r, psi, r), expected) < 1e-9
+        assert relative_error(gig.log_cut_normaliser(p, 1e-300, psi, r), expected) < 2e-12
+
+
+def test_cut_normaliser_at_rate_zero():
+    rng = np.random.default_rng(3)
+    for d in DIMENSIONS[2:]:
+        p = 1.0 - 0.5 * d
+        chi = 10.0 ** rng.uniform(-6.0, 6.0)
+        r = chi / -p * math.exp(rng.normal() / math.sqrt(-p))
+        expected = reference.log_gig_cut_normaliser(p, chi, 0.0, r)
+        assert relative_error(gig.log_cut_normaliser(p, chi, 0.0, r), expected) < 2e-12
+    # Without a cut: Γ(-p) (χ/2)^p, and for χ = 0 Γ(p) (ψ/2)^-p.
+    assert gig.log_normaliser(-2.5, 3.0, 0.0) == pytest.approx(math.lgamma(2.5) - 2.5 * math.log(1.5))
+    assert gig.log_normaliser(0.3, 0.0, 3.0) == pytest.approx(math.lgamma(0.3) - 0.3 * math.log(1.5))
+    assert gig.log_normaliser(7.0, 0.0, 3.0) == pytest.approx(math.lgamma(7.0) - 7.0 * math.log(1.5))
+
+
+def test_cut_normaliser_at_extreme_scales():
+    rng = np.random.default_rng(12)
+    for _ in range(60):
+        p = 1.0 - 0.5 * rng.choice(DIMENSIONS)
+        chi, psi = 10.0 ** rng.uniform(-100.0, 100.0, 2)
+        r = random_cut(rng, *spread_of(p, chi, psi))
+        expected = reference.log_gig_cut_normaliser(p, chi, psi, r)
+        assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 1e-11
+
+
+def test_integrals_that_diverge_are_infinite():
+    assert gig.log_normaliser(0.0, 0.0, 1.0) == gig.log_normaliser(-1.0, 0.0, 1.0) == math.inf
+    assert gig.log_normaliser(0.0, 1.0, 0.0) == gig.log_normaliser(2.0, 1.0, 0.0) == math.inf
+    assert gig.log_cut_normaliser(0.0, 1.0, 0.0, 1.0) == math.inf
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_long_plateaus(d):
+    # χψ tiny: log v is nearly uniform (d = 2) or exponential over hundreds of nats between two cliffs.
+    p = 1.0 - 0.5 * d
+    for chi, psi in [(1e-60, 1e-60), (1e-200, 1.0), (1e-150, 1e-150)]:
+        for share in (-0.1, 0.0, 0.2, 0.5, 0.98, 1.0):
+            r = chi * (1.0 / psi / chi) ** share
+            expected = reference.log_gig_cut_normaliser(p, chi, psi, r)
+            assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 2e-12
+
+
+@settings(deadline=None)
+@given(
+    st.one_of(st.integers(1, 20_000).map(lambda d: 1.0 - 0.5 * d), st.floats(-1e4, 1e4)),
+    st.floats(-300.0, 300.0),
+    st.floats(-300.0, 300.0),
+    st.floats(-300.0, 300.0),
+)
+def test_extreme_parameters_give_numbers(p, log_chi, log_psi, log_r):
+    chi, psi, r = 10.0**log_chi, 10.0**log_psi, 10.0**log_r
+    full, cut = gig.log_normaliser(p, chi, psi), gig.log_cut_normaliser(p, chi, psi, r)
+    assert math.isfinite(full)
+    assert not math.isnan(cut)
+    assert cut <= full + 1e-12 * max(1.0, abs(full))
+    survival = gig.log_survival(p, chi, psi, r, 1.5 * r)
+    assert survival <= 0.0
+    state = make_streams(np.random.default_rng(0), 1)[0]
+    for cut_at in (0.0, r):
+        draw = gig.draw_cut_gig(p, chi, psi, cut_at, state)
+        assert draw >= 0.0
+        assert math.isfinite(draw)
+
+
+def test_modes_are_where_the_density_is_highest():
+    rng = np.random.default_rng(0)
+    for p in (-4999.0, -3.0, -0.5, 0.0, 0.5, 1.0, 2.7, 300.0):
+        for _ in range(5):
+            chi, psi = random_law(rng, p)
+            for power, v in ((p - 1.0, gig.mode(p, chi, psi)), (p, gig.mode_of_log(p, chi, psi))):
+                # The slope of power · log v - χ/(2v) - ψv/2, times v, vanishes.
+                terms = np.array([power, 0.5 * chi / v, -0.5 * psi * v])
+                assert abs(terms.sum()) < 1e-12 * np.abs(terms).max()
+    assert gig.mode(0.5, 0.0, 1.0) == 0.0
+    assert gig.mode(3.0, 0.0, 2.0) == 2.0
+    assert gig.mode_of_log(-3.0, 12.0, 0.0) == 2.0
+
+
+# --- survival -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_log_survival_is_right_relative_to_itself(d):
+    # Nearly 0 where almost nothing lies between the cuts, huge where both are far in the tail: both must be right.
+    p = 1.0 - 0.5 * d
+    rng = np.random.default_rng(d)
+    for k in range(16):
+        chi, psi = random_law(rng, p)
+        peak, width = spread_of(p, chi, psi)
+        r, late = sorted(random_cut(rng, peak, width) for _ in range(2))
+        if k % 4 == 1:
+            late = r * math.exp(width * 10.0 ** rng.uniform(-6.0, 0.0))
+        if k % 4 == 2:
+            r = 0.0
+        expected = reference.log_gig_survival(p, chi, psi, r, late)
+        if expected < -1e-280:
+            assert gig.log_survival(p, chi, psi, r, late) == pytest.approx(expected, rel=1e-11)
+
+
+def test_log_survival_is_better_than_a_difference():
+    # The negative control: the difference of two normalisers has no correct digit here.
+    p, chi, psi, r = -127.0, 200.0, 3.0, 0.5
+    late = r * (1.0 + 1e-13)
+    expected = reference.log_gig_survival(p, chi, psi, r, late)
+    assert gig.log_survival(p, chi, psi, r, late) == pytest.approx(expected, rel=1e-11)
+    difference = gig.log_cut_normaliser(p, chi, psi, late) - gig.log_cut_normaliser(p, chi, psi, r)
+    assert abs(difference - expected) > 0.01 * abs(expected)
+
+
+def test_log_survival_at_the_ends():
+    assert gig.log_survival(-1.0, 1.0, 1.0, 0.5, 0.5) == 0.0
+    assert gig.log_survival(-1.0, 1.0, 1.0, 0.5, 1e300) == pytest.approx(-0.5e300)
+    assert gig.log_survival(-1.0, 1.0, 10.0, 0.5, 1e308) == -math.inf
+    assert gig.log_survival(-1.0, 0.0, 1.0, 0.5, 0.7) == pytest.approx(
+        reference.log_gig_survival(-1.0, 0.0, 1.0, 0.5, 0.7), rel=1e-12
+    )
+
+
+# --- draws --------------------------------------------------------------------------------------------------------
+
+LAWS = [
+    # p, χ, ψ, r: whole, cut far below, below, at, above, far above the mode, for small and large d
+    (0.5, 1.0, 2.0, 0.0),
+    (0.5, 0.0, 2.0, 0.0),
+    (0.0, 1e-9, 1e-9, 1.0),
+    (0.0, 1e-40, 1.0, 1e-30),
+    (0.0, 1.0, 1.0, 0.7),
+    (-0.5, 1e-6, 1.0, 1e-3),
+    (-0.5, 0.0, 1.0, 1e-3),
+    (-1.5, 2.0, 0.0, 0.1),
+    (-3.0, 8.0, 3.0, 0.5),
+    (-3.0, 8.0, 3.0, 40.0),
+    (-15.0, 30.0, 496.0, 0.2),
+    (-127.0, 256.0, 1.0, 0.9),
+    (-127.0, 256.0, 1.0, 1.0),
+    (-127.0, 256.0, 1.0, 1.6),
+    (-4999.0, 1e4, 1e4, 0.6),
+    (-4999.0, 0.0, 1.0, 2.0),
+    (-0.02, 1e-12, 1e-6, 1e-11),
+    (40.0, 3.0, 5.0, 17.0),
+]
+
+
+def uniform_ranks(law, values):
+    """P(V > v) at each value: uniform if the values come from the law."""
+    return np.exp(law.log_survival(values))
+
+
+@pytest.mark.parametrize("parameters", LAWS)
+def test_draws_have_their_distribution(parameters):
+    law = GeneralizedInverseGaussian(*parameters)
+    draws = law.draw(20_000, random_state=11)
+    assert draws.min() >= law.lower
+    assert scipy.stats.kstest(uniform_ranks(law, draws), "uniform").pvalue > 1e-4
+
+
+def test_wrong_draws_are_noticed():
+    # Negative controls: another p, another χ, and forgetting the cut.
+    right = GeneralizedInverseGaussian(-15.0, 30.0, 10.0, 0.9)
+    for other in [(-15.5, 30.0, 10.0, 0.9), (-15.0, 31.5, 10.0, 0.9), (-15.0, 30.0, 10.0, 0.89)]:
+        draws = GeneralizedInverseGaussian(*other).draw(20_000, random_state=11)
+        assert scipy.stats.kstest(uniform_ranks(right, draws), "uniform").pvalue < 1e-6
+
+
+def test_draws_agree_with_scipy_where_scipy_works():
+    draws = GeneralizedInverseGaussian(-2.0, 3.0, 2.0).draw(20_000, random_state=5)
+    theirs = scipy.stats.geninvgauss(-2.0, math.sqrt(6.0), scale=math.sqrt(1.5))
+    assert scipy.stats.kstest(draws, theirs.cdf).pvalue > 1e-4
+
+
+@jit
+def _excesses(p, chi, psi, r, state, out):
+    for i in range(out.size):
+        out[i] = gig.draw_cut_gig(p, chi, psi, r, state)
+
+
+def test_excess_is_precise_far_below_the_cut():
+    # v - r is exponential with rate ψ/2 = 5e9 at r = 1e6: 16 digits of v hold none of it.
+    out = np.empty(5000)
+    _excesses(-15.0, 30.0, 1e10, 1e6, make_streams(np.random.default_rng(2), 1)[0], out)
+    assert scipy.stats.kstest(out * 5e9, "expon").pvalue > 1e-4
+    assert np.unique(out).size == 5000
+    assert np.unique((1e6 + out) - 1e6).size < 50
+
+
+@jit
+def _acceptance(p, chi, psi, r, state, n):
+    at = gig.anchor(p, chi, psi, r)
+    tries = 0
+    for _ in range(n):
+        tries += gig.draw_from_anchor(at, state)[1]
+    return n / tries
+
+
+def test_most_proposals_are_accepted_in_every_regime():
+    rng = np.random.default_rng(4)
+    state = make_streams(rng, 1)[0]
+    rates = [_acceptance(*parameters, state, 2000) for parameters in LAWS]
+    for _ in range(1500):
+        p = rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-4.0, 4.0)
+        if rng.random() < 0.5:
+            p = 1.0 - 0.5 * rng.integers(1, 40)
+        chi, psi = 10.0 ** rng.uniform(-30.0, 6.0), 10.0 ** rng.uniform(-30.0, 6.0)
+        r = random_cut(rng, *spread_of(p, chi, psi)) if rng.random() < 0.9 else 0.0
+        rates.append(_acceptance(p, chi, psi, r, state, 1000))
+    assert min(rates) > 0.8
+    assert max(rates) <= 1.0
+
+
+def test_draws_where_no_distribution_exists_end_at_once():
+    state = make_streams(np.random.default_rng(0), 1)[0]
+    assert gig.draw_cut_gig(0.0, 0.0, 1.0, 0.0, state) == 0.0
+    assert gig.draw_cut_gig(-4.0, 0.0, 1.0, 0.0, state) == 0.0
+    assert gig.draw_cut_gig(0.0, 1.0, 0.0, 1.0, state) == math.inf
+
+
+def test_the_same_stream_gives_the_same_draws():
+    law = GeneralizedInverseGaussian(-3.0, 8.0, 3.0, 0.5)
+    np.testing.assert_array_equal(law.draw(50, random_state=1), law.draw(50, random_state=1))
+    assert np.all(law.draw(50, random_state=1) != law.draw(50, random_state=2))
+
+
+# --- for users ----------------------------------------------------------------------------------------------------
+
+
+def test_density_integrates_to_one():
+    law = GeneralizedInverseGaussian(-1.5, 2.0, 3.0, lower=0.3)
+    grid = np.linspace(np.nextafter(0.3, 1.0), 40.0, 500_001)
+    assert np.trapezoid(np.exp(law.log_density(grid)), grid) == pytest.approx(1.0, abs=1e-5)
+    assert law.log_density(0.2) == -math.inf
+    assert GeneralizedInverseGaussian(-1.5, 2.0, 3.0, lower=0.5).mode() == 0.5
+    assert GeneralizedInverseGaussian(-1.5, 2.0, 3.0).mode() == gig.mode(-1.5, 2.0, 3.0)
+    assert law.log_normaliser() == gig.log_cut_normaliser(-1.5, 2.0, 3.0, 0.3)
+
+
+def test_log_normalisers_broadcast():
+    values = gig.log_normalisers(np.array([[-1.5], [2.0]]), [1.0, 2.0], 3.0)
+    assert values.shape == (2, 2)
+    assert values[1, 0] == gig.log_normaliser(2.0, 1.0, 3.0)
+    assert gig.log_normalisers(-1.0, 0.0, 1.0, 0.5) == gig.log_cut_normaliser(-1.0, 0.0, 1.0, 0.5)
+    with pytest.raises(InputError, match="not negative"):
+        gig.log_normalisers(1.0, -1.0, 1.0)
+    with pytest.raises(InputError, match="finite"):
+        gig.log_normalisers(math.nan, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((math.nan, 1.0, 1.0), "p must be a finite number"),
+        (("1", 1.0, 1.0), "p must be a finite number"),
+        ((1.0, -1.0, 1.0), "chi must not be negative"),
+        ((1.0, 1.0, math.inf), "psi must be a finite number"),
+        ((1.0, 1.0, 1.0, -1.0), "lower must not be negative"),
+        ((1.0, 1.0, 0.0), "infinite mass at infinity"),
+        ((-1.0, 0.0, 1.0), "infinite mass at 0"),
+    ],
+)
+def test_laws_that_do_not_exist_are_refused(arguments, words):
+    with pytest.raises(InputError, match=words):
+        GeneralizedInverseGaussian(*arguments)
+
+
+def test_bad_requests_are_refused():
+    law = GeneralizedInverseGaussian(1.0, 1.0, 1.0)
+    for size in (-1, 2.5, True):
+        with pytest.raises(InputError, match="size must be"):
+            law.draw(size)
+    with pytest.raises(InputError, match="not NaN"):
+        law.log_survival([1.0, math.nan])

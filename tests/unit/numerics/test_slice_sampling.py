@@ -1,0 +1,178 @@
+"""Neal's slice sampler: it leaves its density invariant, keeps its bounds and its budget, and refuses bad starts."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from coaltree._runtime.jit import jit
+from coaltree._runtime.random_streams import make_streams
+from coaltree.errors import InputError
+from coaltree.numerics import gig
+from coaltree.numerics.gig import GeneralizedInverseGaussian
+from coaltree.numerics.slice_sampling import slice_cut_gig, slice_sample
+
+
+def normal(x):
+    return -0.5 * x * x
+
+
+def after_one_update(starts, log_density, width, **options):
+    """Each start updated once: if the starts come from the density, so do the results."""
+    rng = np.random.default_rng(3)
+    return np.array([slice_sample(log_density, x, width, rng, **options) for x in starts])
+
+
+@pytest.mark.parametrize("width", [0.05, 2.0, 300.0])
+@pytest.mark.parametrize("max_steps", [1, 3, 50])
+def test_one_update_leaves_the_density_invariant(width, max_steps):
+    # Also where the width is hopeless or the budget of steps runs out: that costs mixing, never correctness.
+    starts = np.random.default_rng(1).normal(size=4000)
+    moved = after_one_update(starts, normal, width, max_steps=max_steps)
+    assert scipy.stats.kstest(moved, "norm").pvalue > 1e-4
+    assert np.all(moved != starts)
+
+
+def test_another_density_is_noticed():
+    starts = np.random.default_rng(1).normal(size=4000)
+    moved = after_one_update(starts, lambda x: -0.5 * (x / 1.25) ** 2, 2.0)
+    assert scipy.stats.kstest(moved, "norm").pvalue < 1e-4
+
+
+def test_steps_given_by_need_are_noticed():
+    # A budget that is spent on the left first, instead of split at random, is a known way to get this wrong.
+    class LeftFirst:
+        def __init__(self):
+            self.rng = np.random.default_rng(3)
+
+        def __getattr__(self, name):
+            return getattr(self.rng, name)
+
+        def integers(self, n):
+            return n - 1
+
+    starts = np.random.default_rng(1).normal(size=20_000)
+    skewed = LeftFirst()
+    moved = np.array([slice_sample(normal, x, 0.5, skewed, max_steps=3) for x in starts])
+    assert scipy.stats.kstest(moved, "norm").pvalue < 1e-4
+
+
+def test_bounds_are_kept_without_looking_beyond_them():
+    seen = []
+
+    def log_density(x):
+        seen.append(x)
+        return -x
+
+    starts = scipy.stats.truncexpon(2.0, loc=1.0).rvs(4000, random_state=1)
+    moved = after_one_update(starts, log_density, 0.7, lower=1.0, upper=3.0)
+    assert scipy.stats.kstest(moved, scipy.stats.truncexpon(2.0, loc=1.0).cdf).pvalue > 1e-4
+    assert min(seen) >= 1.0
+    assert max(seen) <= 3.0
+
+
+@pytest.mark.parametrize("outside", [-math.inf, math.nan])
+def test_a_support_told_by_the_density_itself(outside):
+    starts = np.random.default_rng(1).exponential(size=4000)
+    moved = after_one_update(starts, lambda x: -x if x > 0.0 else outside, 3.0)
+    assert moved.min() > 0.0
+    assert scipy.stats.kstest(moved, "expon").pvalue > 1e-4
+
+
+def test_a_chain_forgets_its_start():
+    rng = np.random.default_rng(8)
+    ends = []
+    for _ in range(1000):
+        x = 30.0
+        for _ in range(12):
+            x = slice_sample(normal, x, 2.0, rng)
+        ends.append(x)
+    assert scipy.stats.kstest(ends, "norm").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("log_density", [lambda x: 0.0, lambda x: 0.0 if x == 1.5 else -math.inf])
+def test_evaluations_are_bounded(log_density):
+    # A density without end, and one whose slice is a single point that no proposal hits.
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return log_density(x)
+
+    x = slice_sample(counted, 1.5, 1.0, np.random.default_rng(0), max_steps=20, max_shrinks=60)
+    assert len(calls) <= 82
+    assert math.isfinite(x)
+
+
+def test_the_same_seed_gives_the_same_update():
+    one, other = (slice_sample(normal, 0.3, 1.0, np.random.default_rng(5)) for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        ((lambda x: -math.inf, 0.0, 1.0), {}, "log density is finite, and it is -inf at 0.0"),
+        ((lambda x: math.nan, 0.0, 1.0), {}, "log density is finite, and it is nan"),
+        ((lambda x: math.inf, 0.0, 1.0), {}, "log density is finite, and it is inf"),
+        ((normal, math.nan, 1.0), {}, "inside its bounds"),
+        ((normal, math.inf, 1.0), {}, "inside its bounds"),
+        ((normal, 2.0, 1.0), {"upper": 1.0}, "inside its bounds"),
+        ((normal, 0.0, 0.0), {}, "positive, finite width"),
+        ((normal, 0.0, math.inf), {}, "positive, finite width"),
+        ((normal, 0.0, "wide"), {}, "a number for width"),
+        ((normal, 0.0, 1.0), {"max_steps": 0}, "max_steps"),
+    ],
+)
+def test_bad_starts_are_refused(arguments, options, words):
+    with pytest.raises(InputError, match=words):
+        slice_sample(*arguments, np.random.default_rng(0), **options)
+
+
+# --- the kernel for the cut generalized inverse Gaussian ----------------------------------------------------------
+
+
+@jit
+def _update_exact_draws(p, chi, psi, r, n_steps, state, out):
+    for i in range(out.size):
+        out[i] = slice_cut_gig(p, chi, psi, r, gig.draw_cut_gig(p, chi, psi, r, state), n_steps, state)
+
+
+@jit
+def _from_the_mode(p, chi, psi, r, n_steps, state, out):
+    for i in range(out.size):
+        out[i] = slice_cut_gig(p, chi, psi, r, 0.0, n_steps, state)
+
+
+LAWS = [
+    (0.5, 1.0, 2.0, 0.0),
+    (0.0, 1.0, 1.0, 0.7),
+    (0.0, 1e-40, 1.0, 1e-30),
+    (-3.0, 8.0, 3.0, 0.5),
+    (-127.0, 256.0, 1.0, 1.0),
+    (-127.0, 256.0, 1.0, 1.6),
+    (-4999.0, 0.0, 1.0, 2.0),
+]
+
+
+@pytest.mark.parametrize("parameters", LAWS)
+def test_slice_updates_keep_and_reach_the_exact_distribution(parameters):
+    law = GeneralizedInverseGaussian(*parameters)
+    state = make_streams(np.random.default_rng(6), 1)[0]
+    exact = law.draw(10_000, random_state=9)
+    out = np.empty(10_000)
+    for kernel, n_steps in ((_update_exact_draws, 1), (_from_the_mode, 20)):
+        kernel(*parameters, n_steps, state, out)
+        assert out.min() >= 0.0
+        assert scipy.stats.kstest(np.exp(law.log_survival(law.lower + out)), "uniform").pvalue > 1e-4
+        assert scipy.stats.ks_2samp(law.lower + out, exact).pvalue > 1e-4
+
+
+def test_a_single_slice_update_from_the_mode_is_not_enough():
+    # The negative control, and the reason for exact draws.
+    parameters = (-3.0, 8.0, 3.0, 0.5)
+    out = np.empty(10_000)
+    _from_the_mode(*parameters, 1, make_streams(np.random.default_rng(6), 1)[0], out)
+    ranks = np.exp(GeneralizedInverseGaussian(*parameters).log_survival(0.5 + out))
+    assert scipy.stats.kstest(ranks, "uniform").pvalue < 1e-6

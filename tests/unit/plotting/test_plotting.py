@@ -1,0 +1,444 @@
+"""Pictures, by the objects drawn: where segments run, which colours, names and numbers they have."""
+
+from itertools import pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from coaltree import InputError, Posterior, Tree, metrics, plotting
+from coaltree.plotting import geometry
+from coaltree.plotting.cloud import pick_evenly
+from coaltree.plotting.style import INK, PALETTE
+from coaltree.posterior.summary_trees import ConsensusTree
+from tests.strategies import chain, random_tree
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def tree():
+    #  a   ┐ 1       In a ladder the smaller clade comes first: e, then b d, then a c of equal size.
+    #  c   ┘ ┐ 3
+    #  b ┐ 2 ┘ ┐ 5
+    #  d ┘     │
+    #  e ──────┘
+    return Tree([[0, 2], [1, 3], [5, 6], [7, 4]], [1.0, 2.0, 3.0, 5.0], labels=list("abcde"))
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    trees = [random_tree(12, np.random.default_rng(seed)) for seed in range(6)]
+    rows = [0, 0, 0, 1, 2, 3, 4, 5]
+    return Posterior(
+        np.stack([trees[i].children for i in rows]),
+        np.stack([trees[i].times for i in rows]),
+        log_joint=np.arange(8.0),
+        chain=np.repeat([0, 1], 4),
+        theta={"variance": np.linspace(1, 2, 8), "matrix": np.ones((8, 2, 2))},
+        labels=[f"leaf {i}" for i in range(12)],
+    )
+
+
+def collection(ax, label, kind=LineCollection):
+    found = [c for c in ax.collections if c.get_label() == label]
+    assert len(found) == 1
+    assert isinstance(found[0], kind)
+    return found[0]
+
+
+def segments(ax, label="branches"):
+    return {tuple(map(tuple, np.round(s, 9).tolist())) for s in collection(ax, label).get_segments()}
+
+
+def names(ax, axis="y"):
+    return [text.get_text() for text in getattr(ax, f"{axis}axis").get_ticklabels()]
+
+
+# Where things stand
+
+
+def test_a_tree_is_laid_out_with_nodes_above_the_middle_of_their_children(tree):
+    place = geometry.arrange(tree)
+    np.testing.assert_array_equal(place.tips, [4, 0, 2, 1, 3])
+    np.testing.assert_array_equal(place.across, [1, 3, 2, 4, 0, 1.5, 3.5, 2.5, 1.25])
+    np.testing.assert_array_equal(place.size, tree.sizes)
+    np.testing.assert_array_equal(geometry.arrange(tree, ladder=False).tips, tree.leaf_order())
+    assert place.limits == (-0.5, 4.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_two_branches_cross(seed):
+    tree = random_tree(40, np.random.default_rng(seed))
+    place = geometry.arrange(tree)
+    at = {leaf: i for i, leaf in enumerate(place.tips.tolist())}
+    for clade in tree.clades():
+        spots = sorted(at[int(leaf)] for leaf in clade)
+        assert spots == list(range(spots[0], spots[0] + len(spots)))
+
+
+def test_folding_keeps_the_oldest_merges():
+    tree = random_tree(200, np.random.default_rng(1))
+    place = geometry.arrange(tree, max_tips=15)
+    assert len(place.tips) == 15
+    assert place.size[place.tips].sum() == 200
+    folded = set(place.tips[place.tips >= 200].tolist())
+    assert set(place.open_nodes.tolist()) == set(range(200 + 199 - 14, 399))
+    assert all(tree.parents[node] in place.open_nodes for node in folded)
+    in_room = geometry.arrange(tree, room=40.0)
+    assert in_room.total_width <= 40.0 + 1e-9
+    assert 15 < len(in_room.tips) < 40
+    squeezed = geometry.arrange(tree, max_tips=30, room=31.0)
+    assert squeezed.total_width == pytest.approx(31.0)
+
+
+def test_a_node_has_a_cluster_where_all_its_leaves_do(tree):
+    clusters = geometry.node_clusters(tree, np.array([0, 1, 0, 1, 1]))
+    np.testing.assert_array_equal(clusters, [0, 1, 0, 1, 1, 0, 1, -1, -1])
+
+
+# The dendrogram
+
+
+def test_branches_run_from_parents_to_children(tree):
+    ax = plotting.dendrogram(tree)
+    assert segments(ax) == {
+        ((1.0, 1.5), (1.0, 1.0), (0.0, 1.0)),
+        ((1.0, 1.5), (1.0, 2.0), (0.0, 2.0)),
+        ((2.0, 3.5), (2.0, 3.0), (0.0, 3.0)),
+        ((2.0, 3.5), (2.0, 4.0), (0.0, 4.0)),
+        ((3.0, 2.5), (3.0, 1.5), (1.0, 1.5)),
+        ((3.0, 2.5), (3.0, 3.5), (2.0, 3.5)),
+        ((5.0, 1.25), (5.0, 2.5), (3.0, 2.5)),
+        ((5.0, 1.25), (5.0, 0.0), (0.0, 0.0)),
+    }
+    assert ax.get_xlabel() == "time"
+    assert names(ax) == list("eacbd")
+    np.testing.assert_array_equal(ax.get_yticks(), range(5))
+
+
+@pytest.mark.parametrize("orientation", ["left", "right", "top", "bottom"])
+def test_the_root_is_where_it_is_asked_to_be(tree, orientation):
+    ax = plotting.dendrogram(tree, orientation=orientation)
+    upright = orientation in ("top", "bottom")
+    (old, young) = (ax.transData.transform((2, 5)), ax.transData.transform((2, 0)))
+    if not upright:
+        old, young = ax.transData.transform((5, 2)), ax.transData.transform((0, 2))
+    along = (old - young)[1 if upright else 0]
+    assert (along > 0) == (orientation in ("top", "right"))
+    assert (ax.get_ylabel() if upright else ax.get_xlabel()) == "time"
+    assert names(ax, "x" if upright else "y") == list("eacbd")
+    if not upright:  # read from the top down
+        assert ax.transData.transform((0, 0))[1] > ax.transData.transform((0, 4))[1]
+
+
+def test_it_draws_where_it_is_told(tree):
+    figure = Figure()
+    given = figure.add_subplot()
+    assert plotting.dendrogram(tree, given) is given
+    assert tree.plot(figure.add_subplot()) is figure.axes[-1]
+    assert plt.get_fignums() == []
+    assert isinstance(tree.plot(), Axes)
+
+
+def test_clusters_are_coloured_and_mixed_branches_are_not(tree):
+    ax = plotting.dendrogram(tree, n_clusters=3)
+    lines = collection(ax, "branches")
+    color = {tuple(s[-1].tolist()): to_hex(c) for s, c in zip(lines.get_segments(), lines.get_colors(), strict=True)}
+    a, b, e = (PALETTE[k].lower() for k in tree.cut(3)[[0, 1, 4]])
+    assert len({a, b, e}) == 3
+    assert color[(0.0, 1.0)] == color[(1.0, 1.5)] == a
+    assert color[(0.0, 3.0)] == color[(2.0, 3.5)] == b
+    assert color[(0.0, 0.0)] == e
+    assert color[(3.0, 2.5)] == INK.lower()
+    assert [to_hex(text.get_color()) for text in ax.get_yticklabels()] == [e, a, a, b, b]
+    assert ax.get_legend() is None
+    again = plotting.dendrogram(tree, clusters=tree.cut(3))
+    np.testing.assert_array_equal(collection(again, "branches").get_colors(), lines.get_colors())
+
+
+def test_named_clusters_have_a_legend(tree):
+    ax = plotting.dendrogram(tree, clusters=["red", "blue", "red", "blue", "$5"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["red", "blue", r"\$5"]
+
+
+def test_support_is_written_on_the_branches(tree):
+    ax = plotting.dendrogram(tree, support=[0.5, np.nan, 0.987, 1.0])
+    assert {(t.get_text(), *t.xy) for t in ax.texts} == {("50", 1.0, 1.5), ("99", 3.0, 2.5)}  # not at the root
+    consensus = ConsensusTree([[0, 1, 2], [3, 4]], [1.0, 2.0], [0.8, 1.0], list("abcd"))
+    assert [t.get_text() for t in consensus.plot().texts] == ["80"]
+    assert len(consensus.plot(support=False).texts) == 0
+
+
+def test_support_of_many_leaves_is_shown_by_dots():
+    tree = random_tree(60, np.random.default_rng(4))
+    support = np.linspace(0, 1, 59)
+    ax = plotting.dendrogram(tree, Figure(figsize=(4, 4)).add_subplot(), support=support, max_leaves=None)
+    assert len(ax.texts) == 0
+    dots = [c for c in ax.collections if not isinstance(c, LineCollection | PolyCollection)]
+    assert [len(c.get_offsets()) for c in dots] == [
+        int(((support[:-1] >= low) & (support[:-1] < high)).sum())
+        for low, high in [(0.95, 9), (0.75, 0.95), (0.5, 0.75)]
+    ]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
+
+
+def test_intervals_are_bars_at_their_nodes(tree):
+    ax = plotting.dendrogram(tree, intervals=[[0.5, 1.5], [np.nan, np.nan], [2.5, 3.5], [4.0, 7.0]])
+    assert segments(ax, "intervals") == {
+        ((0.5, 1.5), (1.5, 1.5)),
+        ((2.5, 2.5), (3.5, 2.5)),
+        ((4.0, 1.25), (7.0, 1.25)),
+    }
+    assert max(ax.get_xlim()) > 7.0
+
+
+def test_a_posterior_is_asked_for_support_and_intervals(posterior):
+    mcc = posterior.mcc_tree()
+    ax = plotting.dendrogram(mcc, support=posterior, intervals=posterior)
+    bars = np.array(collection(ax, "intervals").get_segments())[:, :, 0]
+    expected = posterior.node_times(mcc)
+    np.testing.assert_allclose(np.sort(bars, axis=0), np.sort(expected[np.isfinite(expected[:, 0])], axis=0))
+    written = {round(float(t.get_text())) for t in ax.texts}
+    assert written <= {round(100 * share) for share in posterior.clade_support(mcc)}
+    assert written
+
+
+def test_large_trees_are_folded_and_say_how_much():
+    tree = random_tree(2000, np.random.default_rng(0))
+    ax = plotting.dendrogram(tree, n_clusters=5)
+    place = geometry.arrange(tree, max_tips=len(names(ax)))
+    assert 20 < len(place.tips) < 90
+    triangles = collection(ax, "folded clades", PolyCollection)
+    folded = place.tips[place.tips >= 2000]
+    assert len(triangles.get_paths()) == len(folded)
+    counts = [int(name[1:-1]) for name in names(ax) if name.startswith("(")]
+    assert counts == place.size[folded].tolist()
+    assert sum(counts) + sum(not name.startswith("(") for name in names(ax)) == 2000
+    assert len(ax.collections) == 2  # a few objects, not thousands
+    for path, node in zip(triangles.get_paths(), folded, strict=True):
+        assert path.vertices[:, 0].max() == tree.node_times[node]
+        assert path.vertices[:, 0].min() == 0.0
+    assert ax.get_yticklabels()[0].get_fontsize() >= 5
+
+
+def test_all_leaves_of_a_large_tree_without_names():
+    tree = random_tree(2000, np.random.default_rng(0))
+    ax = plotting.dendrogram(tree, max_leaves=None, time_scale="sqrt", orientation="top")
+    assert len(collection(ax, "branches").get_segments()) == 2 * 2000 - 2
+    assert names(ax, "x") == []
+    low, quarter, top = (ax.transData.transform((0, t))[1] for t in (0.0, tree.times[-1] / 4, tree.times[-1]))
+    assert quarter - low == pytest.approx((top - low) / 2)
+
+
+def test_names_do_not_overlap_when_drawn():
+    for n in (20, 45, 2000):
+        tree = random_tree(n, np.random.default_rng(n)).relabel([f"observation {i}" for i in range(n)])
+        ax = plotting.dendrogram(tree)
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.get_yticklabels() if text.get_text()]
+        assert len(boxes) >= 20
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+
+
+def test_a_deep_chain_and_the_smallest_trees():
+    ax = plotting.dendrogram(chain(100_000), max_leaves=10)
+    assert names(ax)[-1] == "(99991)"
+    assert names(plotting.dendrogram(Tree([[0, 1]], [0.0]))) == ["0", "1"]
+    tiny = plotting.dendrogram(Tree([[0, 1]], [1e-300]))
+    tiny.figure.canvas.draw()
+
+
+def test_names_are_text_and_not_formulas():
+    tree = Tree([[0, 1]], [1.0], ["$x$ costs $5", "$\\frac$"])
+    ax = plotting.dendrogram(tree)
+    ax.figure.canvas.draw()
+    assert names(ax) == [r"\$x\$ costs \$5", r"\$\frac\$"]
+    assert names(plotting.dendrogram(tree, labels=["p", "q"])) == ["p", "q"]
+    assert names(plotting.dendrogram(tree, labels=False)) == []
+    bare = plotting.dendrogram(tree, time_label=None)
+    assert bare.get_xlabel() == ""
+    assert len(bare.get_xticks()) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"orientation": "up"}, "orientation .* must be top, bottom, left or right, not 'up'"),
+        ({"support": [1.0]}, r"support must have shape \(4,\), one per inner node, not \(1,\)"),
+        ({"intervals": [1.0]}, r"intervals must have shape \(4, 2\)"),
+        ({"labels": ["a"]}, "labels must name the 5 leaves, but there are 1"),
+        ({"clusters": [0, 1]}, r"clusters must have shape \(5,\)"),
+        ({"clusters": [0] * 5, "n_clusters": 2}, "either clusters or n_clusters"),
+        ({"max_leaves": 1}, "max_leaves must be a whole number from 2 up, None or 'auto', not 1"),
+        ({"max_leaves": "few"}, "not 'few'"),
+        ({"time_scale": "log"}, "time_scale must be linear or sqrt, not 'log'"),
+    ],
+)
+def test_what_cannot_be_drawn(tree, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        plotting.dendrogram(tree, Figure().add_subplot(), **options)
+
+
+def test_a_consensus_cannot_be_cut():
+    consensus = ConsensusTree([[0, 1, 2]], [1.0], [1.0], list("abc"))
+    with pytest.raises(InputError, match="Only a binary tree can be cut into n_clusters"):
+        plotting.dendrogram(consensus, n_clusters=2)
+    assert len(collection(plotting.dendrogram(consensus, clusters=[0, 0, 1]), "branches").get_segments()) == 3
+
+
+# The cloud
+
+
+def test_a_cloud_has_every_branch_of_every_tree(posterior):
+    ax = plotting.cloud(posterior)
+    drawn = [s for c in ax.collections if c.get_label() != "reference" for s in c.get_segments()]
+    assert len(drawn) == 8 * (2 * 12 - 2)
+    mcc = posterior.mcc_tree()
+    assert len(collection(ax, "reference").get_segments()) == 2 * 12 - 2
+    order = geometry.arrange(mcc).tips
+    assert names(ax) == [posterior.labels[leaf] for leaf in order]
+    ends = np.array([s[0] for s in collection(ax, "reference").get_segments()])  # at the parents
+    assert set(np.round(ends[:, 0], 12)) == set(np.round(mcc.times, 12))
+
+
+def test_common_topologies_have_their_colour(posterior):
+    ax = plotting.cloud(posterior, reference=False)
+    first = collection(ax, "topology 1")
+    assert to_hex(first.get_colors()[0]) == PALETTE[0].lower()
+    assert len(first.get_segments()) == 3 * 22
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["topologies", "38 %", "12 %", "12 %", "38 % others"]
+
+
+def test_a_cloud_follows_weights_and_a_given_order():
+    trees = [Tree([[0, 1], [2, 3]], [1, 2]), Tree([[0, 2], [1, 3]], [1, 2])]
+    post = Posterior(
+        np.stack([t.children for t in trees]), np.stack([t.times for t in trees]), log_weights=np.log([0.9, 0.1])
+    )
+    ax = plotting.cloud(post, max_trees=10, reference=trees[1], shape="square", orientation="top")
+    assert len(collection(ax, "topology 1").get_segments()) == 9 * 4
+    assert len(collection(ax, "topology 2").get_segments()) == 1 * 4
+    assert names(ax, "x") == ["1", "0", "2"]
+    assert all(len(s) == 3 for s in collection(ax, "reference").get_segments())
+
+
+def test_draws_are_picked_evenly_along_the_weights():
+    np.testing.assert_array_equal(pick_evenly(np.full(5, 0.2), 100), np.arange(5))
+    np.testing.assert_array_equal(np.bincount(pick_evenly(np.array([0.5, 0.0, 0.3, 0.2]), 10)), [5, 0, 3, 2])
+    np.testing.assert_array_equal(pick_evenly(np.full(100, 0.01), 4), [12, 37, 62, 87])
+
+
+def test_what_is_no_cloud(posterior):
+    with pytest.raises(InputError, match="shape must be slanted or square, not 'round'"):
+        plotting.cloud(posterior, shape="round")
+    with pytest.raises(InputError, match="max_trees must be a whole number from 1 up, not 0"):
+        plotting.cloud(posterior, max_trees=0)
+
+
+# Matrices
+
+
+def test_coclustering_is_in_tree_order(posterior):
+    ax = plotting.coclustering(posterior, n_clusters=3)
+    order = geometry.arrange(posterior.mcc_tree()).tips
+    expected = posterior.coclustering(3)[np.ix_(order, order)]
+    np.testing.assert_array_equal(ax.images[0].get_array(), expected)
+    assert ax.images[0].get_clim() == (0.0, 1.0)
+    assert names(ax) == names(ax, "x") == [posterior.labels[leaf] for leaf in order]
+    other = posterior.trees[7]
+    ax = plotting.coclustering(posterior, Figure().add_subplot(), time=0.5, tree=other, colorbar=False, labels=False)
+    order = geometry.arrange(other).tips
+    np.testing.assert_array_equal(ax.images[0].get_array(), posterior.coclustering(time=0.5)[np.ix_(order, order)])
+    assert names(ax) == []
+    assert len(ax.figure.axes) == 1
+
+
+@pytest.mark.parametrize("make", ["new", "constrained", "plain", "by hand"])
+def test_rows_of_data_stand_beside_their_leaves(tree, make):
+    X = pd.DataFrame(np.arange(15.0).reshape(5, 3) - 7, columns=["p", "q", "r"])
+    X.iloc[2, 1] = np.nan
+    ax = None
+    if make == "by hand":
+        ax = plt.figure().add_axes((0.3, 0.2, 0.5, 0.6))
+    elif make != "new":
+        ax = plt.subplots(2, 2, layout="constrained" if make == "constrained" else None)[1][1, 0]
+    parts = plotting.heatmap(tree, X, ax, n_clusters=2, value_label="level")
+    assert ax is None or parts.data is ax
+    parts.data.figure.canvas.draw()
+    order = geometry.arrange(tree).tips
+    shown = parts.data.images[0].get_array()
+    np.testing.assert_array_equal(shown.filled(np.nan), X.to_numpy()[order])
+    assert names(parts.data) == [tree.labels[leaf] for leaf in order]
+    assert names(parts.data, "x") == ["p", "q", "r"]
+    assert parts.bar.get_xlabel() == "level"
+    for row in range(5):  # the same height on paper
+        assert parts.data.transData.transform((0, row))[1] == pytest.approx(
+            parts.tree.transData.transform((0, row))[1], abs=0.5
+        )
+    assert parts.tree.get_window_extent().x1 <= parts.data.get_window_extent().x0
+    low, high = parts.data.images[0].get_clim()
+    assert low == -high  # both signs: white is zero
+    strip = collection(parts.data, "clusters", PolyCollection)
+    assert len(set(map(tuple, strip.get_facecolors()))) == 2
+
+
+def test_the_scale_of_colours_suits_the_data(tree):
+    positive = plotting.heatmap(tree, np.arange(1.0, 11).reshape(5, 2)).data.images[0]
+    assert positive.get_cmap().name == "cividis"
+    centred = plotting.heatmap(tree, np.arange(1.0, 11).reshape(5, 2), center=5.0, labels=False).data.images[0]
+    assert np.mean(centred.get_clim()) == pytest.approx(5.0)
+    constant = plotting.heatmap(tree, np.ones((5, 2))).data.images[0]
+    assert np.diff(constant.get_clim()) > 0
+    plotting.heatmap(tree, np.full((5, 2), np.nan)).data.figure.canvas.draw()
+    with pytest.raises(InputError, match=r"X must have shape \(5, d\), one row per leaf, not \(4, 2\)"):
+        plotting.heatmap(tree, np.ones((4, 2)))
+    with pytest.raises(InputError, match="features must name the 2 columns of X, not 1"):
+        plotting.heatmap(tree, np.ones((5, 2)), features=["p"])
+
+
+# Curves
+
+
+def test_ari_curves_show_each_curve_and_its_area(posterior):
+    mcc = posterior.mcc_tree()
+    classes = np.arange(12) % 3
+    given = metrics.ari_curve(posterior.trees[5], classes)
+    ax = plotting.ari_curves({"all": posterior, "mcc": mcc, "curve": given}, classes)
+    curve = metrics.ari_curve(mcc, classes)
+    np.testing.assert_array_equal(ax.lines[1].get_xdata(), np.arange(1, 13) / 12)
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), curve.ari)
+    np.testing.assert_array_equal(ax.lines[2].get_ydata(), given.ari)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), metrics.ari_curve(posterior, classes).ari)
+    assert len(ax.collections) == 1  # the band of the posterior
+    texts = [t.get_text() for t in ax.get_legend().get_texts()]
+    assert texts[1] == f"mcc: {metrics.ari_auc(curve):.2f}"
+    assert ax.get_ylim()[0] <= min(line.get_ydata().min() for line in ax.lines)
+    with pytest.raises(InputError, match="ari_curves takes a mapping from names to trees"):
+        plotting.ari_curves([mcc], classes)
+
+
+def test_traces_have_a_line_for_each_chain(posterior):
+    axes = plotting.traces(posterior)
+    assert [ax.get_ylabel() for ax in axes] == ["log joint", "root time", "variance"]  # a matrix has no trace
+    np.testing.assert_array_equal(axes[0].lines[0].get_ydata(), [0, 1, 2, 3])
+    np.testing.assert_array_equal(axes[0].lines[1].get_ydata(), [4, 5, 6, 7])
+    np.testing.assert_array_equal(axes[1].lines[1].get_ydata(), [tree.times[-1] for tree in posterior.trees][4:])
+    one = Figure().add_subplot()
+    assert plotting.traces(posterior, one, names="variance") is one
+    assert plotting.traces(posterior, Figure().add_subplot()).get_ylabel() == "log joint"
+    with pytest.raises(InputError, match="no trace of 'length2'; there are log_joint, root_time, variance"):
+        plotting.traces(posterior, names=["length2"])
+    with pytest.raises(InputError, match="There are 2 traces to draw and 1 axes"):
+        plotting.traces(posterior, one, names=["variance", "log_joint"])

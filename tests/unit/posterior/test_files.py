@@ -1,0 +1,280 @@
+"""Files and other programs: everything comes back, and DendroPy, SciPy and ArviZ see what we see."""
+
+import subprocess
+import sys
+
+import dendropy
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import cophenet, dendrogram, fcluster
+from scipy.spatial.distance import squareform
+
+import coaltree as ct
+from coaltree.posterior import files as io
+from tests.reference import summaries
+from tests.unit.posterior.test_posterior import listed, random_posterior
+
+LABELS = ["a", "b b", "it's", "x_1", "[y]", "7", "gamma-γ"]
+
+
+def full_posterior(covariance=None, **extra):
+    return random_posterior(
+        1,
+        labels=LABELS,
+        theta={"amplitude": np.linspace(1, 2, 12), "variances": np.ones((12, 3))},
+        chain=np.arange(12) // 6,
+        log_evidence=-12.5,
+        X=np.arange(21.0).reshape(7, 3),
+        covariance=covariance,
+        leaf_noise=0.25,
+        **extra,
+    )
+
+
+def assert_same(a, b):
+    for name in ("_children", "_times", "_log_weights", "weights", "chain", "log_joint", "X"):
+        found, expected = getattr(a, name), getattr(b, name)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    for name in ("labels", "log_evidence", "leaf_noise", "columns", "_is_chain"):
+        assert getattr(a, name) == getattr(b, name)
+    assert a.theta.keys() == b.theta.keys()
+    for name in a.theta:
+        np.testing.assert_array_equal(a.theta[name], b.theta[name])
+
+
+def test_a_saved_posterior_comes_back(tmp_path):
+    post = full_posterior(info={"seconds": 1.5, "accepted": np.array([0.5, 0.7]), "columns": ["u", "v", "w"]})
+    post.save(tmp_path / "post.ct")
+    again = ct.load(tmp_path / "post.ct")
+    assert_same(again, post)
+    assert again.columns == ("u", "v", "w")
+    assert again.info["seconds"] == 1.5
+    np.testing.assert_array_equal(again.info["accepted"], [0.5, 0.7])
+    assert again.mcc_tree() == post.mcc_tree()
+    assert_same(ct.load(str(tmp_path / "post.ct")), post)
+
+
+def test_parts_and_bare_posteriors_come_back(tmp_path):
+    bare = ct.Posterior([[[0, 1]]], [[1.0]])
+    bare.save(tmp_path / "bare")
+    again = ct.load(tmp_path / "bare")
+    assert again.trees[0] == bare.trees[0]
+    assert again.log_joint is again.X is again.covariance is again.log_evidence is None
+    assert not again._is_chain
+    part = full_posterior()[3:9]
+    part.save(tmp_path / "part")
+    assert_same(ct.load(tmp_path / "part"), part)
+
+
+def test_missing_entries_come_back(tmp_path):
+    X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]])
+    children, times = [[[0, 1], [2, 3]]] * 2, [[1.0, 2.0]] * 2
+    post = ct.Posterior(children, times, X=X, imputed=[[0.1, 0.2], [0.3, 0.4]])
+    post.save(tmp_path / "post.ct")
+    again = ct.load(tmp_path / "post.ct")
+    np.testing.assert_array_equal(again.completed(1), [[1.0, 0.3], [0.4, 2.0], [3.0, 4.0]])
+
+
+def test_mapped_posteriors_answer_alike(tmp_path, monkeypatch):
+    monkeypatch.setattr("coaltree._runtime.archive._MAPPED_FROM_BYTES", 100)
+    post = full_posterior()
+    post.save(tmp_path / "post.ct")
+    again = ct.load(tmp_path / "post.ct")
+    assert_same(again, post)
+    assert again.mcc_tree() == post.mcc_tree()
+    np.testing.assert_array_equal(again.cut(n_clusters=3), post.cut(n_clusters=3))
+    again.save(tmp_path / "post.ct")  # over the file it is mapped from
+    assert_same(ct.load(tmp_path / "post.ct"), post)
+
+
+def kernels():
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    return [
+        ct.Fixed(np.diag([1.0, 2.0, 3.0])),
+        ct.Spherical(amplitude=2.0, priors={"amplitude": ct.InverseGamma(2.0, 3.0)}),
+        ct.Diagonal([1.0, 2.0, 3.0], learn=("variances",)),
+        ct.SquaredExponential(2.0, 0.5, inputs=[0.0, 1.0, 3.0], priors={"length2": ct.LogNormal(1.0, 2.0)}),
+        ct.Kernel(RBF(0.7, (0.1, 10.0)) + ConstantKernel(0.1, "fixed") * WhiteKernel(0.3), learn="amplitude"),
+    ]
+
+
+@pytest.mark.parametrize("covariance", kernels(), ids=lambda c: type(c).__name__)
+def test_covariances_come_back(tmp_path, covariance):
+    covariance = covariance.adapt(np.random.default_rng(0).normal(size=(7, 3)))
+    full_posterior(covariance).save(tmp_path / "post.ct")
+    again = ct.load(tmp_path / "post.ct").covariance
+    assert type(again) is type(covariance)
+    np.testing.assert_array_equal(again.matrix(3), covariance.matrix(3))
+    assert again.learnt == covariance.learnt
+    assert again.log_prior() == covariance.log_prior()
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    class Strange:
+        pass
+
+    with pytest.warns(ct.CoaltreeWarning, match=r"info\['x'\] is a Strange"):
+        full_posterior(info={"x": Strange(), "y": 1}).save(tmp_path / "post.ct")
+    again = ct.load(tmp_path / "post.ct")
+    assert again.info["y"] == 1
+    assert "Strange" in again.info["x"]
+    with pytest.warns(ct.CoaltreeWarning, match="covariance is a Strange"):
+        full_posterior(Strange()).save(tmp_path / "post.ct")
+    assert ct.load(tmp_path / "post.ct").covariance is None
+
+
+def test_only_our_own_values_are_made(tmp_path):
+    for name in ("Posterior", "os", "simulate", "sklearn np", "sklearn clone"):
+        with pytest.raises((ValueError, AttributeError, TypeError)):
+            io._revived({"__class__": name, "fields": {}})
+
+
+def test_wrong_files_are_one_sentence(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ct.InputError, match=r"data\.csv' is not a coaltree posterior file\.$"):
+        ct.load(tmp_path / "data.csv")
+    full_posterior().save(tmp_path / "post.ct")
+    whole = (tmp_path / "post.ct").read_bytes()
+    (tmp_path / "post.ct").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ct.InputError, match="is damaged"):
+        ct.load(tmp_path / "post.ct")
+
+
+def test_arrays_that_are_no_trees_are_refused(tmp_path, monkeypatch):
+    """A file that is whole, but whose numbers would lead kernels astray."""
+    post = full_posterior()
+    wrong = post._children.copy()
+    wrong[3, 0, 0] = 10**6
+    object.__setattr__(post, "_children", wrong)
+    post.save(tmp_path / "post.ct")
+    with pytest.raises(ct.InputError, match=r"is damaged .*Tree 3"):
+        ct.load(tmp_path / "post.ct")
+
+
+# Other programs
+
+
+def dendropy_frequencies(trees):
+    """Weighted clade frequencies by DendroPy, as leaf sets of labels."""
+    distribution = trees.split_distribution(use_tree_weights=True)
+    return {
+        frozenset(taxon.label for taxon in trees.taxon_namespace.bitmask_taxa_list(split)): distribution[split]
+        for split in distribution
+    }
+
+
+@pytest.mark.parametrize("labels", [LABELS, None], ids=["names", "numbers"])
+def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
+    post = random_posterior(1, labels=labels)
+    post.to_nexus(tmp_path / "post.nex")
+    trees = dendropy.TreeList.get(
+        path=tmp_path / "post.nex", schema="nexus", store_tree_weights=True, extract_comment_metadata=True
+    )
+    assert [taxon.label for taxon in trees.taxon_namespace] == list(post.labels)
+    np.testing.assert_array_equal([tree.weight for tree in trees], post.weights)
+    assert all(tree.is_rooted for tree in trees)
+    expected = summaries.clade_frequencies(listed(post), post.weights)
+    expected = {frozenset(post.labels[i] for i in clade): f for clade, f in expected.items() if f > 0}
+    found = dendropy_frequencies(trees)
+    for clade, frequency in expected.items():
+        assert found[clade] == pytest.approx(frequency, abs=1e-9)
+    assert {clade for clade, f in found.items() if len(clade) > 1 and f > 0} == set(expected)
+    for tree, ours in zip(trees, post.trees, strict=True):
+        support = dict(zip(ours.clades(), post.clade_support(ours), strict=True))
+        times = dict(zip(ours.clades(), ours.times, strict=True))
+        tree.calc_node_ages()
+        for node in tree.internal_nodes():
+            clade = frozenset(leaf.taxon.label for leaf in node.leaf_iter())
+            assert float(node.annotations["posterior"].value) == pytest.approx(support[clade], abs=1e-5)
+            assert float(node.annotations["height"].value) == times[clade]
+            assert node.age == pytest.approx(times[clade])
+
+
+def test_nexus_into_no_folder_is_one_sentence(tmp_path):
+    with pytest.raises(ct.InputError, match="cannot be written: No such file"):
+        random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
+
+
+def test_dendropy_reads_newick_of_one_tree_and_of_a_consensus():
+    post = random_posterior(10, labels=LABELS)
+    tree = post.mcc_tree()
+    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted")
+    assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
+        tree.clades()
+    )
+    consensus = post.consensus()
+    assert not consensus.is_binary
+    read = dendropy.Tree.get(data=consensus.to_newick(), schema="newick", rooting="force-rooted")
+    read.calc_node_ages()
+    found = {
+        frozenset(leaf.taxon.label for leaf in node.leaf_iter()): (float(node.label), node.age)
+        for node in read.internal_nodes()
+    }
+    assert found.keys() == set(consensus.clades())
+    for clade, support, time in zip(consensus.clades(), consensus.support, consensus.times, strict=True):
+        assert found[clade] == pytest.approx((support, time), rel=1e-5)
+    bare = dendropy.Tree.get(data=consensus.to_newick(support=False), schema="newick")
+    assert all(node.label is None for node in bare.internal_nodes())
+
+
+def test_scipy_takes_our_linkage():
+    post = random_posterior(5, n=30)
+    tree = post.mcc_tree()
+    Z = tree.to_linkage()
+    drawn = dendrogram(Z, no_plot=True)
+    assert sorted(drawn["leaves"]) == list(range(30))
+    np.testing.assert_allclose(squareform(cophenet(Z)), tree.cophenetic())
+    time = float(np.median(tree.times))
+    for labels, ours in [
+        (fcluster(Z, 5, "maxclust"), tree.cut(5)),
+        (fcluster(Z, time, "distance"), tree.cut(time=time)),
+    ]:
+        assert len(set(zip(labels.tolist(), ours.tolist(), strict=True))) == len(set(ours.tolist())) == len(set(labels))
+
+
+def test_arviz_summarises_our_draws():
+    az = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    post = random_posterior(
+        2, n_trees=400, weighted=False, chain=np.repeat([0, 1], 200), theta={"ell": rng.normal(3, 1, 400)}
+    )
+    data = post.to_arviz()
+    summary = az.summary(data, var_names=["ell", "root_time"])
+    assert float(summary.loc["ell", "mean"]) == pytest.approx(post.theta["ell"].mean(), abs=0.01)
+    root_times = np.array([tree.times[-1] for tree in post.trees])
+    assert float(summary.loc["root_time", "mean"]) == pytest.approx(root_times.mean(), abs=0.01)
+    assert float(summary.loc["ell", "ess_bulk"]) > 200
+    assert data.posterior["ell"].shape == (2, 200)
+    np.testing.assert_array_equal(data.sample_stats["lp"].values.ravel(), post.log_joint)
+    tree = post.trees[5]
+    lengths = [tree.node_times[p] - tree.node_times[c] for c, p in enumerate(tree.parents) if p >= 0]
+    assert float(data.posterior["tree_length"][0, 5]) == pytest.approx(sum(lengths))
+
+
+def test_arviz_gets_weighted_draws_as_repeats():
+    pytest.importorskip("arviz")
+    weights = np.array([0.5, 0.0, 0.25, 0.25])
+    with np.errstate(divide="ignore"):
+        post = ct.Posterior([[[0, 1]]] * 4, [[1.0], [2.0], [3.0], [4.0]], log_weights=np.log(weights))
+    with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
+        data = post.to_arviz()
+    assert data.posterior["root_time"].values.tolist() == [[1.0, 1.0, 3.0, 4.0]]
+
+
+def test_arviz_chains_of_unequal_length_are_cut():
+    pytest.importorskip("arviz")
+    post = ct.Posterior([[[0, 1]]] * 5, np.arange(1.0, 6.0)[:, None], chain=[0, 0, 0, 1, 1])
+    assert post.to_arviz().posterior["root_time"].values.tolist() == [[2.0, 3.0], [4.0, 5.0]]
+
+
+def test_without_arviz_there_is_a_sentence():
+    program = (
+        "import sys; sys.modules['arviz'] = None\n"
+        "import coaltree as ct\n"
+        "try: ct.Posterior([[[0, 1]]], [[1.0]]).to_arviz()\n"
+        "except ct.InputError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == 'to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".'

@@ -1,0 +1,321 @@
+"""Every summary against the brute-force one, weights included, on posteriors small enough to list."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.posterior import clades
+from tests.reference import summaries
+
+
+def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
+    """Trees that share many clades: each is a coalescent tree, or an earlier one with new times."""
+    rng = np.random.default_rng(seed)
+    children = np.empty((n_trees, n - 1, 2), np.int64)
+    for t in range(n_trees):
+        if t and rng.random() < 0.6:
+            children[t] = children[rng.integers(t)]
+            continue
+        alive = list(range(n))
+        for k in range(n - 1):
+            # neighbours in the list merge more often than not, so that clades recur
+            i = rng.integers(len(alive) - 1)
+            j = i + 1 if rng.random() < 0.8 else rng.choice([x for x in range(len(alive)) if x != i])
+            a, b = alive[i], alive[j]
+            children[t, k] = (a, b) if rng.random() < 0.5 else (b, a)
+            alive[i] = n + k
+            del alive[j]
+    times = np.cumsum(rng.exponential(size=(n_trees, n - 1)), axis=1)
+    log_weights = rng.normal(size=n_trees) * 1.5 if weighted else None
+    if weighted:
+        log_weights[rng.integers(n_trees)] = -np.inf
+    return ct.Posterior(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
+
+
+def listed(post):
+    return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]
+
+
+POSTERIORS = [(0, 7, True), (1, 7, False), (2, 5, True), (3, 9, True), (4, 2, True), (5, 3, False)]
+
+
+@pytest.fixture(params=POSTERIORS, ids=lambda p: f"seed{p[0]}-n{p[1]}-{'weighted' if p[2] else 'equal'}")
+def post(request):
+    seed, n, weighted = request.param
+    return random_posterior(seed, n=n, weighted=weighted)
+
+
+def leaf_sets(tree):
+    return summaries.clades(tree.children.tolist())
+
+
+# What it holds
+
+
+def test_weights_are_normalised_from_logs():
+    children = np.tile([[0, 1], [2, 3]], (3, 1, 1))
+    post = ct.Posterior(children, np.tile([1.0, 2.0], (3, 1)), log_weights=[1000.0, 1000.0 + math.log(2), -np.inf])
+    np.testing.assert_allclose(post.weights, [1 / 3, 2 / 3, 0.0])
+    assert post.ess == pytest.approx(1 / (1 / 9 + 4 / 9))
+    assert post.log_evidence is None
+    np.testing.assert_array_equal(post.chain, [0, 0, 0])
+    assert post.labels == ("0", "1", "2")
+
+
+def test_trees_are_a_lazy_sequence(post):
+    assert len(post.trees) == len(post) == 12
+    assert isinstance(post.trees[0], ct.Tree)
+    assert post.trees[-1] == post.trees[len(post) - 1]
+    assert [tree.times[0] for tree in post.trees[2:5]] == [post.trees[t].times[0] for t in (2, 3, 4)]
+    assert sum(1 for _ in post.trees) == len(post)
+    with pytest.raises(IndexError):
+        post.trees[12]
+
+
+def test_arrays_are_read_only(post):
+    for array in (post.weights, post.chain, post.log_joint, post.trees[0].times):
+        with pytest.raises(ValueError):
+            array[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"times": np.ones((2, 3))}, "shape"),
+        ({"times": np.array([[1.0, 2.0], [2.0, 1.0]])}, "Tree 1 of the posterior is not valid.*comes before"),
+        ({"times": np.array([[np.nan, 2.0], [1.0, 2.0]])}, "Tree 0 .*finite"),
+        ({"children": np.array([[[0, 1], [2, 3]], [[0, 1], [1, 3]]])}, "Tree 1 .*already joined"),
+        ({"children": np.array([[[0, 4], [2, 3]], [[0, 1], [2, 3]]])}, "Tree 0 .*only nodes"),
+        ({"log_weights": [1.0]}, "log_weights must have one entry"),
+        ({"log_weights": [-np.inf, -np.inf]}, "at least one finite"),
+        ({"theta": {"ell": [1.0]}}, "ell"),
+        ({"labels": ["a", "b"]}, "3 leaves"),
+        ({"X": np.zeros((4, 2))}, "one row for each of the 3 leaves"),
+    ],
+)
+def test_what_is_refused(change, message):
+    given = {"children": np.tile([[0, 1], [2, 3]], (2, 1, 1)), "times": np.tile([1.0, 2.0], (2, 1))} | change
+    with pytest.raises(ct.InputError, match=message):
+        ct.Posterior(**given)
+
+
+def test_pickles_leave_out_what_can_be_had_again():
+    post = random_posterior(0)
+    size = len(pickle.dumps(post))
+    tree = post.mcc_tree()
+    assert len(pickle.dumps(post)) < size + 500  # the weights are kept
+    again = pickle.loads(pickle.dumps(post))
+    assert again.mcc_tree() == tree
+    np.testing.assert_array_equal(again.weights, post.weights)
+
+
+# Clades
+
+
+def test_clade_keys_are_those_of_the_tree(post):
+    table = post._clades
+    for t, tree in enumerate(post.trees):
+        np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
+        assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
+
+
+def test_the_clade_table_grows():
+    post = random_posterior(8, n=400, n_trees=40)
+    table = post._clades
+    assert len(table.keys) > 1024
+    every = {c for tree in post.trees for c in leaf_sets(tree)}
+    assert len(table.keys) == len(every)
+
+
+def test_clade_support(post):
+    frequency = summaries.clade_frequencies(listed(post), post.weights)
+    for tree in [*post.trees, random_posterior(99, n=post.n).trees[0]]:
+        expected = [frequency.get(c, 0.0) for c in leaf_sets(tree)]
+        np.testing.assert_allclose(post.clade_support(tree), expected, atol=1e-14)
+
+
+def test_clade_support_finds_leaves_by_name():
+    post = random_posterior(0)
+    tree = post.trees[3]
+    number = np.array([3, 0, 6, 1, 5, 2, 4, *range(7, 13)])  # leaf i of the tree becomes leaf number[i]
+    names = [""] * 7
+    for i, label in enumerate(tree.labels):
+        names[number[i]] = label
+    shuffled = ct.Tree(number[tree.children], tree.times, names)
+    np.testing.assert_array_equal(post.clade_support(shuffled), post.clade_support(tree))
+    with pytest.raises(ct.InputError, match="'x' is in one only"):
+        post.clade_support(tree.relabel([*"012345", "x"]))
+
+
+def test_map_tree(post):
+    possible = [t for t in range(len(post)) if post.weights[t] > 0]
+    best = max(possible, key=lambda t: post.log_joint[t])
+    assert post.map_tree() == post.trees[best]
+
+
+def test_map_tree_needs_a_log_joint():
+    post = ct.Posterior([[[0, 1]]], [[1.0]])
+    with pytest.raises(ct.InputError, match="mcc_tree"):
+        post.map_tree()
+
+
+def test_mcc_tree(post):
+    trees = listed(post)
+    frequency = {c: f for c, f in summaries.clade_frequencies(trees, post.weights).items() if f > 0}
+    scores = [
+        summaries.mcc_score(children, frequency)
+        if all(c in frequency for c in summaries.clades(children))
+        else -math.inf
+        for children, _ in trees
+    ]
+    found = post.mcc_tree()
+    assert summaries.mcc_score(found.children.tolist(), frequency) == pytest.approx(max(scores))
+    # times: medians, raised to the largest median within
+    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in leaf_sets(found)}
+    for clade, time in zip(leaf_sets(found), found.times, strict=True):
+        assert time == max(medians[inner] for inner in medians if inner <= clade)
+    assert ct.Tree(found.children, found.times) == found  # a valid tree
+
+
+def test_mcc_times_are_raised_where_medians_contradict():
+    """{0, 1} is late where it is without {0, 1, 2}, and {0, 1, 2} is early where it is without {0, 1}."""
+    children = [[[0, 1], [4, 2], [5, 3]], [[2, 3], [0, 1], [4, 5]], [[1, 2], [4, 0], [5, 3]]]
+    times = [[1.0, 2.0, 3.0], [1.0, 10.0, 11.0], [0.5, 0.6, 3.0]]
+    found = ct.Posterior(children, times, log_weights=np.log([0.2, 0.4, 0.4])).mcc_tree()
+    assert found.children.tolist() == children[0]
+    assert found.times.tolist() == [10.0, 10.0, 10.0]  # medians 10, 0.6 and 3
+
+
+@pytest.mark.parametrize("min_support", [0.5, 0.7, 1.0])
+def test_consensus(post, min_support):
+    trees = listed(post)
+    expected = summaries.majority(trees, post.weights, min_support)
+    tree = post.consensus(min_support)
+    names = [frozenset(map(int, clade)) for clade in tree.clades()]
+    assert set(names) == set(expected)
+    assert len(names) == len(expected)
+    np.testing.assert_allclose(tree.support, [expected[c] for c in names], atol=1e-12)
+    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in names}
+    for clade, time in zip(names, tree.times, strict=True):
+        assert time == max(medians[inner] for inner in names if inner <= clade)
+    assert sorted(tree.leaf_order()) == list(range(post.n))
+    assert np.all(np.diff(tree.times) >= 0)
+    assert tree.is_binary == (len(names) == post.n - 1)
+    parents = tree.parents
+    assert parents[tree.root] == -1
+    assert np.all(parents[:-1] > np.arange(tree.root))
+    across, height = tree.positions()
+    assert len(across) == len(height) == tree.root + 1
+    assert sorted(across[: post.n]) == list(range(post.n))
+
+
+def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
+    """14 weights of 1/14: seven of them may sum to a little more than 1/2."""
+    children = np.array([[[0, 1], [2, 3]]] * 7 + [[[1, 2], [0, 3]]] * 7)
+    post = ct.Posterior(children, np.tile([1.0, 2.0], (14, 1)))
+    tree = post.consensus()
+    assert tree.children == ((0, 1, 2),)
+    assert not tree.is_binary
+
+
+def test_consensus_refuses_less_than_half():
+    post = random_posterior(0)
+    for wrong in (0.3, 1.2, "half"):
+        with pytest.raises(ct.InputError, match=r"min_support must be from 0\.5"):
+            post.consensus(wrong)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_node_times(post, level):
+    trees = listed(post)
+    frequency = summaries.clade_frequencies(trees, post.weights)
+    for tree in [post.trees[1], random_posterior(98, n=post.n).trees[0]]:
+        found = post.node_times(tree, level)
+        for clade, interval in zip(leaf_sets(tree), found, strict=True):
+            if frequency.get(clade, 0.0) == 0:
+                assert np.isnan(interval).all()
+            else:
+                times, weights = summaries.clade_times(trees, post.weights, clade)
+                expected = [summaries.quantile(times, weights, (1 + s * level) / 2) for s in (-1, 1)]
+                assert interval.tolist() == expected
+
+
+def test_weighted_quantile_is_numpys_inverted_cdf():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        values, weights = rng.integers(0, 8, 20).astype(float), rng.random(20)
+        q = rng.random(4)
+        expected = np.quantile(values, q, weights=weights, method="inverted_cdf")
+        np.testing.assert_array_equal(clades.weighted_quantile(values, weights, q), expected)
+
+
+def test_cophenetic(post):
+    mean, log_mean = post.cophenetic(), post.cophenetic(log=True)
+    n = post.n
+    expected, expected_log = np.zeros((n, n)), np.zeros((n, n))
+    for (children, times), w in zip(listed(post), post.weights, strict=True):
+        for (i, j), time in summaries.cophenetic(children, times).items():
+            expected[i, j] += w * time
+            expected_log[i, j] += w * math.log(time)
+    expected += expected.T
+    expected_log += expected_log.T
+    np.fill_diagonal(expected_log, -np.inf)
+    np.testing.assert_allclose(mean, expected, rtol=1e-12)
+    np.testing.assert_allclose(log_mean, expected_log, rtol=1e-12)
+
+
+# Parts and wholes
+
+
+def test_slices_and_thinning_keep_draws_together():
+    chain = np.repeat([0, 1], 6)
+    post = random_posterior(6, chain=chain, theta={"ell": np.arange(12.0), "m": np.ones((12, 2, 2))})
+    part = post[3:9]
+    assert [t.times.tolist() for t in part.trees] == [post.trees[t].times.tolist() for t in range(3, 9)]
+    np.testing.assert_allclose(part.weights, post.weights[3:9] / post.weights[3:9].sum())
+    assert part.theta["ell"].tolist() == list(range(3, 9))
+    assert part.theta["m"].shape == (6, 2, 2)
+    assert part.chain.tolist() == [0, 0, 0, 1, 1, 1]
+    thinned = post.thin(4)
+    assert thinned.theta["ell"].tolist() == [0, 4, 6, 10]
+    assert post[np.arange(12) % 2 == 0].theta["ell"].tolist() == [0, 2, 4, 6, 8, 10]
+    with pytest.raises(ct.InputError, match=r"post\.trees"):
+        post[3]
+    with pytest.raises(ct.InputError, match="at least one"):
+        post[12:]
+    with pytest.raises(ct.InputError, match="whole number"):
+        post.thin(0)
+
+
+def test_parts_put_together_are_the_whole():
+    post = random_posterior(6)
+    again = ct.concat([post[:5], post[5:]])
+    np.testing.assert_allclose(again.weights, post.weights, rtol=1e-12)
+    assert list(again.trees) == list(post.trees)
+    np.testing.assert_array_equal(again.log_joint, post.log_joint)
+
+
+def test_runs_with_an_evidence_count_by_it():
+    a, b = random_posterior(1, n_trees=4), random_posterior(2, n_trees=8)
+    raw = [rng_weights + np.log(3.0) for rng_weights in (a._log_weights, b._log_weights)]
+    a = ct.Posterior(a._children, a._times, log_weights=raw[0], log_evidence=-10.0)
+    b = ct.Posterior(b._children, b._times, log_weights=raw[1], log_evidence=-11.0)
+    both = ct.concat([a, b])
+    # the mean unnormalised weight of a run is its evidence
+    weights = np.concatenate([a.weights * 4 * math.exp(-10), b.weights * 8 * math.exp(-11)])
+    np.testing.assert_allclose(both.weights, weights / weights.sum())
+    assert both.log_evidence == pytest.approx(math.log(weights.sum() / 12))
+    assert both.chain.tolist() == [0] * 4 + [1] * 8
+
+
+def test_concat_refuses_other_leaves_and_parameters():
+    a = random_posterior(1)
+    with pytest.raises(ct.InputError, match="other leaf labels"):
+        ct.concat([a, random_posterior(1, labels=list("abcdefg"))])
+    with pytest.raises(ct.InputError, match="other parameters"):
+        ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
+    with pytest.raises(ct.InputError, match="at least one"):
+        ct.concat([])

@@ -1,0 +1,113 @@
+"""Bounds lose nothing: the fast choice of pairs equals the exhaustive one, draw for draw on the same numbers."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree._runtime.random_streams import make_streams
+from coaltree.model.covariance import as_covariance
+from coaltree.model.problem import make_problem
+from coaltree.numerics.special import full_integral_table, log_full_integral
+from coaltree.samplers.merging import greedy, mpost, post_post
+from coaltree.samplers.merging import pair_weights as selection
+from coaltree.samplers.merging.particles import Model
+from coaltree.samplers.merging.population import Population
+from coaltree.samplers.merging.turns import Team, merging
+
+DATA = {
+    "model d=1": lambda: ct.simulate(40, 1, random_state=1)[0],
+    "model d=2": lambda: ct.simulate(40, 2, random_state=2)[0],
+    "model d=32": lambda: ct.simulate(90, 32, random_state=3)[0],
+    "model d=300": lambda: ct.simulate(70, 300, random_state=4)[0],
+    "blobs": lambda: np.random.default_rng(5).standard_normal((80, 6)) + 8 * np.repeat(np.eye(6)[:4], 20, axis=0),
+    "grid": lambda: np.stack(np.meshgrid(np.arange(7.0), np.arange(7.0)), axis=-1).reshape(-1, 2),  # many ties
+    "tiny": lambda: 1e-150 * ct.simulate(30, 5, random_state=6)[0],
+    "huge": lambda: 1e150 * ct.simulate(30, 5, random_state=7)[0],
+}
+KERNELS = {
+    "mpost1": (mpost._work, lambda prune: (False, False, prune)),
+    "mpost2": (mpost._work, lambda prune: (True, False, prune)),
+    "post_post": (post_post._work, lambda prune: (prune,)),
+}
+
+
+def problem_of(name, leaf_noise=0.0):
+    X = DATA[name]()
+    return make_problem(X, as_covariance(np.eye(X.shape[1])), leaf_noise)
+
+
+def grow(problem, kernel, settings, n_particles=3, n_near=None):
+    population = Population(
+        problem, make_streams(np.random.default_rng(11), n_particles), kernel, *settings, n_near=n_near
+    )
+    team, factors = Team(population.work, n_particles), []
+    for step in range(problem.n - 1):
+        population.begin(step)
+        team.do(merging(step))
+        population.end(step)
+        factors.append(population.log_factor.copy())
+    return *population.result(), np.array(factors)
+
+
+@pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("sampler", KERNELS)
+def test_pruned_choice_equals_exhaustive_choice(sampler, name, leaf_noise):
+    kernel, settings = KERNELS[sampler]
+    problem = problem_of(name, leaf_noise)
+    fast = grow(problem, kernel, settings(True), n_near=2)  # short lists run out, so that every branch is taken
+    slow = grow(problem, kernel, settings(False))
+    np.testing.assert_array_equal(fast[0], slow[0])  # the same pairs
+    np.testing.assert_array_equal(fast[1], slow[1])  # at the same times
+    np.testing.assert_allclose(fast[3], slow[3], rtol=1e-12, atol=1e-10)  # with the same weights
+
+
+@pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("rule", [greedy.LOG_MODE, greedy.TEH_MODE, greedy.PRINTED_TEH_MODE])
+def test_greedy_tree_equals_that_of_a_plain_search(rule, name, leaf_noise):
+    problem = problem_of(name, leaf_noise)
+    trees = []
+    for prune, n_near in ((True, 2), (True, 8), (False, 8)):
+        population = Population(problem, np.zeros((1, 4), np.uint64), None, n_near=n_near)
+        greedy._grow(population.context, 0, problem.n - 1, rule, prune)
+        trees.append(population.result())
+    for children, times, log_joint in trees[:2]:
+        if name != "grid":  # ties may be broken either way
+            np.testing.assert_array_equal(children, trees[2][0])
+        np.testing.assert_allclose(times, trees[2][1], rtol=1e-12)
+        assert np.isfinite(log_joint).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 9, 32, 1000])
+def test_slopes_bound_the_fall_of_the_integral(d):
+    rng = np.random.default_rng(d)
+    for _ in range(200):
+        eps, lam = np.exp(rng.uniform(-12, 12, size=2))
+        step = 1e-4
+        slope = (log_full_integral(eps * np.exp(-step), lam, d) - log_full_integral(eps * np.exp(step), lam, d)) / (
+            2 * step
+        )
+        z = np.sqrt(lam * eps)
+        assert selection._least_slope(z, d) <= slope * (1 + 1e-5) + 1e-7
+        assert selection._greatest_slope(z, d) >= slope * (1 - 1e-5) - 1e-7
+
+
+@pytest.mark.parametrize("d", [1, 2, 9, 256])
+def test_nothing_beyond_the_reach_matters(d):
+    rng = np.random.default_rng(d)
+    model = Model(2, d, 0.0, 0.0, full_integral_table(d))
+    for _ in range(200):
+        eps, lam = np.exp(rng.uniform(-8, 8, size=2))
+        value = selection.scaled_integral(eps, lam, model)
+        reach, _ = selection._reach(eps, value, value - 40.0, lam, model)
+        assert selection.scaled_integral(np.exp(reach), lam, model) <= value - 40.0 + 1e-9 * abs(value)
+        assert selection.scaled_integral(np.exp(reach) / 1.5, lam, model) > value - 40.0 - d  # nor needlessly far
+
+
+@pytest.mark.parametrize("d", [1, 2, 9, 256])
+def test_the_scaled_integral_is_the_full_one(d):
+    model = Model(2, d, 0.0, 0.0, full_integral_table(d))
+    for eps, lam in ((1e-8, 3.0), (0.7, 45.0), (1e5, 1.0), (1e299, 100.0)):
+        expected = log_full_integral(eps, lam, d) + (1 - d / 2) * np.log(lam)
+        assert selection.scaled_integral(eps, lam, model) == pytest.approx(expected, rel=1e-12, abs=1e-12)

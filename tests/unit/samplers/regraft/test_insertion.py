@@ -1,0 +1,132 @@
+"""Insertion: evidence against quadrature, orders, threads, and trees that hold together."""
+
+import math
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree._runtime.random_streams import make_streams
+from coaltree.errors import InputError
+from coaltree.model.problem import Problem
+from coaltree.samplers.regraft import insertion
+from coaltree.samplers.regraft.candidates import Care
+from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
+from tests.reference.evidence import exact_posterior
+
+CASES = [(2, 3, 0.0), (3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
+
+
+def problem_of(n, d, seed=0, leaf_noise=0.0, log_det=0.0):
+    X, _ = ct.simulate(n, d, random_state=seed)
+    return Problem(np.ascontiguousarray(X), None, d, log_det, leaf_noise)
+
+
+def run(sampler, problem, seed=0, n_threads=None):
+    return sampler.run(problem, np.random.default_rng(seed), n_threads=n_threads)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n_updates", [0, 3])
+def test_evidence_equals_quadrature(case, n_updates):
+    n, d, leaf_noise = case
+    problem = problem_of(n, d, 10 * n + d, leaf_noise, log_det=0.7)
+    exact = exact_posterior(problem.W, leaf_noise=leaf_noise, log_det=0.7)
+    ratios = np.exp(
+        [run(Insertion(60, n_updates=n_updates), problem, seed).log_evidence - exact.log_evidence for seed in range(25)]
+    )
+    error = ratios.std() / math.sqrt(len(ratios) - 1)
+    assert error < 0.03
+    assert abs(ratios.mean() - 1.0) < 4.5 * error + 1e-6
+
+
+def test_the_quadratures_own_normaliser_is_not_the_evidence(monkeypatch):
+    """Negative control: with a coarse proposal, weighing by its mass instead of f / q is wrong."""
+    problem = problem_of(3, 1, 31)
+    exact = exact_posterior(problem.W)
+    coarse = insertion.Rule(care=Care(coarse=12.0))
+    monkeypatch.setattr(insertion, "Rule", lambda: coarse)
+    right = np.exp([run(Insertion(200), problem, seed).log_evidence - exact.log_evidence for seed in range(25)])
+    assert abs(right.mean() - 1.0) < 4.5 * right.std() / math.sqrt(24)
+    wrong = np.exp([normaliser_alone(problem, coarse, seed) - exact.log_evidence for seed in range(25)])
+    assert abs(wrong.mean() - 1.0) > 8 * wrong.std() / math.sqrt(24)
+
+
+def normaliser_alone(problem, rule, seed, n_particles=200):
+    population = insertion._Trees(problem, make_streams(np.random.default_rng(seed), n_particles), 0)
+    log_weights = np.zeros(n_particles)
+    for i in range(n_particles):
+        engine = insertion._engine_for(problem, problem.W, population._trees[i])
+        insertion.begin_tree(engine)
+        for leaf in range(1, problem.n):
+            insertion.insert(engine, leaf, insertion._EVERY_BRANCH, population.streams[i])
+            cand = engine.candidates
+            log_weights[i] += np.logaddexp.reduce(cand.log_weight[: cand.counts[0]])
+    log_weights += (problem.n - 1) * population._constant
+    return np.logaddexp.reduce(log_weights) - math.log(n_particles)
+
+
+def test_weighted_trees_follow_the_posterior():
+    problem = problem_of(4, 2, 42)
+    exact = exact_posterior(problem.W).clade_probabilities()
+    found = dict.fromkeys(exact, 0.0)
+    n_runs = 20
+    for seed in range(n_runs):
+        draws = run(Insertion(200), problem, seed)
+        weights = np.exp(draws.log_weights - draws.log_weights.max())
+        weights /= weights.sum()
+        for children, weight in zip(draws.children, weights, strict=True):
+            sets = [frozenset([i]) for i in range(4)]
+            for a, b in children:
+                sets.append(sets[a] | sets[b])
+                found[sets[-1]] += weight / n_runs
+    for clade, probability in exact.items():
+        assert found[clade] == pytest.approx(probability, abs=4.5 * math.sqrt(0.25 / 2000))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_threads_change_no_bit(n_threads):
+    problem = problem_of(12, 3)
+    one = run(Insertion(8), problem, 5, n_threads=1)
+    other = run(Insertion(8), problem, 5, n_threads=n_threads)
+    np.testing.assert_array_equal(one.children, other.children)
+    np.testing.assert_array_equal(one.times, other.times)
+    assert one.log_evidence == other.log_evidence
+
+
+def test_trees_carry_the_names_of_the_rows_and_their_log_joint():
+    problem = problem_of(20, 4)
+    for order in (None, tuple(reversed(range(20)))):
+        draws = run(Insertion(5, order=order), problem, 3)
+        for children, times, log_joint in zip(draws.children, draws.times, draws.log_joint, strict=True):
+            tree = ct.Tree(children, times)
+            assert log_joint == pytest.approx(tree.log_prior() + tree.log_likelihood(problem.W, np.eye(4)), rel=1e-9)
+
+
+def test_wrong_settings_are_named():
+    problem = problem_of(5, 2)
+    with pytest.raises(InputError, match="order must hold each of the 5"):
+        run(Insertion(5, order=(0, 1, 2)), problem)
+    with pytest.raises(InputError, match="n_updates must be"):
+        Insertion(n_updates=-1)
+    with pytest.raises(InputError, match="n_particles must be"):
+        Insertion(n_particles=0)
+    with pytest.raises(InputError, match="needs vectors"):
+        run(Insertion(5), Problem(None, np.zeros((4, 4)), 3))
+
+
+@pytest.mark.parametrize("order", [5, "01234", ["a"] * 5, [0.5, 1, 2, 3, 4], [None] * 5, [[0, 1], [2, 3]], []])
+def test_an_order_of_anything_but_row_numbers_is_refused(order):
+    with pytest.raises(InputError, match="sequence of row numbers"):
+        Insertion(order=order)
+    assert Insertion(order=np.array([1, 0])) == Insertion(order=[1, 0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 17, 400])
+def test_a_start_by_insertion_is_a_tree_near_the_posterior(n):
+    problem = problem_of(n, 8)
+    children, times = insertion_tree(problem, np.random.default_rng(0))
+    tree = ct.Tree(children, times)
+    _, truth = ct.simulate(n, 8, random_state=0)
+    gap = sum(sign * (t.log_prior() + t.log_likelihood(problem.W, np.eye(8))) for sign, t in ((1, tree), (-1, truth)))
+    assert gap > -5.0 * n

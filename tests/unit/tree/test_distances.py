@@ -1,0 +1,69 @@
+"""Distances between trees, against leaf sets and against DendroPy."""
+
+import itertools
+
+import dendropy
+import numpy as np
+import pytest
+from dendropy.calculate import treecompare
+
+import coaltree as ct
+from tests.reference import summaries
+from tests.unit.posterior.test_posterior import listed, random_posterior
+
+KINDS = ["rf", "branch_score", "cophenetic"]
+
+
+@pytest.fixture(params=[2, 5, 9])
+def post(request):
+    return random_posterior(request.param, n=request.param)
+
+
+def test_distances_are_those_of_their_definitions(post):
+    pairs = list(itertools.product(zip(post.trees, listed(post), strict=True), repeat=2))
+    for (a, list_a), (b, list_b) in pairs[::7]:
+        assert ct.tree_distance(a, b) == summaries.robinson_foulds(list_a, list_b)
+        assert ct.tree_distance(a, b, "branch_score") == pytest.approx(summaries.branch_score(list_a, list_b))
+        times_a, times_b = summaries.cophenetic(*list_a), summaries.cophenetic(*list_b)
+        expected = np.sqrt(np.mean([(times_a[pair] - times_b[pair]) ** 2 for pair in times_a]))
+        assert ct.tree_distance(a, b, "cophenetic") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_distances_are_metrics(post, kind):
+    trees = list(post.trees)[:5]
+    d = {(i, j): ct.tree_distance(a, b, kind) for (i, a), (j, b) in itertools.product(enumerate(trees), repeat=2)}
+    for i, j, k in itertools.product(range(5), repeat=3):
+        assert d[i, i] == 0
+        assert d[i, j] == d[j, i] >= 0
+        assert d[i, k] <= d[i, j] + d[j, k] + 1e-9
+
+
+def test_dendropy_agrees():
+    """DendroPy's rooted distances, of trees read from our Newick."""
+    post = random_posterior(4, n=12)
+    taxa = dendropy.TaxonNamespace()
+    read = [
+        dendropy.Tree.get(data=tree.to_newick(), schema="newick", taxon_namespace=taxa, rooting="force-rooted")
+        for tree in post.trees
+    ]
+    for i, j in itertools.combinations(range(6), 2):
+        a, b = post.trees[i], post.trees[j]
+        assert ct.tree_distance(a, b) == treecompare.symmetric_difference(read[i], read[j])
+        expected = treecompare.euclidean_distance(read[i], read[j])
+        assert ct.tree_distance(a, b, "branch_score") == pytest.approx(expected)
+
+
+def test_leaves_are_matched_by_name():
+    tree = ct.Tree.from_newick("((a:1,b:1):2,(c:2,d:2):1);")
+    same = ct.Tree.from_newick("((d:2,c:2):1,(b:1,a:1):2);")
+    other = ct.Tree.from_newick("((a:1,c:1):2,(b:2,d:2):1);")
+    for kind in KINDS:
+        assert ct.tree_distance(tree, same, kind) == 0
+        assert ct.tree_distance(tree, other, kind) > 0
+    with pytest.raises(ct.InputError, match="'e' is in one only"):
+        ct.tree_distance(tree, ct.Tree.from_newick("((a:1,b:1):2,(c:2,e:2):1);"))
+    with pytest.raises(ct.InputError, match="same leaf labels"):
+        ct.tree_distance(tree, ct.Tree.from_newick("(a:1,b:1);"))
+    with pytest.raises(ct.InputError, match="'rf', 'branch_score', 'cophenetic'"):
+        ct.tree_distance(tree, same, "quartet")

@@ -1,0 +1,279 @@
+"""Newick text, with DendroPy on the other side."""
+
+import random
+import re
+import sys
+
+import dendropy
+import numpy as np
+import pytest
+from dendropy.simulate import treesim
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from coaltree import InputError, Tree
+from coaltree.tree import newick
+from tests.reference import trees as slow
+from tests.strategies import any_times, chain, labels, random_tree, trees
+
+# Names that others also keep: DendroPy takes a name of one punctuation mark for the mark, even in quotes.
+shared_labels = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\u2028\u2029"), min_size=1, max_size=8
+).filter(lambda name: name not in set('(),:;{}=\\"'))
+
+AWKWARD = [
+    "Homo_sapiens", "Homo sapiens", " before", "after ", "in  between", "O'Brien", "''", "'", '""', "a,b", "(c)",
+    "[&R]", "x:1", "d;", "1", "-2.5e3", "1_000", "nan", "é–日本", "a-b", "[", "]", "{t=1}", "a\\b", "_", "-", "#NEXUS",
+]  # fmt: skip
+
+
+def test_what_is_written():
+    tree = Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.5, 4.0], labels=["a", "b c", "d_e", "O'B"])
+    assert tree.to_newick() == "((a:2.5,'d_e':2.5):1.5,('b c':1.0,'O''B':1.0):3.0);"
+    assert tree.to_newick(node_labels=["0.9", "", "all of it"]) == (
+        "((a:2.5,'d_e':2.5):1.5,('b c':1.0,'O''B':1.0)0.9:3.0)'all of it';"
+    )
+
+
+@given(trees(times=any_times, labels=labels))
+def test_there_and_back_bit_for_bit(tree):
+    read = Tree.from_newick(tree.to_newick(), labels=tree.labels)
+    assert read.labels == tree.labels
+    np.testing.assert_array_equal(read.times, tree.times)
+    np.testing.assert_array_equal(read.cophenetic(), tree.cophenetic())
+    if len(set(tree.times)) == tree.n - 1:
+        assert read == tree  # ties alone may be listed in another order
+    else:
+        Tree(read.children, read.times)  # and then still child before parent
+
+
+@given(trees(times=st.floats(1e-9, 1), labels=labels))
+def test_the_plain_transcription_is_read(tree):
+    read = Tree.from_newick(slow.newick(tree.children, tree.times, tree.labels))
+    assert set(read.clades()) == set(tree.clades())
+    np.testing.assert_allclose(read.times, tree.times, rtol=1e-6)
+
+
+def test_leaves_are_numbered_as_found_or_as_asked():
+    text = "((b:1,a:1):1,c:2);"
+    assert Tree.from_newick(text).labels == ("b", "a", "c")
+    read = Tree.from_newick(text, labels=["a", "b", "c"])
+    assert read.labels == ("a", "b", "c")
+    np.testing.assert_array_equal(read.children, [[1, 0], [3, 2]])
+    with pytest.raises(InputError, match="The tree has a leaf 'b', which is not one of the given labels"):
+        Tree.from_newick(text, labels=["a", "c", "d"])
+    with pytest.raises(InputError, match="labels must name the 3 leaves, but there are 2"):
+        Tree.from_newick(text, labels=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a:1,b:1);",
+        "(a:1,b:1)",
+        "  [&R] ( a : 1 ,\n\tb:1.0e0 ) ;\r\n",
+        "\ufeff[&U](a:1,b:1);",
+        "[a [nested [comment]] here](a[x]:[y]1[&rate=2],b[']:+1.)root[z]:0.5;[end]",
+        "('a':1,'b':.1E1)0.95;",
+        "(a:1,b:0.9999995);",
+    ],
+)
+def test_one_tree_in_many_spellings(text):
+    assert Tree.from_newick(text) == Tree([[0, 1]], [1.0], ["a", "b"])
+
+
+def test_underscores():
+    text = "(Homo_sapiens:1,'Pan_t':1);"
+    assert Tree.from_newick(text).labels == ("Homo sapiens", "Pan_t")
+    assert Tree.from_newick(text, keep_underscores=True).labels == ("Homo_sapiens", "Pan_t")
+
+
+def test_small_times_are_not_lost_beside_large_ones():
+    # Read from the root down, 2.5e-10 would be left with six digits.
+    tree = Tree([[0, 1], [2, 3], [4, 5]], [1.23456789e-10, 2.5e-10, 3.0])
+    np.testing.assert_array_equal(Tree.from_newick(tree.to_newick()).times, tree.times)
+
+
+def test_times_whose_difference_is_no_float_come_back_too():
+    # 34.59… is odd in its last bit, and the difference lies half-way between two floats.
+    low, high = 1.9813270239200271, 34.594886133658186
+    tree = Tree([[0, 1], [2, 3], [4, 5]], [low, low, high])
+    assert low + (high - low) != high
+    lengths = re.findall(r"\):([^,)]+)", tree.to_newick())
+    assert len(lengths[0]) > 24
+    np.testing.assert_array_equal(Tree.from_newick(tree.to_newick()).times, tree.times)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_time_comes_back_exactly(seed):
+    tree = random_tree(200, np.random.default_rng(seed))
+    assert Tree.from_newick(tree.to_newick(), labels=tree.labels) == tree
+
+
+def test_times_never_decrease_where_lengths_were_rounded():
+    tree = random_tree(300, np.random.default_rng(8))
+    text = re.sub(r":([0-9.e-]+)", lambda m: f":{float(m[1]):.7f}", tree.to_newick())
+    read = Tree.from_newick(text, labels=tree.labels, tolerance=1e-4)
+    Tree(read.children, read.times)
+    np.testing.assert_allclose(read.cophenetic(), tree.cophenetic(), atol=1e-5)
+
+
+def test_a_deep_chain_both_ways():
+    tree = chain(100_000, times=np.cumsum(np.random.default_rng(0).exponential(size=99_999)))
+    assert Tree.from_newick(tree.to_newick()) == tree
+    turned = Tree(tree.children[:, ::-1], tree.times)
+    assert Tree.from_newick(turned.to_newick(), labels=turned.labels) == turned
+
+
+# DendroPy
+
+
+def to_dendropy(text, **options):
+    return dendropy.Tree.get(data=text, schema="newick", case_sensitive_taxon_labels=True, **options)
+
+
+def same_as_dendropy(tree, other):
+    """Same names, same splits, same ages."""
+    other.calc_node_ages(ultrametricity_precision=1e-6 * max(tree.times[-1], 1e-300))
+    theirs = {
+        frozenset(leaf.taxon.label for leaf in node.leaf_iter()): node.age
+        for node in other.preorder_internal_node_iter()
+    }
+    ours = dict(zip(tree.clades(), tree.times, strict=True))
+    assert theirs.keys() == ours.keys()
+    for clade, age in theirs.items():
+        assert age == pytest.approx(ours[clade], rel=1e-6, abs=1e-9 * tree.times[-1])
+
+
+@given(trees(times=st.floats(1e-3, 10), labels=shared_labels))
+def test_dendropy_reads_what_we_write(tree):
+    same_as_dendropy(tree, to_dendropy(tree.to_newick()))
+
+
+@given(trees(times=st.floats(1e-3, 10), labels=shared_labels), st.booleans(), st.booleans())
+def test_we_read_what_dendropy_writes(tree, rooted, preserve_spaces):
+    other = to_dendropy(tree.to_newick())
+    other.is_rooted = rooted
+    text = other.as_string("newick", preserve_spaces=preserve_spaces)
+    assert text.startswith("[&R]" if rooted else "[&U]")
+    read = Tree.from_newick(text, labels=tree.labels)
+    np.testing.assert_allclose(read.times, tree.times, rtol=1e-9)
+    assert set(read.clades()) == set(tree.clades())
+
+
+def test_awkward_names_survive_dendropy_both_ways():
+    tree = random_tree(len(AWKWARD), np.random.default_rng(1)).relabel(AWKWARD)
+    other = to_dendropy(tree.to_newick(node_labels=["0.5"] * (tree.n - 1)))
+    assert {taxon.label for taxon in other.taxon_namespace} == set(AWKWARD)
+    same_as_dendropy(tree, other)
+    same_as_dendropy(Tree.from_newick(other.as_string("newick"), labels=AWKWARD), other)
+
+
+def test_a_tree_that_dendropy_simulated():
+
+    other = treesim.pure_kingman_tree(
+        dendropy.TaxonNamespace([f"s{i}" for i in range(50)]), pop_size=1, rng=random.Random(4)
+    )
+    same_as_dendropy(Tree.from_newick(other.as_string("newick")), other)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "holds no tree"),
+        (" [only a comment] ", "holds no tree"),
+        (";", r"character 1 \(';'\): a leaf has no name"),
+        ("a:1;", "has the one leaf 'a'; a tree needs at least two"),
+        ("tree.nwk", "one leaf 'tree.nwk'"),
+        ("(a:1,b:1,c:1);", r"character 13 \('\);'\): a node has more than two children; only binary"),
+        ("((a:1):1,b:2);", r"character 6 .*: a node has only one child"),
+        ("(a:1,b:2);", r"not ultrametric: leaf 'a' lies 1 below the root and leaf 'b' 2.* within 1e-06 of the root's"),
+        ("(a:1,b:1.00001);", "not ultrametric"),
+        ("(a,b);", r"character 3 .*: a branch has no length"),
+        ("((a:1,b:1),c:2);", r"character 11 .*: a branch has no length"),
+        ("(a:1,b:-1);", "branch length '-1'; it must be a finite number that is not negative"),
+        ("(a:1,b:nan);", "branch length 'nan'"),
+        ("(a:1,b:inf);", "branch length 'inf'"),
+        ("(a:1,b:1e999);", "branch length '1e999'"),
+        ("(a:1,b:1_0);", "branch length '1_0'"),
+        ("(a:1,b:one);", "branch length 'one'"),
+        ("(a:1,b:);", "a number must follow the colon"),
+        ("(a:1,b:1:2);", "a second branch length"),
+        ("(a:1,:1);", r"character 6 .*: a leaf has no name"),
+        ("(a:1,);", r"character 6 .*: a leaf has no name"),
+        ("(a:1,'':1);", "Label 1 is empty"),
+        ("(a:1,a:1);", "Leaves 0 and 1 are both labelled 'a'"),
+        ("(a b:1,c:1);", "two names in a row; a name with blanks or punctuation needs single quotes"),
+        ("(O'Brien':1,c:1);", "two names in a row"),
+        ("(a:1(b:1,c:1));", r"a '\(' follows a finished subtree"),
+        ("((a:1,b:1):1,c:2", "the text ends early, with 1 '\\(' not closed"),
+        ("((a:1,b:1):1,c:2;", "1 '\\(' not closed"),
+        ("(a:1,b:", "the text ends early"),
+        ("(a:1,b:1));", r"a '\)' outside all parentheses"),
+        ("a,b;", "a ',' outside all parentheses"),
+        ("('a:1,b:1);", "a quote that is never closed"),
+        ("(a:1,b[:1);", "a comment that is never closed"),
+        ("(a:1,[[x]b:1);", "a comment that is never closed"),
+        ("(a]:1,b:1);", "a ']' that closes no comment"),
+        ("(a:1,b:1);(c:1,d:1);", "text goes on after the semicolon, but one tree is read at a time"),
+        ("#NEXUS\nbegin trees;\ntree a = (a:1,b:1);", "is a NEXUS file"),
+        ("(a:1e308,(b:1e308,c:1e308):1e308);", "add up to more than a float can hold"),
+    ],
+)
+def test_what_is_no_tree(text, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        Tree.from_newick(text)
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_no_text_and_no_tolerance():
+    with pytest.raises(InputError, match="from_newick reads text, not bytes"):
+        Tree.from_newick(b"(a:1,b:1);")
+    with pytest.raises(InputError, match="tolerance must be a share of the root's height such as 1e-6, not nan"):
+        Tree.from_newick("(a:1,b:1);", tolerance=float("nan"))
+    assert Tree.from_newick("(a:1,b:1.1);", tolerance=0.1).times[0] == 1.1
+
+
+PIECES = ["(", ")", ",", ":", ";", "a", "b", "1", "0.5", "1e3", "'", "''", "[", "]", "_", "-", "&R", "é", " ", "\n"]
+pieces = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+
+
+@given(st.one_of(pieces, st.text(max_size=60), st.tuples(pieces, st.just("(a:1,b:1)"), pieces).map("".join)))
+@example("(" * 50)
+def test_garbage_is_refused_or_read_but_never_worse(text):
+    try:
+        tree = Tree.from_newick(text)
+    except InputError:
+        return
+    Tree(tree.children, tree.times, tree.labels)
+
+
+@given(trees(max_leaves=5, labels=labels), st.data())
+def test_damaged_text_is_refused_or_read_but_never_worse(tree, data):
+    text = tree.to_newick()
+    at = data.draw(st.integers(0, len(text) - 1))
+    damaged = text[:at] + data.draw(st.sampled_from(["", "(", ")", "'", "[", "]", ":", ",", ";", "x"])) + text[at + 1 :]
+    try:
+        read = Tree.from_newick(damaged)
+    except InputError:
+        return
+    Tree(read.children, read.times, read.labels)
+
+
+@pytest.mark.parametrize("unit", ["(", "[", "'", ")", "[]", "a", "''", "(a:1,", "((", "[[", "1e"])
+def test_long_garbage_takes_linear_time_and_no_stack(unit):
+    limit = sys.getrecursionlimit()
+    with pytest.raises(InputError):
+        Tree.from_newick(unit * 200_000)
+    with pytest.raises(InputError):
+        Tree.from_newick("(a:1,b:1);" + unit * 200_000 + "x")
+    assert sys.getrecursionlimit() == limit
+
+
+def test_quote_is_bare_only_where_every_reader_agrees():
+    assert [newick.quote(name) for name in ("a", "a.b-c1", "é", "a_b", "a b", "-", "it's")] == [
+        "a", "a.b-c1", "é", "'a_b'", "'a b'", "'-'", "'it''s'",
+    ]  # fmt: skip

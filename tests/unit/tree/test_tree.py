@@ -1,0 +1,376 @@
+"""Tree: what it holds, what it answers, what it refuses. Linkage and Newick have their own files."""
+
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+
+import coaltree as ct
+from coaltree import InputError, Tree
+from coaltree._runtime import memory
+from tests.reference import likelihood
+from tests.reference import trees as slow
+from tests.strategies import any_times, chain, labels, random_tree, trees
+
+LARGE = 100_000
+
+
+@pytest.fixture
+def tree():
+    #     ┌───┴──┐        4.0
+    #   ┌─┴─┐    │        2.0
+    #   │   │  ┌─┴─┐      1.0
+    #   a   c  b   d
+    return Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.0, 4.0], labels=["a", "b", "c", "d"])
+
+
+@pytest.fixture(scope="module")
+def deep():
+    return chain(LARGE)
+
+
+def test_what_it_holds(tree):
+    assert tree.n == 4
+    assert tree.root == 6
+    assert tree.labels == ("a", "b", "c", "d")
+    assert tree.children.dtype == np.int64
+    assert tree.times.dtype == np.float64
+    np.testing.assert_array_equal(tree.parents, [5, 4, 5, 4, 6, 6, -1])
+    np.testing.assert_array_equal(tree.node_times, [0, 0, 0, 0, 1, 2, 4])
+    np.testing.assert_array_equal(tree.sizes, [1, 1, 1, 1, 2, 2, 4])
+    np.testing.assert_array_equal(tree.leaf_order(), [0, 2, 1, 3])
+    assert tree.clades() == [{"b", "d"}, {"a", "c"}, {"a", "b", "c", "d"}]
+    assert repr(tree) == "Tree(n=4, root time 4, labels 'a', 'b', 'c', …)"
+    assert Tree([[0, 1]], [1]).labels == ("0", "1")
+
+
+def test_it_cannot_be_changed(tree):
+    for name in ("children", "times", "labels", "n", "other"):
+        with pytest.raises(AttributeError):
+            setattr(tree, name, 0)
+    with pytest.raises(ValueError, match="read-only"):
+        tree.times[0] = 5.0
+    with pytest.raises(ValueError, match="read-only"):
+        tree.children[0] = 5
+    tree.sizes[:] = 0  # what it hands out are copies
+    tree.leaf_order()[:] = 0
+    np.testing.assert_array_equal(tree.sizes, [1, 1, 1, 1, 2, 2, 4])
+    np.testing.assert_array_equal(tree.leaf_order(), [0, 2, 1, 3])
+
+
+def test_it_keeps_no_tie_to_the_arrays_it_was_given():
+    children, times = np.array([[0, 1], [2, 3]]), np.array([1.0, 2.0])
+    tree = Tree(children, times)
+    children[:], times[:] = 0, 0
+    np.testing.assert_array_equal(tree.children, [[0, 1], [2, 3]])
+    np.testing.assert_array_equal(tree.times, [1, 2])
+
+
+def test_unchecked_converts_and_leaves_the_owner_its_arrays():
+    times = np.array([1.0, 2.0])
+    tree = Tree._unchecked(np.array([[0, 1], [2, 3]], dtype=np.int32), times, ("a", "b", "c"))
+    assert tree == Tree([[0, 1], [2, 3]], [1, 2], ["a", "b", "c"])
+    assert tree.children.dtype == np.int64
+    assert not tree.times.flags.writeable
+    times[0] = 0.5  # still the sampler's
+
+
+@given(trees())
+def test_it_agrees_with_the_plain_transcription(tree):
+    np.testing.assert_array_equal(tree.parents, slow.parents(tree.children))
+    np.testing.assert_array_equal(tree.sizes, slow.sizes(tree.children))
+    np.testing.assert_array_equal(tree.leaf_order(), slow.leaf_order(tree.children))
+    assert tree.clades() == [{str(leaf) for leaf in clade} for clade in slow.clades(tree.children)]
+    np.testing.assert_array_equal(tree.cophenetic(), slow.cophenetic(tree.children, tree.times))
+
+
+@given(trees(times=any_times, labels=labels))
+def test_equality_hash_and_pickle(tree):
+    again = pickle.loads(pickle.dumps(tree))
+    assert again == tree
+    assert hash(again) == hash(tree)
+    assert not again.times.flags.writeable
+    assert tree.relabel([f"x{i}" for i in range(tree.n)]) != tree
+    assert tree.relabel(tree.labels) == tree
+    longer = Tree(tree.children, np.append(tree.times[:-1], tree.times[-1] + 1e299), tree.labels)
+    assert longer != tree
+    assert (tree == "tree") is False
+
+
+def test_zero_and_minus_zero_are_one_time():
+    a, b = Tree([[0, 1]], [0.0]), Tree([[0, 1]], [-0.0])
+    assert a == b
+    assert hash(a) == hash(b)
+
+
+# Cuts
+
+
+@given(trees(max_leaves=15))
+def test_cut_by_number_undoes_the_last_merges(tree):
+    for n_clusters in range(1, tree.n + 1):
+        found = tree.cut(n_clusters)
+        np.testing.assert_array_equal(found, slow.cut(tree.children, tree.n - n_clusters))
+        assert len(np.unique(found)) == n_clusters
+
+
+@given(trees(max_leaves=15), st.floats(0, 100))
+def test_cut_by_time_keeps_together_what_has_met(tree, time):
+    for when in (time, *tree.times):
+        together = tree.cut(time=when)[:, None] == tree.cut(time=when)
+        np.testing.assert_array_equal(together, tree.cophenetic() <= when)
+
+
+@given(trees(max_leaves=15))
+def test_cuts_are_nested(tree):
+    for n_clusters in range(2, tree.n + 1):
+        fine, coarse = tree.cut(n_clusters), tree.cut(n_clusters - 1)
+        assert len(set(zip(fine, coarse, strict=True))) == n_clusters
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
+
+
+@given(trees(max_leaves=20, times=st.floats(0.01, 10)))
+def test_cuts_agree_with_scipy(tree):
+    Z = tree.to_linkage()
+    everywhere = hierarchy.cut_tree(Z)
+    untied = len(set(tree.times)) == tree.n - 1  # cut_tree takes tied merges in an order of its own
+    for n_clusters in range(1, tree.n + 1) if untied else ():
+        assert same_partition(tree.cut(n_clusters), everywhere[:, tree.n - n_clusters])
+    for time in (0.0, *tree.times, 0.5 * tree.times[-1]):
+        assert same_partition(tree.cut(time=time), hierarchy.fcluster(Z, time, criterion="distance"))
+
+
+def test_cut_at_the_ends(tree):
+    np.testing.assert_array_equal(tree.cut(time=-1), [0, 1, 2, 3])
+    np.testing.assert_array_equal(tree.cut(time=np.inf), [0, 0, 0, 0])
+    np.testing.assert_array_equal(tree.cut(np.int32(2)), [0, 1, 0, 1])
+    assert tree.cut(2).dtype == np.int64
+    tied = Tree([[0, 1], [2, 3], [4, 5]], [1, 1, 1])
+    np.testing.assert_array_equal(tied.cut(2), [0, 0, 1, 1])
+    np.testing.assert_array_equal(tied.cut(time=1), [0, 0, 0, 0])
+
+
+# Cophenetic times
+
+
+@given(trees(max_leaves=20))
+def test_cophenetic_agrees_with_scipy(tree):
+    from scipy.spatial.distance import squareform
+
+    np.testing.assert_array_equal(tree.cophenetic(), squareform(hierarchy.cophenet(tree.to_linkage())))
+
+
+@pytest.mark.parametrize("n", [2, 3, 17, 64, 200])
+def test_cophenetic_of_pairs_is_the_matrix(n):
+    tree = random_tree(n, np.random.default_rng(n))
+    every = np.stack(np.meshgrid(np.arange(n), np.arange(n), indexing="ij"), axis=-1).reshape(-1, 2)
+    np.testing.assert_array_equal(tree.cophenetic(pairs=every).reshape(n, n), tree.cophenetic())
+    assert tree.cophenetic(pairs=np.empty((0, 2))).shape == (0,)
+
+
+def test_a_matrix_too_large_for_the_machine_is_refused(tree, monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
+    with pytest.raises(InputError, match=r"cophenetic matrix of 4 leaves needs 0\.0 GB .* ask for single pairs"):
+        tree.cophenetic()
+    with pytest.raises(InputError, match="use clade_keys"):
+        tree.clades()
+    np.testing.assert_array_equal(tree.cophenetic(pairs=[[0, 2], [0, 1], [3, 3]]), [2, 4, 0])
+
+
+def test_memory_is_known_here():
+    if sys.platform == "linux":
+        assert memory.available_bytes() > 2**20
+    memory.require_memory(1, "A byte", "nothing")
+
+
+# Clades
+
+
+@given(trees(min_leaves=8, max_leaves=8), trees(min_leaves=8, max_leaves=8))
+def test_clade_keys_are_equal_where_clades_are(a, b):
+    keys = [tuple(key) for tree in (a, b) for key in tree.clade_keys().tolist()]
+    sets = [clade for tree in (a, b) for clade in tree.clades()]
+    for i in range(len(sets)):
+        for j in range(len(sets)):
+            assert (keys[i] == keys[j]) == (sets[i] == sets[j])
+
+
+@given(trees())
+def test_clade_keys_are_the_xor_of_splitmix64(tree):
+    keys = tree.clade_keys()
+    assert keys.dtype == np.uint64
+    for clade, key in zip(slow.clades(tree.children), keys.tolist(), strict=True):
+        expected = [0, 0]
+        for leaf in clade:
+            for word in range(2):
+                expected[word] ^= slow.splitmix64(2 * leaf + word)
+        assert key == expected
+
+
+def test_clade_keys_do_not_collide():
+    keys = np.concatenate([random_tree(300, np.random.default_rng(seed)).clade_keys() for seed in range(20)])
+    sets = {clade for seed in range(20) for clade in random_tree(300, np.random.default_rng(seed)).clades()}
+    assert len(np.unique(keys, axis=0)) == len(sets)
+
+
+# Density
+
+
+def test_log_prior_is_the_coalescents(tree):
+    # rates 6, 3, 1 for waits 1, 1, 2
+    assert tree.log_prior() == pytest.approx(-(6 * 1 + 3 * 1 + 1 * 2))
+
+
+def test_log_likelihood_is_that_of_the_normal_distribution_of_the_leaves():
+    rng = np.random.default_rng(2)
+    tree = random_tree(6, rng).relabel(list("abcdef"))
+    X = rng.normal(size=(6, 3))
+    A = rng.normal(size=(3, 3))
+    Phi = A @ A.T + np.eye(3)
+    expected = likelihood.log_likelihood(tree.children, tree.times, X, Phi)
+    assert tree.log_likelihood(X, Phi) == pytest.approx(expected, rel=1e-10)
+    noisy = likelihood.log_likelihood(tree.children, tree.times, X, Phi, leaf_noise=0.3)
+    assert tree.log_likelihood(X.tolist(), Phi, leaf_noise=0.3) == pytest.approx(noisy, rel=1e-10)
+    frame = pd.DataFrame(X, index=list("abcdef"))
+    assert tree.log_likelihood(frame[::-1], Phi) == pytest.approx(expected, rel=1e-10)
+    assert tree.log_likelihood(frame.reset_index(drop=True), Phi) == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(InputError, match="index of X names other rows than the leaves"):
+        tree.log_likelihood(frame.rename(index={"a": "z"}), Phi)
+    with pytest.raises(InputError, match="X has 5 rows and the tree 6 leaves"):
+        tree.log_likelihood(X[:5], Phi)
+
+
+# Depth
+
+
+def test_a_deep_chain_in_every_method(deep):
+    assert Tree(deep.children, deep.times, deep.labels) == deep
+    np.testing.assert_array_equal(deep.sizes[LARGE:], np.arange(2, LARGE + 1))
+    np.testing.assert_array_equal(deep.leaf_order(), np.arange(LARGE))
+    assert deep.parents[0] == LARGE
+    np.testing.assert_array_equal(np.bincount(deep.cut(3)), [LARGE - 2, 1, 1])
+    np.testing.assert_array_equal(deep.cut(time=10.0)[:13], [0] * 11 + [1, 2])
+    pairs = np.random.default_rng(0).integers(0, LARGE, (10_000, 2))
+    np.testing.assert_array_equal(
+        deep.cophenetic(pairs=pairs), np.where(pairs[:, 0] == pairs[:, 1], 0, pairs.max(axis=1))
+    )
+    assert len(np.unique(deep.clade_keys(), axis=0)) == LARGE - 1
+    assert pickle.loads(pickle.dumps(deep)) == deep
+    assert hash(deep) == hash(chain(LARGE))
+    assert deep.relabel(deep.labels[::-1]).labels[0] == str(LARGE - 1)
+    assert "100000" in repr(deep)
+    assert np.isfinite(deep.log_prior())
+    assert np.isfinite(deep.log_likelihood(np.arange(2.0 * LARGE).reshape(LARGE, 2), "spherical"))
+    with pytest.raises(InputError, match="use clade_keys"):
+        deep.clades()
+
+
+# What it refuses
+
+
+@pytest.mark.parametrize(
+    ("children", "times", "names", "sentence"),
+    [
+        ([], [], None, r"children must have shape \(n-1, 2\) with n at least 2, not \(0,\)"),
+        ([[0, 1, 2]], [1], None, r"children must have shape .* not \(1, 3\)"),
+        ([[0.0, 1.0]], [1], None, "children must be whole numbers.* not float64"),
+        ([[0, 1], [2, 5]], [1, 2], None, "Merge 1 joins node 5, but only nodes 0 to 3 exist by then"),
+        ([[0, -1], [2, 3]], [1, 2], None, "Merge 0 joins node -1"),
+        ([[0, 2**63], [2, 3]], [1, 2], None, "Merge 0 joins node 9223372036854775807"),
+        ([[0, 1], [1, 3]], [1, 2], None, "Merge 1 joins node 1, which merge 0 has already joined"),
+        ([[0, 0], [1, 3]], [1, 2], None, "Merge 0 joins node 0, which merge 0 has already joined"),
+        ([[0, 1], [2, 3]], [1], None, r"times must have shape \(2,\), one per merge, not \(1,\)"),
+        ([[0, 1]], "now", None, "times must be 1 numbers, one per merge"),
+        ([[0, 1], [2, 3]], [1, np.nan], None, "Merge 1 has time nan; times must be finite and not negative"),
+        ([[0, 1], [2, 3]], [1, np.inf], None, "Merge 1 has time inf"),
+        ([[0, 1], [2, 3]], [-1, 2], None, "Merge 0 has time -1.0"),
+        ([[0, 1], [2, 3]], [2, 1], None, "Merge 1 at time 1.0 comes before merge 0 at time 2.0"),
+        ([[0, 1]], [1], ["a"], "labels must name the 2 leaves, but there are 1"),
+        ([[0, 1]], [1], "ab", "labels must be a sequence of 2 names, not str"),
+        ([[0, 1]], [1], ["a", "a"], "Leaves 0 and 1 are both labelled 'a'; names must differ"),
+        ([[0, 1]], [1], [1, "1"], "Leaves 0 and 1 are both labelled '1'"),
+        ([[0, 1]], [1], ["a", ""], "Label 1 is empty; every leaf needs a name"),
+    ],
+)
+def test_a_tree_that_is_none(children, times, names, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        Tree(np.array(children, dtype=np.uint64) if children == [[0, 2**63], [2, 3]] else children, times, names)
+    assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        (lambda t: t.cut(), "cut takes either n_clusters or time, and got neither"),
+        (lambda t: t.cut(2, time=1.0), "cut takes either n_clusters or time, and got both"),
+        (lambda t: t.cut(0), "n_clusters must be a whole number from 1 to 4 .* not 0"),
+        (lambda t: t.cut(5), "from 1 to 4 .* not 5"),
+        (lambda t: t.cut(2.0), r"not 2\.0"),
+        (lambda t: t.cut(True), "not True"),
+        (lambda t: t.cut("two"), "not 'two'"),
+        (lambda t: t.cut(time=np.nan), "time to cut at must be a number, not nan"),
+        (lambda t: t.cut(time="late"), "time to cut at must be a number, not 'late'"),
+        (lambda t: t.cophenetic(pairs=[0, 1]), r"pairs must be whole numbers of shape \(m, 2\)"),
+        (lambda t: t.cophenetic(pairs=[[0.5, 1]]), "pairs must be whole numbers"),
+        (lambda t: t.cophenetic(pairs=[[0, 4]]), "pairs must name leaves 0 to 3, but has 0 to 4"),
+        (lambda t: t.relabel(["a"]), "labels must name the 4 leaves"),
+        (lambda t: t.to_newick(node_labels=["x"]), "node_labels must name the 3 merges, not 1"),
+    ],
+)
+def test_a_question_that_has_no_answer(tree, question, sentence):
+    with pytest.raises(InputError, match=sentence):
+        question(tree)
+
+
+def test_rows_of_a_frame_are_matched_by_name_even_if_the_names_are_plain_numbers():
+    X, tree = ct.simulate(6, 2, random_state=3)
+    again = Tree.from_newick(tree.to_newick())  # numbers its leaves as they come in the text
+    assert again.labels != tree.labels
+    expected = tree.log_likelihood(X)
+    assert again.log_likelihood(pd.DataFrame(X)) == pytest.approx(expected)
+    named = tree.relabel(list("abcdef"))
+    assert named.log_likelihood(pd.DataFrame(X)) == pytest.approx(expected)  # an index that nobody gave
+    assert named.log_likelihood(pd.DataFrame(X, index=list("abcdef"))[::-1]) == pytest.approx(expected)
+
+
+def test_log_likelihood_keeps_the_digits_of_differences_far_from_zero():
+    X, tree = ct.simulate(20, 3, random_state=4)
+    near = np.round(X * 1024) / 1024  # so that the sum below is exact
+    assert tree.log_likelihood(near + 2.0**40) == pytest.approx(tree.log_likelihood(near), abs=1e-9)
+
+
+def test_odd_arguments_are_refused_in_a_sentence():
+    X, tree = ct.simulate(5, 2, random_state=0)
+    for leaf_noise in (-1.0, np.nan, "a"):
+        with pytest.raises(InputError, match="leaf_noise"):
+            tree.log_likelihood(X, leaf_noise=leaf_noise)
+        with pytest.raises(InputError, match="leaf_noise"):
+            ct.simulate(5, 2, leaf_noise=leaf_noise)
+    for d in ("2", None, 2.5, 0):
+        with pytest.raises(InputError, match="d must be a whole number"):
+            ct.simulate(5, d)
+    for tolerance in ("a", None, -1.0):
+        with pytest.raises(InputError, match="tolerance"):
+            Tree.from_newick("(a:1,b:1);", tolerance=tolerance)
+    with pytest.raises(InputError, match="children must be a table"):
+        Tree([[0, 1], [2]], [1.0, 2.0])
+    with pytest.raises(InputError, match="pairs must be a table"):
+        tree.cophenetic([[0, 1], [2]])
+    with pytest.raises(InputError, match="labels must be a sequence of 5 names"):
+        tree.relabel(5)
+    with pytest.raises(InputError, match="node_labels must be a sequence of 4 names"):
+        tree.to_newick(5)
+    with pytest.raises(InputError, match="matrix of numbers"):
+        Tree.from_linkage(np.array([[0, 1, 1j, 2]]))
+
+
+def test_supports_may_be_given_as_numbers():
+    assert Tree([[0, 1]], [1.0], ["a", "b"]).to_newick([0.5]) == "(a:1.0,b:1.0)0.5;"
