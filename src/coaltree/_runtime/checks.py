@@ -1,5 +1,7 @@
 """Checks of arguments, one of each: what was given, what is expected, in one sentence."""
 
+import math
+
 import numpy as np
 
 from ..errors import InputError
@@ -10,11 +12,64 @@ def is_whole(value) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
 
 
-def check_count(name: str, value, least: int = 1) -> int:
-    """Return a whole number of at least `least`, or say which argument is not one."""
-    if not is_whole(value) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+def as_number(value) -> float:
+    """A value as a float, NaN where it is not one number; True, False and text are none."""
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def check_count(name: str, value, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most`, or say which argument is not one."""
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{name} must be a whole number {wanted}, not {value!r}.")
     return int(value)
+
+
+def check_number(name: str, value, least: float = -math.inf, most: float = math.inf) -> float:
+    """Return a number from `least` to `most`, both allowed, or say which argument is not one."""
+    number = as_number(value)
+    if not least <= number <= most:
+        bounds = [f"from {least:g} to {most:g}", f"of at least {least:g}", f"of at most {most:g}", ""]
+        wanted = f"a number {bounds[2 * math.isinf(least) + math.isinf(most)]}".strip()
+        raise InputError(f"{name} must be {wanted}, not {value!r}.")
+    return number
+
+
+def check_positive(name: str, value) -> float:
+    """Return a finite number above 0, or say which argument is not one."""
+    number = as_number(value)
+    if not 0.0 < number < math.inf:
+        raise InputError(f"{name} must be a positive number, not {value!r}.")
+    return number
+
+
+def check_level(name: str, value) -> float:
+    """Return a probability strictly between 0 and 1, or say which argument is not one."""
+    number = as_number(value)
+    if not 0.0 < number < 1.0:
+        raise InputError(f"{name} must be a number between 0 and 1, such as 0.9, not {value!r}.")
+    return number
+
+
+def check_flag(name: str, value) -> bool:
+    """Return True or False, or say which argument is neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, not {value!r}.")
+    return bool(value)
+
+
+def check_choice(name: str, value, choices) -> str:
+    """Return one of some words, or say which argument is none of them."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = (f'"{choice}"' for choice in choices)
+        wanted = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"{name} must be {wanted}, not {value!r}.")
+    return value
 
 
 def check_jobs(n_jobs) -> None:

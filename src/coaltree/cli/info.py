@@ -52,7 +52,7 @@ def _holds(post):
 
 def _parameters(post, most=20):
     """Median and 90 % interval of every parameter that is a number, and of the entries of a short list of numbers."""
-    from ..posterior.clades import weighted_quantile
+    from ..numerics.weighted import weighted_quantile
 
     for name, draws in post.theta.items():
         if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > most):

@@ -6,6 +6,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from ..errors import InputError
+from ..numerics.weighted import pick_evenly
 from ..tree.distances import with_leaves_as
 from . import geometry
 from .style import INK, PALETTE, Direction, add_legend, draw_scale, font_that_fits, new_axes
@@ -81,16 +82,6 @@ def cloud(
     )
     _add_legend(ax, direction, shares)
     return ax
-
-
-def pick_evenly(weights: np.ndarray, k: int) -> np.ndarray:
-    """Return at most k draws that stand for equal shares of the weight: all of them if the weights are equal and few.
-
-    Draw t is taken as often as the points (i + ½)/k, i = 0 … k-1, fall into its share of [0, 1].
-    """
-    k = min(k, len(weights)) if np.ptp(weights) <= 1e-12 else k
-    edges = np.cumsum(weights)
-    return np.minimum(np.searchsorted(edges, (np.arange(k) + 0.5) / k * edges[-1]), len(weights) - 1)
 
 
 def _lines(children, times, across_of_leaf, direction, shape):

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from .. import metrics
 from ..errors import InputError
-from .cloud import pick_evenly
+from ..numerics.weighted import pick_evenly
 from .style import PALETTE, new_axes
 
 _STYLES = ("-", "--", "-.", ":")

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from .._runtime.memory import require_memory
+from ..numerics.weighted import weighted_quantile
 from ..tree.merges import leaf_keys
 
 _BLOCK_BYTES = 64e6
@@ -56,19 +57,6 @@ def time_quantiles(table, times, weights, clades, q):
         for row, values in enumerate(clade_times, start):
             quantiles[row] = weighted_quantile(values, weights, q)
     return quantiles
-
-
-def weighted_quantile(values, weights, q):
-    """The smallest value with at least a share q of the weight at or below it; NaN values do not count."""
-    counts = ~np.isnan(values) & (weights > 0)
-    values, weights = values[counts], weights[counts]
-    if len(values) == 0:
-        return np.full(np.shape(q), np.nan)
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    # The slack keeps a share such as 0.5 of equal weights from depending on how the sum was rounded.
-    position = np.searchsorted(below, np.asarray(q) * below[-1] * (1 - 1e-12))
-    return values[order[np.minimum(position, len(values) - 1)]]
 
 
 def mean_cophenetic(children, values, weights):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..model.coalescent import standardized_gaps
-from .clades import weighted_quantile
+from ..numerics.weighted import weighted_quantile
 
 _WINDOW = 8
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CoaltreeWarning, InputError
+from ..numerics.weighted import pick_evenly
 from ..tree.nexus import nexus_lines
 from . import clades, mixing
 from .posterior import Posterior
@@ -55,9 +56,7 @@ def to_arviz(posterior: Posterior):
             CoaltreeWarning,
             stacklevel=3,
         )
-        edges = np.cumsum(posterior.weights)
-        places = (np.arange(len(posterior)) + 0.5) / len(posterior)
-        chosen = np.minimum(np.searchsorted(edges, places * edges[-1]), len(posterior) - 1)
+        chosen = pick_evenly(posterior.weights, len(posterior))
         chain = np.zeros(len(posterior), dtype=int)
     chains = [chosen[draws] for draws in mixing.by_chain(chain)]
     length = min(len(draws) for draws in chains)

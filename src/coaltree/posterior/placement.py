@@ -20,6 +20,7 @@ from ..model.covariance.base import cholesky_whitener
 from ..model.duplicates import find_distinct
 from ..model.problem import Problem
 from ..model.table import column_names, read_table
+from ..numerics.weighted import pick_evenly
 from ..samplers.regraft.placement import locate
 from .clades import leaves_under
 from .posterior import Posterior
@@ -165,9 +166,7 @@ def spread(weights, n_trees):
     if len(weights) <= n_trees:
         chosen = np.flatnonzero(weights > 0.0)
         return chosen, weights[chosen]
-    positions = (np.arange(n_trees) + 0.5) / n_trees
-    which = np.minimum(np.searchsorted(np.cumsum(weights), positions), len(weights) - 1)
-    chosen, counts = np.unique(which, return_counts=True)
+    chosen, counts = np.unique(pick_evenly(weights, n_trees), return_counts=True)
     return chosen, counts / n_trees
 
 

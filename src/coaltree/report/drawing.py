@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..posterior.clades import weighted_quantile
+from ..numerics.weighted import weighted_quantile
 from .text import escape, number
 
 INTERVAL = np.array([0.05, 0.5, 0.95])

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 
 from coaltree import InputError, Posterior, Tree, metrics, plotting
 from coaltree.plotting import geometry
-from coaltree.plotting.cloud import pick_evenly
 from coaltree.plotting.style import INK, PALETTE
 from coaltree.posterior.summary_trees import ConsensusTree
 from tests.strategies import chain, random_tree
@@ -332,12 +331,6 @@ def test_a_cloud_follows_weights_and_a_given_order():
     assert len(collection(ax, "topology 2").get_segments()) == 1 * 4
     assert names(ax, "x") == ["1", "0", "2"]
     assert all(len(s) == 3 for s in collection(ax, "reference").get_segments())
-
-
-def test_draws_are_picked_evenly_along_the_weights():
-    np.testing.assert_array_equal(pick_evenly(np.full(5, 0.2), 100), np.arange(5))
-    np.testing.assert_array_equal(np.bincount(pick_evenly(np.array([0.5, 0.0, 0.3, 0.2]), 10)), [5, 0, 3, 2])
-    np.testing.assert_array_equal(pick_evenly(np.full(100, 0.01), 4), [12, 37, 62, 87])
 
 
 def test_what_is_no_cloud(posterior):

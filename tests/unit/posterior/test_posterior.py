@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior import clades
 from tests.reference import summaries
 
 
@@ -241,15 +240,6 @@ def test_node_times(post, level):
                 times, weights = summaries.clade_times(trees, post.weights, clade)
                 expected = [summaries.quantile(times, weights, (1 + s * level) / 2) for s in (-1, 1)]
                 assert interval.tolist() == expected
-
-
-def test_weighted_quantile_is_numpys_inverted_cdf():
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        values, weights = rng.integers(0, 8, 20).astype(float), rng.random(20)
-        q = rng.random(4)
-        expected = np.quantile(values, q, weights=weights, method="inverted_cdf")
-        np.testing.assert_array_equal(clades.weighted_quantile(values, weights, q), expected)
 
 
 def test_cophenetic(post):

@@ -17,6 +17,7 @@ import numpy as np
 from ..._runtime.random_streams import make_streams
 from ...errors import InputError
 from ...model.problem import Problem
+from ...numerics.weighted import pick_evenly
 from ..base import Draws
 from .turns import Team, copying, merging
 
@@ -50,8 +51,7 @@ def systematic_ancestors(weights, rng):
     A particle with offspring is its own ancestor, so that only the places of those without are overwritten.
     """
     M = len(weights)
-    positions = (rng.random() + np.arange(M)) / M
-    offspring = np.bincount(np.searchsorted(np.cumsum(weights)[:-1], positions, side="right"), minlength=M)
+    offspring = np.bincount(pick_evenly(weights, M, rng.random(), side="right"), minlength=M)
     ancestors = np.arange(M)
     ancestors[offspring == 0] = np.repeat(np.arange(M), np.maximum(offspring - 1, 0))
     return ancestors

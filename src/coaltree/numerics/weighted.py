@@ -1,0 +1,29 @@
+"""Draws with weights that sum to 1: picking evenly, quantiles."""
+
+import numpy as np
+
+
+def pick_evenly(weights, k, offset=0.5, side="left"):
+    """Numbers of k draws, in order, that each stand for a share 1/k of the weight; at most once if weights are equal.
+
+    Draw t is picked as often as the points (i + offset)/k, i = 0 … k-1, fall into its share of [0, 1]: ⌊k w_t⌋ or
+    ⌈k w_t⌉ times. `side` says which draw a point on the edge between two belongs to; with side "right", an offset of
+    0 never picks a draw without weight.
+    """
+    if np.ptp(weights) <= 1e-12:
+        k = min(k, len(weights))
+    points = (offset + np.arange(k)) / k
+    return np.minimum(np.searchsorted(np.cumsum(weights), points, side=side), len(weights) - 1)
+
+
+def weighted_quantile(values, weights, q):
+    """The smallest value with at least a share q of the weight at or below it; NaN values do not count."""
+    counts = ~np.isnan(values) & (weights > 0)
+    values, weights = values[counts], weights[counts]
+    if len(values) == 0:
+        return np.full(np.shape(q), np.nan)
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    # The slack keeps a share such as 0.5 of equal weights from depending on how the sum was rounded.
+    position = np.searchsorted(below, np.asarray(q) * below[-1] * (1 - 1e-12))
+    return values[order[np.minimum(position, len(values) - 1)]]
