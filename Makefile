@@ -36,10 +36,10 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check verify bench paper docs dist format clean FORCE
+.PHONY: help demo test check javascript verify bench paper docs dist format hooks clean FORCE
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(RECENT)' || \
@@ -61,10 +61,26 @@ demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, figu
 test: $(STAMP) $(KERNELS) ## the tests that take seconds each (everything but `slow`)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
-check: $(STAMP) ## formatting and lint (ruff), types (mypy)
+check: $(STAMP) javascript ## formatting and lint (ruff, Biome), types (mypy)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+
+# The parts of the report page's script share one scope: each part is linted, and the whole asked for names that nothing
+# declares or nothing uses. Neither Node nor a network is required; without them this is left out, and said to be.
+BIOME_VERSION := 2.6.6
+BIOME := $(VENV)/biome-$(BIOME_VERSION)
+SCRIPT := src/coaltree/report/script
+javascript: | $(STAMP) ## lint of the report page's script (Biome), where there is Node
+	@if ! command -v npm >/dev/null; then echo "JavaScript is not linted: there is no npm."; \
+	elif ! test -d $(BIOME)/node_modules && ! npm install --silent --no-package-lock --no-save --no-audit --no-fund \
+		--fetch-retries=0 --fetch-timeout=20000 --prefix $(BIOME) @biomejs/biome@$(BIOME_VERSION) >/dev/null 2>&1; \
+	then rm -rf $(BIOME); echo "JavaScript is not linted: Biome $(BIOME_VERSION) cannot be installed."; \
+	else cat $(SCRIPT)/*.js > $(BIOME)/page.js; set -x; \
+		$(BIOME)/node_modules/.bin/biome lint --error-on-warnings $(SCRIPT) && \
+		$(BIOME)/node_modules/.bin/biome lint --error-on-warnings --only=correctness/noUnusedVariables \
+			--only=correctness/noUndeclaredVariables $(BIOME)/page.js; \
+	fi
 
 verify: $(STAMP) $(KERNELS) ## the long statistical runs
 	$(BIN)/python -m pytest --numprocesses 2 -m slow $(ARGS)
@@ -97,6 +113,9 @@ dist: $(STAMP) ## wheel and sdist into dist/, the wheel proved in a clean enviro
 format: $(STAMP) ## let ruff format the code and mend what it can
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
+
+hooks: $(STAMP) ## quick checks before each commit (pre-commit), switched on for this checkout
+	$(BIN)/python -m pre_commit install
 
 clean: ## remove everything that was made, .venv included
 	rm -rf $(VENV) build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

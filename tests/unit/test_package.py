@@ -1,9 +1,15 @@
-"""The package as an object: what a user's functions carry along."""
+"""The package as an object: what a user's functions carry along, and its version."""
+
+import re
+import tomllib
+from pathlib import Path
 
 import joblib
 import pytest
 
 import coaltree as ct
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
@@ -13,3 +19,13 @@ def test_functions_of_a_script_reach_workers(backend):
     exec("def leaves(seed):\n    return ct.simulate(5, 2, random_state=seed)[1].n", scope)
     with joblib.Parallel(n_jobs=2, backend=backend) as parallel:
         assert parallel(joblib.delayed(scope["leaves"])(seed) for seed in range(2)) == [5, 5]
+
+
+def test_the_version_stands_in_one_place():
+    # Builds take it from the package, and the citation names none; only the changelog's newest heading must follow.
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "coaltree.__version__"}
+    assert not re.search(r"^version:", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert newest[1] == ct.__version__

@@ -63,8 +63,10 @@ function save(name, text) {
 }
 
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const clustersAsText = () =>
-  ["leaf,cluster", ...tree.labels.map((label, leaf) => `${quoted(label)},${clusterName[state.cut.of[leaf]]}`)].join("\n") + "\n";
+function clustersAsText() {
+  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${clusterName[state.cut.of[leaf]]}\n`);
+  return `leaf,cluster\n${rows.join("")}`;
+}
 
 // Newick with supports as the names of groups; each node's text once its children have theirs.
 function treeAsText() {
@@ -72,7 +74,7 @@ function treeAsText() {
   for (let v = tree.n; v < tree.nodes; v++) {
     const below = [0, 1].map((side) => tree.child(v, side));
     const inside = below.map((c) => `${parts[c]}:${tree.time[v] - tree.time[c]}`).join(",");
-    below.forEach((c) => (parts[c] = ""));
+    for (const c of below) parts[c] = "";
     parts.push(`(${inside})${tree.support(v)}`);
   }
   return `${parts[tree.root]};\n`;

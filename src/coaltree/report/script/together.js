@@ -10,7 +10,7 @@ function levelFor(k) {
     const distance = Math.abs(Math.log(level.clusters / k));
     if (best === null || distance < best.distance) best = { level, distance };
   }
-  return best && best.level;
+  return best?.level;
 }
 
 function squareOf(level) {

@@ -147,7 +147,7 @@ function rowNames(at) {
     for (let position = first; position <= last; position++) {
       const leaf = tree.leafAt[position];
       const label = tree.labels[leaf];
-      const text = [...label].length > room ? [...label].slice(0, room - 1).join("") + "…" : label;
+      const text = [...label].length > room ? `${[...label].slice(0, room - 1).join("")}…` : label;
       const y = (at.y(position) + Math.min(0.32 * at.row, 4)).toFixed(1);
       group.append(shape("text", { x: at.right + 18, y, class: found.has(leaf) ? "found" : "leaf" }, text));
     }
