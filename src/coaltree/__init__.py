@@ -42,6 +42,7 @@ _HOME_OF = {
     "InputError": "errors",
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",
+    "InterruptedWarning": "errors",
 }
 _MODULES = ("metrics", "plotting", "report")
 

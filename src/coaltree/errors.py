@@ -1,4 +1,4 @@
-"""What goes wrong in a way the user can mend."""
+"""Errors and warnings. What a program may want to know of one is an attribute: nobody has to parse its text."""
 
 
 class InputError(ValueError):
@@ -10,4 +10,20 @@ class CoaltreeWarning(UserWarning):
 
 
 class ConvergenceWarning(CoaltreeWarning):
-    """The chains have not mixed well enough for the figures to be trusted."""
+    """The chains have not converged well enough to trust the results.
+
+    findings : what is out of bounds, one phrase each, such as "R-hat of root_time is 1.20 (above 1.05)".
+    """
+
+    # Defaults, because unpickling (joblib) calls the class with the message alone and then sets the attributes.
+    def __init__(self, message: str, findings: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.findings = findings
+
+
+class InterruptedWarning(CoaltreeWarning):
+    """Ctrl-C stopped the run; the result holds `n_done` of the `n_asked` trees of each chain."""
+
+    def __init__(self, message: str, n_done: int = 0, n_asked: int = 0):
+        super().__init__(message)
+        self.n_done, self.n_asked = n_done, n_asked

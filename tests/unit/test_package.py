@@ -1,5 +1,7 @@
 """The package as an object: what a user's functions carry along, and its version."""
 
+import copy
+import pickle
 import re
 import tomllib
 from pathlib import Path
@@ -29,3 +31,12 @@ def test_the_version_stands_in_one_place():
     assert not re.search(r"^version:", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.MULTILINE)
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert newest[1] == ct.__version__
+
+
+@pytest.mark.parametrize("send", [copy.copy, lambda warning: pickle.loads(pickle.dumps(warning))])
+def test_warnings_keep_their_attributes_on_the_way_from_a_worker(send):
+    slow = send(ct.ConvergenceWarning("not converged", findings=("R-hat of a is 1.20",)))
+    assert (str(slow), slow.findings) == ("not converged", ("R-hat of a is 1.20",))
+    stopped = send(ct.InterruptedWarning("interrupted", n_done=3, n_asked=10))
+    assert (str(stopped), stopped.n_done, stopped.n_asked) == ("interrupted", 3, 10)
+    assert str(send(ct.InputError("n must be 1"))) == "n must be 1"

@@ -1,12 +1,12 @@
 """The command ``coaltree``: a thin shell over the public functions, one file per command.
 
-Commands parse, call and print; work is imported inside them, so that ``coaltree --help`` pays for click alone.
-Exit status: 0 done, 1 the run failed, 2 bad usage or input, 130 interrupted. Whatever goes wrong is one line on
-stderr; ``--debug`` adds the traceback.
+Commands import what they need when they are called, so that ``coaltree --help`` loads click alone.
+Exit status: 0 done, 1 the run failed, 2 bad usage or input, 130 interrupted. An error is one line on stderr;
+``--debug`` adds the traceback.
 
-    shell      how all commands end and complain, and the options they share
-    tables     files of people: CSV, TSV, Parquet, NumPy
-    outputs    the files that fit and the others leave
+    shell      exit status, error messages, and the options that commands share
+    tables     reads CSV, TSV, Parquet and NumPy files
+    outputs    writes the files of fit and the others
 """
 
 from . import demo, fit, info, place, plot, report, simulate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import ConvergenceWarning, InputError
+from ..errors import ConvergenceWarning, InputError, InterruptedWarning
 from .shell import (
     Interrupted,
     clusters_option,
@@ -28,7 +28,7 @@ CHECKPOINT = "checkpoint.npz"
 
 
 class Grid(click.ParamType):
-    """The sides of a grid, such as 16x16."""
+    """The shape of a grid, such as 16x16."""
 
     name = "grid"
 
@@ -36,55 +36,56 @@ class Grid(click.ParamType):
         if isinstance(value, tuple):
             return value
         if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", value):
-            self.fail(f"{value!r} is no grid; write its sides, as in 16x16.", param, ctx)
+            self.fail(f"{value!r} is not the shape of a grid; expected something like 16x16.", param, ctx)
         return tuple(int(side) for side in re.split("[x×,]", value))
 
 
-def positive(name, default, text, least=1):
-    """An option for a count."""
+def count_option(name, default, text, least=1):
+    """An option for a whole number."""
     return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=text)
 
 
 @commands.command()
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for everything that is left."
-)
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for the results.")
 @table_options
 @click.option(
     "--covariance",
     type=click.Choice(COVARIANCES),
     default="diagonal",
     show_default=True,
-    help="How values diffuse: one variance for all columns, one for each, any matrix, or smooth along the columns. "
-    "The columns of a file often have units of their own, hence diagonal; in Python fit() starts from spherical.",
+    help="How columns vary: all alike (spherical), each with a variance of its own (diagonal), correlated (full), or "
+    "smoothly from one to the next (squared_exponential, matern32). The columns of a file often have different units, "
+    "hence diagonal; in Python, fit() uses spherical by default.",
 )
-@click.option("--grid", type=Grid(), metavar="AxB", help="Sides of the grid that columns lie on, for matern32.")
-@click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="Draws the trees.")
-@positive("--samples", 500, "Rounds that are kept, in every chain.")
-@positive("--warmup", 100, "Rounds before them that are not.", least=0)
-@positive("--chains", 2, "Independent chains.")
-@positive("--jobs", 1, "How many of them to run at once.")
+@click.option("--grid", type=Grid(), metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
+@click.option(
+    "--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="How trees are sampled."
+)
+@count_option("--samples", 500, "Trees to keep from each chain.")
+@count_option("--warmup", 100, "Rounds to discard before them.", least=0)
+@count_option("--chains", 2, "Number of independent chains.")
+@count_option("--jobs", 1, "Number of chains to run in parallel.")
 @click.option(
     "--leaf-noise",
     type=click.FloatRange(min=0.0),
     default=0.0,
     show_default=True,
-    help="Variance at the leaves, as a multiple of the covariance.",
+    help="Noise variance of the rows, as a multiple of the covariance.",
 )
 @clusters_option()
-@click.option("--title", help="Heading of the report. [the name of the file]")
+@click.option("--title", help="Title of the report page. [default: the file name]")
 @seed_option
 @force_option
 @debug_option
-def fit(data, out, index, columns, drop, header, array, covariance, grid, sampler, clusters, title, force, **numbers):
-    """Draw trees for the rows of DATA, and say how sure each group is.
+def fit(data, out, index, columns, drop, header, array, covariance, grid, clusters, title, force, **settings):
+    """Sample trees for the rows of DATA, and say how certain each group is.
 
-    DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file, one observation a row. Empty cells are missing values. A
-    first column of names names the leaves.
+    DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
+    values. If the first column is text, it gives the names of the rows.
 
-    The folder gets the posterior, trees (Newick, NEXUS, linkage), clusters, a figure (PNG, SVG) and report.html. A
-    run that is interrupted leaves a checkpoint there, and the same command goes on from it.
+    The output folder gets the posterior, trees (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
+    report.html. An interrupted run leaves a checkpoint there, and the same command resumes it.
 
     \b
     Examples:
@@ -93,7 +94,6 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, sample
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
-    from .outputs import FILES, list_files, write_all
     from .tables import Choice, read
 
     table = read(data, Choice(index, columns, drop, header, array))
@@ -101,11 +101,20 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, sample
     if clusters is not None and clusters > n:
         raise InputError(f"--clusters {clusters} is more than the {n} rows of {data.name}.")
     phi = _covariance(covariance, grid, d)
+    fit_table(table, data.name, out, phi, clusters, title or data.stem, force, settings)
+
+
+def fit_table(table, name, out, covariance, clusters, title, force, settings):
+    """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them."""
+    from .outputs import FILES, list_files, write_all
+
     is_new = not out.exists()
     folder = output_folder(out, FILES, force)
-    click.echo(f"{data.name}: {n} rows, {d} columns")
+    checkpoint = folder / CHECKPOINT
+    n, d = table.values.shape
+    click.echo(f"{name}: {n} rows, {d} columns")
     try:
-        post = _run(table, phi, sampler, numbers, folder / CHECKPOINT, force)
+        post = _run(table, covariance, settings, checkpoint, force)
     except InputError:
         if is_new:
             with contextlib.suppress(OSError):
@@ -116,21 +125,21 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, sample
         suggestion = post.suggest_n_clusters()
         clusters, reason = suggestion.n_clusters, suggestion.reason
     try:
-        write_all(folder, post, clusters, title or data.stem)
+        write_all(folder, post, clusters, title)
     except KeyboardInterrupt:
-        raise _interrupted(folder / CHECKPOINT) from None
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+        raise _interrupted(checkpoint) from None
+    checkpoint.unlink(missing_ok=True)
     if reason is not None:
-        click.echo(f"{reason} --clusters K says how many." if clusters == 1 else reason)
+        click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
     click.echo(f"{folder}:")
-    list_files(folder)
+    list_files()
 
 
 def _covariance(name, grid, d):
     if grid is None:
         return name
     if name != "matern32":
-        raise InputError(f"--grid belongs to --covariance matern32, not to {name}.")
+        raise InputError(f"--grid needs --covariance matern32, not {name}.")
     from ..model.covariance import Matern32
 
     phi = Matern32(grid=grid)
@@ -138,53 +147,55 @@ def _covariance(name, grid, d):
     return phi
 
 
-def _run(table, phi, sampler, numbers, checkpoint, force):
-    """Fit, or go on from the checkpoint; an interruption ends with a line on how to go on."""
+def _run(table, covariance, settings, checkpoint, force):
+    """Fit, or resume from the checkpoint; an interruption ends with a line on how to resume."""
     from ..inference.checkpoint import AnotherRun
-    from ..inference.fit import fit as run
+    from ..inference.fit import fit
 
     if checkpoint.exists():
-        click.echo(f"going on from {checkpoint}")
-    held: list[Warning] = []
-    settings = {
-        "n_samples": numbers["samples"],
-        "n_warmup": numbers["warmup"],
-        "n_chains": numbers["chains"],
-        "n_jobs": numbers["jobs"],
-        "random_state": numbers["seed"],
-        "leaf_noise": numbers["leaf_noise"],
+        click.echo(f"resuming from {checkpoint}")
+    held: list[ConvergenceWarning] = []
+    arguments = {
+        "covariance": covariance,
+        "sampler": settings["sampler"],
+        "n_samples": settings["samples"],
+        "n_warmup": settings["warmup"],
+        "n_chains": settings["chains"],
+        "n_jobs": settings["jobs"],
+        "random_state": settings["seed"],
+        "leaf_noise": settings["leaf_noise"],
         "checkpoint": checkpoint,
     }
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_or_hold(held)
             try:
-                post = run(table, phi, sampler, **settings)
+                post = fit(table, **arguments)
             except AnotherRun:
                 if not force:
                     raise InputError(
-                        f"{checkpoint} is of a run with other data or settings; repeat its command to go on with it, "
-                        "choose another --out, or start anew with --force."
+                        f"{checkpoint} belongs to a run with other data or settings; repeat that command to resume it, "
+                        "choose another --out, or start over with --force."
                     ) from None
                 checkpoint.unlink()
-                post = run(table, phi, sampler, **settings)
+                post = fit(table, **arguments)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
-    if len(post) < numbers["samples"] * numbers["chains"]:
+    if post.info["interrupted"]:
         raise _interrupted(checkpoint)
     for warning in held:
-        message = str(warning).partition("; take more rounds")[0]
-        show_warning(f"{message}; take more --samples and --warmup.", ConvergenceWarning)
+        findings = "; ".join(warning.findings)
+        show_warning(f"the chains have not converged: {findings}. Increase --samples and --warmup.", ConvergenceWarning)
     return post
 
 
 def _show_or_hold(held):
-    """Show warnings at once, but those on the outcome only when there is one."""
+    """Show warnings at once, but those about the result only when there is one."""
 
     def show(message, category, *where, **more):
         if issubclass(category, ConvergenceWarning):
             held.append(message)
-        elif not str(message).startswith("interrupted"):
+        elif not issubclass(category, InterruptedWarning):
             show_warning(message, category)
 
     return show
@@ -192,5 +203,5 @@ def _show_or_hold(held):
 
 def _interrupted(checkpoint):
     if not checkpoint.exists():
-        return Interrupted("interrupted before the first round; nothing is left.")
-    return Interrupted(f"interrupted; the same command goes on from {checkpoint}.")
+        return Interrupted("interrupted before the first round; nothing was saved.")
+    return Interrupted(f"interrupted; the same command resumes from {checkpoint}.")

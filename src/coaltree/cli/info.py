@@ -1,22 +1,18 @@
-"""``coaltree info``: what a posterior holds, and how far to trust it."""
+"""``coaltree info``: what a posterior contains, and whether it has converged."""
 
 import click
 
-from .shell import (
-    commands,
-    debug_option,
-    load_posterior,
-    posterior_argument,
-)
+from .._runtime.text import some
+from .shell import commands, debug_option, load_posterior, posterior_argument
 
 
 @commands.command()
 @posterior_argument
 @debug_option
 def info(posterior):
-    """Say what a posterior holds, and how far to trust it.
+    """Show what a posterior contains, and whether it has converged.
 
-    POSTERIOR is a file, or a folder that `coaltree fit` left.
+    POSTERIOR is a posterior file, or the output folder of `coaltree fit`.
 
     \b
     Examples:
@@ -24,23 +20,24 @@ def info(posterior):
       coaltree info wines/posterior.npz
     """
     post = load_posterior(posterior)
-    rows = [*_holds(post), *_parameters(post), *_judged(post)]
+    rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:{width}}  {value}")
 
 
-def _holds(post):
+def _contents(post):
     import numpy as np
 
     from ..report.reproduce import describe
+    from ..report.text import count
 
-    yield "leaves", f"{post.n}: {_some(post.labels)}"
+    yield "leaves", f"{post.n}: {some(post.labels, 4)}"
     if post.X is not None:
-        names = "" if post.columns is None else f": {_some(post.columns)}"
+        names = "" if post.columns is None else f": {some(post.columns, 4)}"
         yield "columns", f"{post.X.shape[1]}{names}"
-        yield "missing entries", str(int(np.isnan(post.X).sum()))
-    yield "trees", f"{len(post)} in {len(np.unique(post.chain))} chain(s)"
+        yield "missing values", str(int(np.isnan(post.X).sum()))
+    yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}"
     for name in ("sampler", "seed", "n_warmup"):
         if name in post.info:
             yield name.replace("n_", ""), describe(post.info[name])
@@ -64,7 +61,7 @@ def _parameters(post, most=20):
             yield title, f"{middle:.4g}  (90 %: {low:.4g} to {high:.4g})"
 
 
-def _judged(post):
+def _diagnostics(post):
     from ..report.verdicts import judge
 
     verdict = judge(post)
@@ -72,8 +69,3 @@ def _judged(post):
         yield finding.name, finding.value
     yield "verdict", verdict.heading
     yield "clusters", post.suggest_n_clusters().reason
-
-
-def _some(names, most=4):
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, …"

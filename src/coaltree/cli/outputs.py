@@ -1,4 +1,4 @@
-"""The files that ``coaltree fit`` leaves: written aside first, so that all appear together or none does."""
+"""The files that ``coaltree fit`` leaves: written to a temporary folder first, so that all appear or none does."""
 
 import csv
 import os
@@ -13,17 +13,17 @@ from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
 FILES = {
-    POSTERIOR: "the posterior, for coaltree.load and the other commands",
-    "tree.newick": "the maximum clade credibility tree, its nodes named by their support",
-    "trees.nex": "all sampled trees, NEXUS",
-    "linkage.csv": "the tree as SciPy's linkage: child, child, time, leaves",
+    POSTERIOR: "all samples, for coaltree.load and the other commands",
+    "tree.newick": "the maximum clade credibility tree, nodes labelled with their support",
+    "trees.nex": "all sampled trees (NEXUS)",
+    "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
     "clusters.csv": "the cluster of each row",
-    "tree.png": "the tree with supports and intervals",
-    "tree.svg": "the same, to scale and edit",
-    "report.html": "everything on one page that opens offline",
+    "tree.png": "the tree with supports and time intervals",
+    "tree.svg": "the same as vector graphics",
+    "report.html": "a page to explore in a browser; works offline",
 }
 
-LARGE = 100  # leaves from which a tree is drawn otherwise
+LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
 def write_all(folder, post, n_clusters, title):
@@ -44,9 +44,7 @@ def _write(folder, post, n_clusters, title):
     labels = post.cut(n_clusters)
     post.save(folder / POSTERIOR)
     post.to_nexus(folder / "trees.nex")
-    write_tree(folder, tree)
-    support = [f"{share:.4g}" for share in post.clade_support(tree)]
-    (folder / "tree.newick").write_text(tree.to_newick(node_labels=support) + "\n", encoding="utf-8")
+    write_tree(folder, tree, [f"{share:.4g}" for share in post.clade_support(tree)])
     write_clusters(folder / "clusters.csv", post.labels, labels, tree.cut(n_clusters))
     clusters = labels if n_clusters > 1 else None
     draw(
@@ -54,13 +52,13 @@ def _write(folder, post, n_clusters, title):
         [folder / "tree.png", folder / "tree.svg"],
         (8.0, height_for(tree.n)),
     )
-    # With one cluster the page would have nothing to show at its first look; it finds a better number by itself.
+    # With one cluster the page would open with nothing to see; it chooses a better number itself.
     write_report(post, folder / "report.html", n_clusters=n_clusters if n_clusters > 1 else None, title=title)
 
 
-def write_tree(folder, tree):
-    """Leave tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) in `folder`."""
-    (folder / "tree.newick").write_text(tree.to_newick() + "\n", encoding="utf-8")
+def write_tree(folder, tree, node_labels=None):
+    """Write tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) into `folder`."""
+    (folder / "tree.newick").write_text(tree.to_newick(node_labels) + "\n", encoding="utf-8")
     with open(folder / "linkage.csv", "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["child_1", "child_2", "time", "leaves"])
@@ -68,7 +66,7 @@ def write_tree(folder, tree):
 
 
 def write_clusters(path, names, labels, in_tree):
-    """leaf, its cluster in the partition that agrees best with all trees, and its cluster in the tree."""
+    """Write each leaf, its cluster in the partition that agrees best with all trees, and its cluster in the tree."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["leaf", "cluster", "cluster_in_tree"])
@@ -76,12 +74,12 @@ def write_clusters(path, names, labels, in_tree):
 
 
 def height_for(n_leaves):
-    """Inches for the names of the leaves; of a large tree, for as much of it as one looks at."""
+    """Inches that the names of the leaves need, within reason."""
     return min(max(2.5, 0.17 * n_leaves), 14.0)
 
 
 def draw_tree(ax, tree, post, clusters):
-    """The tree with supports and intervals; the many recent merges of a large one get more room."""
+    """Draw the tree with supports and intervals; the many recent merges of a large one get more room."""
     from ..plotting import dendrogram
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
@@ -89,7 +87,7 @@ def draw_tree(ax, tree, post, clusters):
 
 
 def draw(picture, paths, size):
-    """Let `picture` draw on the axes of a new figure of a size in inches, and save it; suffixes say how."""
+    """Call `picture` with the axes of a new figure (size in inches) and save it; the suffix is the format."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -109,15 +107,15 @@ def draw(picture, paths, size):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     if missing_letters and any(path.suffix.lower() != ".svg" for path in paths):
         warnings.warn(
-            "some letters of the names are not in Matplotlib's font and show as boxes in pictures; .svg files and the "
-            "report page show them.",
+            "Matplotlib's font lacks some characters of the names, shown as boxes in PNG and PDF files; SVG files and "
+            "the report page have them.",
             CoaltreeWarning,
             stacklevel=2,
         )
 
 
-def list_files(folder):
-    """Say what lies in the folder."""
+def list_files():
+    """Print what each file is."""
     width = max(map(len, FILES))
     for name, what in FILES.items():
         click.echo(f"  {name:{width}}  {what}")

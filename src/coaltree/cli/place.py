@@ -26,26 +26,28 @@ PLACED = (
 @commands.command()
 @posterior_argument
 @click.argument("rows", type=click.Path(path_type=Path))
-@file_option("The table. [on the terminal]")
+@file_option("Output CSV file. [default: print to the terminal]")
 @clusters_option()
 @table_options
-@click.option("--trees", type=click.IntRange(min=1), default=200, show_default=True, help="How many trees to ask.")
+@click.option(
+    "--trees", type=click.IntRange(min=1), default=200, show_default=True, help="Number of sampled trees to use."
+)
 @force_option
 @debug_option
 def place(posterior, rows, out, clusters, index, columns, drop, header, array, trees, force):
-    """Say where new rows would join the trees of a posterior.
+    """Show where new rows would join the trees of a posterior.
 
-    POSTERIOR is a file, or a folder that `coaltree fit` left; ROWS a table as `fit` reads, with the columns that were
-    fitted (others are passed over). Empty cells are integrated out.
+    POSTERIOR is a posterior file, or the output folder of `coaltree fit`. ROWS is a table in any format that `fit`
+    reads, with the fitted columns (others are ignored). Missing values are integrated out.
 
     \b
-    The answer is a CSV table, one line for each new row:
-      log_density          how likely the row is, given those fitted
-      cluster              the cluster it belongs to most probably, numbered as in clusters.csv
-      probability          and how probably
-      time_low, time_high  when it joins, with probability 0.9 between them
-      clade_probability    probability of the clade it joins most probably
-      clade_size, clade    leaves of that clade, and the names of some
+    The result is a CSV table with one line per new row:
+      log_density          log predictive density of the row, given the fitted ones
+      cluster              its most probable cluster, numbered as in clusters.csv
+      probability          probability of that cluster
+      time_low, time_high  90 % interval of the time at which it joins
+      clade_probability    probability of the clade it most probably joins
+      clade_size, clade    number of leaves in that clade, and the names of some
 
     \b
     Examples:
@@ -59,7 +61,7 @@ def place(posterior, rows, out, clusters, index, columns, drop, header, array, t
     post = load_posterior(posterior)
     choice = Choice(index, columns, drop, header, array)
     if post.columns is not None and not (columns or drop):
-        choice = Choice(index, post.columns, drop, header, array, columns_are="which was fitted")
+        choice = Choice(index, post.columns, drop, header, array, columns_from="a column of the fitted data")
     table = read(rows, choice)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)

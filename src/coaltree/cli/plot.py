@@ -1,4 +1,4 @@
-"""``coaltree plot``: pictures of a posterior."""
+"""``coaltree plot``: plots of a posterior."""
 
 import click
 
@@ -19,23 +19,25 @@ KINDS = ("tree", "cloud", "heatmap", "coclustering")
 
 @commands.command()
 @posterior_argument
-@file_option("The picture; its suffix (.png, .svg, .pdf) says what it is.", required=True)
-@click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="What to draw.")
-@clusters_option("Number of clusters to colour or to compare. [the suggested one]")
-@click.option("--width", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="[8]")
-@click.option("--height", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="[as the leaves need]")
+@file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
+@click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="Kind of plot.")
+@clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
+@click.option("--width", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="Width. [default: 8]")
+@click.option(
+    "--height", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="Height. [default: what the leaves need]"
+)
 @force_option
 @debug_option
 def plot(posterior, out, kind, clusters, width, height, force):
-    """Draw a posterior.
+    """Plot a posterior.
 
-    POSTERIOR is a file, or a folder that `coaltree fit` left. What can be drawn of it:
+    POSTERIOR is a posterior file, or the output folder of `coaltree fit`. The kinds of plot are
 
     \b
-    tree          the maximum clade credibility tree, with supports and intervals of times
+    tree          the maximum clade credibility tree, with supports and time intervals
     cloud         many sampled trees on top of each other
     heatmap       the data beside the tree
-    coclustering  how often two leaves are in one cluster
+    coclustering  how often two leaves are in the same cluster
 
     \b
     Examples:
@@ -49,7 +51,7 @@ def plot(posterior, out, kind, clusters, width, height, force):
     out = output_file(out, force)
     known = Figure().canvas.get_supported_filetypes()
     if out.suffix.removeprefix(".").lower() not in known:
-        raise InputError(f"{out.name!r} is no kind of picture; give it a suffix such as .png, .svg or .pdf.")
+        raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
     post = load_posterior(posterior)
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
     picture = _picture(post, kind, n_clusters)
@@ -71,7 +73,7 @@ def _picture(post, kind, n_clusters):
     if kind == "coclustering":
         return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     if post.X is None:
-        raise InputError("this posterior does not hold its data, so that there is no heat map to draw.")
+        raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
     if tree.n <= LARGE:
         return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, support=post)
     return lambda ax: plotting.heatmap(

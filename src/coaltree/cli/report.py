@@ -16,15 +16,15 @@ from .shell import (
 
 @commands.command()
 @posterior_argument
-@file_option("The page. [report.html beside the posterior]")
-@clusters_option("Number of clusters the page opens with. [the suggested one]")
-@click.option("--title", help="Heading of the page.")
+@file_option("Output file. [default: report.html beside the posterior]")
+@clusters_option("Number of clusters the page opens with. [default: the suggested number]")
+@click.option("--title", help="Title of the page.")
 @force_option
 @debug_option
 def report(posterior, out, clusters, title, force):
     """Write the report page of a posterior.
 
-    POSTERIOR is a file, or a folder that `coaltree fit` left.
+    POSTERIOR is a posterior file, or the output folder of `coaltree fit`.
 
     \b
     Examples:

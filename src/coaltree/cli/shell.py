@@ -1,4 +1,4 @@
-"""What all commands share: how they end, how they complain, and the options that mean the same everywhere."""
+"""What all commands share: exit status, error messages, and common options."""
 
 import errno
 import os
@@ -39,12 +39,12 @@ def main(args=None):
             # The reader of our output has left (`coaltree … | head`): no complaint, also not at interpreter exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
-        hint = "" if settings.debug else " (--debug shows where)"
+        hint = "" if settings.debug else " (--debug shows the traceback)"
         return _fail(f"{type(error).__name__}: {_one_line(error) or 'no message'}{hint}", 1, settings.debug)
 
 
 class Interrupted(click.ClickException):
-    """Ctrl-C, where there is more to say about it."""
+    """Ctrl-C, with a message."""
 
     exit_code = 130
 
@@ -71,37 +71,49 @@ def _remember_debug(context, parameter, value):
 
 
 debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False, callback=_remember_debug, help="Show the traceback of a failure."
+    "--debug", is_flag=True, expose_value=False, callback=_remember_debug, help="Show the full traceback of an error."
 )
-force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 
 
 def out_option(default):
-    """The folder that a command leaves its files in."""
+    """The folder that a command writes its files into."""
     return click.option(
-        "--out", type=click.Path(path_type=Path, file_okay=False), default=default, show_default=True, help="Folder."
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=default,
+        show_default=True,
+        help="Output folder.",
     )
 
 
 def file_option(text, **more):
-    """The file that a command leaves."""
+    """The file that a command writes."""
     return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
 
 
-def clusters_option(text="Number of clusters; by default the number that the waits between merges suggest."):
-    """Into how many clusters to cut."""
+def clusters_option(text="Number of clusters. [default: the suggested number]"):
+    """The number of clusters."""
     return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
 
 
 def table_options(command):
     """How to read a table."""
     for option in (
-        click.option("--array", metavar="NAME", help="Which array of an .npz file."),
-        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
-        click.option("--drop", multiple=True, metavar="NAME", help="A column to leave out; may be repeated."),
-        click.option("--columns", multiple=True, metavar="NAME", help="A column to use; may be repeated. [all]"),
-        click.option("--index", metavar="NAME", help="The column that names the rows. [found by looking]"),
+        click.option(
+            "--array", metavar="NAME", help="Array to read from an .npz file. [default: X, or the only table]"
+        ),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether the first line contains the column names. [default: detected]",
+        ),
+        click.option("--drop", multiple=True, metavar="NAME", help="Column to leave out (may be repeated)."),
+        click.option(
+            "--columns", multiple=True, metavar="NAME", help="Column to use (may be repeated). [default: all]"
+        ),
+        click.option("--index", metavar="NAME", help="Column with the names of the rows. [default: detected]"),
     ):
         command = option(command)
     return command
@@ -111,30 +123,30 @@ posterior_argument = click.argument("posterior", type=click.Path(path_type=Path)
 
 
 def load_posterior(path):
-    """Read a posterior from its file, or from the folder that `coaltree fit` left."""
+    """Read a posterior from its file, or from the output folder of `coaltree fit`."""
     from ..posterior.files import load
 
     return load(path / POSTERIOR if path.is_dir() else path)
 
 
 def output_folder(path, names, force):
-    """Make the folder `path`, and refuse if it holds one of the files `names` already, unless told to overwrite."""
+    """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`."""
     there = [name for name in names if (path / name).exists()]
     if there and not force:
-        raise InputError(f"{path / there[0]} is there already; choose another --out, or overwrite it with --force.")
+        raise InputError(f"{path / there[0]} already exists; choose another --out, or overwrite it with --force.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path} cannot be made a folder ({error.strerror}); choose another --out.") from error
+        raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
     return path
 
 
 def output_file(path, force):
-    """Refuse a file that is there already, unless told to overwrite it, and one that has no folder to be in."""
+    """Refuse a file that already exists, unless `force`, and one whose folder does not exist."""
     if path.exists() and not force:
-        raise InputError(f"{path} is there already; choose another -o, or overwrite it with --force.")
+        raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")
     if not path.parent.is_dir():
-        raise InputError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into.")
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
     return path
 
 
@@ -148,7 +160,7 @@ def commands():
     Try:
       coaltree demo                            a tree of 60 wines, in demo-output/
       coaltree fit data.csv --out tree         a tree of your own data, with a report page
-      coaltree info tree                       what came out, in words
+      coaltree info tree                       a summary of the result
 
-    Every command says more with --help.
+    COMMAND --help shows the options of a command.
     """

@@ -1,4 +1,4 @@
-"""``coaltree simulate``: a tree from the coalescent, and data that diffused along it."""
+"""``coaltree simulate``: a tree drawn from the coalescent, and data that diffused along it."""
 
 import csv
 
@@ -9,27 +9,29 @@ from .shell import commands, debug_option, force_option, out_option, output_fold
 
 @commands.command()
 @click.option(
-    "--n", type=click.IntRange(min=2), default=64, show_default=True, help="Observations, leaves of the tree."
+    "--n", type=click.IntRange(min=2), default=64, show_default=True, help="Number of rows (leaves of the tree)."
 )
-@click.option("--d", type=click.IntRange(min=1), default=8, show_default=True, help="Dimensions.")
+@click.option("--d", type=click.IntRange(min=1), default=8, show_default=True, help="Number of columns.")
 @click.option(
     "--covariance",
     type=click.Choice(["spherical", "squared_exponential"]),
     default="spherical",
     show_default=True,
-    help="Covariance of the diffusion: the identity, or smooth curves over 0 … d-1.",
+    help="Covariance of the columns: the identity, or that of smooth curves over 0 … d-1.",
 )
-@click.option("--length2", type=float, default=1.0, show_default=True, help="Squared length scale of smooth curves.")
-@click.option("--noise", type=float, default=1e-3, show_default=True, help="White noise added to smooth curves.")
+@click.option(
+    "--length2", type=float, default=1.0, show_default=True, help="Squared length scale of the smooth curves."
+)
+@click.option("--noise", type=float, default=1e-3, show_default=True, help="White noise added to the smooth curves.")
 @out_option("simulated")
 @seed_option
 @force_option
 @debug_option
 def simulate(n, d, covariance, length2, noise, out, seed, force):
-    """Draw a tree from the coalescent and data that diffused along it.
+    """Simulate a tree from the coalescent, and data that diffused along it.
 
-    Leaves data.csv (a header, and the leaf's name in the first column) and the true tree, as tree.newick and
-    linkage.csv (SciPy's columns: child, child, time, leaves).
+    Writes data.csv (with a header, and the names of the leaves in the first column) and the true tree, as tree.newick
+    and linkage.csv (the columns of a SciPy linkage: child, child, time, leaves).
 
     \b
     Examples:

@@ -18,7 +18,8 @@ from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count, check_jobs
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress
-from ..errors import CoaltreeWarning, InputError
+from .._runtime.text import some
+from ..errors import CoaltreeWarning, InputError, InterruptedWarning
 from ..model.covariance import Spherical, as_covariance
 from ..model.covariance.base import column_variances
 from ..model.diffusion import check_leaf_noise
@@ -103,11 +104,8 @@ def fit(
     post = _posterior(run, table, distinct)
     post.info |= {"seconds": time.perf_counter() - began, "interrupted": interrupted}
     if interrupted:
-        warnings.warn(
-            f"interrupted: the posterior holds {run.n_kept} of {n_samples} rounds of each chain.",
-            CoaltreeWarning,
-            stacklevel=2,
-        )
+        message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
+        warnings.warn(InterruptedWarning(message, run.n_kept, n_samples), stacklevel=2)
     post.info["convergence"] = convergence.figures(post)
     convergence.warn_if_bad(post.info["convergence"], post.info.get("mean_missed", 0.0))
     return post
@@ -159,7 +157,7 @@ def _seed_of(random_state):
 
 
 def _warn_of_scales(covariance, table: Table):
-    """Under one variance for all columns those of small scale cannot be heard."""
+    """Under one variance for all columns, those of small scale have hardly any effect."""
     if not isinstance(covariance, Spherical):
         return
     sd = np.sqrt(column_variances(table.values))
@@ -168,19 +166,14 @@ def _warn_of_scales(covariance, table: Table):
         return
     names: Any = table.features or range(len(sd))
     order = np.flatnonzero(varies)[np.argsort(sd[varies])]
-    large = [names[j] for j in order[::-1] if sd[j] > _SCALES_APART * sd[order[0]]]
-    small = [names[j] for j in order if sd[j] * _SCALES_APART < sd[order[-1]]]
+    large = [repr(names[j]) for j in order[::-1] if sd[j] > _SCALES_APART * sd[order[0]]]
+    small = [repr(names[j]) for j in order if sd[j] * _SCALES_APART < sd[order[-1]]]
     warnings.warn(
-        f"columns differ in scale by more than a factor {_SCALES_APART:.0f}: {_some(large)} vary most, {_some(small)} "
-        'least, and hardly count under a spherical covariance; use covariance="diagonal", or scale the columns.',
+        f"columns differ in scale by more than a factor of {_SCALES_APART:.0f}: {some(large)} vary most, {some(small)} "
+        'least, with hardly any effect under a spherical covariance; use covariance="diagonal", or scale the columns.',
         CoaltreeWarning,
         stacklevel=3,
     )
-
-
-def _some(names, most=5):
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _starts(start, table: Table, distinct: Distinct, covariance, n_chains):

@@ -13,7 +13,7 @@ from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
-from ..errors import CoaltreeWarning, InputError
+from ..errors import InputError, InterruptedWarning
 from ..model.covariance import Spherical, as_covariance
 from ..model.diffusion import check_leaf_noise
 from ..model.duplicates import Distinct, find_distinct
@@ -101,9 +101,8 @@ def sample_trees(
                 progress=bar.watcher("step"),
             )
     if draws.info.get("interrupted"):
-        warnings.warn(
-            f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees.", CoaltreeWarning, stacklevel=2
-        )
+        message = f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees."
+        warnings.warn(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)
     children, times = distinct.expand(draws.children, draws.times)
     return Posterior(
         children,

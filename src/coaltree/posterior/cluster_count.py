@@ -1,8 +1,8 @@
-"""How many clusters? Look for the number at which the trees stand still for unusually long.
+"""How many clusters? Look for the number at which the next merge takes unusually long to come.
 
-While m clusters are left, the wait for the next merge has the standardised length g_m = λ_m Δ_m, λ_m = m (m-1)/2, and
-under the coalescent all g_m are independent Exp(1). Real groups leave a long wait at their number, m. Since real data
-seldom follow the coalescent's rates over the whole tree, g_m is measured against the q waits just before it, the
+While m clusters are left, the gap before the next merge has the standardised length g_m = λ_m Δ_m, λ_m = m (m-1)/2, and
+under the coalescent all g_m are independent Exp(1). Real groups leave a long gap at their number, m. Since real data
+seldom follow the coalescent's rates over the whole tree, g_m is measured against the q gaps just before it, the
 finer clusterings m+1 … m+q, which under the coalescent gives
 
     r_m = g_m / mean(g_{m+1} … g_{m+q}) ,    P(r_m > r) = (1 + r/q)^-q        (e^-r as q grows)
@@ -23,7 +23,7 @@ _WINDOW = 8
 
 
 class ClusterSuggestion(NamedTuple):
-    """A number of clusters, why, and the waits it was read from."""
+    """A number of clusters, the reason for it, and the gaps between merges that it was read from."""
 
     n_clusters: int
     reason: str
@@ -57,13 +57,13 @@ def suggest_n_clusters(times, weights, max_clusters=None, level=0.05) -> Cluster
         row["ratio"] = weighted_quantile(ratio, weights, np.array([0.5]))[0]
         row["probability"] = weights @ (1 + ratio / q) ** -q
     if len(table) == 0:
-        return ClusterSuggestion(1, f"{n} leaves are too few for a number of clusters to stand out.", table, 1.0)
+        return ClusterSuggestion(1, f"{n} leaves are too few to suggest a number of clusters.", table, 1.0)
     best = table[np.argmin(table["probability"])]
     m, ratio = best["n_clusters"], best["ratio"]
     chance = float(-np.expm1(len(table) * np.log1p(-min(best["probability"], 1 - 1e-16))))
-    waits = f"is {ratio:.1f} times as long as those just before it, as unusual as chance alone gives with probability"
+    gap = f"is {ratio:.1f} times the gaps just before it, relative to their expected lengths"
+    gap += f" (probability by chance: {chance:.2g})"
     if chance > level:
-        reason = f"No number stands out: the oddest wait, with {m} clusters left, {waits} {chance:.2g}."
+        reason = f"No number of clusters stands out: the most unusual gap between merges, at {m} clusters, {gap}."
         return ClusterSuggestion(1, reason, table, chance)
-    reason = f"{m} clusters: the wait for the next merge, with {m} left, {waits} {chance:.2g}."
-    return ClusterSuggestion(int(m), reason, table, chance)
+    return ClusterSuggestion(int(m), f"{m} clusters: the gap before the next merge {gap}.", table, chance)

@@ -1,4 +1,4 @@
-"""Have the chains of a fit converged? Figures for a person to look at, and a warning where they are bad.
+"""Have the chains of a fit converged? Diagnostics, and a warning where they are bad.
 
 Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size, by ArviZ.
 Topologies: the average standard deviation of clade frequencies across chains.
@@ -51,29 +51,28 @@ def _worst(draws, chain):
 
 
 def warn_if_bad(found, missed=0.0, stacklevel=2):
-    """Warn, in one sentence, of the worst figure of each kind that is out of bounds, and say what to do.
+    """Warn of the worst value of each diagnostic that is out of bounds, and say what to do.
 
-    `missed` : share of local updates that did not see where their subtree was, and so left it there.
+    `missed` : share of local updates whose candidates did not include the subtree's old place, so that it stayed there.
     """
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
     r_hats = {name: value["r_hat"] for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE}
     sizes = {name: value["ess"] for name, value in scalars.items() if value["ess"] < ESS_BELOW}
-    complaints = []
+    findings = []
     if r_hats:
         worst = max(r_hats, key=r_hats.__getitem__)
-        complaints.append(f"R-hat of {worst} is {r_hats[worst]:.2f} (above {R_HAT_ABOVE})")
+        findings.append(f"R-hat of {worst} is {r_hats[worst]:.2f} (above {R_HAT_ABOVE})")
     if sizes:
         worst = min(sizes, key=sizes.__getitem__)
-        complaints.append(f"{worst} is worth {sizes[worst]:.0f} independent draws (below {ESS_BELOW})")
+        findings.append(f"effective sample size of {worst} is {sizes[worst]:.0f} (below {ESS_BELOW})")
     if found["split_frequency_sd"] > SPLIT_SD_ABOVE:
         sd = found["split_frequency_sd"]
-        complaints.append(f"clade frequencies differ across chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
-    if complaints:
-        advice = "take more rounds (n_warmup, n_samples), or go on from here with start="
+        findings.append(f"clade frequencies differ between chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
+    if findings:
+        advice = "increase n_warmup and n_samples, or continue this run with start=posterior"
         if missed > MISSED_ABOVE:
-            advice += f", and raise Regraft's n_neighbors, since {missed:.0%} of its updates miss where they were"
-        warnings.warn(
-            f"the chains have not mixed well: {'; '.join(complaints)}; {advice}.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
-        )
+            advice += (
+                f"; also increase n_neighbors of Regraft, whose candidates too often ({missed:.0%}) miss the old place"
+            )
+        message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
+        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)

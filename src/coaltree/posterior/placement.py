@@ -15,6 +15,7 @@ import numpy as np
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator, make_streams
+from .._runtime.text import some
 from ..errors import InputError
 from ..model.covariance.base import cholesky_whitener
 from ..model.duplicates import find_distinct
@@ -150,8 +151,7 @@ def read_new_rows(posterior, X_new):
 def _check_names(given, fitted):
     lacking = [name for name in fitted if name not in given]
     if lacking:
-        shown = ", ".join(fitted) if len(fitted) <= 8 else f"{', '.join(fitted[:8])}, …"
-        raise InputError(f"the new rows lack column {lacking[0]!r}; the columns fitted were {shown}.")
+        raise InputError(f"the new rows lack column {lacking[0]!r}; the fitted columns are {some(fitted, 8)}.")
     unknown = [name for name in given if name not in fitted]
     if unknown:
         raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")

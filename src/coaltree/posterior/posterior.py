@@ -304,8 +304,8 @@ class Posterior:
     def suggest_n_clusters(self, max_clusters: int | None = None) -> cluster_count.ClusterSuggestion:
         """Suggest a number of clusters, with the reason in a sentence and the table it was read from.
 
-        It is the number at which the trees wait unusually long for the next merge, measured by the coalescent; 1
-        where no wait stands out.
+        It is the number at which the gap before the next merge is unusually long under the coalescent; 1 where no gap
+        stands out.
         """
         return cluster_count.suggest_n_clusters(self._times, self.weights, max_clusters)
 

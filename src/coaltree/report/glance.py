@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.text import some
 from ..posterior import partitions
 from .figures import Doubt, TreeFigure
-from .text import count, escape, number, percent, some
+from .text import count, escape, number, percent
 
 SURE = 0.95
 _FEW = 8  # clusters that one can take in at a look

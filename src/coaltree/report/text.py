@@ -47,12 +47,6 @@ def count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def some(names, most: int = 6) -> str:
-    """Return a list of names, cut short where there are many."""
-    shown = ", ".join(map(str, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
-
-
 def table(rows, attributes: str = "") -> str:
     """Return rows of (name, value), both plain text, as a table with row headings."""
     cells = "\n".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows)

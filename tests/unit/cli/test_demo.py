@@ -3,21 +3,19 @@
 import numpy as np
 import pytest
 
-from coaltree import ConvergenceWarning, Tree
-from coaltree.cli import demo
-from coaltree.model.table import read_table
+from coaltree import Tree, load
+from coaltree.cli import demo, main
+from coaltree.cli.outputs import FILES
 
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory):
-    """The files of a short run, and of the same run again."""
-    settings = demo.SETTINGS | {"n_samples": 4, "n_warmup": 1}
+    """The folder of a short run, and of the same run again."""
     folders = [tmp_path_factory.mktemp("demo") for _ in range(2)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "SETTINGS", settings)
+        patch.setattr(demo, "SETTINGS", demo.SETTINGS | {"samples": 4, "warmup": 1})
         for folder in folders:
-            with pytest.warns(ConvergenceWarning):
-                demo.run(folder, seed=3, say=lambda line: None)
+            assert main(["demo", "--out", str(folder), "--seed", "3"]) == 0
     return folders
 
 
@@ -29,26 +27,19 @@ def test_data_has_names_and_no_duplicates():
     assert {name[0] for name in wines.labels} == set("ABC")
 
 
-def test_names_without_pandas_are_read_as_those_of_a_dataframe():
-    pandas = pytest.importorskip("pandas")
-    wines = demo.load_wines()
-    ours, theirs = read_table(wines), read_table(pandas.DataFrame(wines.values, wines.labels, wines.features))
-    assert ours[1:] == theirs[1:]
-    np.testing.assert_array_equal(ours.values, theirs.values)
-
-
 def test_files_agree_with_each_other(left):
     folder = left[0]
-    assert {path.name for path in folder.iterdir()} == set(demo.FILES)
+    assert {path.name for path in folder.iterdir()} == set(FILES)
     names = demo.load_wines().labels
+    assert load(folder / "posterior.npz").labels == names
     tree = Tree.from_newick((folder / "tree.newick").read_text())
     assert set(tree.labels) == set(names)
     same = Tree.from_linkage(np.loadtxt(folder / "linkage.csv", delimiter=",", skiprows=1), labels=names)
     assert set(same.clades()) == set(tree.clades())
-    for name in ("tree.svg", "report.html"):
+    for name in ("clusters.csv", "tree.svg", "report.html"):
         assert "A01" in (folder / name).read_text()
 
 
 def test_same_seed_same_tree_and_figure(left):
-    for name in ("tree.newick", "linkage.csv", "tree.svg"):
+    for name in ("tree.newick", "linkage.csv", "clusters.csv", "tree.svg"):
         assert (left[0] / name).read_bytes() == (left[1] / name).read_bytes(), name

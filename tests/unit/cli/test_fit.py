@@ -126,7 +126,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
     out, err = capsys.readouterr()
     assert "wein proben.csv: 10 rows, 4 columns" in out
-    assert "No number stands out" in out or "clusters: the wait" in out
+    assert "No number of clusters stands out" in out or "clusters: the gap" in out
     assert "merged at time 0" in err
     assert "--samples" in err  # a short run is said to be one, in words of the command line
     assert "n_samples" not in err
@@ -136,16 +136,19 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([], "column 'Art' holds text ('rot' in line 2); leave it out with --drop Art."),
+        ([], "column 'Art' contains text ('rot' in line 2); leave it out with --drop Art."),
         (["--drop", "Art", "--clusters", "11"], "--clusters 11 is more than the 10 rows"),
-        (["--drop", "Art", "--grid", "2x2"], "--grid belongs to --covariance matern32"),
+        (["--drop", "Art", "--grid", "2x2"], "--grid needs --covariance matern32"),
         (["--drop", "Art", "--covariance", "matern32", "--grid", "2x3"], "the grid 2 × 3 has 6 cells"),
-        (["--drop", "Art", "--grid", "big"], "is no grid; write its sides, as in 16x16. (see coaltree fit --help)"),
+        (
+            ["--drop", "Art", "--grid", "big"],
+            "is not the shape of a grid; expected something like 16x16. (see coaltree fit --help)",
+        ),
         (["--drop", "Art", "--samples", "0"], "--samples"),
         (["--drop", "Art", "--leaf-noise", "-1"], "--leaf-noise"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'spherical', 'diagonal'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
-        (["--columns", "b", "--columns", "c", "--index", "Art"], "'rot' stands in lines 2 and 3"),
+        (["--columns", "b", "--columns", "c", "--index", "Art"], "'rot' is in line 2 and again in line 3"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_leaves_nothing(data, tmp_path, more, said, capsys):
@@ -159,7 +162,7 @@ def test_a_folder_and_a_file_are_needed(data, tmp_path, capsys):
     assert main(["fit", str(data)]) == 2
     assert "--out" in only_line(capsys)
     assert main(["fit", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "out")]) == 2
-    assert "there is no file" in only_line(capsys)
+    assert "file not found" in only_line(capsys)
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     assert main(["fit", str(tmp_path / "one.csv"), "--out", str(tmp_path / "out")]) == 2
     assert "at least 2 are needed" in capsys.readouterr().err.splitlines()[-1]
@@ -232,18 +235,18 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path,
         running.kill()
     assert running.returncode == 130
     last = err.splitlines()[-1]
-    assert last == f"coaltree: interrupted; the same command goes on from {out / CHECKPOINT}."
+    assert last == f"coaltree: interrupted; the same command resumes from {out / CHECKPOINT}."
     assert "Traceback" not in err
-    assert "mixed" not in err
+    assert "converged" not in err
     assert os.listdir(out) == [CHECKPOINT]
 
     # Another seed is another run.
     assert main([*args[:-1], "8"]) == 2
-    assert "is of a run with other data or settings" in capsys.readouterr().err
+    assert "belongs to a run with other data or settings" in capsys.readouterr().err
     assert os.listdir(out) == [CHECKPOINT]
 
     assert main(args) == 0
-    assert f"going on from {out / CHECKPOINT}" in capsys.readouterr().out
+    assert f"resuming from {out / CHECKPOINT}" in capsys.readouterr().out
     assert sorted(os.listdir(out)) == sorted(FILES)
     whole = tmp_path / "whole"
     assert main([str(whole) if arg == str(out) else arg for arg in args]) == 0
@@ -258,7 +261,7 @@ def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path,
         ct.fit(X, random_state=0, n_samples=3, n_warmup=0, checkpoint=tmp_path / CHECKPOINT)
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
     assert main(args) == 2
-    assert "start anew with --force" in capsys.readouterr().err
+    assert "start over with --force" in capsys.readouterr().err
     assert main([*args, "--force"]) == 0
     assert sorted(os.listdir(tmp_path)) == sorted(FILES)
 
@@ -269,14 +272,14 @@ def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path,
 
     monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path)]) == 130
-    assert "interrupted before the first round; nothing is left." in only_line(capsys)
+    assert "interrupted before the first round; nothing was saved." in only_line(capsys)
 
 
 @pytest.mark.parametrize(
     ("trouble", "status", "said"),
     [
-        (RuntimeError("lost"), 1, "RuntimeError: lost (--debug shows where)"),
-        (KeyboardInterrupt(), 130, "interrupted; the same command goes on from "),
+        (RuntimeError("lost"), 1, "RuntimeError: lost (--debug shows the traceback)"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command resumes from "),
     ],
 )
 def test_what_is_done_need_not_be_done_again(data, tmp_path, monkeypatch, trouble, status, said, capsys):

@@ -73,8 +73,8 @@ def test_bad_usage_is_one_line_and_status_2(args, said, capsys):
     ("error", "status", "said"),
     [
         (InputError("X has no rows;\ngive one."), 2, "coaltree: X has no rows; give one."),
-        (RuntimeError("lost"), 1, "coaltree: RuntimeError: lost (--debug shows where)"),
-        (MemoryError(), 1, "coaltree: MemoryError: no message (--debug shows where)"),
+        (RuntimeError("lost"), 1, "coaltree: RuntimeError: lost (--debug shows the traceback)"),
+        (MemoryError(), 1, "coaltree: MemoryError: no message (--debug shows the traceback)"),
         (KeyboardInterrupt(), 130, "coaltree: interrupted."),
     ],
 )

@@ -80,27 +80,27 @@ def test_what_is_said_counts_more_than_what_is_found(table):
     frame = table(text, drop=("name", "kind", "code"))
     assert (frame.labels, frame.features) == (("0", "1"), ("a", "b"))
     assert table("1,2\n3,4\n", header=True).features == ("1", "2")
-    assert "column '0' holds text" in refused(table, "a,b\nc,d\n1,2\n", header=False, columns=("0",))
+    assert "column '0' contains text" in refused(table, "a,b\nc,d\n1,2\n", header=False, columns=("0",))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("a,b\n1,2\n3,tall\n5,6\n", "data.csv, line 3, column 'b': 'tall' is not a number; correct it, or leave"),
-        ("a,b\n1,2\n3,x\n5,y\n7,8\n9,8\n", "line 3, column 'b': 'x' is not a number (and 1 more such cells)"),
-        ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b': 'inf' is not a number; every value must be finite"),
+        ("a,b\n1,2\n3,x\n5,y\n7,8\n9,8\n", "line 3, column 'b': 'x' is not a number (one of 2 such cells)"),
+        ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b': 'inf' is not a number; values must be finite"),
         ("a,b\n1,2\n3,1_0\n4,5\n", "'1_0' is not a number"),
-        ("a;b\n1,5;2\n3,5;4\n", "line 2, column 'a': '1,5' is not a number (and 1 more such cells); write decimals"),
-        ("a,kind\n1,red\n2,red\n", "column 'kind' holds text ('red' in line 2); leave it out with --drop kind."),
-        ("a,k 1\n1,red\n2,blue\n", "leave it out with --drop 'k 1', or name the rows by it with --index 'k 1'."),
-        ("a,k,m\n1,r,s\n2,r,s\n", "and so do 1 more; leave them out with --drop k --drop m."),
-        ("kind,a\nred,1\nred,2\n", "column 'kind' holds text ('red' in line 2); leave it out with --drop kind."),
-        ("name,a\np,1\nq,2\np,3\n", "but 'p' stands in lines 2 and 4; make the names unique"),
+        ("a;b\n1,5;2\n3,5;4\n", "line 2, column 'a': '1,5' is not a number (one of 2 such cells); write decimals"),
+        ("a,kind\n1,red\n2,red\n", "column 'kind' contains text ('red' in line 2); leave it out with --drop kind."),
+        ("a,k 1\n1,red\n2,blue\n", "leave it out with --drop 'k 1', or use 'k 1' as row names with --index 'k 1'."),
+        ("a,k,m\n1,r,s\n2,r,s\n", "columns k, m contain text ('r' in line 2); leave them out with --drop k --drop m."),
+        ("kind,a\nred,1\nred,2\n", "column 'kind' contains text ('red' in line 2); leave it out with --drop kind."),
+        ("name,a\np,1\nq,2\np,3\n", "but 'p' is in line 2 and again in line 4; make the names unique"),
         ("name,a\np,1\n,2\n", "line 3: the row has no name in column 'name'"),
         ("a,b\n1,2\n3\n", "line 3: 1 cells, but the header has 2."),
         ("1,2\n3,4,5\n", "line 2: 3 cells, but line 1 has 2."),
-        ("a,a\n1,2\n", "2 columns called 'a'"),
-        ("a,b\n", "a header and no rows"),
+        ("a,a\n1,2\n", "2 columns are called 'a'"),
+        ("a,b\n", "a header but no rows"),
         ("\n\n", "is empty"),
         (b"a,b\n1,2\n\xff,3\n", "line 3: not UTF-8 text"),
         (b"a,b\n1,\0\n", "zero bytes"),
@@ -112,17 +112,17 @@ def test_what_cannot_be_read_is_refused_with_its_place(table, text, said):
 
 def test_unknown_names_are_refused_with_the_known_ones(table):
     text = "a,b\n1,2\n3,4\n"
-    assert "no column 'c' (--drop); the columns are a, b." in refused(table, text, drop=("c",))
-    assert "no column 'c' (--columns)" in refused(table, text, columns=("c",))
-    assert "no column 'c' (--index)" in refused(table, text, index="c")
+    assert "there is no column 'c' (--drop); the columns are a, b." in refused(table, text, drop=("c",))
+    assert "there is no column 'c' (--columns)" in refused(table, text, columns=("c",))
+    assert "there is no column 'c' (--index)" in refused(table, text, index="c")
     assert "no column of numbers is left" in refused(table, text, drop=("a", "b"))
 
 
 def test_other_files_are_refused(table, tmp_path):
-    assert "give a file that ends in .csv" in refused(table, "x", "data.xlsx")
-    assert "no array file" in refused(table, "x", "data.npy")
-    assert "no array file" in refused(table, "x", "data.npz")
-    with pytest.raises(InputError, match="there is no file"):
+    assert "data.xlsx: unsupported file type; expected .csv" in refused(table, "x", "data.xlsx")
+    assert "not a readable NumPy file" in refused(table, "x", "data.npy")
+    assert "not a readable NumPy file" in refused(table, "x", "data.npz")
+    with pytest.raises(InputError, match="file not found"):
         read(tmp_path / "absent.csv")
     with pytest.raises(InputError, match="is a folder"):
         read(tmp_path)
@@ -142,14 +142,14 @@ def test_arrays(tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "x.npz", Choice(array="other")).values, X + 1)
 
     np.savez(tmp_path / "two.npz", u=X, v=X)
-    with pytest.raises(InputError, match="holds the arrays u, v; choose a table with --array"):
+    with pytest.raises(InputError, match="contains the arrays u, v; choose a table with --array"):
         read(tmp_path / "two.npz")
     for name, array in {"text": np.array([["a"]]), "cube": np.zeros((2, 2, 2))}.items():
         np.save(tmp_path / f"{name}.npy", array)
-        with pytest.raises(InputError, match="a table of numbers, rows by columns, is needed"):
+        with pytest.raises(InputError, match="expected a table of numbers, rows by columns, not shape"):
             read(tmp_path / f"{name}.npy")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="no array file"):
+    with pytest.raises(InputError, match="not a readable NumPy file"):
         read(tmp_path / "objects.npy")
 
 
@@ -166,7 +166,7 @@ def test_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "x.parquet"
     pandas.DataFrame({"name": ["p", "ü"], "a": [1, None], "kind": ["r", "r"]}).to_parquet(path)
-    with pytest.raises(InputError, match=r"column 'kind' holds .*, not numbers; leave it out with --drop kind."):
+    with pytest.raises(InputError, match=r"column 'kind' contains text .*; leave it out with --drop kind."):
         read(path)
     frame = read(path, Choice(drop=("kind",)))
     assert (frame.labels, frame.features) == (("p", "ü"), ("a",))
@@ -174,7 +174,7 @@ def test_parquet(tmp_path):
     pandas.DataFrame({"a": [1, 2]}, index=["u", "v"]).to_parquet(path)
     assert read(path).labels == ("u", "v")
     path.write_text("no")
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="not a readable Parquet file"):
         read(path)
 
 

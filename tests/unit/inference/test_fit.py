@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
+from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from coaltree.inference import checkpoint as checkpoint_file
 from coaltree.inference import run
 from coaltree.inference.chain import Plan, Start, advance, begin
@@ -340,9 +340,11 @@ def covariances_to_resume():
 def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(covariance, tmp_path):
     X, path = with_missing(data(8, 4)), tmp_path / "run.checkpoint"
     whole = quick_fit(X, covariance)
-    with pytest.warns(CoaltreeWarning, match=r"interrupted: the posterior holds \d of 6 rounds"):
+    with pytest.warns(InterruptedWarning, match=r"interrupted: the posterior holds \d of 6 trees") as caught:
         part = quick_fit(X, covariance, sampler=pressing_ctrl_c(SOME_ROUNDS_LATER), checkpoint=path)
     assert 0 < len(part) < len(whole)
+    (warning,) = [one.message for one in caught if isinstance(one.message, InterruptedWarning)]
+    assert (warning.n_done, warning.n_asked) == (len(part) / 2, 6)
     assert part.info["interrupted"]
     assert not whole.info["interrupted"]
     assert_same(part, whole[np.flatnonzero(np.arange(12) % 6 < len(part) / 2)])
@@ -535,15 +537,21 @@ def test_columns_of_very_different_scale_are_named_under_spherical():
 
 
 def test_chains_that_have_not_mixed_are_warned_of():
-    with pytest.warns(ConvergenceWarning, match="independent draws"):
+    with pytest.warns(ConvergenceWarning, match="effective sample size of"):
         fit(data(), sampler=QUICK, n_samples=8, n_warmup=0, random_state=0)
 
 
 def test_the_warning_says_what_would_help():
     bad = {"log_joint": {"r_hat": 1.3, "ess": 7.0}, "split_frequency_sd": 0.0}
-    with pytest.warns(ConvergenceWarning, match="n_warmup, n_samples.*start=.*n_neighbors, since 40%"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"n_warmup and n_samples.*start=.*n_neighbors of Regraft.*40%"
+    ) as caught:
         convergence.warn_if_bad(bad, missed=0.4)
-    with pytest.warns(ConvergenceWarning, match=r"with start=\.$"):
+    assert caught[0].message.findings == (
+        "R-hat of log_joint is 1.30 (above 1.05)",
+        "effective sample size of log_joint is 7 (below 100)",
+    )
+    with pytest.warns(ConvergenceWarning, match=r"with start=posterior\.$"):
         convergence.warn_if_bad(bad, missed=0.1)
 
 

@@ -9,7 +9,15 @@ import coaltree as ct
 from coaltree.model.covariance import as_covariance
 from coaltree.model.duplicates import find_distinct
 from coaltree.model.problem import make_problem
-from coaltree.model.table import read_table
+from coaltree.model.table import Table, read_table
+
+
+def test_a_table_of_the_command_line_is_read_as_a_dataframe():
+    pandas = pytest.importorskip("pandas")
+    table = Table(np.arange(6.0).reshape(3, 2), ("p", "q", "r"), ("a", "b"))
+    ours, theirs = read_table(table), read_table(pandas.DataFrame(table.values, table.labels, table.features))
+    assert ours[1:] == theirs[1:]
+    np.testing.assert_array_equal(ours.values, theirs.values)
 
 
 def test_a_masked_entry_is_missing():

@@ -71,7 +71,7 @@ def test_no_number_stands_out():
     tree = ct.Tree.from_linkage(linkage(rng.normal(size=(60, 5)), "average"))
     found = ct.Posterior(tree.children[None], tree.times[None] ** 2).suggest_n_clusters()
     assert found.n_clusters == 1
-    assert "No number stands out" in found.reason
+    assert "No number of clusters stands out" in found.reason
 
 
 def test_few_leaves_ties_and_wrong_limits():
