@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .errors import CoaltreeWarning, InputError
+from ._runtime.checks import check_count
+from .errors import CoaltreeWarning
 from .inference.fit import fit
 from .model.table import Table
 
@@ -69,7 +70,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored."""
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
-        self._check_n_clusters(len(values))
+        if self.n_clusters is not None:
+            check_count("n_clusters", self.n_clusters, 1, len(values))
         self.posterior_ = fit(
             _with_names(values, X),
             self.covariance,
@@ -112,13 +114,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
-
-    def _check_n_clusters(self, n):
-        k = self.n_clusters
-        if k is None:
-            return
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
-            raise InputError(f"n_clusters must be None or a whole number from 1 to the {n} rows of X, not {k!r}.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._runtime.checks import check_choice
 from ._runtime.jit import jit
 from ._runtime.memory import require_memory
 from .errors import InputError
@@ -124,8 +125,7 @@ def _draws(estimate):
 
 
 def _errors(draws, weights, truth, of):
-    if of not in ("mean", "draws"):
-        raise InputError(f'of must be "mean" or "draws", not {of!r}.')
+    check_choice("of", of, ("mean", "draws"))
     if of == "mean":
         draws, weights = (weights @ draws)[None], np.ones(1)
     error = np.abs(draws - truth)

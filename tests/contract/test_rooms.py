@@ -33,8 +33,7 @@ ROOMS = [
 ]
 DOORS = {
     ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood()
-    ("tree.tree", "plotting"),  # tree.plot()
-    ("posterior.summary_trees", "plotting"),  # post.consensus().plot()
+    ("tree.rooted", "plotting"),  # tree.plot(), post.consensus().plot()
     ("posterior.posterior", "inference"),  # post.extend()
 }
 BY_NAME = {"", "samplers"}  # the files whose tables of public names are loaded on first use

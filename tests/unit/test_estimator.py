@@ -81,7 +81,7 @@ def test_none_takes_the_suggested_number():
 
 @pytest.mark.parametrize("wrong", [0, 25, 2.0, True, "3"])
 def test_impossible_numbers_are_refused(wrong):
-    with pytest.raises(ct.InputError, match="from 1 to the 24 rows of X"):
+    with pytest.raises(ct.InputError, match="n_clusters must be a whole number from 1 to 24, not"):
         ct.CoalescentClustering(wrong, **SHORT).fit(groups()[0])
 
 

@@ -40,11 +40,11 @@ def check_number(name: str, value, least: float = -math.inf, most: float = math.
     return number
 
 
-def check_positive(name: str, value) -> float:
-    """Return a finite number above 0, or say which argument is not one."""
+def check_positive(name: str, value, zero: bool = False) -> float:
+    """Return a finite number above 0 (with `zero`, also 0), or say which argument is not one."""
     number = as_number(value)
-    if not 0.0 < number < math.inf:
-        raise InputError(f"{name} must be a positive number, not {value!r}.")
+    if not (0.0 < number < math.inf or (zero and number == 0.0)):
+        raise InputError(f"{name} must be a positive number{' or 0' if zero else ''}, not {value!r}.")
     return number
 
 

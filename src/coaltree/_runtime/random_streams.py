@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from ..errors import InputError
+from .checks import is_whole
 from .jit import jit
 
 
@@ -16,8 +17,7 @@ def as_generator(random_state):
     """Turn an int, a numpy Generator or None into a numpy Generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0
-    if random_state is None or is_seed:
+    if random_state is None or (is_whole(random_state) and random_state >= 0):
         return np.random.default_rng(random_state)
     raise InputError(
         f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."

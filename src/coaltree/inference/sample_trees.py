@@ -133,8 +133,9 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
             f'{type(sampler).__name__} needs the rows themselves; with metric="precomputed" use "mpost1", "mpost2", '
             '"post_post", "smc1", "prior" or a greedy sampler.'
         )
-    if d is None or isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= 10**9:
-        raise InputError(f'metric="precomputed" needs d, the number of columns behind the distances, not {d!r}.')
+    if d is None:
+        raise InputError('metric="precomputed" needs d, the number of columns behind the distances.')
+    check_count("d", d, 1, 10**9)
     if eps.shape[0] != eps.shape[1]:
         raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
     if np.any(np.diagonal(eps) != 0.0) or eps.min() < 0.0:

@@ -8,7 +8,6 @@ with rate λ_k = m (m - 1) / 2, m = n - k for k = 0 … n - 2, and every pair is
 
 import numpy as np
 
-from ..errors import InputError
 from ..tree import Tree
 
 
@@ -36,8 +35,6 @@ def simulate_tree(n, rng, labels=None):
     Lineages are kept in an array of m node numbers; a merge overwrites one of its two and moves the last into the
     place of the other, so that a tree costs O(n).
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
-        raise InputError(f"n must be a whole number of at least 2 leaves, not {n!r}.")
     times = np.cumsum(rng.exponential(size=n - 1) / rates(n))
     children = np.empty((n - 1, 2), dtype=np.int64)
     lineages = np.arange(n)

@@ -21,17 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
+from .._runtime.checks import check_number
 from .._runtime.jit import jit
-from ..errors import InputError
 
 LOG_2PI = math.log(2.0 * math.pi)
 
 
 def check_leaf_noise(leaf_noise):
     """Return the variance of a leaf as a float, or raise InputError; beyond 1e150 its square is not a number."""
-    if not (isinstance(leaf_noise, (int, float, np.integer, np.floating)) and 0.0 <= leaf_noise <= 1e150):
-        raise InputError(f"leaf_noise must be a number from 0 to 1e150, not {leaf_noise!r}.")
-    return float(leaf_noise)
+    return check_number("leaf_noise", leaf_noise, 0.0, 1e150)
 
 
 # --- the message operations, in one place -----------------------------------------------------------------------
@@ -131,37 +129,6 @@ def contrasts(children, times, X, leaf_noise=0.0):
     return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
 
 
-@jit
-def _pass_up_distances(children, times, eps, var, v, eps_of_merge):
-    n = children.shape[0] + 1
-    slot = np.arange(2 * n - 1)  # a merged node lives on in the row of its first child
-    for k in range(n - 1):
-        i, j = children[k, 0], children[k, 1]
-        s1 = var[i] + times[k] - (times[i - n] if i >= n else 0.0)
-        s2 = var[j] + times[k] - (times[j - n] if j >= n else 0.0)
-        v[k], w1, w2, var[n + k] = join(s1, s2)
-        a, b = slot[i], slot[j]
-        eps_12 = eps[a, b]
-        eps_of_merge[k] = eps_12
-        for c in range(n):
-            joined = join_distance(w1, w2, eps[a, c], eps[b, c], eps_12)
-            eps[a, c] = joined
-            eps[c, a] = joined
-        eps[a, a] = 0.0
-        slot[n + k] = a
-
-
-def log_likelihood_from_distances(children, times, eps, d, log_det=0.0, leaf_noise=0.0):
-    """Return log p(X | tree) from squared whitened distances eps (n, n) alone, by Lance–Williams; O(n²)."""
-    n = eps.shape[0]
-    var = np.empty(2 * n - 1)
-    var[:n] = leaf_noise
-    v, eps_of_merge = np.empty(n - 1), np.empty(n - 1)
-    work = np.array(eps, dtype=float)
-    _pass_up_distances(np.ascontiguousarray(children), np.ascontiguousarray(times), work, var, v, eps_of_merge)
-    return _sum_of_densities(v, eps_of_merge, d, log_det)
-
-
 def squared_distances(W):
     """Return all squared distances between the rows of W (n, p), shape (n, n), by one matrix product.
 
@@ -210,18 +177,11 @@ def _distances_of_row(gram_row, norms, norm):
         gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
 
 
-def check_dimension(d):
-    """Raise InputError unless d is a whole number of dimensions."""
-    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
-        raise InputError(f"d must be a whole number of at least 1 dimension, not {d!r}.")
-
-
 def simulate_data(tree, d, rng, color=None, root=0.0, leaf_noise=0.0):
     """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
 
     `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.
     """
-    check_dimension(d)
     n = tree.n
     steps = rng.standard_normal((2 * n - 1, d))
     times = np.concatenate([np.zeros(n), tree.times])

@@ -1,9 +1,10 @@
 """Data from the model itself."""
 
+from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
 from .coalescent import simulate_tree
 from .covariance import as_covariance
-from .diffusion import check_dimension, check_leaf_noise, simulate_data
+from .diffusion import check_leaf_noise, simulate_data
 
 
 def simulate(n, d, covariance="spherical", random_state=None, *, leaf_noise=0.0, labels=None):
@@ -28,7 +29,8 @@ def simulate(n, d, covariance="spherical", random_state=None, *, leaf_noise=0.0,
     """
     rng = as_generator(random_state)
     leaf_noise = check_leaf_noise(leaf_noise)
-    check_dimension(d)
+    check_count("n", n, 2)
+    check_count("d", d)
     tree = simulate_tree(n, rng, labels)
     whitener = as_covariance(covariance, d).whitener(d)
     return simulate_data(tree, d, rng, whitener.color, leaf_noise=leaf_noise), tree

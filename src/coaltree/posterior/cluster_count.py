@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from .._runtime.checks import check_count
 from ..model.coalescent import standardized_gaps
 from ..numerics.weighted import weighted_quantile
 
@@ -37,9 +37,10 @@ class ClusterSuggestion(NamedTuple):
 def suggest_n_clusters(times, weights, max_clusters=None, level=0.05) -> ClusterSuggestion:
     """Suggest a number of clusters from merge times (T, n-1) with weights that sum to 1."""
     n = times.shape[1] + 1
-    largest = min(n // 2, int(np.ceil(2 * np.sqrt(n)))) if max_clusters is None else max_clusters
-    if max_clusters is not None and not 2 <= max_clusters < n:
-        raise InputError(f"max_clusters must be from 2 to {n - 1}, fewer than the {n} leaves, not {max_clusters!r}.")
+    if max_clusters is None:
+        largest = min(n // 2, int(np.ceil(2 * np.sqrt(n))))
+    else:
+        largest = check_count("max_clusters", max_clusters, 2, n - 1)
     gaps = standardized_gaps(times)[:, ::-1]  # column m - 2
     numbers = np.arange(2, largest + 1)
     table = np.zeros(

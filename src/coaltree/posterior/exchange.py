@@ -18,24 +18,13 @@ def write_nexus(posterior: Posterior, path) -> None:
     """Write all trees as NEXUS, one at a time."""
     table = posterior._clades
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
-    lines = nexus_lines(
-        posterior._children, posterior._times, posterior.weights, _Looked(frequency, table.ids), posterior.labels
-    )
+    support = (frequency[ids] for ids in table.ids)
+    lines = nexus_lines(posterior._children, posterior._times, posterior.weights, support, posterior.labels)
     try:
         with open(Path(path), "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         raise InputError(f"{os.fspath(path)!r} cannot be written: {error.strerror or error}.") from None
-
-
-class _Looked:
-    """frequency[ids[t]] for one tree at a time."""
-
-    def __init__(self, frequency, ids):
-        self._frequency, self._ids = frequency, ids
-
-    def __getitem__(self, t):
-        return self._frequency[self._ids[t]]
 
 
 def to_arviz(posterior: Posterior):

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.checks import check_choice
 from .._runtime.jit import jit
 from .._runtime.memory import require_memory
-from ..errors import InputError
 
 _LABEL_BLOCK_BYTES = 32e6
 _TILE = 32  # rows of the co-clustering matrix that stay in cache while the trees go by
@@ -35,23 +35,6 @@ class Partition(NamedTuple):
 
     labels: np.ndarray  # (n,) numbered in order of first leaf
     expected_loss: float
-
-
-def check_cut(n, n_clusters, time):
-    """Return exactly one of a possible number of clusters and a time, the other being None."""
-    if (n_clusters is None) == (time is None):
-        raise InputError(f"Give either n_clusters or time, not {'neither' if time is None else 'both'}.")
-    if time is not None:
-        try:
-            height = float(time)
-        except (TypeError, ValueError):
-            height = np.nan
-        if np.isnan(height):
-            raise InputError(f"The time to cut at must be a number, not {time!r}.")
-        return None, height
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or not 1 <= n_clusters <= n:
-        raise InputError(f"n_clusters must be a whole number from 1 to {n} (the leaves), not {n_clusters!r}.")
-    return int(n_clusters), None
 
 
 def cut_labels(children, times, n_clusters=None, time=None):
@@ -115,8 +98,7 @@ def best_partition(labels, weights, *, loss="vi", together=None, extra=(), fixed
     best is then improved by moving one leaf at a time while that helps. With `fixed_number` every candidate has, and
     keeps, the number of clusters of the first row. `together` is P (needed for "binder", optional for "vi").
     """
-    if loss not in ("vi", "binder"):
-        raise InputError(f'loss must be "vi" or "binder", not {loss!r}.')
+    check_choice("loss", loss, ("vi", "binder"))
     labels, weights = distinct(np.ascontiguousarray(labels, dtype=np.int32), weights)
     labels, weights = labels[weights > 0], weights[weights > 0]
     n = labels.shape[1]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_count
+from .._runtime.checks import check_count, check_level
 from .._runtime.random_streams import as_generator, make_streams
 from .._runtime.text import some
 from ..errors import InputError
@@ -21,7 +21,7 @@ from ..model.covariance.base import cholesky_whitener
 from ..model.duplicates import find_distinct
 from ..model.problem import Problem
 from ..model.table import column_names, read_table
-from ..numerics.weighted import pick_evenly
+from ..numerics.weighted import pick_evenly, weighted_quantile
 from ..samplers.regraft.placement import locate
 from .clades import leaves_under
 from .posterior import Posterior
@@ -63,14 +63,9 @@ class Placement:
 
     def time_interval(self, level: float = 0.9) -> np.ndarray:
         """(m, 2) quantiles of the time at which each row joins, with probability `level` between them."""
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level must lie between 0 and 1, not {level!r}.")
-        order = np.argsort(self.times, axis=1)
-        sorted_times = np.take_along_axis(self.times, order, axis=1)
-        below = np.cumsum(np.take_along_axis(self.weights, order, axis=1), axis=1)
-        ends = [(below < q * (1 - 1e-12)).sum(axis=1) for q in ((1 - level) / 2, (1 + level) / 2)]
-        last = self.times.shape[1] - 1
-        return np.stack([sorted_times[np.arange(len(self)), np.minimum(end, last)] for end in ends], axis=1)
+        check_level("level", level)
+        ends = np.array([(1 - level) / 2, (1 + level) / 2])
+        return np.stack([weighted_quantile(*row, ends) for row in zip(self.times, self.weights, strict=True)])
 
 
 def place(

@@ -12,11 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
+from .._runtime.checks import check_count, check_level
 from .._runtime.jit import jit
 from ..errors import InputError
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
-from ..tree.tree import _check_labels
+from ..tree.merges import check_cut
+from ..tree.rooted import check_labels
 from . import clades, cluster_count, mixing, partitions
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
@@ -77,7 +79,7 @@ class Posterior:
         self._children = _read_only(children, np.int32)
         self._times = _read_only(times, np.float64)
         _check_trees(self._children, self._times)
-        self._labels = _check_labels(labels, self.n)
+        self._labels = check_labels(labels, self.n)
         self._log_weights = _read_only(_relative(self._per_tree("log_weights", log_weights, 0.0)), np.float64)
         self._log_joint = None if log_joint is None else _read_only(self._per_tree("log_joint", log_joint), np.float64)
         self._chain = _read_only(self._per_tree("chain", chain, 0), np.int64)
@@ -245,8 +247,7 @@ class Posterior:
 
         NaN where no tree has it.
         """
-        if not 0 < level < 1:
-            raise InputError(f"level must be a share between 0 and 1 such as 0.9, not {level!r}.")
+        check_level("level", level)
         tails = [(1 - level) / 2, (1 + level) / 2]
         return clades.time_quantiles(self._clades, self._times, self.weights, self._find(tree), tails)
 
@@ -267,7 +268,7 @@ class Posterior:
 
     def coclustering(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
         """(n, n) probability that two leaves are in one cluster, when trees are cut into `n_clusters` or at `time`."""
-        n_clusters, time = partitions.check_cut(self.n, n_clusters, time)
+        n_clusters, time = check_cut(self.n, n_clusters, time)
         return partitions.coclustering(self._children, self._times, self.weights, n_clusters, time)
 
     def cut(self, n_clusters: int | None = None, *, time: float | None = None, loss: str = "vi") -> np.ndarray:
@@ -287,7 +288,7 @@ class Posterior:
         return self._best_partition(n_clusters, time, loss).labels
 
     def _best_partition(self, n_clusters, time, loss):
-        n_clusters, time = partitions.check_cut(self.n, n_clusters, time)
+        n_clusters, time = check_cut(self.n, n_clusters, time)
         labels = partitions.cut_labels(self._children, self._times, n_clusters, time)
         together = None
         if loss == "binder" or self.n <= partitions.LARGEST_DENSE:
@@ -318,8 +319,7 @@ class Posterior:
 
     def thin(self, k: int) -> "Posterior":
         """Keep every k-th draw of each chain."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"thin(k) takes a whole number from 1 up, not {k!r}.")
+        check_count("k", k)
         return self._select(np.sort(np.concatenate([draws[::k] for draws in mixing.by_chain(self._chain)])))
 
     def _select(self, index):

@@ -9,18 +9,14 @@ needed to the times of its children.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .._runtime.checks import check_number
 from .._runtime.jit import jit
-from ..errors import InputError
-from ..tree import Tree, merges
-from ..tree.newick import newick_text, quote
+from ..tree import Tree, merges, newick
+from ..tree.rooted import RootedTree
 from . import clades
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def maximum_clade_credibility(children, times, weights, table, labels) -> Tree:
@@ -31,27 +27,11 @@ def maximum_clade_credibility(children, times, weights, table, labels) -> Tree:
     best = int(np.argmax(score))
     median = clades.time_quantiles(table, times, weights, table.ids[best], [0.5])[:, 0]
     pairs = children[best].astype(np.int64)
-    pairs, raised = in_order_of_time(pairs, _raised(merges.parents(pairs), median))
+    pairs, raised = merges.in_order_of_time(pairs, _raised(merges.parents(pairs), median))
     return Tree._unchecked(pairs, raised, labels)
 
 
-def in_order_of_time(children, times):
-    """Renumber merges so that times do not decrease; no parent may be earlier than its child."""
-    n = len(times) + 1
-    in_time = np.argsort(times, kind="stable")
-    number = np.arange(2 * n - 1)
-    number[n + in_time] = np.arange(n, 2 * n - 1)
-    return number[children[in_time]], times[in_time]
-
-
-class NodePositions(NamedTuple):
-    """Where to draw each node: leaves stand at 0 … n-1, a node above the middle of its outermost children."""
-
-    across: np.ndarray
-    time: np.ndarray
-
-
-class ConsensusTree:
+class ConsensusTree(RootedTree):
     """A rooted tree whose nodes may have more than two children, with the support of each clade.
 
     Leaves are 0 … n-1; inner nodes are n, n + 1, … in order of time, the root last, so a child's number is below its
@@ -70,29 +50,9 @@ class ConsensusTree:
         return self._children
 
     @property
-    def times(self) -> np.ndarray:
-        """The time of each inner node, non-decreasing."""
-        return self._times
-
-    @property
     def support(self) -> np.ndarray:
         """The share of the posterior that has each inner node's clade."""
         return self._support
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the n leaves."""
-        return self._labels
-
-    @property
-    def n(self) -> int:
-        """The number of leaves."""
-        return len(self._labels)
-
-    @property
-    def root(self) -> int:
-        """The root's node number."""
-        return self.n + len(self._children) - 1
 
     @property
     def is_binary(self) -> bool:
@@ -107,11 +67,6 @@ class ConsensusTree:
             parents[list(nodes)] = self.n + k
         return parents
 
-    @property
-    def node_times(self) -> np.ndarray:
-        """The time of each node, 0 for leaves."""
-        return np.append(np.zeros(self.n), self._times)
-
     def leaf_order(self) -> np.ndarray:
         """Return the leaves (n,) from left to right, so that no branches cross."""
         order, todo = [], [self.root]
@@ -123,15 +78,6 @@ class ConsensusTree:
                 todo.extend(reversed(self._children[node - self.n]))
         return np.array(order)
 
-    def positions(self) -> NodePositions:
-        """Return where to draw each node."""
-        across = np.empty(self.root + 1)
-        across[self.leaf_order()] = np.arange(self.n)
-        for k, nodes in enumerate(self._children):
-            at = across[list(nodes)]
-            across[self.n + k] = (at.min() + at.max()) / 2
-        return NodePositions(across, self.node_times)
-
     def clades(self) -> list[frozenset[str]]:
         """Return the leaf labels under each inner node."""
         below: list[frozenset[str]] = [frozenset([label]) for label in self._labels]
@@ -141,15 +87,9 @@ class ConsensusTree:
 
     def to_newick(self, support: bool = True) -> str:
         """Return one line of Newick; inner nodes are named by their support unless `support` is False."""
-        names = [quote(label) for label in self._labels]
+        names = [newick.quote(label) for label in self._labels]
         names += [f"{share:.6g}" if support else "" for share in self._support]
-        return newick_text(self._children, self.parents, self.node_times, names)
-
-    def plot(self, ax: "Axes | None" = None, **options) -> "Axes":
-        """Draw the tree and return its axes; options are those of `plotting.dendrogram`."""
-        from .. import plotting
-
-        return plotting.dendrogram(self, ax=ax, **options)
+        return newick.write(self._children, self._times, names)
 
     def __repr__(self):
         inner = len(self._children)
@@ -158,8 +98,7 @@ class ConsensusTree:
 
 def majority_rule(children, times, weights, table, labels, min_support=0.5) -> ConsensusTree:
     """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
-    if not (isinstance(min_support, int | float) and 0.5 <= min_support <= 1):
-        raise InputError(f"min_support must be from 0.5, below which clades can contradict, to 1, not {min_support!r}.")
+    check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
     n, m = len(labels), children.shape[1]
     frequency = np.minimum(clades.frequencies(table, weights), 1.0)
     frequency[frequency > 1 - 1e-9] = 1.0

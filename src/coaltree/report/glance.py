@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.checks import check_count
 from .._runtime.text import some
-from ..posterior import partitions
 from .figures import Doubt, TreeFigure
 from .text import count, escape, number, percent
 
@@ -24,7 +24,7 @@ class Start(NamedTuple):
 def choose_start(posterior, n_clusters: int | None) -> Start:
     """The number asked for, or the suggested one; where none stands out, the least odd of a few."""
     if n_clusters is not None:
-        k, _ = partitions.check_cut(posterior.n, n_clusters, None)
+        k = check_count("n_clusters", n_clusters, 1, posterior.n)
         return Start(k, count(k, "cluster"), "The number was chosen by whoever made this page.")
     suggestion = posterior.suggest_n_clusters()
     if suggestion.n_clusters > 1:

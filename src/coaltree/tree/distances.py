@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from .._runtime.checks import check_choice
 from ..errors import InputError
 from .merges import leaf_keys
 from .tree import Tree
@@ -17,8 +18,7 @@ from .tree import Tree
 
 def tree_distance(a, b, kind="rf"):
     """Distance between two trees with the same leaf labels; `kind` is "rf", "branch_score" or "cophenetic"."""
-    if kind not in _DISTANCES:
-        raise InputError(f"kind must be one of {', '.join(map(repr, _DISTANCES))}, not {kind!r}.")
+    check_choice("kind", kind, _DISTANCES)
     return _DISTANCES[kind](a, with_leaves_as(b, a.labels))
 
 

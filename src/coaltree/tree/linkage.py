@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from .merges import check_children, check_heights, parents
+from .merges import check_children, check_heights, in_order_of_time, parents
 
 
 def to_linkage(children: np.ndarray, times: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -34,12 +34,7 @@ def from_linkage(Z) -> tuple[np.ndarray, np.ndarray]:
     children = check_children(joined.astype(np.int64), word="row")
     heights = check_heights(matrix[:, 2], len(matrix), word="row")
     _refuse_inversions(children, heights)
-    # Stable, so that of equal heights the child stays before its parent.
-    by_height = np.argsort(heights, kind="stable")
-    n = len(heights) + 1
-    number = np.arange(2 * n - 1)
-    number[n + by_height] = np.arange(n, 2 * n - 1)
-    return number[children[by_height]], heights[by_height]
+    return in_order_of_time(children, heights)
 
 
 def _refuse_inversions(children, heights):

@@ -7,10 +7,11 @@ of it, so a clade is a range, a cut is a set of gaps, and the common ancestor of
 the gaps between them. Every question then is an array operation, however deep the tree.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.checks import check_count, check_number
 from ..errors import InputError
 
 
@@ -169,6 +170,15 @@ def check_heights(times, n_merges: int, word: str = "merge") -> np.ndarray:
     return checked
 
 
+def check_cut(n: int, n_clusters, time) -> tuple[Any, Any]:
+    """Return where to cut a tree of n leaves: a number of clusters or a time, the other being None."""
+    if (n_clusters is None) == (time is None):
+        raise InputError(f"Give either n_clusters or time, not {'neither' if time is None else 'both'}.")
+    if time is not None:
+        return None, check_number("time", time)
+    return check_count("n_clusters", n_clusters, 1, n), None
+
+
 def check_order(times: np.ndarray) -> None:
     """Raise InputError naming the first merge that comes before the one listed ahead of it."""
     early = np.flatnonzero(np.diff(times) < 0)
@@ -178,6 +188,15 @@ def check_order(times: np.ndarray) -> None:
             f"Merge {k} at time {times[k]} comes before merge {k - 1} at time {times[k - 1]}; merges must be listed "
             "in order of time, ties allowed."
         )
+
+
+def in_order_of_time(children, times):
+    """Renumber merges so that times do not decrease, ties staying as they are; a child must come before its parent."""
+    n = len(times) + 1
+    in_time = np.argsort(times, kind="stable")
+    number = np.arange(2 * n - 1)
+    number[n + in_time] = np.arange(n, 2 * n - 1)
+    return number[children[in_time]], times[in_time]
 
 
 def restricted(children, times, kept):

@@ -1,8 +1,8 @@
-"""Newick text for ultrametric binary trees, both ways, in linear time and without recursion.
+"""Newick text: written for any ultrametric tree, read for binary ones; in linear time and without recursion.
 
-A subtree is a name, or (subtree, subtree) with an optional name, and after it a colon and the length of the branch
-above it; the text ends in a semicolon. Names with blanks or punctuation stand in single quotes, a quote inside is
-doubled, an underscore outside quotes means a blank, and [comments] may stand between any two parts. This is the
+A subtree is a name, or (subtree, subtree, …) with an optional name, and after it a colon and the length of the
+branch above it; the text ends in a semicolon. Names with blanks or punctuation stand in single quotes, a quote inside
+is doubled, an underscore outside quotes means a blank, and [comments] may stand between any two parts. This is the
 dialect of DendroPy and of most phylogenetic programs.
 
 Times are read as the greatest distance to a leaf below, which cannot decrease towards the root. Branch lengths are
@@ -14,11 +14,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
+from .merges import in_order_of_time
 
 TOLERANCE = 1e-6  # leaves' depths may differ by this share of the root's: most programs print six digits or more
 
@@ -49,58 +51,39 @@ def quote(label: str) -> str:
     return label if _NEEDS_NO_QUOTES.fullmatch(label) else "'" + label.replace("'", "''") + "'"
 
 
-def write(
-    children: np.ndarray, times: np.ndarray, labels: Sequence[str], node_labels: Sequence[str] | None = None
-) -> str:
-    """Return the tree as one line of Newick; `node_labels` (n-1,) name the merges, e.g. by their support."""
-    n = len(labels)
-    names = [quote(label) for label in labels]
-    names += [""] * (n - 1) if node_labels is None else [quote(label) if label else "" for label in node_labels]
-    lengths = ["", *_branch_lengths(children, times)]
-    pairs = children.tolist()
+def write(children: Sequence[Sequence[int]], times: np.ndarray, names: Sequence[str]) -> str:
+    """Return a tree as one line of Newick.
+
+    `children` lists the nodes that each inner node joins, `names` are those of all nodes, leaves first and the root
+    last, and are written as they are (see `quote`).
+    """
+    n = len(names) - len(times)
+    ends = [f"{name}:{length}" for name, length in zip(names, _branch_lengths(children, times, n), strict=False)]
+    ends.append(names[-1])
     out = []
-    todo = [(2 * n - 2, 0, ";")]  # a node, where its length stands, and what follows it
+    todo: list[int | str] = [";", len(names) - 1]  # nodes and marks still to be written, the next one last
     while todo:
-        node, at, after = todo.pop()
-        if node >= 0 and node < n:
-            out.append(f"{names[node]}:{lengths[at]}{after}")
-        elif node >= 0:
-            out.append("(")
-            left, right = pairs[node - n]
-            todo.append((~node, at, after))  # to be closed when both sides are written
-            todo.append((right, 2 * (node - n) + 2, ")"))
-            todo.append((left, 2 * (node - n) + 1, ","))
+        part = todo.pop()
+        if isinstance(part, str):
+            out.append(part)
+        elif part < n:
+            out.append(ends[part])
         else:
-            out.append(names[~node] + (":" if at else "") + lengths[at] + after)
+            first, *others = children[part - n]
+            out.append("(")
+            todo.append(")" + ends[part])
+            for other in reversed(others):
+                todo += other, ","
+            todo.append(first)
     return "".join(out)
 
 
-def newick_text(children, parents, node_times, names) -> str:
-    """Newick of a tree given as lists of children; `names` (of all nodes) are written as they are."""
-    n = len(names) - len(children)
-    out = []
-    todo = [(len(names) - 1, "")]  # a node, and what stands before it; ~node where it is to be closed
-    while todo:
-        node, before = todo.pop()
-        if node >= n:
-            out.append(before + "(")
-            todo.append((~node, ")"))
-            first, *others = children[node - n]
-            todo.extend((c, ",") for c in reversed(others))
-            todo.append((first, ""))
-            continue
-        node = node if node >= 0 else ~node
-        above = parents[node]
-        length = f":{float(node_times[above] - node_times[node])!r}" if above >= 0 else ";"
-        out.append(before + names[node] + length)
-    return "".join(out)
-
-
-def _branch_lengths(children, times):
-    """Return the lengths above both children of each merge as 2n-2 texts, child + length rounding to the parent."""
-    n = len(times) + 1
-    below = np.append(np.zeros(n), times)[children].ravel()
-    above = np.repeat(times, 2)
+def _branch_lengths(children, times, n):
+    """Return the length above each node but the root as text, node + length rounding to its parent."""
+    joined = np.fromiter(chain.from_iterable(children), np.int64)
+    above = np.empty(len(joined))
+    above[joined] = np.repeat(times, [len(nodes) for nodes in children])
+    below = np.append(np.zeros(n), times)[:-1]
     difference = above - below
     texts = [repr(length) for length in difference.tolist()]
     for i in np.flatnonzero(below + difference != above):
@@ -216,13 +199,9 @@ class _Builder:
                 f"{self.tolerance:g} of the root's height."
             )
         n = len(self.labels)
-        times = np.array(self.times)
-        in_time = np.argsort(times, kind="stable")  # ties stay in reading order: child before parent
-        rank = np.empty_like(in_time)
-        rank[in_time] = np.arange(n - 1)
-        merges = np.array(self.merges)[in_time]
-        children = np.where(merges >= 0, merges, n + rank[~np.minimum(merges, -1)])
-        return Parsed(children, times[in_time], tuple(self.labels))
+        pairs = np.array(self.merges)
+        children, times = in_order_of_time(np.where(pairs >= 0, pairs, n + ~pairs), np.array(self.times))
+        return Parsed(children, times, tuple(self.labels))
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, int]]:

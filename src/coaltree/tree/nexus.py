@@ -7,11 +7,11 @@
 
 from collections.abc import Iterator
 
-from .newick import newick_text, quote
+from .newick import quote, write
 
 
 def nexus_lines(children, times, weights, support, labels) -> Iterator[str]:
-    """Yield the lines of the file, one tree at a time; `support` (T, n-1) is that of each merge's clade."""
+    """Yield the lines of the file, one tree at a time; `support` yields that of each tree's clades, (n-1,)."""
     names = [quote(label) for label in labels]
     yield "#NEXUS"
     yield "begin taxa;"
@@ -21,13 +21,8 @@ def nexus_lines(children, times, weights, support, labels) -> Iterator[str]:
     yield "  ;"
     yield "end;"
     yield "begin trees;"
-    n = len(labels)
-    for t in range(len(times)):
-        pairs, heights = children[t].tolist(), times[t].tolist()
-        parents = [-1] * (2 * n - 1)
-        for k, (a, b) in enumerate(pairs):
-            parents[a] = parents[b] = n + k
-        inner = [f"[&posterior={s:.6g},height={h!r}]" for s, h in zip(support[t].tolist(), heights, strict=True)]
-        text = newick_text(pairs, parents, [0.0] * n + heights, names + inner)
-        yield f"  tree tree_{t} = [&R] [&W {float(weights[t])!r}] {text}"
+    for t, (pairs, heights, weight, shares) in enumerate(zip(children, times, weights, support, strict=True)):
+        inner = [f"[&posterior={s:.6g},height={h!r}]" for s, h in zip(shares.tolist(), heights.tolist(), strict=True)]
+        text = write(pairs.tolist(), heights, names + inner)
+        yield f"  tree tree_{t} = [&R] [&W {float(weight)!r}] {text}"
     yield "end;"

@@ -8,39 +8,35 @@ The object is a thin view: what it answers is computed by `merges` (array operat
 Nothing here is recursive, so a chain of 100,000 leaves is a tree like any other.
 """
 
-import operator
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._runtime.checks import check_number
 from .._runtime.memory import require_memory
 from ..errors import InputError
 from . import linkage, merges, newick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .rooted import RootedTree, as_names, check_labels, default_labels
 
 _BYTES_PER_SET_ENTRY = 40  # of a frozenset, on average
 
 
-class Tree:
+class Tree(RootedTree):
     """A coalescent tree, or any other rooted binary ultrametric tree.
 
     Two trees are equal if their arrays and labels are; to compare topologies alone, compare `clade_keys()`.
     """
 
-    __slots__ = ("_children", "_labels", "_place", "_times")
+    __slots__ = ("_children", "_place")
     _children: np.ndarray
-    _times: np.ndarray
-    _labels: tuple[str, ...]
     _place: merges.Layout | None
 
     def __init__(self, children, times, labels: Iterable[Any] | None = None):
         checked = merges.check_children(children)
         heights = merges.check_heights(times, len(checked))
         merges.check_order(heights)
-        self._set(checked, heights, _check_labels(labels, len(checked) + 1))
+        self._set(checked, heights, check_labels(labels, len(checked) + 1))
 
     @classmethod
     def _unchecked(cls, children, times, labels: tuple[str, ...]) -> "Tree":
@@ -62,34 +58,9 @@ class Tree:
         return self._children
 
     @property
-    def times(self) -> np.ndarray:
-        """(n-1,) float64: the time of each merge, non-decreasing. Read-only."""
-        return self._times
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the n leaves."""
-        return self._labels
-
-    @property
-    def n(self) -> int:
-        """The number of leaves."""
-        return len(self._times) + 1
-
-    @property
-    def root(self) -> int:
-        """The root's node number, 2n - 2."""
-        return 2 * len(self._times)
-
-    @property
     def parents(self) -> np.ndarray:
         """(2n-1,) int64: the parent of each node; -1 for the root."""
         return merges.parents(self._children)
-
-    @property
-    def node_times(self) -> np.ndarray:
-        """(2n-1,) float64: the time of each node, 0 for leaves."""
-        return np.append(np.zeros(self.n), self._times)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -122,27 +93,9 @@ class Tree:
         -------
         (n,) int64 labels 0, 1, …, numbered in order of first leaf.
         """
-        if (n_clusters is None) == (time is None):
-            given = "neither" if n_clusters is None else "both"
-            raise InputError(f"cut takes either n_clusters or time, and got {given}.")
-        if n_clusters is not None:
-            return merges.cut(self._layout, self.n - self._check_n_clusters(n_clusters))
-        try:
-            height = float(time)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            height = np.nan
-        if np.isnan(height):
-            raise InputError(f"The time to cut at must be a number, not {time!r}.")
-        return merges.cut(self._layout, int(np.searchsorted(self._times, height, side="right")))
-
-    def _check_n_clusters(self, n_clusters):
-        try:
-            count = operator.index(n_clusters)
-        except TypeError:
-            count = 0
-        if isinstance(n_clusters, (bool, np.bool_)) or not 1 <= count <= self.n:
-            raise InputError(f"n_clusters must be a whole number from 1 to {self.n} (the leaves), not {n_clusters!r}.")
-        return count
+        n_clusters, time = merges.check_cut(self.n, n_clusters, time)
+        n_merges = np.searchsorted(self._times, time, side="right") if n_clusters is None else self.n - n_clusters
+        return merges.cut(self._layout, int(n_merges))
 
     def cophenetic(self, pairs=None) -> np.ndarray:
         """Return the times at which leaves first meet.
@@ -217,7 +170,7 @@ class Tree:
         if features is None:
             return values
         if set(names) != set(self._labels):
-            if list(names) == _default_labels(self.n):  # an index that nobody gave
+            if tuple(names) == default_labels(self.n):  # an index that nobody gave
                 return values
             raise InputError("The index of X names other rows than the leaves of the tree; use the tree's labels.")
         row_of = {name: row for row, name in enumerate(names)}
@@ -225,7 +178,7 @@ class Tree:
 
     def relabel(self, labels: Sequence[Any]) -> "Tree":
         """Return the same tree with other names for leaves 0 … n-1."""
-        return Tree._unchecked(self._children, self._times, _check_labels(labels, self.n))
+        return Tree._unchecked(self._children, self._times, check_labels(labels, self.n))
 
     # What it exchanges
 
@@ -241,7 +194,7 @@ class Tree:
         refused.
         """
         children, times = linkage.from_linkage(Z)
-        return cls._unchecked(children, times, _check_labels(labels, len(times) + 1))
+        return cls._unchecked(children, times, check_labels(labels, len(times) + 1))
 
     def to_newick(self, node_labels: Sequence[Any] | None = None) -> str:
         """Return the tree as one line of Newick text.
@@ -250,10 +203,10 @@ class Tree:
         gives the same times bit for bit.
         """
         if node_labels is not None:
-            node_labels = _as_names(node_labels, "node_labels", self.n - 1)
-            if len(node_labels) != self.n - 1:
-                raise InputError(f"node_labels must name the {self.n - 1} merges, not {len(node_labels)}.")
-        return newick.write(self._children, self._times, self._labels, node_labels)
+            node_labels = as_names(node_labels, "node_labels", self.n - 1)
+        names = [newick.quote(label) for label in self._labels]
+        names += [newick.quote(label) if label else "" for label in node_labels or [""] * (self.n - 1)]
+        return newick.write(self._children.tolist(), self._times, names)
 
     @classmethod
     def from_newick(
@@ -279,13 +232,12 @@ class Tree:
         """
         if not isinstance(text, str):
             raise InputError(f"from_newick reads text, not {type(text).__name__}.")
-        if not (isinstance(tolerance, (int, float, np.number)) and tolerance >= 0):
-            raise InputError(f"tolerance must be a share of the root's height such as 1e-6, not {tolerance!r}.")
+        check_number("tolerance", tolerance, 0.0)
         children, times, found = newick.read(text, keep_underscores, tolerance)
-        found = _check_labels(found, len(found))
+        found = check_labels(found, len(found))
         if labels is None:
             return cls._unchecked(children, times, found)
-        wanted = _check_labels(labels, len(found))
+        wanted = check_labels(labels, len(found))
         leaf_of = {label: leaf for leaf, label in enumerate(wanted)}
         for label in found:
             if label not in leaf_of:
@@ -293,12 +245,6 @@ class Tree:
         number = np.arange(2 * len(found) - 1)
         number[: len(found)] = [leaf_of[label] for label in found]
         return cls._unchecked(number[children], times, wanted)
-
-    def plot(self, ax: "Axes | None" = None, **options) -> "Axes":
-        """Draw a dendrogram and return its axes; options are those of `plotting.dendrogram`."""
-        from .. import plotting
-
-        return plotting.dendrogram(self, ax=ax, **options)
 
     # What Python asks of a value
 
@@ -320,29 +266,3 @@ class Tree:
     def __repr__(self):
         shown = ", ".join(map(repr, self._labels[:3])) + (", …" if self.n > 3 else "")
         return f"Tree(n={self.n}, root time {self._times[-1]:.6g}, labels {shown})"
-
-
-def _default_labels(n):
-    return [str(leaf) for leaf in range(n)]
-
-
-def _as_names(names, what, n):
-    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
-        raise InputError(f"{what} must be a sequence of {n} names, not {type(names).__name__}.")
-    return tuple(name if type(name) is str else str(name) for name in names)
-
-
-def _check_labels(labels, n):
-    if labels is None:
-        return tuple(_default_labels(n))
-    names = _as_names(labels, "labels", n)
-    if len(names) != n:
-        raise InputError(f"labels must name the {n} leaves, but there are {len(names)} of them.")
-    if "" in names:
-        raise InputError(f"Label {names.index('')} is empty; every leaf needs a name.")
-    if len(set(names)) < n:
-        first: dict[str, int] = {}
-        for leaf, name in enumerate(names):
-            if first.setdefault(name, leaf) != leaf:
-                raise InputError(f"Leaves {first[name]} and {leaf} are both labelled {name!r}; names must differ.")
-    return names

@@ -46,6 +46,12 @@ from coaltree._runtime import checks
             "x must be a positive number, not {!r}.",
         ),
         (
+            lambda v: checks.check_positive("x", v, zero=True),
+            (0, 1),
+            (-1, np.inf),
+            "x must be a positive number or 0, not {!r}.",
+        ),
+        (
             lambda v: checks.check_level("x", v),
             (0.9, np.float32(0.5)),
             (0, 1, "a"),

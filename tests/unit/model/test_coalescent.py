@@ -5,6 +5,7 @@ import pytest
 
 from coaltree.errors import InputError
 from coaltree.model.coalescent import log_prior, rates, simulate_tree, standardized_gaps
+from coaltree.model.simulation import simulate
 from tests.reference import likelihood as reference
 from tests.reference.evidence import leaf_sets, ranked_topologies
 
@@ -51,8 +52,8 @@ def test_simulated_ranked_topologies_are_uniform():
 def test_simulation_is_repeatable_and_checks_n():
     assert simulate_tree(6, np.random.default_rng(3)) == simulate_tree(6, np.random.default_rng(3))
     for bad in (1, 0, -2, 2.5, True, "7"):
-        with pytest.raises(InputError, match="at least 2 leaves"):
-            simulate_tree(bad, np.random.default_rng(0))
+        with pytest.raises(InputError, match="n must be a whole number of at least 2, not"):
+            simulate(bad, d=2)
 
 
 def test_a_hundred_thousand_leaves():

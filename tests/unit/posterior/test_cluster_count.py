@@ -80,5 +80,5 @@ def test_few_leaves_ties_and_wrong_limits():
     found = ct.Posterior(tied.children[None], tied.times[None]).suggest_n_clusters()
     assert found.n_clusters == 2
     assert np.isfinite(found.gaps["probability"]).all()
-    with pytest.raises(ct.InputError, match="max_clusters must be from 2 to 7"):
+    with pytest.raises(ct.InputError, match="max_clusters must be a whole number from 2 to 7"):
         ct.Posterior(tied.children[None], tied.times[None]).suggest_n_clusters(max_clusters=8)

@@ -112,5 +112,5 @@ def test_a_matrix_that_is_no_linkage(Z, sentence):
 
 
 def test_labels_must_fit():
-    with pytest.raises(InputError, match="labels must name the 2 leaves"):
+    with pytest.raises(InputError, match="labels must be 2 names"):
         Tree.from_linkage([[0, 1, 1, 2]], labels=["a", "b", "c"])

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
+from ..._runtime.checks import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
 from .priors import InverseGamma, Prior
@@ -75,17 +76,6 @@ def cholesky_whitener(matrix, name):
     if not math.isfinite(log_det):
         raise InputError(f"{name} is not positive definite in double precision; give it more noise.")
     return CholeskyWhitener(chol, log_det)
-
-
-def positive_number(name, value, *, zero=False):
-    """Check a positive (or, with `zero`, non-negative) finite scalar parameter."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and (number > 0 or (zero and number == 0))):
-        raise InputError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number, not {value!r}.")
-    return number
 
 
 def read_only(array):
@@ -196,7 +186,7 @@ class LearnableCovariance(Covariance):
     priors: Any = field(default=None, kw_only=True)
 
     def __post_init__(self):
-        self._store("amplitude", positive_number("amplitude", self.amplitude))
+        self._store("amplitude", check_positive("amplitude", self.amplitude))
         self._store("learn", _checked_learn(self.learn))
         if not isinstance(self.learn, bool):
             self._check_names("learn", self.learn)

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..._runtime.checks import check_positive
 from ...errors import InputError
-from .base import NOISE_FLOOR, Statistics, cholesky_whitener, positive_number, read_only
+from .base import NOISE_FLOOR, Statistics, cholesky_whitener, read_only
 from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, learnt_with_noise, lower_products
 from .priors import LogNormal
 
@@ -64,9 +65,9 @@ class Matern32(KernelCovariance):
         self._store("grid", _checked_grid(self.grid))
         axes = 1 if self.grid is None else len(self.grid)
         if np.ndim(self.length) == 0:
-            self._store("length", positive_number("length", self.length))
+            self._store("length", check_positive("length", self.length))
         else:
-            lengths = [positive_number("length", value) for value in np.ravel(self.length)]
+            lengths = [check_positive("length", value) for value in np.ravel(self.length)]
             if np.ndim(self.length) != 1 or len(lengths) != axes:
                 raise InputError(f"length must be one number or one for each of the grid's axes ({axes}).")
             self._store("length", read_only(lengths))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from ..._runtime.checks import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
 from .base import (
@@ -24,7 +25,6 @@ from .base import (
     adapt_amplitude,
     cholesky_whitener,
     draw_amplitude,
-    positive_number,
     read_only,
 )
 from .priors import LogNormal, LogUniform
@@ -166,7 +166,7 @@ def learnt_with_noise(covariance):
 
 
 def check_noise(covariance):
-    covariance._store("noise", positive_number("noise", covariance.noise, zero=True))
+    covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
     if covariance.noise == 0 and "noise" in covariance.learnt:
         raise InputError("noise=0 cannot be learnt; start it at a positive value, or leave it out of learn.")
 
@@ -189,7 +189,7 @@ class SquaredExponential(KernelCovariance):
 
     def __post_init__(self):
         super().__post_init__()
-        self._store("length2", positive_number("length2", self.length2))
+        self._store("length2", check_positive("length2", self.length2))
         self._store("inputs", _checked_inputs(self.inputs))
         check_noise(self)
 
