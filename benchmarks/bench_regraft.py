@@ -120,11 +120,11 @@ def clade_ess(post, share=0.1):
     """The ESS that a tenth of the uncertain clades (support 0.1 to 0.9) fall below."""
     from coaltree.posterior.mixing import series_ess
 
-    ids, counts = np.unique(post._clades.ids, return_counts=True)
+    ids, counts = np.unique(post.clade_table.ids, return_counts=True)
     uncertain = ids[(counts > 0.1 * len(post)) & (counts < 0.9 * len(post))]
     chosen = np.random.default_rng(0).permutation(uncertain)[:100]
     chain = np.zeros(len(post), int)
-    return float(np.quantile([series_ess((post._clades.ids == c).any(axis=1) * 1.0, chain) for c in chosen], share))
+    return float(np.quantile([series_ess((post.clade_table.ids == c).any(axis=1) * 1.0, chain) for c in chosen], share))
 
 
 def word(reached):

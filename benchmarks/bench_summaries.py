@@ -42,7 +42,7 @@ def timed(name, work):
 
 def ask_everything(post):
     """Everything once; the first call pays for reading compiled kernels."""
-    timed("clade table", lambda: post._clades)
+    timed("clade table", lambda: post.clade_table)
     tree = timed("mcc_tree", post.mcc_tree)
     timed("clade_support", lambda: post.clade_support(tree))
     timed("node_times", lambda: post.node_times(tree))
@@ -69,7 +69,7 @@ def beside_dendropy(rng, n_trees=100, n=200):
         post.to_nexus(f"{folder}/post.nex")
         trees = dendropy.TreeList.get(path=f"{folder}/post.nex", schema="nexus", store_tree_weights=True)
     print(f"\nclade frequencies of {n_trees} trees of {n} leaves")
-    timed("coaltree", lambda: clades.frequencies(post._clades, post.weights))
+    timed("coaltree", lambda: clades.frequencies(post.clade_table, post.weights))
     timed("DendroPy", lambda: trees.split_distribution(use_tree_weights=True))
 
 
@@ -88,7 +88,7 @@ def run(n_trees=10_000, n=1_000):
     children, times = perturbed_trees(n_trees, n, rng)
     post = timed("Posterior(...)", lambda: ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees))
     ask_everything(post)
-    print(f"distinct clades: {len(post._clades.keys)}")
+    print(f"distinct clades: {len(post.clade_table.keys)}")
     beside_dendropy(rng)
 
 
@@ -97,7 +97,7 @@ def worst_case(n_trees=10_000, n=1_000):
     children, times = independent_trees(n_trees, n, np.random.default_rng(0))
     post = ct.Posterior(children, times, chain=np.arange(n_trees) * 2 // n_trees)
     ask_everything(post)
-    print(f"distinct clades: {len(post._clades.keys)}")
+    print(f"distinct clades: {len(post.clade_table.keys)}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from ._runtime.jit import jit
 from ._runtime.memory import require_memory
 from .errors import InputError
 from .posterior import Posterior
-from .tree import Tree
+from .tree import Tree, unchecked_tree
 from .tree.distances import with_leaves_as
 
 
@@ -59,7 +59,7 @@ def distance_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
         return _errors(mean[pairs][None], np.ones(1), expected, of)
     total = np.zeros(3)
     for tree_children, tree_times, weight in zip(children, times, weights, strict=True):
-        distances = np.log(Tree._unchecked(tree_children, tree_times, truth.labels).cophenetic()[pairs])
+        distances = np.log(unchecked_tree(tree_children, tree_times, truth.labels).cophenetic()[pairs])
         total += weight * np.array(_errors(distances[None], np.ones(1), expected, of))
     return Errors(*total.tolist())
 
@@ -121,7 +121,7 @@ def _draws(estimate):
     if not isinstance(estimate, Posterior):
         raise InputError(f"A Tree or a Posterior is needed, not {type(estimate).__name__}.")
     counts = estimate.weights > 0
-    return estimate._children[counts], estimate._times[counts], estimate.weights[counts]
+    return estimate.children[counts], estimate.times[counts], estimate.weights[counts]
 
 
 def _errors(draws, weights, truth, of):

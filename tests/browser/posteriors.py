@@ -36,8 +36,6 @@ def chain_posterior(n=60, d=8, n_trees=80, n_chains=2, seed=0, labels=None, colu
     children, times = noisy_trees(X, n_trees, noise, seed)
     rng = np.random.default_rng(seed + 1)
     info = {"seed": 7, "sampler": "Regraft()", "n_warmup": 10, "seconds": 1.5}
-    if columns is not None:
-        info["columns"] = columns
     return ct.Posterior(
         children,
         times,
@@ -46,6 +44,7 @@ def chain_posterior(n=60, d=8, n_trees=80, n_chains=2, seed=0, labels=None, colu
         theta=theta or {"amplitude": rng.gamma(30, 0.1, n_trees)},
         chain=np.arange(n_trees) % n_chains,
         X=X,
+        columns=columns,
         covariance=ct.Spherical(amplitude=2.5),
         info=info,
     )

@@ -128,7 +128,7 @@ def test_rows_that_are_all_equal_open(opened, folder):
 
 def test_particles_without_data_open(opened, folder):
     post = chain_posterior(20, 3, 30)
-    particles = ct.Posterior(post._children, post._times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
+    particles = ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
     page = opened(write_report(particles, folder / "particles.html"))
     assert page.evaluate("document.getElementById('heat').hidden")
     assert "Worth of the sample" in page.text("#trust")

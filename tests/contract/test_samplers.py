@@ -54,12 +54,12 @@ def test_same_seed_same_bits_for_any_number_of_threads(name, data, monkeypatch):
     runs = [sample(name, data, seed=5, n_threads=threads) for threads in (1, 2, 3, 7)]
     other = sample(name, data, seed=6)
     for post in runs[1:]:
-        assert np.array_equal(post._children, runs[0]._children)
-        assert np.array_equal(post._times, runs[0]._times)
+        assert np.array_equal(post.children, runs[0].children)
+        assert np.array_equal(post.times, runs[0].times)
         assert np.array_equal(post.weights, runs[0].weights)
         assert post.log_evidence == runs[0].log_evidence
     if "greedy" not in name:
-        assert not np.array_equal(other._times, runs[0]._times)
+        assert not np.array_equal(other.times, runs[0].times)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +68,7 @@ def test_small_and_odd_shapes(name, shape):
     X = np.random.default_rng(3).standard_normal(shape)
     post = sample(name, X)
     assert np.isfinite(post.log_joint).all()
-    assert np.isfinite(post._times).all()
+    assert np.isfinite(post.times).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +81,7 @@ def test_tiny_and_huge_values(name, scale):
         return
     post = sample(name, X)
     assert np.isfinite(post.log_joint).all()
-    assert np.isfinite(post._times).all()
+    assert np.isfinite(post.times).all()
 
 
 @pytest.mark.parametrize("name", FROM_DISTANCES)
@@ -123,7 +123,7 @@ def test_leaf_noise_gives_identical_rows_a_density(name, data):
         expected = tree.log_prior() + tree.log_likelihood(X, np.eye(6), leaf_noise=0.1)
         assert log_joint == pytest.approx(expected, rel=1e-8)
     if "greedy" not in name:
-        assert (post._times[:, 0] > 0).all()
+        assert (post.times[:, 0] > 0).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,8 +140,8 @@ def test_precomputed_distances_give_the_same_trees(name, data):
     distances = ct.sample_trees(
         squared_distances(data), sampler=make(name), metric="precomputed", d=6, random_state=0, **FEW
     )
-    assert np.array_equal(rows._children, distances._children)
-    np.testing.assert_allclose(rows._times, distances._times, rtol=1e-6)
+    assert np.array_equal(rows.children, distances.children)
+    np.testing.assert_allclose(rows.times, distances.times, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["insertion", "regraft"])

@@ -24,7 +24,7 @@ from coaltree.model.covariance import (
 )
 from coaltree.model.diffusion import log_likelihood, simulate_data
 from coaltree.samplers.regraft.regraft import Regraft
-from coaltree.tree import Tree
+from coaltree.tree import unchecked_tree
 
 KERNEL_PRIORS = {"amplitude": InverseGamma(5.0, 4.0), "noise": LogNormal(0.3, 0.5)}
 COVARIANCES = {
@@ -87,7 +87,7 @@ def by_turns(model, n_draws, rng, sampler, one_round=one_round):
     children, times = tree.children, tree.times
     draws = []
     for _ in range(n_draws):
-        X = model.draw_data(covariance, Tree._unchecked(children, times, tree.labels), rng)
+        X = model.draw_data(covariance, unchecked_tree(children, times, tree.labels), rng)
         # The lists of near leaves are made anew from X, on which they may depend: X is given while the tree moves.
         chain = Chain((children, times), covariance, X, None, rng)
         chain, _, _ = one_round(plan, chain, _problem(plan, X, covariance))

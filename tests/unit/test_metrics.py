@@ -83,9 +83,9 @@ def test_distance_errors_match_leaves_by_label():
 def test_parameter_errors():
     post = post_of_two((0.25, 0.75))
     post = ct.Posterior(
-        post._children,
-        post._times,
-        log_weights=post._log_weights,
+        post.children,
+        post.times,
+        log_weights=post.log_weights,
         theta={"length2": [1.0, 3.0], "variances": [[1.0, 2.0], [3.0, 6.0]]},
     )
     assert ct.metrics.parameter_errors(post, "length2", 2.0) == pytest.approx((0.25, 0.5, 0.5))

@@ -68,7 +68,7 @@ def extend(
     children, times = (np.concatenate([getattr(rounds, part) for rounds in kept]) for part in ("children", "times"))
     children, times = distinct.expand(children, times)
     info = {
-        **{name: posterior.info[name] for name in ("columns", "seed") if name in posterior.info},
+        **({"seed": posterior.info["seed"]} if "seed" in posterior.info else {}),
         "sampler": repr(sampler),
         "n_distinct": len(values),
         "n_extended": len(table.values),
@@ -81,8 +81,9 @@ def extend(
         log_joint=np.concatenate([rounds.log_joint for rounds in kept]),
         labels=labels,
         theta={name: np.concatenate([rounds.theta[name] for rounds in kept]) for name in kept[0].theta},
-        chain=posterior.chain[chosen] if posterior._is_chain else None,
+        chain=posterior.chain[chosen] if posterior.is_chain else None,
         X=X,
+        columns=posterior.columns,
         imputed=np.concatenate([rounds.imputed for rounds in kept]) if plan.missing is not None else None,
         covariance=posterior.covariance,
         leaf_noise=posterior.leaf_noise,
@@ -112,7 +113,7 @@ def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
     if len(values) == 1:  # all rows are the same: there is no tree
         return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, values, None, rng)
     values = _filled(values, n_old, rng)
-    old = restricted(posterior._children[tree], posterior._times[tree], distinct.first[:n_old])
+    old = restricted(posterior.children[tree], posterior.times[tree], distinct.first[:n_old])
     problem = make_problem(values, covariance, plan.leaf_noise, rotate=True)
     n = len(values)
     near = np.empty((n, 0), np.int32)

@@ -122,8 +122,6 @@ def _posterior(run, table, distinct):
         "estimate": run.estimate,
         **{f"mean_{name}": float(np.nanmean(said)) for name, said in every.info.items() if not np.isnan(said).all()},
     }
-    if table.features is not None:
-        info["columns"] = table.features
     return Posterior(
         children,
         times,
@@ -132,6 +130,7 @@ def _posterior(run, table, distinct):
         theta=every.theta,
         chain=np.repeat(np.arange(run.n_chains), [len(one.times) for one in rounds]),
         X=table.values,
+        columns=table.features,
         imputed=every.imputed if run.plan.missing is not None else None,
         covariance=run.covariance,
         leaf_noise=run.plan.leaf_noise,
@@ -196,7 +195,7 @@ def _starts(start, table: Table, distinct: Distinct, covariance, n_chains):
     starts = []
     for c in range(n_chains):
         t = last[c % len(last)]
-        tree = restricted(start._children[t].astype(np.int64), start._times[t], distinct.first)
+        tree = restricted(start.children[t].astype(np.int64), start.times[t], distinct.first)
         theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in start.theta.items()}
         imputed = None
         if missing.any() and start.imputed is not None and start.imputed.shape[1] == missing.sum():

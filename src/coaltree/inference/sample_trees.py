@@ -113,12 +113,12 @@ def sample_trees(
         labels=table.labels,
         chain=np.zeros(len(times), dtype=int) if sampler.is_chain else None,
         X=table.values if metric == "euclidean" else None,
+        columns=table.features,
         covariance=covariance,
         leaf_noise=leaf_noise,
         info={
             **draws.info,
             "sampler": repr(sampler),
-            "columns": table.features,
             "n_distinct": len(distinct.first),
             "seconds": time.perf_counter() - began,
         },

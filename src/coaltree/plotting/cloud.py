@@ -54,7 +54,7 @@ def cloud(
     base = posterior.mcc_tree() if isinstance(reference, bool) else with_leaves_as(reference, posterior.labels)
     place = geometry.arrange(base)
     picked = pick_evenly(posterior.weights, max_trees)
-    children, times = posterior._children[picked], posterior._times[picked]
+    children, times = posterior.children[picked], posterior.times[picked]
     if ax is None:
         across = float(np.clip(0.8 + 0.17 * base.n, 2.6, 9.0))
         ax = new_axes(*((max(4.0, across), 4.5) if direction.is_upright else (6.5, across)))

@@ -98,7 +98,7 @@ def _quantities(posterior):
     found = {}
     if posterior.log_joint is not None:
         found["log_joint"] = posterior.log_joint
-    found["root_time"] = posterior._times[:, -1]
+    found["root_time"] = posterior.times[:, -1]
     for name, draws in (posterior.theta or {}).items():
         if np.ndim(draws) == 1:
             found[name] = np.asarray(draws)

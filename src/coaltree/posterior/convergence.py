@@ -26,7 +26,7 @@ def figures(post):
 
     Of an array parameter the worst element counts.
     """
-    series = {"root_time": post._times[:, -1], **post.theta}
+    series = {"root_time": post.times[:, -1], **post.theta}
     if post.log_joint is not None:
         series = {"log_joint": post.log_joint, **series}
     found = {name: _worst(draws, post.chain) for name, draws in series.items()}

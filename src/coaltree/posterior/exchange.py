@@ -16,10 +16,10 @@ from .posterior import Posterior
 
 def write_nexus(posterior: Posterior, path) -> None:
     """Write all trees as NEXUS, one at a time."""
-    table = posterior._clades
+    table = posterior.clade_table
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
     support = (frequency[ids] for ids in table.ids)
-    lines = nexus_lines(posterior._children, posterior._times, posterior.weights, support, posterior.labels)
+    lines = nexus_lines(posterior.children, posterior.times, posterior.weights, support, posterior.labels)
     try:
         with open(Path(path), "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -38,7 +38,7 @@ def to_arviz(posterior: Posterior):
     except ImportError:
         raise InputError('to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".') from None
     chosen, chain = np.arange(len(posterior)), posterior.chain
-    if np.ptp(posterior._log_weights) != 0:
+    if not posterior.has_equal_weights:
         warnings.warn(
             "ArviZ has no weighted draws, so trees are repeated in proportion to their weights; use post.ess for the "
             "effective number of draws.",
@@ -52,7 +52,7 @@ def to_arviz(posterior: Posterior):
     index = np.stack([draws[-length:] for draws in chains])
     groups: dict[str, Any] = {
         "posterior": {name: draws[index] for name, draws in posterior.theta.items()}
-        | {"root_time": posterior._times[:, -1][index], "tree_length": _tree_lengths(posterior._times)[index]}
+        | {"root_time": posterior.times[:, -1][index], "tree_length": _tree_lengths(posterior.times)[index]}
     }
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}

@@ -14,7 +14,7 @@ from .. import samplers
 from .._runtime import archive
 from ..errors import CoaltreeWarning, InputError
 from ..model import covariance
-from .posterior import Posterior
+from .posterior import Posterior, with_log_weights
 
 _KIND, _VERSION = "coaltree posterior", 1
 
@@ -22,14 +22,14 @@ _KIND, _VERSION = "coaltree posterior", 1
 def save(posterior: Posterior, path) -> None:
     """Write everything that a posterior holds to one file."""
     content = {
-        "children": posterior._children,
-        "times": posterior._times,
-        "log_weights": posterior._log_weights,
+        "children": posterior.children,
+        "times": posterior.times,
+        "log_weights": posterior.log_weights,
         "log_joint": posterior.log_joint,
         "log_evidence": posterior.log_evidence,
         "labels": list(posterior.labels),
         "theta": dict(posterior.theta),
-        "chain": posterior.chain if posterior._is_chain else None,
+        "chain": posterior.chain if posterior.is_chain else None,
         "X": posterior.X,
         "columns": None if posterior.columns is None else list(posterior.columns),
         "covariance": _plain(posterior.covariance, "covariance"),
@@ -44,14 +44,12 @@ def load(path) -> Posterior:
     """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
     content = archive.read(path, _KIND, _VERSION)
     try:
-        log_weights, columns = content.pop("log_weights"), content.pop("columns")
+        log_weights = content.pop("log_weights")
         content["covariance"], content["info"] = _revived(content["covariance"]), _revived(content["info"])
         posterior = Posterior(content.pop("children"), content.pop("times"), log_weights=log_weights, **content)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{os.fspath(path)!r} is damaged and cannot be read ({error}).") from None
-    posterior._log_weights = log_weights  # bit for bit
-    posterior.columns = None if columns is None else tuple(columns)
-    return posterior
+    return with_log_weights(posterior, log_weights)
 
 
 def _plain(value, where):

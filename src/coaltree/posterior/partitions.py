@@ -55,7 +55,7 @@ def coclustering(children, times, weights, n_clusters=None, time=None):
     block = max(1, int(_LABEL_BLOCK_BYTES / (4 * n)))
     for start in range(0, len(times), block):
         these = slice(start, start + block)
-        _add_coclustering(together, cut_labels(children[these], times[these], n_clusters, time), weights[these])
+        add_coclustering(together, cut_labels(children[these], times[these], n_clusters, time), weights[these])
     together = np.triu(together, 1)
     together += together.T
     np.fill_diagonal(together, 1.0)
@@ -181,7 +181,7 @@ def _add_matches(row, label, labels, weight):
 
 
 @jit
-def _add_coclustering(together, labels, weights):
+def add_coclustering(together, labels, weights):
     """Add Σ_t w_t [s_t(i) = s_t(j)] to the entries j > i, a tile of rows at a time."""
     n = len(together)
     for start in range(0, n, _TILE):

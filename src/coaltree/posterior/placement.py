@@ -57,7 +57,7 @@ class Placement:
         probabilities, where = self._clades[row]
         found = []
         for probability, (tree, node) in zip(probabilities[:n_clades], where[:n_clades], strict=True):
-            leaves = leaves_under(self._posterior._children[tree], node)
+            leaves = leaves_under(self._posterior.children[tree], node)
             found.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
         return found
 
@@ -94,8 +94,8 @@ def place(
     views = _views(posterior, table)
     with single_threaded_blas():
         for j, tree in enumerate(chosen):
-            children = np.array(posterior._children[tree])
-            merge_times = np.array(posterior._times[tree])
+            children = np.array(posterior.children[tree])
+            merge_times = np.array(posterior.times[tree])
             share_of_class = _shares(children, members) if by_class is not None else None
             for rows, problem, new in _whitened(posterior, tree, table, views):
                 moved = streams[rows]
@@ -274,7 +274,7 @@ def _reweigh(log_density, weights):
 def _sister_clades(posterior, chosen, rows, place_of_tree, node, mass):
     """row → (probabilities, (tree, node) of each clade), the most probable first."""
     n = posterior.n
-    table = posterior._clades
+    table = posterior.clade_table
     trees = chosen[place_of_tree]
     clade = np.where(node < n, node, n + table.ids[trees, np.maximum(node - n, 0)].astype(np.int64))
     keys, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)

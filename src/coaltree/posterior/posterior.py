@@ -15,7 +15,7 @@ import numpy as np
 from .._runtime.checks import check_count, check_level
 from .._runtime.jit import jit
 from ..errors import InputError
-from ..tree import Tree
+from ..tree import Tree, unchecked_tree
 from ..tree.distances import with_leaves_as
 from ..tree.merges import check_cut
 from ..tree.rooted import check_labels
@@ -36,7 +36,7 @@ class TreeSequence(Sequence):
         if isinstance(index, slice):
             return TreeSequence(self._children[index], self._times[index], self._labels)
         index = operator.index(index)
-        return Tree._unchecked(self._children[index].astype(np.int64), self._times[index], self._labels)
+        return unchecked_tree(self._children[index].astype(np.int64), self._times[index], self._labels)
 
     def __repr__(self):
         return f"<{len(self)} trees of {self._times.shape[1] + 1} leaves>"
@@ -55,6 +55,7 @@ class Posterior:
     theta : mapping from a parameter's name to its draws (T, …).
     chain : (T,) which chain a draw came from. Given for draws that follow one another, None for particles.
     X, covariance, leaf_noise : what was fitted, needed to place new rows.
+    columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     info : what the sampler has to say of its run.
     """
@@ -71,6 +72,7 @@ class Posterior:
         theta=None,
         chain=None,
         X=None,
+        columns=None,
         covariance=None,
         leaf_noise=0.0,
         imputed=None,
@@ -92,11 +94,13 @@ class Posterior:
         self.covariance = covariance
         self.leaf_noise = float(leaf_noise)
         self.info = dict(info or {})
-        columns = getattr(X, "columns", self.info.get("columns"))
-        self.columns = None if columns is None else tuple(map(str, columns))
+        columns = getattr(X, "columns", None) if columns is None else columns
+        self._columns = None if columns is None else tuple(map(str, columns))
         self.X = None if X is None else _read_only(X, np.float64)
         if self.X is not None and (self.X.ndim != 2 or len(self.X) != self.n):
             raise InputError(f"X must have one row for each of the {self.n} leaves, not shape {self.X.shape}.")
+        if self.X is not None and self._columns is not None and len(self._columns) != self.X.shape[1]:
+            raise InputError(f"columns must name the {self.X.shape[1]} columns of X, not {len(self._columns)}.")
         self._imputed = None if imputed is None else _read_only(self._per_tree("imputed", imputed), np.float64)
         n_missing = 0 if self.X is None else int(np.isnan(self.X).sum())
         if self._imputed is not None and self._imputed.shape[1:] != (n_missing,):
@@ -111,7 +115,7 @@ class Posterior:
         return values
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name not in ("_clades", "_mcc_tree")}
+        return {name: value for name, value in vars(self).items() if name not in ("clade_table", "_mcc_tree")}
 
     # What it holds
 
@@ -134,9 +138,29 @@ class Posterior:
         return TreeSequence(self._children, self._times, self._labels)
 
     @property
+    def children(self) -> np.ndarray:
+        """(T, n-1, 2) int32: the two nodes joined by each merge of each tree, as in `Tree`. Read-only."""
+        return self._children
+
+    @property
+    def times(self) -> np.ndarray:
+        """(T, n-1) float64: the times of the merges of each tree, non-decreasing. Read-only."""
+        return self._times
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Names of the leaves."""
         return self._labels
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns of X, where it had any."""
+        return self._columns
+
+    @property
+    def log_weights(self) -> np.ndarray:
+        """(T,) log weights, 0 where a tree counts as much as the average tree of its run. Read-only."""
+        return self._log_weights
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -160,6 +184,11 @@ class Posterior:
         return self._chain
 
     @property
+    def is_chain(self) -> bool:
+        """Whether the draws follow one another in chains; False for particles, which have no order."""
+        return self._is_chain
+
+    @property
     def imputed(self) -> np.ndarray | None:
         """(T, k) draws of the missing entries of X, in the order of ``X[numpy.isnan(X)]``; None where none are."""
         return self._imputed
@@ -179,7 +208,7 @@ class Posterior:
     def ess(self) -> float:
         """How many independent draws it is worth: 1 / Σ w²; for a chain of equal weights, the ESS of the log joint."""
         by_weights = mixing.weight_ess(self.weights)
-        if not self._follows_a_chain or self._log_joint is None:
+        if not (self._is_chain and self.has_equal_weights) or self._log_joint is None:
             return by_weights
         by_chain = mixing.series_ess(self._log_joint, self._chain)
         return by_chain if np.isfinite(by_chain) else by_weights
@@ -190,7 +219,11 @@ class Posterior:
 
         For weighted particles, which have no order, 1 / Σ w².
         """
-        by_chain = mixing.topology_ess(self._clades.ids, self._chain) if self._follows_a_chain else np.nan
+        by_chain = (
+            mixing.topology_ess(self.clade_table.ids, self._chain)
+            if (self._is_chain and self.has_equal_weights)
+            else np.nan
+        )
         return by_chain if np.isfinite(by_chain) else mixing.weight_ess(self.weights)
 
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
@@ -198,14 +231,16 @@ class Posterior:
 
         Clades below `min_frequency` in every chain do not count. Above 0.05 the chains do not agree on the tree.
         """
-        return mixing.split_frequency_sd(self._clades.ids, self.weights, self._chain, min_frequency)
+        return mixing.split_frequency_sd(self.clade_table.ids, self.weights, self._chain, min_frequency)
 
     @property
-    def _follows_a_chain(self):
-        return self._is_chain and np.ptp(self._log_weights) == 0
+    def has_equal_weights(self) -> bool:
+        """Whether all trees count the same."""
+        return bool(np.ptp(self._log_weights) == 0)
 
     @cached_property
-    def _clades(self):
+    def clade_table(self) -> clades.CladeTable:
+        """The distinct clades of all trees, and which of them each tree has."""
         return clades.enumerate_clades(self._children)
 
     # Which tree
@@ -227,19 +262,19 @@ class Posterior:
 
     @cached_property
     def _mcc_tree(self):
-        return maximum_clade_credibility(self._children, self._times, self.weights, self._clades, self._labels)
+        return maximum_clade_credibility(self._children, self._times, self.weights, self.clade_table, self._labels)
 
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule tree: the clades that more than a share `min_support` (0.5 to 1) of the posterior has.
 
         Where the posterior is unsure, a node has more than two children.
         """
-        return majority_rule(self._children, self._times, self.weights, self._clades, self._labels, min_support)
+        return majority_rule(self._children, self._times, self.weights, self.clade_table, self._labels, min_support)
 
     def clade_support(self, tree: Tree) -> np.ndarray:
         """(n-1,) the share of the posterior that has the clade of each merge of `tree`."""
         found = self._find(tree)
-        frequency = np.minimum(clades.frequencies(self._clades, self.weights), 1.0)
+        frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
         return np.where(found >= 0, frequency[found], 0.0)
 
     def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
@@ -249,10 +284,10 @@ class Posterior:
         """
         check_level("level", level)
         tails = [(1 - level) / 2, (1 + level) / 2]
-        return clades.time_quantiles(self._clades, self._times, self.weights, self._find(tree), tails)
+        return clades.time_quantiles(self.clade_table, self._times, self.weights, self._find(tree), tails)
 
     def _find(self, tree):
-        return clades.find(self._clades, with_leaves_as(tree, self._labels).clade_keys())
+        return clades.find(self.clade_table, with_leaves_as(tree, self._labels).clade_keys())
 
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
@@ -334,6 +369,7 @@ class Posterior:
             theta={name: draws[index] for name, draws in self._theta.items()},
             chain=self._chain[index] if self._is_chain else None,
             X=self.X,
+            columns=self._columns,
             covariance=self.covariance,
             leaf_noise=self.leaf_noise,
             imputed=None if self._imputed is None else self._imputed[index],
@@ -341,9 +377,7 @@ class Posterior:
         )
         # An evidence estimate belongs to all particles; and parts must weigh as they did, to be put together again.
         part.log_evidence = self.log_evidence if len(index) == len(self) else None
-        part._log_weights = _read_only(self._log_weights[index], np.float64)
-        part.columns = self.columns
-        return part
+        return with_log_weights(part, self._log_weights[index])
 
     # New rows
 
@@ -383,6 +417,12 @@ class Posterior:
         save(self, path)
 
 
+def with_log_weights(posterior: Posterior, log_weights) -> Posterior:
+    """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
+    posterior._log_weights = _read_only(log_weights, np.float64)
+    return posterior
+
+
 def concat(posteriors: Sequence[Posterior]) -> Posterior:
     """Put posteriors of the same leaves together; chains are renumbered.
 
@@ -402,7 +442,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
             raise InputError(
                 f"Posterior {number} has other parameters than the first: {_names(post)}, not {_names(first)}."
             )
-    log_weights = [post._log_weights for post in posteriors]
+    log_weights = [post.log_weights for post in posteriors]
     evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
     log_evidence = None
     if len(evidence) == len(posteriors):
@@ -418,8 +458,8 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     imputed = [post.imputed for post in posteriors if post.imputed is not None]
     joints = [post.log_joint for post in posteriors if post.log_joint is not None]
     return Posterior(
-        np.concatenate([post._children for post in posteriors]),
-        np.concatenate([post._times for post in posteriors]),
+        np.concatenate([post.children for post in posteriors]),
+        np.concatenate([post.times for post in posteriors]),
         log_weights=np.concatenate(log_weights),
         log_joint=np.concatenate(joints) if len(joints) == len(posteriors) else None,
         log_evidence=log_evidence,
@@ -427,6 +467,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
         chain=np.concatenate(chains),
         X=first.X if same_X else None,
+        columns=first.columns,
         covariance=first.covariance,
         leaf_noise=first.leaf_noise,
         imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._runtime.checks import check_number
 from .._runtime.jit import jit
-from ..tree import Tree, merges, newick
+from ..tree import Tree, merges, newick, unchecked_tree
 from ..tree.rooted import RootedTree
 from . import clades
 
@@ -28,7 +28,7 @@ def maximum_clade_credibility(children, times, weights, table, labels) -> Tree:
     median = clades.time_quantiles(table, times, weights, table.ids[best], [0.5])[:, 0]
     pairs = children[best].astype(np.int64)
     pairs, raised = merges.in_order_of_time(pairs, _raised(merges.parents(pairs), median))
-    return Tree._unchecked(pairs, raised, labels)
+    return unchecked_tree(pairs, raised, labels)
 
 
 class ConsensusTree(RootedTree):

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..model.table import read_table
 from ..posterior import partitions
-from ..tree import Tree
+from ..tree import Tree, unchecked_tree
 from . import pixels
 from .text import printable
 
@@ -54,7 +54,7 @@ def tree_figure(posterior) -> TreeFigure:
     sizes = mcc.sizes[mcc.children]
     swap = sizes[:, 0] > sizes[:, 1]
     children = np.where(swap[:, None], mcc.children[:, ::-1], mcc.children)
-    tree = Tree._unchecked(children, mcc.times, mcc.labels)
+    tree = unchecked_tree(children, mcc.times, mcc.labels)
     return TreeFigure(tree, posterior.clade_support(tree), posterior.node_times(tree, LEVEL))
 
 
@@ -154,7 +154,7 @@ def together_figure(posterior, order: np.ndarray, n_clusters: int) -> dict[str, 
 
 def _draws(posterior):
     """At most so many draws, taken evenly by weight."""
-    children, times, weights = posterior._children, posterior._times, posterior.weights
+    children, times, weights = posterior.children, posterior.times, posterior.weights
     if len(times) <= _MOST_DRAWS:
         return children, times, weights
     places = (np.arange(_MOST_DRAWS) + 0.5) / _MOST_DRAWS
@@ -167,7 +167,7 @@ def _upper(labels, weights):
     """Σ_t w_t [label_t(i) = label_t(j)] for i < j, row after row."""
     m = labels.shape[1]
     total = np.zeros((m, m))
-    partitions._add_coclustering(total, np.ascontiguousarray(labels), weights)
+    partitions.add_coclustering(total, np.ascontiguousarray(labels), weights)
     return total[np.triu_indices(m, 1)]
 
 

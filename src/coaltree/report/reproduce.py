@@ -11,7 +11,7 @@ from .. import __version__
 from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-_NOT_A_SETTING = {"convergence", "columns", "estimate"}
+_NOT_A_SETTING = {"convergence", "estimate"}
 _LONGEST = 400
 
 
@@ -26,7 +26,7 @@ def section(posterior, data) -> str:
 def settings(posterior, data) -> list[tuple[str, str]]:
     """Everything known about the run, in words and plain numbers."""
     rows = [("leaves", f"{posterior.n:,}"), ("sampled trees", f"{len(posterior):,}")]
-    if posterior._is_chain:
+    if posterior.is_chain:
         rows.append(("chains", str(len(np.unique(posterior.chain)))))
     if posterior.covariance is not None:
         rows.append(("covariance", describe(posterior.covariance)))
@@ -89,7 +89,7 @@ def _checksum(values):
 def _call(posterior):
     """The call of `fit` that repeats the run, where the settings can be written as code."""
     info = posterior.info
-    if not posterior._is_chain or not {"seed", "sampler", "n_warmup"} <= info.keys() or posterior.covariance is None:
+    if not posterior.is_chain or not {"seed", "sampler", "n_warmup"} <= info.keys() or posterior.covariance is None:
         return None
     n_chains = len(np.unique(posterior.chain))
     sampler, covariance = str(info["sampler"]), repr(posterior.covariance)

@@ -39,7 +39,7 @@ def judge(posterior) -> Verdict:
         finding = Finding("Trees", "1", "unknown", "A single tree has no spread to judge.", _ASK_FOR_MORE)
         sentence = "One tree says nothing about how sure it is."
         return Verdict([finding], "unknown", "Nothing to judge", sentence, {})
-    if not posterior._follows_a_chain:
+    if not (posterior.is_chain and posterior.has_equal_weights):
         return _of_particles(posterior)
     return _of_chains(posterior)
 
@@ -49,7 +49,7 @@ _GO_ON = "Run longer: more n_warmup and n_samples, or go on from here with fit(â
 
 
 def _of_particles(posterior):
-    if np.ptp(posterior._log_weights) == 0:
+    if posterior.has_equal_weights:
         meaning = "All trees count the same; whether they are independent of each other is not recorded."
         finding = Finding("Worth of the sample", count(len(posterior), "tree"), "unknown", meaning, _ASK_FOR_MORE)
         return _verdict([finding], f"{meaning} coaltree.fit records it.", {})
@@ -199,7 +199,7 @@ def section(posterior, verdict: Verdict) -> str:
         for finding in verdict.findings
     )
     html = f'<ul class="findings">\n{items}\n</ul>'
-    if posterior._follows_a_chain and posterior.log_joint is not None and len(posterior) > 1:
+    if posterior.is_chain and posterior.has_equal_weights and posterior.log_joint is not None and len(posterior) > 1:
         image = drawing.trace(posterior.log_joint, posterior.chain, "Log probability of each draw, one line a chain")
         html += (
             "\n<figure><figcaption>Log probability of data and tree, draw after draw, one colour for each chain. A "

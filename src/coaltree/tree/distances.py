@@ -13,7 +13,7 @@ import numpy as np
 from .._runtime.checks import check_choice
 from ..errors import InputError
 from .merges import leaf_keys
-from .tree import Tree
+from .tree import unchecked_tree
 
 
 def tree_distance(a, b, kind="rf"):
@@ -33,7 +33,7 @@ def with_leaves_as(tree, labels):
         raise InputError(f"The trees must have the same leaf labels, but these differ{named}.")
     numbers = np.arange(2 * tree.n - 1)
     numbers[: tree.n] = [position[label] for label in tree.labels]
-    return Tree._unchecked(numbers[tree.children], tree.times, tuple(labels))
+    return unchecked_tree(numbers[tree.children], tree.times, tuple(labels))
 
 
 def _robinson_foulds(a, b):

@@ -38,13 +38,6 @@ class Tree(RootedTree):
         merges.check_order(heights)
         self._set(checked, heights, check_labels(labels, len(checked) + 1))
 
-    @classmethod
-    def _unchecked(cls, children, times, labels: tuple[str, ...]) -> "Tree":
-        """Make a tree of arrays known to be valid; they are not copied where their types already fit."""
-        tree = cls.__new__(cls)
-        tree._set(np.asarray(children, dtype=np.int64).view(), np.asarray(times, dtype=np.float64).view(), labels)
-        return tree
-
     def _set(self, children, times, labels):
         children.flags.writeable = False
         times.flags.writeable = False
@@ -178,7 +171,7 @@ class Tree(RootedTree):
 
     def relabel(self, labels: Sequence[Any]) -> "Tree":
         """Return the same tree with other names for leaves 0 … n-1."""
-        return Tree._unchecked(self._children, self._times, check_labels(labels, self.n))
+        return unchecked_tree(self._children, self._times, check_labels(labels, self.n))
 
     # What it exchanges
 
@@ -194,7 +187,7 @@ class Tree(RootedTree):
         refused.
         """
         children, times = linkage.from_linkage(Z)
-        return cls._unchecked(children, times, check_labels(labels, len(times) + 1))
+        return unchecked_tree(children, times, check_labels(labels, len(times) + 1))
 
     def to_newick(self, node_labels: Sequence[Any] | None = None) -> str:
         """Return the tree as one line of Newick text.
@@ -236,7 +229,7 @@ class Tree(RootedTree):
         children, times, found = newick.read(text, keep_underscores, tolerance)
         found = check_labels(found, len(found))
         if labels is None:
-            return cls._unchecked(children, times, found)
+            return unchecked_tree(children, times, found)
         wanted = check_labels(labels, len(found))
         leaf_of = {label: leaf for leaf, label in enumerate(wanted)}
         for label in found:
@@ -244,7 +237,7 @@ class Tree(RootedTree):
                 raise InputError(f"The tree has a leaf {label!r}, which is not one of the given labels.")
         number = np.arange(2 * len(found) - 1)
         number[: len(found)] = [leaf_of[label] for label in found]
-        return cls._unchecked(number[children], times, wanted)
+        return unchecked_tree(number[children], times, wanted)
 
     # What Python asks of a value
 
@@ -261,8 +254,15 @@ class Tree(RootedTree):
         return hash((self._children.tobytes(), (self._times + 0.0).tobytes(), self._labels))  # -0.0 == 0.0
 
     def __reduce__(self):
-        return Tree._unchecked, (self._children, self._times, self._labels)
+        return unchecked_tree, (self._children, self._times, self._labels)
 
     def __repr__(self):
         shown = ", ".join(map(repr, self._labels[:3])) + (", …" if self.n > 3 else "")
         return f"Tree(n={self.n}, root time {self._times[-1]:.6g}, labels {shown})"
+
+
+def unchecked_tree(children, times, labels: tuple[str, ...]) -> Tree:
+    """Make a tree of arrays known to be valid; they are not copied where their types already fit."""
+    tree = Tree.__new__(Tree)
+    tree._set(np.asarray(children, dtype=np.int64).view(), np.asarray(times, dtype=np.float64).view(), labels)
+    return tree

@@ -46,8 +46,8 @@ def quick_fit(X, *args, **options):
 
 def assert_same(a, b):
     """Every draw of two posteriors is the same, bit for bit."""
-    np.testing.assert_array_equal(a._children, b._children)
-    np.testing.assert_array_equal(a._times, b._times)
+    np.testing.assert_array_equal(a.children, b.children)
+    np.testing.assert_array_equal(a.times, b.times)
     np.testing.assert_array_equal(a.log_joint, b.log_joint)
     np.testing.assert_array_equal(a.chain, b.chain)
     assert a.theta.keys() == b.theta.keys()
@@ -128,8 +128,8 @@ def test_copies_are_merged_at_time_0():
     with pytest.warns(CoaltreeWarning, match="repeat another"):
         post = quick_fit(X)
     assert post.n == 8
-    assert np.all(post._times[:, 0] == 0)
-    assert np.all(post._times[:, 1] > 0)
+    assert np.all(post.times[:, 0] == 0)
+    assert np.all(post.times[:, 1] > 0)
 
 
 def test_rows_that_are_all_equal_end_in_a_tree():
@@ -483,8 +483,8 @@ def test_a_run_goes_on_from_the_last_draws_of_a_posterior():
     last = [5, 11]
     asked = [Recording.seen[0], Recording.seen[-1]]  # in between the first is asked again: rounds are timed before
     for (children, times), t in zip(asked, last, strict=True):
-        np.testing.assert_array_equal(children, first._children[t])
-        np.testing.assert_array_equal(times, first._times[t])
+        np.testing.assert_array_equal(children, first.children[t])
+        np.testing.assert_array_equal(times, first.times[t])
     assert len(more) == 2
     assert_same(more, quick_fit(X, "diagonal", start=first, n_warmup=0, n_samples=1, random_state=3))
 
@@ -499,7 +499,7 @@ def test_a_run_goes_on_where_rows_are_copies():
         quick_fit(X, sampler=Recording(), start=first, n_warmup=0, n_samples=1, n_chains=1)
     children, times = Recording.seen[0]
     Tree(children, times)
-    np.testing.assert_array_equal(times, first._times[5][2:])
+    np.testing.assert_array_equal(times, first.times[5][2:])
 
 
 def test_a_run_starts_from_a_tree():

@@ -86,4 +86,4 @@ def test_how_memory_is_laid_out_changes_no_bit():
     X, _ = ct.simulate(30, 7, random_state=0)
     one = ct.sample_trees(X, np.eye(7), "regraft", n_samples=3, random_state=0)
     for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        np.testing.assert_array_equal(ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0)._times, one._times)
+        np.testing.assert_array_equal(ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0).times, one.times)

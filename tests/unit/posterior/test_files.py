@@ -32,11 +32,11 @@ def full_posterior(covariance=None, **extra):
 
 
 def assert_same(a, b):
-    for name in ("_children", "_times", "_log_weights", "weights", "chain", "log_joint", "X"):
+    for name in ("children", "times", "log_weights", "weights", "chain", "log_joint", "X"):
         found, expected = getattr(a, name), getattr(b, name)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
-    for name in ("labels", "log_evidence", "leaf_noise", "columns", "_is_chain"):
+    for name in ("labels", "log_evidence", "leaf_noise", "columns", "is_chain"):
         assert getattr(a, name) == getattr(b, name)
     assert a.theta.keys() == b.theta.keys()
     for name in a.theta:
@@ -44,7 +44,7 @@ def assert_same(a, b):
 
 
 def test_a_saved_posterior_comes_back(tmp_path):
-    post = full_posterior(info={"seconds": 1.5, "accepted": np.array([0.5, 0.7]), "columns": ["u", "v", "w"]})
+    post = full_posterior(info={"seconds": 1.5, "accepted": np.array([0.5, 0.7])}, columns=["u", "v", "w"])
     post.save(tmp_path / "post.ct")
     again = ct.load(tmp_path / "post.ct")
     assert_same(again, post)
@@ -61,7 +61,7 @@ def test_parts_and_bare_posteriors_come_back(tmp_path):
     again = ct.load(tmp_path / "bare")
     assert again.trees[0] == bare.trees[0]
     assert again.log_joint is again.X is again.covariance is again.log_evidence is None
-    assert not again._is_chain
+    assert not again.is_chain
     part = full_posterior()[3:9]
     part.save(tmp_path / "part")
     assert_same(ct.load(tmp_path / "part"), part)
@@ -145,7 +145,7 @@ def test_wrong_files_are_one_sentence(tmp_path):
 def test_arrays_that_are_no_trees_are_refused(tmp_path, monkeypatch):
     """A file that is whole, but whose numbers would lead kernels astray."""
     post = full_posterior()
-    wrong = post._children.copy()
+    wrong = post.children.copy()
     wrong[3, 0, 0] = 10**6
     object.__setattr__(post, "_children", wrong)
     post.save(tmp_path / "post.ct")

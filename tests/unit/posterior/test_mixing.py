@@ -74,7 +74,7 @@ def test_ess_of_a_chain_is_that_of_its_log_joint():
 def test_split_frequency_sd():
     post = random_posterior(2, n=6, n_trees=30)
     chain = np.arange(30) % 3
-    post = ct.Posterior(post._children, post._times, log_weights=post._log_weights, chain=chain)
+    post = ct.Posterior(post.children, post.times, log_weights=post.log_weights, chain=chain)
     trees = listed(post)
     per_chain = []
     for c in range(3):

@@ -18,7 +18,7 @@ def post(request):
 
 
 def cuts(post):
-    median = float(np.median(post._times))
+    median = float(np.median(post.times))
     return [{"n_clusters": k} for k in range(1, post.n + 1)] + [{"time": t} for t in (0.0, median, 1e9)]
 
 
@@ -28,7 +28,7 @@ def brute_partitions(post, how):
 
 def test_labels_of_every_tree(post):
     for how in cuts(post):
-        labels = partitions.cut_labels(post._children, post._times, **how)
+        labels = partitions.cut_labels(post.children, post.times, **how)
         assert labels.tolist() == brute_partitions(post, how)
         assert labels.tolist() == [tree.cut(**how).tolist() for tree in post.trees]
 

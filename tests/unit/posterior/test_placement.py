@@ -247,7 +247,7 @@ def test_extending_three_rows_by_one_gives_the_posterior_of_four():
     post = ct.sample_trees(X[:3], np.eye(2), n_samples=1500, random_state=0, progress=False)
     longer = post.extend(X[3:], n_rounds=4, random_state=1)
     found = dict.fromkeys(exact, 0.0)
-    for children in longer._children:
+    for children in longer.children:
         sets = [frozenset([i]) for i in range(4)]
         for a, b in children:
             sets.append(sets[a] | sets[b])
@@ -269,7 +269,7 @@ def test_extending_a_fit_goes_on_learning_and_imputes():
     assert longer.imputed.shape == (30, 2)
     assert not np.array_equal(longer.theta["amplitude"], post.theta["amplitude"])
     again = post.extend(new, n_rounds=3, random_state=0)
-    np.testing.assert_array_equal(again._times, longer._times)
+    np.testing.assert_array_equal(again.times, longer.times)
     assert len(post.extend(new, n_rounds=1, n_trees=7, random_state=0)) <= 7
 
 
@@ -277,7 +277,7 @@ def test_many_rows_are_grafted_near_their_neighbours():
     X, _ = ct.simulate(2100, 3, random_state=0)
     post = ct.sample_trees(X[:2050], np.eye(3), n_samples=1, n_warmup=2, random_state=0, progress=False)
     longer = post.extend(X[2050:], n_rounds=1, random_state=0)
-    tree = ct.Tree(longer._children[0], longer._times[0])  # refuses what is none
+    tree = ct.Tree(longer.children[0], longer.times[0])  # refuses what is none
     new = np.arange(2050, 2100)
     nearest = np.argmin(np.square(X[new, None] - X[None, :2050]).sum(axis=-1), axis=1)
     to_nearest = tree.cophenetic(pairs=np.column_stack([nearest, new]))

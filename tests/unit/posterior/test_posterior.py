@@ -75,9 +75,21 @@ def test_trees_are_a_lazy_sequence(post):
 
 
 def test_arrays_are_read_only(post):
-    for array in (post.weights, post.chain, post.log_joint, post.trees[0].times):
+    for array in (post.children, post.times, post.weights, post.log_weights, post.chain, post.log_joint):
         with pytest.raises(ValueError):
             array[0] = 1
+    for name in ("children", "times", "columns", "log_weights", "is_chain"):
+        with pytest.raises(AttributeError):
+            setattr(post, name, None)
+
+
+def test_columns_are_given_or_read_from_a_frame():
+    X = np.zeros((7, 2))
+    assert random_posterior(0, X=X).columns is None
+    assert random_posterior(0, X=X, columns=["u", "v"]).columns == ("u", "v")
+    post = random_posterior(0, X=pd.DataFrame(X, columns=[1, "v"]))
+    assert post.columns == ("1", "v")
+    assert post[:3].columns == ct.concat([post, post]).columns == ("1", "v")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +105,7 @@ def test_arrays_are_read_only(post):
         ({"theta": {"ell": [1.0]}}, "ell"),
         ({"labels": ["a", "b"]}, "labels must be 3 names, not 2"),
         ({"X": np.zeros((4, 2))}, "one row for each of the 3 leaves"),
+        ({"X": np.zeros((3, 2)), "columns": ["a"]}, "columns must name the 2 columns of X, not 1"),
     ],
 )
 def test_what_is_refused(change, message):
@@ -115,7 +128,7 @@ def test_pickles_leave_out_what_can_be_had_again():
 
 
 def test_clade_keys_are_those_of_the_tree(post):
-    table = post._clades
+    table = post.clade_table
     for t, tree in enumerate(post.trees):
         np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
         assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
@@ -123,7 +136,7 @@ def test_clade_keys_are_those_of_the_tree(post):
 
 def test_the_clade_table_grows():
     post = random_posterior(8, n=400, n_trees=40)
-    table = post._clades
+    table = post.clade_table
     assert len(table.keys) > 1024
     every = {c for tree in post.trees for c in leaf_sets(tree)}
     assert len(table.keys) == len(every)
@@ -287,9 +300,9 @@ def test_parts_put_together_are_the_whole():
 
 def test_runs_with_an_evidence_count_by_it():
     a, b = random_posterior(1, n_trees=4), random_posterior(2, n_trees=8)
-    raw = [rng_weights + np.log(3.0) for rng_weights in (a._log_weights, b._log_weights)]
-    a = ct.Posterior(a._children, a._times, log_weights=raw[0], log_evidence=-10.0)
-    b = ct.Posterior(b._children, b._times, log_weights=raw[1], log_evidence=-11.0)
+    raw = [rng_weights + np.log(3.0) for rng_weights in (a.log_weights, b.log_weights)]
+    a = ct.Posterior(a.children, a.times, log_weights=raw[0], log_evidence=-10.0)
+    b = ct.Posterior(b.children, b.times, log_weights=raw[1], log_evidence=-11.0)
     both = ct.concat([a, b])
     # the mean unnormalised weight of a run is its evidence
     weights = np.concatenate([a.weights * 4 * math.exp(-10), b.weights * 8 * math.exp(-11)])

@@ -157,10 +157,10 @@ def test_of_many_leaves_evenly_spaced_ones_are_shown(monkeypatch, posterior):
 def test_draws_are_taken_evenly_by_weight(monkeypatch):
     monkeypatch.setattr(figures, "_MOST_DRAWS", 10)
     post = chain_posterior(6, 2, 40)
-    weighted = ct.Posterior(post._children, post._times, log_weights=np.where(np.arange(40) < 4, 0.0, -50.0))
+    weighted = ct.Posterior(post.children, post.times, log_weights=np.where(np.arange(40) < 4, 0.0, -50.0))
     _, times, weights = figures._draws(weighted)
     np.testing.assert_allclose(weights, 0.1)
-    assert all(any(np.array_equal(row, kept) for kept in post._times[:4]) for row in times)
+    assert all(any(np.array_equal(row, kept) for kept in post.times[:4]) for row in times)
 
 
 def test_doubtful_leaves_against_counting(posterior):
@@ -302,7 +302,7 @@ def settled(**changes):
     rng = np.random.default_rng(0)
     post = chain_posterior(12, 4, 800, amplitude=rng.gamma(30, 0.1, 800))
     options = {"theta": dict(post.theta), "chain": post.chain, "log_joint": post.log_joint} | changes
-    return ct.Posterior(post._children, post._times, **options)
+    return ct.Posterior(post.children, post.times, **options)
 
 
 def test_a_settled_run_is_said_to_be_settled():
@@ -349,13 +349,13 @@ def test_one_chain_cannot_show_agreement():
 
 def test_particles_one_tree_and_trees_of_unknown_origin():
     post = settled()
-    particles = ct.Posterior(post._children, post._times, log_weights=np.linspace(0, 40, 800), log_evidence=-3.0)
+    particles = ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 40, 800), log_evidence=-3.0)
     verdict = verdicts.judge(particles)
     assert verdict.findings[0].grade == "fair"
     assert verdict.findings[0].value.startswith(number(particles.ess))
     assert verdicts.judge(post[:1]).grade == "unknown"
     assert "One tree" in words_of(report_html(post[:1], n_clusters=2))
-    unknown = verdicts.judge(ct.Posterior(post._children, post._times))
+    unknown = verdicts.judge(ct.Posterior(post.children, post.times))
     assert unknown.grade == "unknown"
     assert "not recorded" in unknown.sentence
 
@@ -368,7 +368,7 @@ def test_scalar_parameters_have_a_row_with_weighted_median_and_interval():
     assert "51 6 to 96" in words_of(section)
     assert "R-hat 1.01, worth 88 draws" in section
     weighted = ct.Posterior(
-        post._children, post._times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
+        post.children, post.times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
     )
     assert "96 91 to 101" in words_of(parameters.section(weighted, None, {})[0])
 
@@ -394,7 +394,7 @@ def test_vectors_and_matrices_of_parameters():
 
 def test_a_known_covariance_has_nothing_to_estimate():
     post = chain_posterior(8, 2, 10)
-    bare = ct.Posterior(post._children, post._times)
+    bare = ct.Posterior(post.children, post.times)
     assert "given, not learnt" in parameters.section(bare, None, {})[0]
 
 
@@ -407,7 +407,7 @@ def test_the_call_on_the_page_repeats_the_run():
     post = ct.fit(X, n_samples=12, n_warmup=4, random_state=3, progress=False)
     names = {"X": X}
     exec(reproduce._call(post), names)
-    np.testing.assert_array_equal(names["posterior"]._times, post._times)
+    np.testing.assert_array_equal(names["posterior"].times, post.times)
     np.testing.assert_array_equal(names["posterior"].theta["amplitude"], post.theta["amplitude"])
     assert html.escape(reproduce._call(post)) in report_html(post)
 

@@ -13,6 +13,7 @@ from scipy.cluster import hierarchy
 import coaltree as ct
 from coaltree import InputError, Tree
 from coaltree._runtime import memory
+from coaltree.tree import unchecked_tree
 from tests.reference import likelihood
 from tests.reference import trees as slow
 from tests.strategies import any_times, chain, labels, random_tree, trees
@@ -73,7 +74,7 @@ def test_it_keeps_no_tie_to_the_arrays_it_was_given():
 
 def test_unchecked_converts_and_leaves_the_owner_its_arrays():
     times = np.array([1.0, 2.0])
-    tree = Tree._unchecked(np.array([[0, 1], [2, 3]], dtype=np.int32), times, ("a", "b", "c"))
+    tree = unchecked_tree(np.array([[0, 1], [2, 3]], dtype=np.int32), times, ("a", "b", "c"))
     assert tree == Tree([[0, 1], [2, 3]], [1, 2], ["a", "b", "c"])
     assert tree.children.dtype == np.int64
     assert not tree.times.flags.writeable

@@ -126,7 +126,7 @@ def test_packing_changes_nothing(resample_below, monkeypatch):
     monkeypatch.setattr(particles, "pack", lambda *args: (packings.append(1), pack(*args)))
     packed = draw()
     assert len(packings) > 3 or resample_below > 0
-    np.testing.assert_array_equal(packed._times, plain._times)
+    np.testing.assert_array_equal(packed.times, plain.times)
     np.testing.assert_array_equal(packed.log_joint, plain.log_joint)
     assert packed.log_evidence == plain.log_evidence
 
