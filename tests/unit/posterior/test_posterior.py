@@ -4,6 +4,7 @@ import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
