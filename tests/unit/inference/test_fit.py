@@ -135,7 +135,7 @@ def test_copies_are_merged_at_time_0():
 def test_rows_that_are_all_equal_end_in_a_tree():
     with pytest.warns(CoaltreeWarning, match="repeat another"):
         post = quick_fit(np.ones((4, 3)))
-    assert np.all(post._times == 0)
+    assert np.all(post.times == 0)
     assert np.all(np.isfinite(post.log_joint))
     assert np.all(post.theta["amplitude"] > 0)
 
