@@ -131,7 +131,7 @@ def test_particles_without_data_open(opened, folder):
     particles = ct.Posterior(post.children, post.times, log_weights=np.linspace(0, 3, 30), log_evidence=-12.5)
     page = opened(write_report(particles, folder / "particles.html"))
     assert page.evaluate("document.getElementById('heat').hidden")
-    assert "Worth of the sample" in page.text("#trust")
+    assert "Effective sample size" in page.text("#trust")
     assert "Log evidence-12.5" in page.text("#trust")
 
 
@@ -272,7 +272,7 @@ def test_arrow_keys_walk_the_tree(page, posterior):
     for _ in range(N):
         page.key("ArrowRight")
     page.settle()
-    assert "meets" in page.text("#plot-status")
+    assert "joins" in page.text("#plot-status")
     page.key("Escape")
     page.wait("!document.getElementById('plot').classList.contains('zoomed')")
 
@@ -456,7 +456,7 @@ def test_co_clustering_is_the_posteriors(page, posterior):
             if a == b:
                 continue
             assert text.startswith(f"{a} and {b} are together in")
-            assert text.endswith("of the trees cut into 4.")
+            assert text.endswith("of the trees cut into 4 clusters.")
             said = {"all": 1.0, "none": 0.0}.get(text.split("together in ")[1].split(" of ")[0])
             if said is None:
                 said = float(re.search(r"(\d+)\s%", text)[1]) / 100
@@ -466,7 +466,7 @@ def test_co_clustering_is_the_posteriors(page, posterior):
 
 
 def test_co_clustering_follows_the_cut_and_the_keys(page):
-    assert page.text("#together-level") == "Shown: all trees cut into 4."
+    assert page.text("#together-level") == "Shown: all trees cut into 4 clusters."
     page.evaluate("document.getElementById('cut').focus()")
     page.key("ArrowRight")
     page.wait("document.getElementById('together-level').textContent === 'Shown: all trees cut into 5.'")

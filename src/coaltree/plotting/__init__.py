@@ -1,14 +1,14 @@
-"""Pictures of trees and posteriors, with Matplotlib.
+"""Plots of trees and posteriors, with Matplotlib.
 
-Every function draws on the axes it is given (or makes a figure that fits) and returns the axes, so that pictures are
-combined, annotated and saved as any other.
+Every function draws on the axes it is given (or makes a figure) and returns the axes, so that plots can be combined,
+annotated and saved like any other.
 
-    dendrogram     one tree: support on the branches, intervals of node times, clusters in colour, small clades folded
+    dendrogram     one tree: support, intervals of node times, clusters in colour, small clades folded
     cloud          many trees of a posterior on top of each other
-    coclustering   how sure it is that two leaves belong together
+    coclustering   how often two leaves are in the same cluster
     heatmap        the data beside the tree
     ari_curves     agreement with known classes at every number of clusters
-    traces         what a chain did
+    traces         trace plots of the chains
 """
 
 from .cloud import cloud

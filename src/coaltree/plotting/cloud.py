@@ -1,11 +1,11 @@
-"""Many trees of a posterior on top of each other: where lines agree they are dark, where they spread it is unsure."""
+"""Many trees of a posterior on top of each other: dark lines where they agree, a blur where they differ."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from ..errors import InputError
+from .._runtime.checks import check_choice, check_count
 from ..numerics.weighted import pick_evenly
 from ..tree.distances import with_leaves_as
 from . import geometry
@@ -34,22 +34,20 @@ def cloud(
     ----------
     posterior : Posterior
     max_trees : int
-        How many trees to draw; they are picked evenly along the weights, so each stands for as much probability.
+        How many trees to draw, each standing for the same share of the posterior.
     reference : Tree or bool
         The tree that gives the leaves their order and is drawn on top: by default the maximum clade credibility
         tree; False orders by it but does not draw it.
     orientation : "left", "right", "top" or "bottom"
     shape : "slanted" or "square"
-        How a branch goes from parent to child.
+        How branches are drawn: straight from parent to child, or with a right angle.
     alpha : float, optional
-        Opacity of one tree; by default less the more trees there are.
+        Opacity of one tree; by default it depends on the number of trees.
 
-    The three commonest topologies have colours of their own, if any is common enough; the rest are grey.
+    The three most common topologies have colours of their own, if they are common enough; the others are grey.
     """
-    if shape not in ("slanted", "square"):
-        raise InputError(f"shape must be slanted or square, not {shape!r}.")
-    if isinstance(max_trees, bool) or not isinstance(max_trees, (int, np.integer)) or max_trees < 1:
-        raise InputError(f"max_trees must be a whole number from 1 up, not {max_trees!r}.")
+    check_choice("shape", shape, ("slanted", "square"))
+    check_count("max_trees", max_trees)
     direction = Direction.of(orientation)
     base = posterior.mcc_tree() if isinstance(reference, bool) else with_leaves_as(reference, posterior.labels)
     place = geometry.arrange(base)

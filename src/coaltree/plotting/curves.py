@@ -16,17 +16,17 @@ _MOST_IN_BAND = 100  # trees of a posterior that the band is made from
 
 
 def ari_curves(trees: Mapping[str, Any], classes=None, ax: Axes | None = None, *, level: float = 0.9) -> Axes:
-    """Draw the adjusted Rand index against the share of clusters, with the area under each curve in the legend.
+    """Draw the adjusted Rand index against the number of clusters, with the area under each curve in the legend.
 
     Parameters
     ----------
     trees : mapping from name to Tree, Posterior or metrics.ARICurve
-        For a posterior the mean over its trees, with a band that holds a share `level` of them.
+        For a posterior, the mean over its trees and a band that contains a share `level` of them.
     classes : sequence (n,) or mapping from label to class
-        The known classes; not needed where all are curves already.
+        The known classes; not needed if all values are curves.
     """
     if not isinstance(trees, Mapping) or not trees:
-        raise InputError("ari_curves takes a mapping from names to trees, such as {'coaltree': tree}.")
+        raise InputError("trees must be a mapping from names to trees, such as {'coaltree': tree}.")
     if ax is None:
         ax = new_axes(4.5, 3.4)
     lowest = 0.0
@@ -49,7 +49,7 @@ def ari_curves(trees: Mapping[str, Any], classes=None, ax: Axes | None = None, *
 
 
 def traces(posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequence[str] | None = None):
-    """Draw what each chain did: one line per chain over the rounds.
+    """Draw trace plots: one line per chain.
 
     Parameters
     ----------
@@ -57,17 +57,17 @@ def traces(posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequenc
     ax : Axes or sequence of Axes, optional
         One for each name; by default a new figure.
     names : sequence of str, optional
-        Of "log_joint", "root_time" and the covariance's parameters; by default all that are single numbers.
+        Any of "log_joint", "root_time" and the covariance's parameters; by default all that are single numbers.
 
     Returns
     -------
-    The axes: one if one was given or one name asked for, otherwise an array of them.
+    The axes, or an array of them if there are several.
     """
     known = _quantities(posterior)
     wanted = list(known) if names is None else [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name not in known:
-            raise InputError(f"There is no trace of {name!r}; there are {', '.join(known)}.")
+            raise InputError(f"names must be among {', '.join(known)}, not {name!r}.")
     if ax is None:
         from matplotlib import pyplot
 
@@ -78,7 +78,7 @@ def traces(posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequenc
     if isinstance(ax, Axes) and names is None:
         wanted = wanted[:1]
     if len(axes) != len(wanted):
-        raise InputError(f"There are {len(wanted)} traces to draw and {len(axes)} axes; give one for each.")
+        raise InputError(f"ax must have one axes per trace, {len(wanted)} of them, not {len(axes)}.")
     chains = np.unique(posterior.chain)
     for panel, name in zip(axes, wanted, strict=True):
         for i, chain in enumerate(chains.tolist()):

@@ -8,6 +8,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
+from .._runtime.checks import check_count
 from ..errors import InputError
 from . import geometry
 from .style import (
@@ -55,25 +56,25 @@ def dendrogram(
     ax : Axes, optional
         Where to draw; by default a new figure that fits the tree.
     support : array (inner nodes,), Posterior or False, optional
-        Support of each merge's clade, or the posterior to ask for it; by default what the tree itself has. Written
-        in percent on the branch above the node where there is room for numbers, else shown as shaded dots.
+        Support of each clade, or the posterior to compute it from; by default that of the tree itself, if it has
+        any. Shown in percent above each branch if there is room, otherwise as shaded dots.
     intervals : array (inner nodes, 2) or Posterior, optional
         Credible intervals of the node times, drawn as bars.
     clusters, n_clusters : array (n,) of labels, or int, optional
-        Clusters to colour, or into how many to cut the tree. A branch with leaves of several clusters stays grey.
+        Clusters to colour, or the number of clusters to cut the tree into. Branches above several clusters are grey.
     orientation : "left", "right", "top" or "bottom"
         Where the root is.
     labels : bool or sequence of str
-        Names of the leaves: the tree's, others, or none. Too small to read, they are left out.
+        Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
     max_leaves : int, None or "auto"
-        How many tips to draw; the clades below become triangles that say how many leaves they have. By default as
-        many as have room for their names, None for all.
+        How many tips to draw; smaller clades become triangles labelled with their number of leaves. By default as
+        many as there is room for; None draws all.
     time_scale : "linear" or "sqrt"
-        With "sqrt" the many recent merges of large trees get more room.
+        "sqrt" gives the many recent merges of large trees more room.
     time_label : str or None
-        Name of the time axis; None leaves the axis out.
+        Label of the time axis; None hides the axis.
     ladder : bool
-        Whether the smaller clade of each node comes first; otherwise leaves stand in `tree.leaf_order()`.
+        Whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`.
     linewidth : float, optional
 
     Returns
@@ -81,9 +82,10 @@ def dendrogram(
     The axes.
     """
     direction = Direction.of(orientation)
-    names = _names(tree, labels)
+    names = leaf_names(tree, labels)
     coloured = as_clusters(tree, clusters, n_clusters)
-    support = _per_node(tree, "support", _own_support(tree) if support is None else support, "clade_support", 1)
+    own_support = getattr(tree, "support", None)
+    support = _per_node(tree, "support", own_support if support is None else support, "clade_support", 1)
     intervals = _per_node(tree, "intervals", intervals, "node_times", 2)
     if ax is None:
         ax = _fitting_axes(tree, direction, max_leaves, names)
@@ -112,23 +114,20 @@ def dendrogram(
 # Reading the arguments
 
 
-def _names(tree, labels):
+def leaf_names(tree, labels):
+    """The names to write at the leaves, or None."""
     if labels is False or labels is None:
         return None
     if labels is True:
         return tree.labels
     names = [str(label) for label in labels]
     if len(names) != tree.n:
-        raise InputError(f"labels must name the {tree.n} leaves, but there are {len(names)} of them.")
+        raise InputError(f"labels must have one name per leaf, {tree.n} of them, not {len(names)}.")
     return names
 
 
-def _own_support(tree):
-    return getattr(tree, "support", None)
-
-
 def _per_node(tree, what, given, method, n_dimensions):
-    """Values of the inner nodes, given as such or to be asked of a posterior."""
+    """Values of the inner nodes, given as an array or computed by a posterior."""
     if given is None or given is False:
         return None
     if hasattr(given, method):
@@ -156,9 +155,7 @@ def _arrange(tree, direction, ax, max_leaves, has_names, ladder):
         return geometry.arrange(tree, ladder=ladder)
     if max_leaves == "auto":
         return geometry.arrange(tree, room=room, ladder=ladder)
-    if isinstance(max_leaves, bool) or not isinstance(max_leaves, (int, np.integer)) or max_leaves < 2:
-        raise InputError(f"max_leaves must be a whole number from 2 up, None or 'auto', not {max_leaves!r}.")
-    return geometry.arrange(tree, max_tips=int(max_leaves), room=room, ladder=ladder)
+    return geometry.arrange(tree, max_tips=check_count("max_leaves", max_leaves, 2), room=room, ladder=ladder)
 
 
 # Drawing

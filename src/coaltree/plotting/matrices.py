@@ -1,4 +1,4 @@
-"""Matrices in tree order: which leaves belong together, and the data beside the tree."""
+"""Matrices in tree order: co-clustering probabilities, and the data beside the tree."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from matplotlib.gridspec import GridSpec
 from ..errors import InputError
 from ..tree.distances import with_leaves_as
 from . import geometry
-from .dendrogram import dendrogram
+from .dendrogram import dendrogram, leaf_names
 from .style import as_clusters, as_text, color_of, font_that_fits, new_axes
 
 
@@ -34,17 +34,17 @@ def coclustering(
     cmap: Any = "Blues",
     colorbar: bool = True,
 ) -> Axes:
-    """Draw the probability that two leaves are in one cluster, rows and columns in the order of a tree.
+    """Draw the probability that two leaves are in the same cluster, with rows and columns in the order of a tree.
 
     Parameters
     ----------
     posterior : Posterior
     n_clusters, time :
-        How the posterior's trees are cut: into so many clusters, or at this time.
+        How to cut the sampled trees: into this many clusters, or at this time.
     tree : Tree, optional
-        Gives the order; by default the maximum clade credibility tree.
+        The tree that orders the leaves; by default the maximum clade credibility tree.
     labels : bool
-        Whether to name the leaves, where there is room.
+        Whether to write the names of the leaves, if there is room.
     """
     together = posterior.coclustering(n_clusters, time=time)
     base = posterior.mcc_tree() if tree is None else with_leaves_as(tree, posterior.labels)
@@ -57,7 +57,7 @@ def coclustering(
     for spine in ax.spines.values():
         spine.set_visible(False)
     if colorbar:
-        bar = ax.figure.colorbar(image, ax=ax, label="probability of one cluster", fraction=0.046, pad=0.03)
+        bar = ax.figure.colorbar(image, ax=ax, label="probability of the same cluster", fraction=0.046, pad=0.03)
         bar.ax.yaxis.label.set_fontsize(9)
         bar.ax.tick_params(labelsize=8)
     return ax
@@ -86,26 +86,26 @@ def heatmap(
     ----------
     tree : Tree or ConsensusTree
     X : (n, d) array, or DataFrame, rows in the order of the leaves
-        NaN is left white. Colours end at the 1st and 99th percentile, so that a few outliers do not hide the rest.
+        NaN is white. Colours are limited to the 1st and 99th percentile, so that outliers do not hide the rest.
     ax : Axes, optional
-        Where the data are drawn; the tree takes room from its left, the scale of colours from its right.
+        Where to draw the data; the tree takes room on the left, the colour bar above.
     features : sequence of str, optional
         Names of the columns; by default those of the DataFrame.
     clusters, n_clusters, support, labels, time_scale, time_label :
         As in `dendrogram`.
     center : float, optional
-        The value in the middle of a two-sided scale of colours; by default 0 if the data lie on both sides of it.
+        The middle of a diverging colour scale; by default 0 if the data have both signs.
     value_label : str
         What the colours measure.
     tree_share : float
-        Width of the tree, as a share of that of the data.
+        Width of the tree, relative to the width of the data.
     """
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
         raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
     columns = features if features is not None else _column_names(X)
     if columns is not None and len(columns) != values.shape[1]:
-        raise InputError(f"features must name the {values.shape[1]} columns of X, not {len(columns)}.")
+        raise InputError(f"features must have one name per column of X, {values.shape[1]} of them, not {len(columns)}.")
     coloured = as_clusters(tree, clusters, n_clusters)
     order = geometry.arrange(tree).tips
     if ax is None:
@@ -137,7 +137,7 @@ def heatmap(
         time_scale=time_scale,
         time_label=time_label,
     )
-    names = _leaf_names(tree, labels)
+    names = leaf_names(tree, labels)
     _name_cells(ax, list(columns) if columns is not None else [], [names[leaf] for leaf in order] if names else [])
     ax.yaxis.tick_right()
     for spine in ax.spines.values():
@@ -147,12 +147,6 @@ def heatmap(
 
 def _column_names(X):
     return [str(name) for name in X.columns] if hasattr(X, "columns") else None
-
-
-def _leaf_names(tree, labels):
-    if labels is True:
-        return tree.labels
-    return [str(label) for label in labels] if labels is not False and labels is not None else None
 
 
 def _scale(values, center):

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 
+from .._runtime.checks import check_choice
 from ..errors import InputError
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
@@ -50,10 +51,10 @@ class Clusters(NamedTuple):
 def as_clusters(tree, clusters, n_clusters) -> Clusters | None:
     """Return the clusters asked for: labels of any kind, one per leaf, or a number to cut the tree into."""
     if clusters is not None and n_clusters is not None:
-        raise InputError("Give either clusters or n_clusters, not both.")
+        raise InputError("give clusters or n_clusters, not both.")
     if n_clusters is not None:
         if not hasattr(tree, "cut"):
-            raise InputError("Only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
+            raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
         return Clusters(tree.cut(n_clusters), None)
     if clusters is None:
         return None
@@ -80,11 +81,7 @@ class Direction(NamedTuple):
 
     @classmethod
     def of(cls, orientation: Any) -> "Direction":
-        if orientation not in ("top", "bottom", "left", "right"):
-            raise InputError(
-                f"orientation (where the root is) must be top, bottom, left or right, not {orientation!r}."
-            )
-        return cls(orientation)
+        return cls(check_choice("orientation", orientation, ("top", "bottom", "left", "right")))
 
     @property
     def is_upright(self) -> bool:
@@ -155,9 +152,7 @@ def add_legend(ax: Axes, direction: Direction, handles: list[Line2D], title: str
 
 def draw_scale(ax: Axes, direction: Direction, time_scale: str) -> None:
     """Make the time axis linear, or the square root of time, which spreads the many late merges near the leaves."""
-    if time_scale not in ("linear", "sqrt"):
-        raise InputError(f"time_scale must be linear or sqrt, not {time_scale!r}.")
-    if time_scale == "sqrt":
+    if check_choice("time_scale", time_scale, ("linear", "sqrt")) == "sqrt":
         set_scale = ax.set_yscale if direction.is_upright else ax.set_xscale
         set_scale("function", functions=(_signed_sqrt, _signed_square))
 

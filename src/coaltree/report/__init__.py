@@ -4,9 +4,9 @@
     drawing        small pictures as SVG text: histograms, intervals, traces
     pixels         matrices as characters, one or two a cell, shrunk to what a screen can show
     figures        what the page's script draws: tree, data, co-clustering
-    glance         the answer in three sentences
+    glance         the three cards at the top of the page
     parameters     the covariance's parameters and their posteriors
-    verdicts       convergence in words
+    verdicts       convergence diagnostics, explained
     reproduce      settings and versions
     page           all of it in one file
 

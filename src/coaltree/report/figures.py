@@ -1,8 +1,8 @@
 """What the page's script draws, as plain lists, numbers and characters: the tree, the data and the co-clustering.
 
 Rows come in tree order: the maximum clade credibility tree with the smaller clade of each merge first. For matrices too
-large for a screen, neighbouring rows (and columns) of the data are averaged, and of the leaves every so manieth stands
-for its neighbours in the co-clustering, so that the page stays small and no n × n matrix is ever made.
+large for a screen, neighbouring rows (and columns) of the data are averaged, and the co-clustering shows evenly spaced
+leaves only, so that the page stays small and no n × n matrix is ever made.
 """
 
 from itertools import pairwise
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..model.table import read_table
+from ..numerics.weighted import pick_evenly
 from ..posterior import partitions
 from ..tree import Tree, unchecked_tree
 from . import pixels
@@ -74,7 +75,7 @@ def read_data(posterior, X) -> Data | None:
     else:
         values, rows, names = read_table(X, allow_missing=True)
         if len(values) != posterior.n:
-            raise InputError(f"X has {len(values)} rows and the posterior {posterior.n} leaves; give one row per leaf.")
+            raise InputError(f"X must have one row per leaf, {posterior.n} of them, not {len(values)}.")
         if names is not None and set(rows) == set(posterior.labels):
             row_of = {name: row for row, name in enumerate(rows)}
             values = values[[row_of[label] for label in posterior.labels]]
@@ -157,9 +158,7 @@ def _draws(posterior):
     children, times, weights = posterior.children, posterior.times, posterior.weights
     if len(times) <= _MOST_DRAWS:
         return children, times, weights
-    places = (np.arange(_MOST_DRAWS) + 0.5) / _MOST_DRAWS
-    share = np.cumsum(weights)
-    chosen = np.minimum(np.searchsorted(share, places * share[-1]), len(times) - 1)
+    chosen = pick_evenly(weights, _MOST_DRAWS)
     return children[chosen], times[chosen], np.full(_MOST_DRAWS, 1.0 / _MOST_DRAWS)
 
 
@@ -182,7 +181,7 @@ class Doubt(NamedTuple):
 
 
 def doubtful_leaves(posterior, labels: np.ndarray, most: int = 8) -> list[Doubt] | None:
-    """The leaves least sure of their cluster, least sure first; None for one cluster, or for too many to compare.
+    """The leaves whose cluster is least certain, worst first; None for one cluster, or for too many to compare.
 
     With c a cluster of the page, and every tree cut into as many, a leaf i is with c to the share
     Σ_t w_t |leaves of c, other than i, that share i's cluster in tree t| / |leaves of c other than i|.

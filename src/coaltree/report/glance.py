@@ -1,4 +1,4 @@
-"""The answer first: how many clusters, how sure the tree is, and whether the run can be trusted."""
+"""The answer first: how many clusters, how certain the tree is, and whether the run has converged."""
 
 from typing import NamedTuple
 
@@ -22,10 +22,10 @@ class Start(NamedTuple):
 
 
 def choose_start(posterior, n_clusters: int | None) -> Start:
-    """The number asked for, or the suggested one; where none stands out, the least odd of a few."""
+    """The number asked for, or the suggested one; where none stands out, the best of a few."""
     if n_clusters is not None:
         k = check_count("n_clusters", n_clusters, 1, posterior.n)
-        return Start(k, count(k, "cluster"), "The number was chosen by whoever made this page.")
+        return Start(k, count(k, "cluster"), "This number was chosen when the page was made.")
     suggestion = posterior.suggest_n_clusters()
     if suggestion.n_clusters > 1:
         return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
@@ -33,7 +33,7 @@ def choose_start(posterior, n_clusters: int | None) -> Start:
     few = suggestion.gaps[suggestion.gaps["n_clusters"] <= _FEW]
     if len(few):
         k = int(few["n_clusters"][np.argmin(few["probability"])])
-    reason = f"{suggestion.reason} The page opens with {k}, as a place to start looking."
+    reason = f"{suggestion.reason} The page opens with {k} clusters as a starting point."
     return Start(min(k, posterior.n), "No number of clusters stands out", reason)
 
 
@@ -53,23 +53,23 @@ def cards(posterior, start: Start, figure: TreeFigure, verdict) -> str:
 def _sureness(figure, n_trees, n_clusters):
     support = figure.support[:-1]  # all leaves together are in every tree
     if n_trees == 1:
-        return "One tree, no measure of doubt", "The sampler gave a single tree, so support is not defined."
+        return "One tree, no uncertainty", "The sampler returned a single tree, so support is not defined."
     if len(support) == 0:
-        return "A tree of two leaves", "There is nothing to be unsure about but the time."
+        return "A tree of two leaves", "Only the time of its one merge is uncertain."
     n_sure = int(np.count_nonzero(support >= SURE))
     of_groups = (
-        f"{n_sure:,} of the tree’s {count(len(support), 'group')}, small ones included, are in at least "
+        f"Of the {count(len(support), 'group')} in the tree, small ones included, {n_sure:,} are in at least "
         f"{percent(SURE)} of the sampled trees."
     )
     of_clusters = _cluster_support(figure, n_clusters)
     if len(of_clusters) == 0 or n_clusters == 1:
-        return f"{percent(n_sure / len(support))} of groups are near certain", of_groups
+        return f"{percent(n_sure / len(support))} of groups are nearly certain", of_groups
     m, sure = len(of_clusters), int(np.count_nonzero(of_clusters >= SURE))
-    heading = {0: "No cluster is near certain", m: "All clusters are near certain"}.get(
-        sure, f"{sure} of {m} clusters are near certain"
+    heading = {0: "No cluster is nearly certain", m: "All clusters are nearly certain"}.get(
+        sure, f"{sure} of {m} clusters are nearly certain"
     )
     of_two = "" if m == n_clusters else " of two leaves or more"
-    least = f"The least sure cluster{of_two} is in {percent(of_clusters.min())} of the sampled trees. "
+    least = f"The least certain cluster{of_two} is in {percent(of_clusters.min())} of the sampled trees. "
     return heading, least + of_groups
 
 
@@ -81,7 +81,7 @@ def _cluster_support(figure, n_clusters):
 
 
 def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
-    """Say how the cut of the tree compares with the partition that agrees best with all trees."""
+    """Compare the cut of the tree with the partition that agrees best with all trees."""
     from scipy.optimize import linear_sum_assignment
 
     joint = np.zeros((int(labels.max()) + 1, int(best.max()) + 1))
@@ -94,22 +94,22 @@ def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
     call = f"<code>posterior.cut({k})</code>"
     if len(moved) == 0:
         return (
-            f"<p>Cut into {k}, this tree gives the very partition that agrees best with all sampled trees ({call}).</p>"
+            f"<p>Cutting this tree into {k} clusters gives the partition that agrees best with all sampled trees "
+            f"({call}).</p>"
         )
     names = escape(some([posterior.labels[leaf] for leaf in moved]))
-    verb = "is" if len(moved) == 1 else "are"
     return (
-        f"<p>The partition into {k} that agrees best with all sampled trees ({call}) differs from this cut in "
-        f"{count(len(moved), 'leaf', 'leaves')} of {posterior.n:,}: {names} {verb} elsewhere there.</p>"
+        f"<p>The partition into {k} clusters that agrees best with all sampled trees ({call}) differs from this cut in "
+        f"{count(len(moved), 'leaf', 'leaves')} of {posterior.n:,}: {names}.</p>"
     )
 
 
 def doubts(posterior, n_clusters: int, found: list[Doubt] | None) -> str:
-    """List the leaves that are least sure of their cluster."""
+    """List the leaves whose cluster is least certain."""
     if found is None:
         return ""
     if not found:
-        return f"<p>At {n_clusters} clusters, every leaf is clearly with one of them.</p>"
+        return f"<p>At {n_clusters} clusters, every leaf clearly belongs to one of them.</p>"
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
         f"<td>cluster {doubt.own}</td><td>{percent(doubt.with_own)}</td>"
@@ -117,16 +117,16 @@ def doubts(posterior, n_clusters: int, found: list[Doubt] | None) -> str:
         for doubt in found
     )
     return (
-        f"<p>At {n_clusters} clusters, the leaves least sure of theirs, and how often they are found with its leaves "
-        "and with those of the runner-up:</p>\n"
-        '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">here'
-        '</th><th scope="col" colspan="2">runner-up</th></tr></thead><tbody>\n'
+        f"<p>At {n_clusters} clusters, these leaves have the least certain cluster. Percentages show how often they "
+        "are together with the leaves of their own cluster, and with those of the second best:</p>\n"
+        '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">own'
+        '</th><th scope="col" colspan="2">second best</th></tr></thead><tbody>\n'
         f"{rows}\n</tbody></table></div>"
     )
 
 
 def subtitle(posterior, data) -> str:
-    """What the page is of, in one line."""
+    """What the page shows, in one line."""
     parts = [count(posterior.n, "leaf", "leaves")]
     if data is not None:
         parts.append(count(data.values.shape[1], "column"))

@@ -30,27 +30,27 @@ def write_report(posterior, path, *, X=None, n_clusters=None, title=None, force=
     posterior : Posterior
     path : where to write; the name should end in .html.
     X : array-like (n, d) or DataFrame, optional
-        The data to show beside the tree, in the units of your choice; by default those that were fitted.
+        The data to show beside the tree, for example in other units; by default the fitted data.
     n_clusters : int, optional
-        The number of clusters the page opens with; by default the suggested one.
+        The number of clusters the page opens with; by default the suggested number.
     title : str, optional
     force : bool
-        Whether a file that is there may be overwritten.
+        Whether to overwrite an existing file.
     """
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder; name a file in it, such as report.html.")
+        raise InputError(f"{path} is a folder; expected the name of a file, such as report.html.")
     if path.exists() and not force:
-        raise InputError(f"{str(path)!r} is there already; choose another name, or overwrite it with force=True.")
+        raise InputError(f"{path} already exists; choose another name, or overwrite it with force=True.")
     if not path.parent.is_dir():
-        raise InputError(f"There is no folder {str(path.parent)!r} to write {path.name!r} into.")
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
     text = report_html(posterior, X=X, n_clusters=n_clusters, title=title)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)  # whole or not at all
     except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
     finally:
         temporary.unlink(missing_ok=True)
     return path
@@ -98,31 +98,31 @@ def report_html(posterior, *, X=None, n_clusters=None, title=None) -> str:
 
 def _data_words(content):
     if content is None:
-        return "<p>The posterior does not hold the data, so there is no heat map; give them as <code>X</code>.</p>"
+        return "<p>The posterior does not include the data, so there is no heat map; pass them as <code>X</code>.</p>"
     n, d = content["of"]
-    words = "One row a leaf, in tree order, beside the tree and moving with it; one column a measurement. "
+    words = "One row per leaf, in the order of the tree; one column per measurement. "
     if content["scaled"]:
-        words += "Columns differ in scale, so colours show each column relative to its own mean and spread. "
+        words += "Columns differ in scale, so colours are relative to the mean and standard deviation of each column. "
     if content["rows"] < n or content["columns"] < d:
         words += (
-            f"To keep the page small, neighbours are averaged: {content['rows']:,} × {content['columns']:,} cells "
-            f"stand for {n:,} × {d:,}. "
+            f"To keep the page small, neighbouring values are averaged: {content['rows']:,} × "
+            f"{content['columns']:,} cells show {n:,} × {d:,} values. "
         )
     if content["missing"]:
-        words += f"{content['missing']:,} entries are missing and shown hatched. "
+        words += f"Missing values ({content['missing']:,}) are hatched. "
     return f"<p>{escape(words)}</p>"
 
 
 def _together_words(posterior, content):
     words = (
-        "Every sampled tree is cut into the same number of clusters. A cell says in what share of the trees its two "
-        "leaves end up together: dark blocks are sure, pale seams between them are doubtful. "
+        "Every sampled tree is cut into the same number of clusters. A cell shows the share of trees in which two "
+        "leaves are in the same cluster: dark blocks are certain, pale areas uncertain. "
     )
     largest = max((level["size"] for level in content["levels"]), default=posterior.n)
     if largest < posterior.n:
         words += f"Of the {posterior.n:,} leaves, {largest:,} evenly spaced ones are shown. "
     if content["draws"] < len(posterior):
-        words += f"From {content['draws']:,} of the {len(posterior):,} trees. "
+        words += f"Computed from {content['draws']:,} of the {len(posterior):,} trees. "
     return f"<p>{escape(words)}</p>"
 
 

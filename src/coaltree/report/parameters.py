@@ -1,4 +1,4 @@
-"""The covariance's parameters: in words, with a histogram of the draws, the median and the 90 % interval."""
+"""The covariance's parameters: a description, a histogram of the draws, the median and the 90 % interval."""
 
 from itertools import pairwise
 
@@ -8,11 +8,11 @@ from . import drawing, pixels
 from .text import count, escape, number, printable
 
 _WORDS = {
-    "amplitude": "Overall speed: how much variance values gain along a branch of length 1.",
-    "variances": "Speed of each column: how much variance it gains along a branch of length 1.",
-    "length2": "Squared length scale: columns closer than its root move together.",
-    "length": "Length scale: columns closer than this move together.",
-    "noise": "Share of movement that each column makes on its own, beside the smooth part.",
+    "amplitude": "Overall rate: the variance that values gain along a branch of length 1.",
+    "variances": "Rate of each column: the variance it gains along a branch of length 1.",
+    "length2": "Squared length scale: columns closer than its square root vary together.",
+    "length": "Length scale: columns closer than this vary together.",
+    "noise": "Independent variance of each column, relative to the smooth part.",
     "Phi": "Covariance of the columns along a branch of length 1.",
 }
 _MOST_ROWS = 12  # entries of an array that are shown one by one
@@ -23,7 +23,7 @@ _MOST_CELLS_ACROSS = 96
 def section(posterior, names, scalars) -> tuple[str, dict | None]:
     """Return the section's HTML, and the correlation matrix for the script where a full matrix is learnt."""
     if not posterior.theta:
-        return "<p>The covariance was given, not learnt: there is nothing to estimate here.</p>", None
+        return "<p>The covariance was given, so no parameters were estimated.</p>", None
     rows, extras, correlation = [], [], None
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:
@@ -52,17 +52,17 @@ def section(posterior, names, scalars) -> tuple[str, dict | None]:
     return html + "\n".join(extras), correlation
 
 
-_CORRELATION = """<figure class="matrix"><figcaption>Correlation of the columns’ movements (posterior mean), from
--1 in blue to 1 in red. {{strongest}}</figcaption>
+_CORRELATION = """<figure class="matrix"><figcaption>Correlation between columns (posterior mean), from -1
+in blue to 1 in red. {{strongest}}</figcaption>
 <canvas id="correlation" role="img" aria-label="Heat map of the correlation of columns"></canvas>
-<p class="status" id="correlation-status" aria-live="polite">Point at a cell to read it.</p></figure>"""
+<p class="status" id="correlation-status" aria-live="polite">Point at a cell to see its value.</p></figure>"""
 
 
 def _row(name, draws, weights, words, scalar=None):
     low, middle, high = drawing.quantiles(draws, weights)
     figures = ""
     if scalar is not None and np.isfinite(scalar["ess"]):
-        figures = f"<small>R-hat {scalar['r_hat']:.2f}, worth {number(scalar['ess'])} draws</small>"
+        figures = f"<small>R-hat {scalar['r_hat']:.2f}, effective sample size {number(scalar['ess'])}</small>"
     return (
         f'<tr><th scope="row"><code>{escape(name)}</code><small>{escape(words)}</small></th>'
         f"<td>{drawing.histogram(draws, weights, name)}{figures}</td>"
@@ -86,7 +86,7 @@ def _vector(name, draws, weights, labels, scalars, words=None):
     tops = ", ".join(str(labels[j] if labels else j) for j in largest)
     some = "" if len(shown) == d else f", {len(shown)} of them shown"
     caption = (
-        f"<code>{escape(name)}</code> of {count(d, 'column')} in their order{some}: median and 90 % interval. "
+        f"<code>{escape(name)}</code> of {count(d, 'column')}, in order{some}: median and 90 % interval. "
         f"{escape(words)} Largest: {escape(tops)}."
     )
     titles = [str(labels[j] if labels else j) for j in shown]
@@ -110,7 +110,7 @@ def _correlation(draws, weights, labels):
 
 
 def _strongest(correlation, names, most=3):
-    """The pairs of columns that move together, or against each other, most."""
+    """The pairs of columns with the strongest correlation."""
     i, j = np.triu_indices(len(correlation), 1)
     order = np.argsort(-np.abs(correlation[i, j]))[:most]
     pairs = [f"{names[i[k]]} and {names[j[k]]} ({number(correlation[i[k], j[k]], 2)})" for k in order]

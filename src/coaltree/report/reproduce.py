@@ -1,4 +1,4 @@
-"""Settings and versions: what someone else needs to make the same page from the same data."""
+"""Settings and versions: what it takes to make the same page from the same data."""
 
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ _LONGEST = 400
 def section(posterior, data) -> str:
     """A call where one can be given, and two tables."""
     call = _call(posterior)
-    html = f"<p>The same posterior comes from</p>\n<pre><code>{escape(call)}</code></pre>\n" if call else ""
+    html = f"<p>This call gives the same posterior:</p>\n<pre><code>{escape(call)}</code></pre>\n" if call else ""
     html += '<div class="columns"><div><h3>Settings</h3>' + table(settings(posterior, data)) + "</div>"
     return html + "<div><h3>Versions</h3>" + table(versions()) + "</div></div>"
 
@@ -40,8 +40,8 @@ def settings(posterior, data) -> list[tuple[str, str]]:
         rows.append(("columns of data", f"{data.values.shape[1]:,}"))
         missing = int(np.isnan(data.values).sum())
         if missing:
-            rows.append(("missing entries", f"{missing:,}"))
-        rows.append(("checksum of the data shown", _checksum(data.values)))
+            rows.append(("missing values", f"{missing:,}"))
+        rows.append(("checksum of the data", _checksum(data.values)))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Convergence in words: what each figure means, whether it is good enough, and what to do where it is not."""
+"""Convergence diagnostics: what each one means, whether it is good enough, and what to do where it is not."""
 
 import math
 from typing import NamedTuple
@@ -9,12 +9,13 @@ from ..posterior import convergence, mixing
 from . import drawing
 from .text import count, escape, number, percent
 
-_WORD = {"good": "Good", "fair": "Look again", "poor": "Not good enough", "unknown": "Not known"}
+_WORD = {"good": "Good", "fair": "Borderline", "poor": "Not good enough", "unknown": "Unknown"}
+_ESS = "Effective sample size"
 _RANK = {"plain": -1, "good": 0, "unknown": 1, "fair": 2, "poor": 3}
 
 
 class Finding(NamedTuple):
-    """One figure: what it is called, its value, how good that is, what it means and what to do."""
+    """One diagnostic: its name, its value, how good that is, what it means and what to do."""
 
     name: str
     value: str
@@ -36,32 +37,32 @@ class Verdict(NamedTuple):
 def judge(posterior) -> Verdict:
     """Look at a posterior from a chain, from weighted particles, or of a single tree."""
     if len(posterior) == 1:
-        finding = Finding("Trees", "1", "unknown", "A single tree has no spread to judge.", _ASK_FOR_MORE)
-        sentence = "One tree says nothing about how sure it is."
-        return Verdict([finding], "unknown", "Nothing to judge", sentence, {})
+        finding = Finding("Trees", "1", "unknown", "Convergence cannot be checked with a single tree.", _ASK_FOR_MORE)
+        sentence = "A single tree says nothing about uncertainty."
+        return Verdict([finding], "unknown", "Convergence cannot be checked", sentence, {})
     if not (posterior.is_chain and posterior.has_equal_weights):
         return _of_particles(posterior)
     return _of_chains(posterior)
 
 
-_ASK_FOR_MORE = "Use coaltree.fit(X), whose chains can be judged."
-_GO_ON = "Run longer: more n_warmup and n_samples, or go on from here with fit(…, start=posterior)."
+_ASK_FOR_MORE = "Use coaltree.fit(X), which samples many trees in several chains."
+_GO_ON = "Run longer: increase n_warmup and n_samples, or continue with fit(…, start=posterior)."
 
 
 def _of_particles(posterior):
     if posterior.has_equal_weights:
-        meaning = "All trees count the same; whether they are independent of each other is not recorded."
-        finding = Finding("Worth of the sample", count(len(posterior), "tree"), "unknown", meaning, _ASK_FOR_MORE)
-        return _verdict([finding], f"{meaning} coaltree.fit records it.", {})
+        meaning = "All trees have the same weight; whether they are independent is not recorded."
+        finding = Finding(_ESS, count(len(posterior), "tree"), "unknown", meaning, _ASK_FOR_MORE)
+        return _verdict([finding], f"{meaning} Trees from coaltree.fit can be checked.", {})
     ess = mixing.weight_ess(posterior.weights)
     share = ess / len(posterior)
     grade = _grade(-ess, -convergence.ESS_BELOW, -10)
     findings = [
         Finding(
-            "Worth of the sample",
+            _ESS,
             f"{number(ess)} of {count(len(posterior), 'tree')} ({percent(share)})",
             grade,
-            "The trees have unequal weights. Together they say as much as this many trees of equal weight would.",
+            "The trees have unequal weights. Together they carry as much information as this many with equal weights.",
             "" if grade == "good" else "Use more particles, or the regraft sampler.",
         )
     ]
@@ -71,10 +72,12 @@ def _of_particles(posterior):
                 "Log evidence",
                 number(posterior.log_evidence, 6),
                 "plain",
-                "How probable the data are under this model; of models for the same data, the higher is better.",
+                "Log probability of the data under this model; among models for the same data, higher is better.",
             )
         )
-    return _verdict(findings, f"The {len(posterior):,} weighted trees are worth {number(ess)} independent ones.", {})
+    return _verdict(
+        findings, f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}.", {}
+    )
 
 
 def _of_chains(posterior):
@@ -87,7 +90,7 @@ def _of_chains(posterior):
         _ess(scalars, len(posterior)),
         _topology_ess(posterior),
     ]
-    sentence = f"{count(n_chains, 'chain')} of {count(len(posterior) // n_chains, 'tree')}, judged below."
+    sentence = f"{count(n_chains, 'chain')} of {count(len(posterior) // n_chains, 'tree')}."
     return _verdict(findings, sentence, scalars)
 
 
@@ -96,25 +99,25 @@ def _verdict(findings, sentence, scalars):
     if grade == "unknown" and any(finding.grade == "good" for finding in findings):
         grade = "good"
     heading = {
-        "good": "The run looks settled",
-        "fair": "The run may need more time",
-        "poor": "The run has not settled",
-        "unknown": "Whether the run settled is not known",
+        "good": "No sign of poor convergence",
+        "fair": "The run may be too short",
+        "poor": "The run has not converged",
+        "unknown": "Convergence is unknown",
     }[grade]
     worst = [finding for finding in findings if finding.grade in ("fair", "poor") and finding.grade == grade]
     if worst:
-        names = " and ".join(finding.name[0].lower() + finding.name[1:] for finding in worst)
-        sentence = f"Look at {names} below before trusting details of this page."
+        names = " and ".join(finding.name for finding in worst)
+        sentence = f"Before you rely on details of this page, see below: {names}."
     elif grade == "good":
-        sentence = f"{sentence} Nothing speaks against trusting this page."
+        sentence = f"{sentence} All diagnostics are good."
     return Verdict(findings, grade, heading, sentence, scalars)
 
 
 def _r_hat(scalars, n_chains):
-    name = "Agreement in numbers (R-hat)"
+    name = "R-hat"
     meaning = (
-        "Each chain searched on its own. R-hat compares the spread between chains (or between parts of one) with the "
-        f"spread within: 1.00 means they tell the same story, above {convergence.R_HAT_ABOVE} they do not yet."
+        "R-hat compares the spread between chains (or between parts of one) with the spread within them: 1.00 means "
+        f"that they agree, above {convergence.R_HAT_ABOVE} that they do not yet."
     )
     worst, value = _extreme(scalars, "r_hat", max)
     if worst is None:
@@ -122,28 +125,28 @@ def _r_hat(scalars, n_chains):
     grade = _grade(value, convergence.R_HAT_ABOVE, 1.2)
     advice = "" if grade == "good" else _GO_ON
     if n_chains == 1 and not advice:
-        advice = "There is one chain only; two or more (n_chains=2) would make this a stronger test."
-    return Finding(name, f"{value:.3f} at worst, for {_spoken(worst)}", grade, meaning, advice)
+        advice = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
+    return Finding(name, f"{value:.3f} (largest: {_spoken(worst)})", grade, meaning, advice)
 
 
 def _split_sd(value):
-    name = "Agreement in trees (split frequencies)"
+    name = "Standard deviation of split frequencies"
     meaning = (
-        "How often a group of leaves occurs should not depend on which chain is asked. This is the typical difference "
-        f"between chains, from 0 (none) up; below {convergence.SPLIT_SD_ABOVE} is good, and supports on this page can "
-        "be read as they are."
+        "How often a group of leaves occurs should not depend on the chain. This is the average standard deviation "
+        f"of that share across chains. Below {convergence.SPLIT_SD_ABOVE} is good: supports on this page can be taken "
+        "as they are."
     )
     if not math.isfinite(value):
-        return Finding(name, "–", "unknown", meaning, "It takes two chains or more: run with n_chains=2.")
+        return Finding(name, "–", "unknown", meaning, "This needs at least two chains: run with n_chains=2.")
     grade = _grade(value, convergence.SPLIT_SD_ABOVE, 0.1)
-    advice = "" if grade == "good" else f"Read supports as rough: they may be off by ± {percent(2 * value)}. {_GO_ON}"
+    advice = "" if grade == "good" else f"Supports are rough: they may be off by ± {percent(2 * value)}. {_GO_ON}"
     return Finding(name, f"{value:.3f}", grade, meaning, advice)
 
 
 def _ess(scalars, n_draws):
-    name = "Independent draws (ESS)"
+    name = _ESS
     meaning = (
-        "Draws that follow one another resemble each other. Altogether they are worth this many independent ones; "
+        "Successive draws resemble each other. Together they carry as much information as this many independent ones; "
         f"{convergence.ESS_BELOW} are enough for medians and intervals."
     )
     worst, value = _extreme(scalars, "ess", min)
@@ -152,17 +155,17 @@ def _ess(scalars, n_draws):
     value = min(value, n_draws)
     grade = _grade(-value, -convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
     advice = "" if grade == "good" else f"Intervals are rough. {_GO_ON}"
-    return Finding(name, f"{number(value)} of {n_draws:,}, for {_spoken(worst)}", grade, meaning, advice)
+    return Finding(name, f"{number(value)} of {n_draws:,} (smallest: {_spoken(worst)})", grade, meaning, advice)
 
 
 def _topology_ess(posterior):
     value, n_draws = posterior.topology_ess, len(posterior)
     grade = _grade(-value, -convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
     return Finding(
-        "Independent trees",
+        "Effective sample size of topologies",
         f"{number(value)} of {n_draws:,}",
         grade,
-        "The same for the shape of the tree: how many independent trees the sampled ones are worth.",
+        "The same for the shapes of the trees.",
         "" if grade == "good" else f"Supports are rough. {_GO_ON}",
     )
 
@@ -181,7 +184,7 @@ def _extreme(scalars, key, choose):
 
 
 def _spoken(name):
-    return {"log_joint": "the log probability", "root_time": "the time of the root"}.get(name, name)
+    return {"log_joint": "log probability", "root_time": "time of the root"}.get(name, name)
 
 
 def _badge(grade):
@@ -189,7 +192,7 @@ def _badge(grade):
 
 
 def section(posterior, verdict: Verdict) -> str:
-    """The findings as a list, and the trace of the log probability."""
+    """The diagnostics as a list, and the trace of the log probability."""
     items = "\n".join(
         f'<li class="finding {finding.grade}"><h3>{escape(finding.name)}</h3>'
         f'<p class="value">{_badge(finding.grade)}{escape(finding.value)}</p>'
@@ -200,10 +203,10 @@ def section(posterior, verdict: Verdict) -> str:
     )
     html = f'<ul class="findings">\n{items}\n</ul>'
     if posterior.is_chain and posterior.has_equal_weights and posterior.log_joint is not None and len(posterior) > 1:
-        image = drawing.trace(posterior.log_joint, posterior.chain, "Log probability of each draw, one line a chain")
+        image = drawing.trace(posterior.log_joint, posterior.chain, "Log probability of each draw, one line per chain")
         html += (
-            "\n<figure><figcaption>Log probability of data and tree, draw after draw, one colour for each chain. A "
-            "settled run looks like a level, fuzzy band; a slope or separate bands mean that it should run longer."
+            "\n<figure><figcaption>Log probability of data and tree at each draw, one colour per chain. A converged "
+            "run looks like a level, fuzzy band; a slope or separate bands mean that it should run longer."
             f"</figcaption>{image}</figure>"
         )
     return html

@@ -17,7 +17,7 @@ function showCut() {
   if (document.activeElement !== cutNumber || Number(cutNumber.value) !== k) cutNumber.value = k;
   const sizes = roots.map((v) => tree.size[v]).sort((a, b) => b - a);
   $("sizes").textContent =
-    k === 1 ? "all leaves together" : `${leaves(sizes[0])} in the largest, ${sizes[k - 1].toLocaleString("en")} in the smallest`;
+    k === 1 ? "all leaves in one cluster" : `${leaves(sizes[0])} in the largest, ${sizes[k - 1].toLocaleString("en")} in the smallest`;
 }
 
 function listGroups() {
@@ -51,7 +51,7 @@ function listGroups() {
   $("groups-more").textContent = roots.length > MOST_GROUPS ? `… and ${count(roots.length - MOST_GROUPS, "cluster")} more.` : "";
 }
 
-if (heat) $("members").before(make("th", { scope: "col", class: "marks" }, "stands out by"));
+if (heat) $("members").before(make("th", { scope: "col", class: "marks" }, "distinctive columns"));
 on("cut", showCut);
 on("cut", listGroups);
 

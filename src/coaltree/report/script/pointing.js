@@ -30,23 +30,23 @@ function names(v, most) {
   return shown.join(", ") + (tree.size[v] > most ? ` and ${(tree.size[v] - most).toLocaleString("en")} more` : "");
 }
 
-// What there is to say of a node: a heading and some lines.
+// What is shown about a node: a heading and some lines.
 function words(v) {
   const cluster = state.cut.of[v];
   const where = cluster < 0 ? "Above the cut" : cluster === v && v >= tree.n ? `This is cluster ${clusterName[cluster]}` : `In cluster ${clusterName[cluster]}`;
   const marks = standsOutBy(v, 3);
-  const marked = marks ? [`Stands out by: ${marks}`] : [];
+  const marked = marks ? [`Distinctive columns: ${marks}`] : [];
   if (v < tree.n) {
     const up = tree.parent[v];
     const other = tree.child(up, 0) === v ? tree.child(up, 1) : tree.child(up, 0);
     const whom = other < tree.n ? tree.labels[other] : `a group of ${leaves(tree.size[other])}`;
-    return [tree.labels[v], `${where}; meets ${whom} at time ${number(tree.time[up])}`, ...marked];
+    return [tree.labels[v], `${where}; joins ${whom} at time ${number(tree.time[up])}`, ...marked];
   }
   const share = percent(tree.support(v));
   const level = percent(tree.level);
   return [
     `Group of ${leaves(tree.size[v])}`,
-    `Support ${share}${v === tree.root ? ", these are all leaves" : ` of the sampled trees`}`,
+    `Support ${share}${v === tree.root ? " (all leaves)" : ` of the sampled trees`}`,
     `Time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}`,
     where,
     names(v, 5),

@@ -32,7 +32,7 @@ function showMatches() {
     return option;
   });
   if (found.length > MOST_MATCHES) options.push(make("li", { class: "more" }, `and ${(found.length - MOST_MATCHES).toLocaleString("en")} more`));
-  if (found.length === 0) options.push(make("li", { class: "more", role: "status" }, "no leaf has this in its name"));
+  if (found.length === 0) options.push(make("li", { class: "more", role: "status" }, "no leaf matches"));
   matchList.replaceChildren(...options);
   if (chosen >= 0 && open) searchBox.setAttribute("aria-activedescendant", `match-${chosen}`);
   else searchBox.removeAttribute("aria-activedescendant");

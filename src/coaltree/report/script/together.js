@@ -30,7 +30,7 @@ function drawTogether() {
   const level = levelFor(state.cut.k);
   if (!level) {
     $("together-plot").hidden = true;
-    $("together-level").textContent = "There are too few leaves for this picture.";
+    $("together-level").textContent = "There are too few leaves for this plot.";
     return;
   }
   together.shown = level;
@@ -60,8 +60,8 @@ function drawTogether() {
   }
   const exact = level.clusters === state.cut.k;
   $("together-level").textContent = exact
-    ? `Shown: all trees cut into ${level.clusters}.`
-    : `Shown: all trees cut into ${level.clusters}, the nearest number to the cut above that this page has.`;
+    ? `Shown: all trees cut into ${level.clusters} clusters.`
+    : `Shown: all trees cut into ${level.clusters} clusters, the closest number available on this page.`;
   $("together-legend").replaceChildren(make("span", {}, "never together", bar(steps), "always"));
 }
 
@@ -72,7 +72,7 @@ function pointTogether(i, j) {
   const share = squareOf(together.shown)[together.at[0] * m + together.at[1]];
   const value = share === 1 ? "all" : share === 0 ? "none" : `about ${percent(share)}`;
   $("together-status").textContent =
-    a === b ? `${a}, with itself.` : `${a} and ${b} are together in ${value} of the trees cut into ${together.shown.clusters}.`;
+    a === b ? `${a}, with itself.` : `${a} and ${b} are together in ${value} of the trees cut into ${together.shown.clusters} clusters.`;
   drawTogether();
 }
 

@@ -174,7 +174,7 @@ function axis(at) {
     group.append(shape("text", { x: x.toFixed(1), y: base + 18, "text-anchor": "middle" }, number(t)));
   }
   group.prepend(shape("path", { d }));
-  group.append(shape("text", { x: at.left - 8, y: base + 34 }, "time before the leaves"));
+  group.append(shape("text", { x: at.left - 8, y: base + 34 }, "time (0 at the leaves)"));
   return group;
 }
 

@@ -1,0 +1,9 @@
+"""Lists of names in messages."""
+
+from coaltree._runtime.text import some
+
+
+def test_long_lists_are_shortened():
+    assert some(["a", "b"], 2) == "a, b"
+    assert some(list("abcd"), 2) == "a, b and 2 more"
+    assert some(range(2000), 1) == "0 and 1,999 more"
