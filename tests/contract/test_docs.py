@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_commands_run(page, monkeypatch, tmp_path, capsys):
     for program, *args in filter(None, lines):
         if program == "coaltree":
             assert main(args) == 0, (args, capsys.readouterr().err)
-        if program == "make":
+        if program == "make" and shutil.which("make"):  # which Windows may not have
             assert subprocess.run(["make", "-n", *args], cwd=ROOT, capture_output=True).returncode == 0
 
 
