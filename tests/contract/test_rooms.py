@@ -7,6 +7,7 @@ that load public names on first use may do that, and what their tables name must
 """
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -153,6 +154,13 @@ def test_tests_mirror_the_rooms():
     folders = {str(path.parent.relative_to(root)) for path in root.rglob("test_*.py")} - {"."}
     assert all((SOURCE / folder).is_dir() for folder in folders), folders
     assert {room for room in ROOMS if (SOURCE / room).is_dir()} <= {folder.split("/")[0] for folder in folders}
+
+
+def test_contributing_shows_the_rooms_in_order():
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    layout = text.partition("src/coaltree/\n")[2].partition("\ntests/")[0]
+    listed = re.findall(r"^  (\w+)/? ", layout, flags=re.MULTILINE)
+    assert [room for room in listed if room != "__init__"] == [room for room in ROOMS if room != "__main__"]
 
 
 def test_violations_are_seen():
