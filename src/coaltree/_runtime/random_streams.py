@@ -17,11 +17,24 @@ def as_generator(random_state):
     """Turn an int, a numpy Generator or None into a numpy Generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if random_state is None or (is_whole(random_state) and random_state >= 0):
-        return np.random.default_rng(random_state)
-    raise InputError(
-        f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
-    )
+    return np.random.default_rng(None if random_state is None else _checked_seed(random_state))
+
+
+def seed_of(random_state) -> int:
+    """Turn an int, a numpy Generator or None into one number, from which a run can be repeated."""
+    if random_state is None:
+        return np.random.SeedSequence().entropy  # type: ignore[return-value]
+    if isinstance(random_state, np.random.Generator):
+        return int.from_bytes(random_state.bytes(16), "little")
+    return _checked_seed(random_state)
+
+
+def _checked_seed(random_state) -> int:
+    if not is_whole(random_state) or random_state < 0:
+        raise InputError(
+            f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
+        )
+    return int(random_state)
 
 
 def make_streams(rng, n_streams):

@@ -10,7 +10,7 @@ from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
 from ..errors import InputError
 from ..model.duplicates import find_distinct
-from ..model.missing import check_observed
+from ..model.missing import check_observed, missing_entries
 from ..model.problem import make_problem
 from ..posterior import Posterior
 from ..posterior.placement import covariance_of, read_new_rows, spread
@@ -19,7 +19,7 @@ from ..samplers.regraft.insertion import graft
 from ..samplers.regraft.neighbors import nearest
 from ..samplers.regraft.regraft import Regraft
 from ..tree.merges import restricted
-from .chain import Chain, Plan, advance
+from .chain import Chain, Plan, advance, join
 
 _EVERY_BRANCH_UP_TO = 2000
 _NEAR = 16
@@ -53,8 +53,7 @@ def extend(
     distinct = find_distinct(X, labels, posterior.leaf_noise)
     n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
     values = X[distinct.first]
-    missing = np.isnan(values)
-    plan = Plan(sampler, posterior.leaf_noise, missing if missing.any() else None, int(n_rounds) - 1)
+    plan = Plan(sampler, posterior.leaf_noise, missing_entries(values), int(n_rounds) - 1)
     chosen, weights = spread(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept, lists = [], None
     with single_threaded_blas():
@@ -65,8 +64,8 @@ def extend(
             kept.append(rounds)
             if not posterior.covariance.learnt and plan.missing is None:
                 lists = chain.neighbors  # the same data and covariance for every tree
-    children, times = (np.concatenate([getattr(rounds, part) for rounds in kept]) for part in ("children", "times"))
-    children, times = distinct.expand(children, times)
+    every = join(kept)
+    children, times = distinct.expand(every.children, every.times)
     info = {
         **({"seed": posterior.info["seed"]} if "seed" in posterior.info else {}),
         "sampler": repr(sampler),
@@ -78,13 +77,13 @@ def extend(
         children,
         times,
         log_weights=np.log(weights),
-        log_joint=np.concatenate([rounds.log_joint for rounds in kept]),
+        log_joint=every.log_joint,
         labels=labels,
-        theta={name: np.concatenate([rounds.theta[name] for rounds in kept]) for name in kept[0].theta},
+        theta=every.theta,
         chain=posterior.chain[chosen] if posterior.is_chain else None,
         X=X,
         columns=posterior.columns,
-        imputed=np.concatenate([rounds.imputed for rounds in kept]) if plan.missing is not None else None,
+        imputed=every.imputed if plan.missing is not None else None,
         covariance=posterior.covariance,
         leaf_noise=posterior.leaf_noise,
         info=info,

@@ -4,7 +4,7 @@ Several chains take rounds (`chain.one_round`): a tree given Φ, times and scale
 entries given both. With `Regraft` each of these leaves p(tree, θ, missing | X) as it is, so that a chain is a Gibbs
 sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012), a greedy one its point estimate.
 
-Chains run in blocks of rounds, through joblib; between blocks progress is shown and the state is written.
+`fit` checks what was given, plans a `Run` of several chains, completes it, and makes a `Posterior` of what was kept.
 """
 
 import time
@@ -16,23 +16,22 @@ import numpy as np
 
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count, check_jobs
-from .._runtime.memory import require_memory
 from .._runtime.progress import Progress
+from .._runtime.random_streams import seed_of
 from .._runtime.text import some
-from ..errors import CoaltreeWarning, InputError, InterruptedWarning
+from ..errors import CoaltreeWarning, InterruptedWarning
 from ..model.covariance import Spherical, as_covariance
 from ..model.covariance.base import column_variances
 from ..model.diffusion import check_leaf_noise
-from ..model.duplicates import Distinct, find_distinct
-from ..model.missing import check_observed
+from ..model.duplicates import find_distinct
+from ..model.missing import check_observed, missing_entries
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
-from ..tree import Tree
-from ..tree.merges import restricted
-from .chain import Plan, Start, join
+from .chain import Plan, join
 from .checkpoint import Checkpoint, fingerprint
 from .run import Run
+from .starts import starts_of_chains
 
 _SCALES_APART = 100.0
 
@@ -75,8 +74,9 @@ def fit(
     `imputed` with a draw of each missing entry a tree, and convergence figures in ``info["convergence"]``. Ctrl-C
     returns the rounds that are done.
     """
-    for name, count, least in (("n_samples", n_samples, 1), ("n_warmup", n_warmup, 0), ("n_chains", n_chains, 1)):
-        check_count(name, count, least)
+    check_count("n_samples", n_samples)
+    check_count("n_warmup", n_warmup, 0)
+    check_count("n_chains", n_chains)
     check_jobs(n_jobs)
     leaf_noise = check_leaf_noise(leaf_noise)
     table = read_table(X, allow_missing=True)
@@ -86,21 +86,18 @@ def fit(
     covariance = as_covariance(covariance, values.shape[1]).adapt(values)
     _warn_of_scales(covariance, table)
 
-    missing = np.isnan(values)
-    plan = Plan(as_sampler(sampler), leaf_noise, missing if missing.any() else None, n_warmup)
-    seed = _seed_of(random_state)
-    starts = _starts(start, table, distinct, covariance, n_chains)
-    run = Run(plan, values, covariance, n_samples, n_chains, seed, starts)
-    bytes_needed = run.bytes_needed(table.values.shape)
-    require_memory(bytes_needed, f"{n_chains} chains of {n_samples} trees", "lower n_samples, or thin several runs")
+    plan = Plan(as_sampler(sampler), leaf_noise, missing_entries(values), n_warmup)
+    starts = starts_of_chains(start, table, distinct, covariance, n_chains)
+    run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts)
+    run.reserve_memory(len(table.values))
     if checkpoint is not None:
-        settings = (table.values, table.labels, covariance, plan, n_samples, n_chains, run.starts)
-        checkpoint = Checkpoint(checkpoint, fingerprint(settings), random_state is not None)
+        settings = (table.values, table.labels, covariance, plan, n_samples, n_chains, starts)
+        checkpoint = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
         checkpoint.restore(run)
 
     began = time.perf_counter()
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
-        interrupted = run.complete(n_jobs, bar, checkpoint, bytes_needed)
+        interrupted = run.complete(n_jobs, bar, checkpoint)
     post = _posterior(run, table, distinct)
     post.info |= {"seconds": time.perf_counter() - began, "interrupted": interrupted}
     if interrupted:
@@ -138,23 +135,6 @@ def _posterior(run, table, distinct):
     )
 
 
-# --- what the user gives --------------------------------------------------------------------------------------------
-
-
-def _seed_of(random_state):
-    """One number from which all chains are seeded: fit(…, random_state=seed) repeats the run."""
-    if random_state is None:
-        return np.random.SeedSequence().entropy
-    if isinstance(random_state, np.random.Generator):
-        return int.from_bytes(random_state.bytes(16), "little")
-    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    if not is_seed or random_state < 0:
-        raise InputError(
-            f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
-        )
-    return int(random_state)
-
-
 def _warn_of_scales(covariance, table: Table):
     """Under one variance for all columns, those of small scale have hardly any effect."""
     if not isinstance(covariance, Spherical):
@@ -173,32 +153,3 @@ def _warn_of_scales(covariance, table: Table):
         CoaltreeWarning,
         stacklevel=3,
     )
-
-
-def _starts(start, table: Table, distinct: Distinct, covariance, n_chains):
-    """A `Start` for each chain, from a posterior's last draws or a tree."""
-    if start is None:
-        return [Start()] * n_chains
-    if not isinstance(start, (Posterior, Tree)):
-        raise InputError(f"start must be a Posterior or a Tree, not {type(start).__name__}.")
-    if start.labels != table.labels:
-        raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
-    if isinstance(start, Tree):
-        return [Start(restricted(start.children, start.times, distinct.first))] * n_chains
-    if set(start.theta) != set(covariance.learnt):
-        names = ", ".join(start.theta) or "no parameters"
-        raise InputError(
-            f"start has draws of {names}, but the covariance learns {', '.join(covariance.learnt) or 'none'}."
-        )
-    last = [np.flatnonzero(start.chain == c)[-1] for c in np.unique(start.chain)]
-    missing = np.isnan(table.values[distinct.first])
-    starts = []
-    for c in range(n_chains):
-        t = last[c % len(last)]
-        tree = restricted(start.children[t].astype(np.int64), start.times[t], distinct.first)
-        theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in start.theta.items()}
-        imputed = None
-        if missing.any() and start.imputed is not None and start.imputed.shape[1] == missing.sum():
-            imputed = start.imputed[t]
-        starts.append(Start(tree, theta, imputed))
-    return starts

@@ -6,6 +6,7 @@ import time
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from .._runtime.memory import require_memory
 from ..samplers.merging.smc import available_threads
 from .chain import Chain, Rounds, advance, begin
 
@@ -35,18 +36,29 @@ class Run:
         return sum(chain.round for chain in self.chains)
 
     @property
+    def rounds_left(self):
+        """Rounds that each chain still has to take; all chains stand at the same round."""
+        return self.rounds_per_chain - (self.chains[0].round if self.chains else 0)
+
+    @property
     def n_kept(self):
         """Rounds kept of each chain."""
         return sum(len(block.times) for block in self.kept[0])
 
-    def bytes_needed(self, shape):
-        """Memory for the draws, twice while they are put together, for the work of the chains, and for a first tree."""
-        n, d = shape
+    def reserve_memory(self, n):
+        """Estimate what draws of trees over n rows will take, and refuse what the machine does not have.
+
+        Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
+        """
         per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in self.covariance.theta.values())
         per_draw += 8 * (0 if self.plan.missing is None else int(self.plan.missing.sum()))
-        return 2 * self.n_chains * self.n_samples * per_draw + 4 * self.n_chains * 8 * n * d + 8 * min(n, 20_000) ** 2
+        work = 4 * self.n_chains * 8 * n * self.values.shape[1] + 8 * min(n, 20_000) ** 2
+        n_bytes = 2 * self.n_chains * self.n_samples * per_draw + work
+        what = f"{self.n_chains} chains of {self.n_samples} trees"
+        require_memory(n_bytes, what, "lower n_samples, or thin several runs")
+        self.estimate["n_bytes"] = n_bytes
 
-    def complete(self, n_jobs, bar, checkpoint, bytes_needed):
+    def complete(self, n_jobs, bar, checkpoint):
         """Run all rounds that are left; return whether it was interrupted."""
         at_once = min(self.n_chains, effective_n_jobs(n_jobs))
         if at_once > 1:  # chains that run side by side share the processors
@@ -55,25 +67,12 @@ class Run:
             try:
                 if not self.chains:
                     self._begin(parallel)
-                left = self.rounds_per_chain - self.chains[0].round
-                if left > 0:
-                    seconds = self._seconds_a_round()
-                    self.estimate = {"seconds": seconds * left * self.n_chains / at_once, "n_bytes": bytes_needed}
-                    bar.announce(f"fit: {self.n_chains} chain(s) of {self.rounds_per_chain} rounds", **self.estimate)
-                while left > 0:
-                    block = int(min(max(1, _SECONDS_A_BLOCK / seconds), left))
-                    began = time.perf_counter()
-                    results = parallel(delayed(advance)(self.plan, chain, block) for chain in self.chains)
-                    seconds = (time.perf_counter() - began) / block
-                    # Both at once, after all chains are done: an interruption cannot leave one ahead of the others.
-                    self.chains, self.kept = (
-                        [chain for chain, _ in results],
-                        [[*kept, rounds] for kept, (_, rounds) in zip(self.kept, results, strict=True)],
-                    )
-                    left -= block
+                seconds = self._announce(bar, at_once) if self.rounds_left > 0 else 0.0
+                while self.rounds_left > 0:
+                    seconds = self._take_block(parallel, seconds)
                     bar.show(self.rounds_done)
                     if checkpoint is not None:
-                        checkpoint.save(self, finished=left == 0)
+                        checkpoint.save(self, finished=self.rounds_left == 0)
             except KeyboardInterrupt:
                 if checkpoint is not None and self.chains:
                     checkpoint.save(self, finished=True)
@@ -89,6 +88,13 @@ class Run:
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         )
 
+    def _announce(self, bar, at_once):
+        """Say how long it will take; return the seconds of a round."""
+        seconds = self._seconds_a_round()
+        self.estimate = {"seconds": seconds * self.rounds_left * self.n_chains / at_once, **self.estimate}
+        bar.announce(f"fit: {self.n_chains} chain(s) of {self.rounds_per_chain} rounds", **self.estimate)
+        return seconds
+
     def _seconds_a_round(self):
         """Time a round whose outcome is thrown away; a slow one again, since it may have been compiling."""
         seconds = math.inf
@@ -99,3 +105,15 @@ class Run:
             if seconds < 0.005:
                 break
         return seconds
+
+    def _take_block(self, parallel, seconds):
+        """Take every chain some rounds further, about a second's worth; return the seconds that a round took."""
+        n_rounds = int(min(max(1, _SECONDS_A_BLOCK / seconds), self.rounds_left))
+        began = time.perf_counter()
+        results = parallel(delayed(advance)(self.plan, chain, n_rounds) for chain in self.chains)
+        # Both at once, after all chains are done: an interruption cannot leave one ahead of the others.
+        self.chains, self.kept = (
+            [chain for chain, _ in results],
+            [[*kept, rounds] for kept, (_, rounds) in zip(self.kept, results, strict=True)],
+        )
+        return (time.perf_counter() - began) / n_rounds

@@ -67,8 +67,8 @@ def sample_trees(
     sampler = as_sampler(sampler)
     leaf_noise = check_leaf_noise(leaf_noise)
     rng = as_generator(random_state)
-    for name, count, least in (("n_samples", n_samples, 1), ("n_warmup", n_warmup, 0)):
-        check_count(name, count, least)
+    check_count("n_samples", n_samples)
+    check_count("n_warmup", n_warmup, 0)
     if n_threads is not None:
         check_count("n_threads", n_threads, 1)
     table = read_table(X)

@@ -43,6 +43,12 @@ def check_observed(values, labels, features, leaf_noise):
         )
 
 
+def missing_entries(values) -> np.ndarray | None:
+    """(n, d) of bool, True where an entry is missing; None where none is."""
+    missing = np.isnan(values)
+    return missing if missing.any() else None
+
+
 @jit
 def _agreeing_pair(values, incomplete):
     """The first row with missing entries, and a row, that share at least two observed columns and all their values.

@@ -1,0 +1,40 @@
+"""Where the chains of a fit start: from a posterior's last draws, from a tree, or from nothing."""
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.duplicates import Distinct
+from ..model.table import Table
+from ..posterior import Posterior
+from ..tree import Tree
+from ..tree.merges import restricted
+from .chain import Start
+
+
+def starts_of_chains(start, table: Table, distinct: Distinct, covariance, n_chains) -> list[Start]:
+    """A `Start` for each chain; a posterior with fewer chains gives each of its last draws several times."""
+    if start is None:
+        return [Start()] * n_chains
+    if not isinstance(start, Posterior | Tree):
+        raise InputError(f"start must be a Posterior or a Tree, not {type(start).__name__}.")
+    if start.labels != table.labels:
+        raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
+    if isinstance(start, Tree):
+        return [Start(restricted(start.children, start.times, distinct.first))] * n_chains
+    if set(start.theta) != set(covariance.learnt):
+        names = ", ".join(start.theta) or "no parameters"
+        raise InputError(
+            f"start has draws of {names}, but the covariance learns {', '.join(covariance.learnt) or 'none'}."
+        )
+    n_missing = int(np.isnan(table.values[distinct.first]).sum())
+    last = [np.flatnonzero(start.chain == c)[-1] for c in np.unique(start.chain)]
+    return [_from_draw(start, last[c % len(last)], distinct.first, n_missing) for c in range(n_chains)]
+
+
+def _from_draw(posterior: Posterior, t, distinct_rows, n_missing) -> Start:
+    tree = restricted(posterior.children[t].astype(np.int64), posterior.times[t], distinct_rows)
+    theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in posterior.theta.items()}
+    imputed = posterior.imputed
+    if imputed is None or n_missing == 0 or imputed.shape[1] != n_missing:
+        return Start(tree, theta)
+    return Start(tree, theta, imputed[t])
