@@ -6,15 +6,12 @@ import sys
 _RUN = """
 import re
 import numpy as np, coaltree as ct
-from coaltree.samplers.merging import particles
 
 def kilobytes(what):  # the process's own figures: getrusage would hand down those of its parent
     return int(re.search(what + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 
 X, _ = ct.simulate({n}, {d}, random_state=0)
-enough, particles._UNPACKED = particles._UNPACKED, 0  # so that packing is compiled, too
-ct.sample_trees(X[:40], sampler={sampler}, random_state=0, progress=False)
-particles._UNPACKED = enough
+ct.sample_trees(X[:40], sampler={sampler}, random_state=0, progress=False)  # so that all is compiled
 before = kilobytes("VmRSS")
 ct.sample_trees(X, sampler={sampler}, random_state=0, progress=False)
 print(1024 * (kilobytes("VmHWM") - before))
@@ -28,5 +25,5 @@ def peak_of_a_run(sampler, n, d):
 
 
 def allowed_for_particles(n, n_particles):
-    """Return 8 n² for the leaves, 1.5 n² for each particle's rows, and 44 for each node of its tree (two of them)."""
-    return 8 * n * n + n_particles * (1.5 * n * n + 44 * 2 * n)
+    """Return 8 n² for the leaves, 3.2 n² for each particle's rows, and 44 for each of its tree's 2n nodes."""
+    return 8 * n * n + n_particles * (3.2 * n * n + 44 * 2 * n)

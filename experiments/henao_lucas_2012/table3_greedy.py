@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import coaltree as ct
+from coaltree.samplers.base import Sampler
 
 from .common import (
     MEASURES,
@@ -110,12 +111,11 @@ def transcribed_greedy(X, rule, total_rate):
 
 
 @dataclass(frozen=True)
-class OnePairRate:
+class OnePairRate(Sampler):
     """The transcribed rule with λ = 1, in the place of a sampler: for `fit` to alternate with the covariance."""
 
     rule: str
     needs_vectors = False
-    is_chain = False
 
     def step(self, problem, tree, rng, **options):
         tree = transcribed_greedy(problem.W, self.rule, total_rate=False)

@@ -8,7 +8,6 @@ before or after an interruption, are the same to the last bit.
 """
 
 import copy
-import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ from ..samplers.base import Sampler
 from ..samplers.starts import first_tree
 
 _WARMUP_ROUNDS_A_LIST = 10
-_WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
 _FIRST_UPDATES = 3  # of the covariance, before the first round
 
 
@@ -89,11 +87,11 @@ def begin(plan: Plan, values, covariance, start: Start, seed, dispersed=False) -
 def _first_tree(plan, problem, rng, dispersed):
     if problem is None:
         return np.empty((0, 2), dtype=np.int64), np.empty(0)
-    how = getattr(plan.sampler, "start", "auto")
-    if dispersed and how == "auto":
+    start = plan.sampler.start
+    if dispersed and start == "auto":
         # Chains that are to be compared should not start alike: weigh the columns at random, as in a bootstrap.
         problem = problem._replace(W=problem.W * np.sqrt(rng.standard_exponential(problem.W.shape[1])))
-    return first_tree(problem, how, rng)
+    return first_tree(problem, start, rng)
 
 
 def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
@@ -124,7 +122,8 @@ def _copied(array):
 def one_round(plan: Plan, chain: Chain, problem):
     """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
     _, covariance, values, _, rng, round = chain
-    plan = plan._replace(sampler=_sampler_of_round(plan, round))
+    sampler = plan.sampler.for_warmup() if round < plan.n_warmup else plan.sampler
+    plan = plan._replace(sampler=sampler)
     neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
     times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
@@ -141,19 +140,12 @@ def _problem(plan, values, covariance):
     return make_problem(values, covariance, plan.leaf_noise, rotate=plan.sampler.needs_vectors)
 
 
-def _sampler_of_round(plan, round):
-    """The sampler; in the warm-up, one that looks further, so that leaves of a poor start find their place."""
-    if round >= plan.n_warmup or not hasattr(plan.sampler, "n_neighbors"):
-        return plan.sampler
-    return dataclasses.replace(plan.sampler, n_neighbors=_WIDER_IN_WARMUP * plan.sampler.n_neighbors)
-
-
 def _neighbors(plan, chain, problem):
     """The sampler's lists, if it has any: renewed now and then in the warm-up, at its end, and never again after it.
 
     From then on they are constants; had they followed the chain's past, it would no longer be exact.
     """
-    if problem is None or not hasattr(plan.sampler, "neighbors"):
+    if problem is None:
         return None
     changing = chain.covariance.learnt or plan.missing is not None
     stale = changing and chain.round < plan.n_warmup and chain.round % _WARMUP_ROUNDS_A_LIST == 0
@@ -165,10 +157,7 @@ def _neighbors(plan, chain, problem):
 def _draw_tree(plan, problem, tree, neighbors, rng):
     if problem is None:
         return np.empty((0, 2), dtype=np.int64), np.empty(0), {}
-    options = {} if neighbors is None else {"neighbors": neighbors}
-    if plan.n_threads is not None:
-        options["n_threads"] = plan.n_threads
-    return plan.sampler.step(problem, tree, rng, **options)
+    return plan.sampler.step(problem, tree, rng, neighbors=neighbors, n_threads=plan.n_threads)
 
 
 def _draw_covariance(plan, values, children, times, covariance, rng):
@@ -219,19 +208,19 @@ def _stack(kept, plan, chain):
     )
 
 
-def join(blocks):
-    """Put blocks of rounds of one chain, or of all chains, together."""
+def concatenate_rounds(blocks):
+    """One block of rounds from blocks of one chain, or of all chains."""
     full = [block for block in blocks if len(block.times)] or blocks[:1]
     return Rounds(
         children=np.concatenate([block.children for block in full]),
         times=np.concatenate([block.times for block in full]),
         log_joint=np.concatenate([block.log_joint for block in full]),
-        theta=_join_by_name([block.theta for block in full]),
+        theta=_concatenate_by_name([block.theta for block in full]),
         imputed=np.concatenate([block.imputed for block in full]),
-        info=_join_by_name([block.info for block in full]),
+        info=_concatenate_by_name([block.info for block in full]),
     )
 
 
-def _join_by_name(parts):
+def _concatenate_by_name(parts):
     shared = [name for name in parts[0] if all(name in part for part in parts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in shared}

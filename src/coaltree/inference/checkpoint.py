@@ -16,7 +16,7 @@ import numpy as np
 from .._runtime import archive
 from ..errors import InputError
 from ..tree import Tree
-from .chain import Chain, Rounds, join
+from .chain import Chain, Rounds, concatenate_rounds
 
 _KIND, _VERSION = "coaltree checkpoint", 1
 SECONDS_BETWEEN = 10.0
@@ -56,7 +56,7 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "seed": run.seed,
             "chains": [_state_of(run.plan, chain) for chain in run.chains],
-            "kept": [[join(blocks)._asdict()] if blocks else [] for blocks in run.kept],
+            "kept": [[concatenate_rounds(blocks)._asdict()] if blocks else [] for blocks in run.kept],
         }
         archive.write(self.path, _KIND, _VERSION, content)
         ended = time.monotonic()

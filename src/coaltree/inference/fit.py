@@ -28,7 +28,7 @@ from ..model.missing import check_observed, missing_entries
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
-from .chain import Plan, join
+from .chain import Plan, concatenate_rounds
 from .checkpoint import Checkpoint, fingerprint
 from .run import Run
 from .starts import starts_of_chains
@@ -109,8 +109,8 @@ def fit(
 
 
 def _posterior(run, table, distinct):
-    rounds = [join(blocks) for blocks in run.kept]
-    every = join(rounds)
+    rounds = [concatenate_rounds(blocks) for blocks in run.kept]
+    every = concatenate_rounds(rounds)
     children, times = distinct.expand(every.children, every.times)
     info = {
         "seed": run.seed,

@@ -43,12 +43,17 @@ def __getattr__(name):
 
 def as_sampler(spec):
     """Turn a name or a sampler object into a sampler object."""
+    from .base import Sampler
+
     if isinstance(spec, str):
         if spec not in _CLASS_OF_NAME:
-            raise InputError(f"sampler: none is called {spec!r}; the names are {', '.join(_CLASS_OF_NAME)}.")
+            raise InputError(f"sampler must be one of {', '.join(_CLASS_OF_NAME)} or a sampler object, not {spec!r}.")
         return __getattr__(_CLASS_OF_NAME[spec])()
-    if isinstance(spec, type) and spec.__name__ in HOME_OF:
-        raise InputError(f"sampler: give an object such as {spec.__name__}(), not the class itself.")
-    if not (hasattr(spec, "run") and hasattr(spec, "step")):
-        raise InputError(f"sampler must be a name or a sampler object, not {type(spec).__name__}.")
+    if isinstance(spec, type) and issubclass(spec, Sampler):
+        raise InputError(f"sampler must be an object such as {spec.__name__}(), not the class itself.")
+    if not isinstance(spec, Sampler):
+        raise InputError(
+            "sampler must be a name, or an object of a class derived from coaltree.samplers.base.Sampler, "
+            f"not {spec!r}."
+        )
     return spec

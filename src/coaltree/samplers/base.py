@@ -1,15 +1,18 @@
-"""What samplers are given and what they give back.
+"""What a sampler is: the base class of all of them, and what `run` gives back.
 
-A sampler is a frozen dataclass of its settings, such as ``MPost2(n_particles=100)``, with two methods: `run` draws
-trees for a fixed covariance, `step` gives one tree for the next round of `fit`.
+A sampler is a value of its settings, such as ``MPost2(n_particles=100)``, with two methods of its own: `run` draws
+trees for a fixed covariance (`sample_trees`), `step` gives the tree of the next round of `fit`. The rest has defaults
+here; nothing else is ever asked of a sampler.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from ..model.problem import Problem
 
 
@@ -24,16 +27,58 @@ class Draws(NamedTuple):
     info: Mapping[str, Any] = MappingProxyType({})  # what a person wants to see of the run
 
 
-class Sampler(Protocol):
-    """The protocol of every sampler."""
+class Sampler(ABC):
+    """The base class of every sampler. `run` and `step` must be written; the rest may stay as it is.
 
-    needs_vectors: bool  # False: squared distances are enough, metric="precomputed" works
-    is_chain: bool  # True: draws follow one another, and their order tells how well they mix
+    Attributes
+    ----------
+    needs_vectors : bool
+        False where squared distances are enough: metric="precomputed" then works, and `problem.W` may be None.
+    is_chain : bool
+        True where the draws of `run` follow one another, so that their order tells how well they mix.
+    start : str or Tree
+        The first tree of a chain of `fit`: one of the names in `samplers.starts`, or a tree.
+    """
 
-    def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
-        """Draw trees given the covariance; `progress(done, total)` is called now and then."""
-        ...
+    needs_vectors: bool = True
+    is_chain: bool = False
+    start: Any = "auto"
 
-    def step(self, problem: Problem, tree, rng, **options) -> tuple[np.ndarray, np.ndarray, dict]:
-        """Return (children, times, info) of one tree, given the current one (children, times) or None."""
-        ...
+    @abstractmethod
+    def run(
+        self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads: int | None = None, progress=None
+    ) -> Draws:
+        """Draw trees given the covariance; `progress(done, total)` is called now and then.
+
+        The number of threads must not change the draws; None means every processor.
+        """
+
+    @abstractmethod
+    def step(
+        self, problem: Problem, tree, rng, *, neighbors=None, n_threads: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, dict]:
+        """Return (children, times, info) of one tree, given the current one (children, times) or None.
+
+        `neighbors` is what the method of that name gave, now or in an earlier round. Numbers in `info` are averaged
+        over the rounds of a fit.
+        """
+
+    def neighbors(self, problem: Problem, rng) -> np.ndarray | None:
+        """Lists that `step` reads, for `fit` to keep from round to round; None where there are none.
+
+        `fit` makes them anew now and then in the warm-up, at its end, and never after it.
+        """
+        return None
+
+    def for_warmup(self) -> "Sampler":
+        """The sampler that takes this one's place in the warm-up of a fit: itself, or one that explores more."""
+        return self
+
+
+def require_apart(rows_are_apart: bool) -> None:
+    """Raise InputError where different rows have a squared distance of 0, at which there is no density."""
+    if not rows_are_apart:
+        raise InputError(
+            "two rows of X differ by so little that their squared distance is 0; rescale X, round it (equal rows are "
+            "merged at time 0), or give leaf_noise > 0."
+        )

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...model.problem import Problem
-from ..base import Draws
+from ..base import Draws, Sampler
 from .particles import ALIVE, merge, read_row, release_merged, skip_merged, slot_of, take_slots
-from .population import Population
+from .population import make_context, trees_of
 
 LOG_MODE, TEH_MODE, PRINTED_TEH_MODE = 0, 1, 2
 
@@ -92,7 +92,7 @@ def _grow(context, first, last, rule, prune):
     model, pool, particles = context.model, context.pool, context.particles
     buffer = np.empty((2, model.n + 1))
     for step in range(first, last):
-        take_slots(pool, particles.slot, step, model.n - step - 1)
+        take_slots(pool, particles, step)
         before = particles.times[0, step - 1] if step > 0 else 0.0
         gap, older, younger = _earliest_pair(rule, model, pool, particles, step, prune, buffer[0])
         time = max(before, 0.5 * gap)  # v = 2τ + a_i + a_j; with leaf noise the mode may lie before the last merge
@@ -100,26 +100,25 @@ def _grow(context, first, last, rule, prune):
         release_merged(pool, particles, step)
 
 
-class _GreedyTree:
+class _GreedyTree(Sampler):
     """What the three have in common: one tree, no random numbers, weight 1."""
 
     needs_vectors = False
-    is_chain = False
     _rule = LOG_MODE
 
     def run(self, problem: Problem, rng=None, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
         """Grow the one tree; counts, threads and the generator are not used."""
-        population = Population(problem, np.zeros((1, 4), dtype=np.uint64), None, n_near=8)
+        context = make_context(problem, np.zeros((1, 4), dtype=np.uint64), n_near=8, with_density=False)
         merges = problem.n - 1
         for first in range(0, merges, 256):
             last = min(first + 256, merges)
-            _grow(population.context, first, last, self._rule, True)
+            _grow(context, first, last, self._rule, True)
             if progress is not None:
                 progress(last, merges)
-        children, times, log_joint = population.result()
+        children, times, log_joint = trees_of(context)
         return Draws(children, times, np.zeros(1), log_joint)
 
-    def step(self, problem: Problem, tree, rng, **options):
+    def step(self, problem: Problem, tree, rng, *, neighbors=None, n_threads=None):
         """Return the greedy tree: a round of the paper's third experiment."""
         draws = self.run(problem)
         return draws.children[0], draws.times[0], {}

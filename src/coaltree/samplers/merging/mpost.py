@@ -13,46 +13,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._runtime.checks import check_choice
 from ..._runtime.jit import jit
-from ...errors import InputError
 from ...model.diffusion import LOG_2PI
 from ...numerics.gig import draw_cut_gig, log_cut_integral
 from .pair_weights import FULL, draw_pair, proposal_integral, weigh_rows
 from .particles import merge
-from .population import Population, next_step
+from .population import MergingPopulation
 from .smc import SMC
-from .turns import next_particle
 
 
 @jit
-def _work(context, share, drop_rate, printed, prune):
+def _grow(context, first, last, step, drop_rate, printed, prune):
+    """Make merge `step` of particles first … last-1."""
     model, pool, particles = context.model, context.pool, context.particles
     row_sum, buffer = np.empty(model.n), np.empty((2, model.n + 1))
-    step = next_step(context, share)
-    while step >= 0:
-        m = model.n - step
-        lam = 0.5 * m * (m - 1)
-        inner = 1.0 if drop_rate else lam
-        p = next_particle(share)
-        while p >= 0:
-            state = context.streams[p]
-            before = particles.times[p, step - 1] if step > 0 else 0.0
-            weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
-            older, younger, eps = draw_pair(
-                FULL, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
-            )
-            a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
-            r = max(0.0, 2.0 * before + a_sum)
-            time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
-            log_factor = math.log(weighed.total) + weighed.shift + lam * before
-            if printed:
-                log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
-            else:
-                log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
-            context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
-            merge(model, pool, particles, p, step, older, younger, time, buffer)
-            p = next_particle(share)
-        step = next_step(context, share)
+    m = model.n - step
+    lam = 0.5 * m * (m - 1)
+    inner = 1.0 if drop_rate else lam
+    for p in range(first, last):
+        state = context.streams[p]
+        before = particles.times[p, step - 1] if step > 0 else 0.0
+        weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
+        older, younger, eps = draw_pair(
+            FULL, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
+        )
+        a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
+        r = max(0.0, 2.0 * before + a_sum)
+        time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
+        log_factor = math.log(weighed.total) + weighed.shift + lam * before
+        if printed:
+            log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
+        else:
+            log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
+        context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
+        merge(model, pool, particles, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)
@@ -72,11 +67,10 @@ class MPost1(SMC):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.weights not in ("exact", "printed"):
-            raise InputError(f'weights must be "exact" or "printed", not {self.weights!r}.')
+        check_choice("weights", self.weights, ("exact", "printed"))
 
     def population(self, problem, streams):
-        return Population(problem, streams, _work, self._drop_rate, self.weights == "printed", True)
+        return MergingPopulation(problem, streams, _grow, self._drop_rate, self.weights == "printed", True)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
-from ...errors import InputError
 from ...model.diffusion import squared_distances
 
 
@@ -24,15 +23,6 @@ def leaf_distances(problem):
     n = problem.n
     require_memory(8 * n * n, f"the distance matrix of {n} rows", 'use sampler="regraft", which needs none')
     return squared_distances(problem.W)
-
-
-def require_apart(smallest, leaf_noise):
-    """Raise InputError where different rows have a squared distance of 0, at which there is no density."""
-    if smallest == 0.0 and leaf_noise == 0.0:
-        raise InputError(
-            "two rows differ by so little that their squared distance is 0; rescale X, round it (equal rows are merged "
-            "at time 0), or give leaf_noise > 0."
-        )
 
 
 @jit(allocates=False)

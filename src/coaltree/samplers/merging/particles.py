@@ -1,10 +1,7 @@
-"""Partial trees that grow merge by merge, and the pool of distance rows they share.
+"""Partial trees that grow merge by merge.
 
 A particle is a row in each array of `Particles`: its lineages in order of age, what each says of itself (a = s - τ),
-and the tree so far. The distances of a merged node lie in a slot of the `RowPool`; slots are counted and shared when
-a particle is copied by resampling, and go back to the pool when the node has merged in every particle that had it.
-Rows get shorter with every merge, so that a free slot fits the next row. Where little is shared, rows are packed from
-time to time: they move together, and a row of a single particle loses the entries of lineages that have merged.
+and the tree so far. The distances of a merged node lie in a slot of the `RowPool`, which particles that were one share.
 """
 
 import math
@@ -15,25 +12,10 @@ import numpy as np
 from ..._runtime.jit import jit
 from ...model.diffusion import join, join_distance, log_density_of_difference
 from ...numerics.special import FullIntegralTable
-from .pairs import insert_nearest, list_nearest_leaves
+from .pairs import insert_nearest
+from .row_pool import give_back, take_slot
 
 ALIVE = np.iinfo(np.int32).max
-_UNPACKED = 1 << 19  # 4 MB of rows are not worth packing
-
-
-class RowPool(NamedTuple):
-    """Distance rows in slots: slot i < n is that of leaf i, the others are counted and reused."""
-
-    leaf_eps: np.ndarray  # (n, n) distances between leaves, symmetric
-    entries: np.ndarray  # the rows of merged nodes, end to end
-    offset: np.ndarray  # where a slot begins in them
-    room: np.ndarray  # and how many entries fit in
-    listed: np.ndarray  # after how many merges its entries were listed: one for each older lineage then alive
-    users: np.ndarray  # how many particles hold it
-    near_eps: np.ndarray  # (slots, K) the smallest entries of the row when it was written, ascending, or inf
-    near_node: np.ndarray  # whose they are
-    free: np.ndarray  # a stack of free slots
-    counts: np.ndarray  # [free slots, slots ever made, entries used, entries that may be used before rows are packed]
 
 
 class Particles(NamedTuple):
@@ -49,7 +31,6 @@ class Particles(NamedTuple):
     children: np.ndarray  # (M, n-1, 2)
     times: np.ndarray  # (M, n-1)
     log_joint: np.ndarray  # (M,)
-    place: np.ndarray  # (M, n) scratch
     slope: np.ndarray  # (M,) how steeply weights fell with log ε in the last step, a guess for the next
 
 
@@ -61,33 +42,6 @@ class Model(NamedTuple):
     log_det: float
     leaf_noise: float
     table: FullIntegralTable  # of the full merge integral
-
-
-def pool_entries(n, n_particles):
-    """How many entries a pool may come to hold: rows of alive merged nodes, of which there are never more than n/2."""
-    steps = np.arange((n + 1) // 2 + 1)
-    return int(n_particles * np.maximum(n - steps, 0).sum()) + 1
-
-
-def make_pool(leaf_eps, n_particles, n_near):
-    """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
-    n = len(leaf_eps)
-    slots = n + n_particles * ((n + 1) // 2 + 2)
-    near_eps, near_node = np.empty((slots, n_near)), np.empty((slots, n_near), dtype=np.int32)
-    near_eps[:n], near_node[:n] = math.inf, 0
-    list_nearest_leaves(leaf_eps, near_eps, near_node)
-    return RowPool(
-        leaf_eps,
-        np.empty(pool_entries(n, n_particles)),
-        np.empty(slots, dtype=np.int64),
-        np.zeros(slots, dtype=np.int32),
-        np.empty(slots, dtype=np.int32),
-        np.zeros(slots, dtype=np.int32),
-        near_eps,
-        near_node,
-        np.empty(slots, dtype=np.int32),
-        np.array([0, n, 0, max(_UNPACKED, int(0.125 * n_particles * n * n))], dtype=np.int64),
-    )
 
 
 def make_particles(model, pool, n_particles):
@@ -111,93 +65,19 @@ def make_particles(model, pool, n_particles):
         np.zeros((n_particles, n - 1, 2), dtype=np.int32),
         np.zeros((n_particles, n - 1)),
         np.zeros(n_particles),
-        np.empty((n_particles, n), dtype=np.int32),
         np.full(n_particles, 0.5 * model.d),
     )
 
 
-# --- the pool ---------------------------------------------------------------------------------------------------
+# --- holding rows -----------------------------------------------------------------------------------------------
 
 
 @jit(allocates=False)
-def take_slots(pool, slot, step, length):
-    """Give each particle a slot of at least `length` entries for the row that merge `step` will make."""
-    for p in range(slot.shape[0]):
-        if pool.counts[0] > 0:
-            pool.counts[0] -= 1
-            s = pool.free[pool.counts[0]]
-        else:
-            s = np.int32(pool.counts[1])
-            pool.counts[1] += 1
-        if pool.room[s] < length:
-            pool.offset[s] = pool.counts[2]
-            pool.room[s] = length
-            pool.counts[2] += length
-        pool.listed[s] = step + 1
-        pool.users[s] = 1
-        slot[p, step] = s
-
-
-@jit(allocates=False)
-def is_full(pool, n_particles, length):
-    """Return whether rows should be packed before each particle takes a slot of `length` entries."""
-    wanted = 0
-    for p in range(n_particles):
-        k = pool.counts[0] - 1 - p
-        if k < 0 or pool.room[pool.free[k]] < length:
-            wanted += length
-    return pool.counts[2] + wanted > pool.counts[3]
-
-
-@jit
-def pack(pool, particles, step):
-    """Move all rows together before merge `step`; rows that one particle holds keep only what it can still read.
-
-    These are n²/6 entries for each particle at most: n/3 rows and n/3 leaves, after n/3 merges of leaves.
-    """
-    n = particles.times.shape[1] + 1
-    M, length = particles.slot.shape[0], n - step - 1
-    owner, node_of = np.full(pool.counts[1], -1), np.zeros(pool.counts[1], np.int64)
-    for p in range(M):
-        for q in range(n - step):
-            node = particles.alive[p, q]
-            if node >= n:
-                owner[particles.slot[p, node - n]] = p
-                node_of[particles.slot[p, node - n]] = node
-    held = np.flatnonzero(owner >= 0)
-    held = held[np.argsort(pool.offset[held])]
-    top = 0
-    for s in held:
-        start, size = pool.offset[s], min(pool.room[s], n - pool.listed[s])
-        pool.offset[s] = top
-        if pool.users[s] > 1:
-            for k in range(size):
-                pool.entries[top + k] = pool.entries[start + k]
-            top += size
-        else:
-            death = particles.death[owner[s]]
-            for x in range(node_of[s]):
-                if death[x] == ALIVE:
-                    pool.entries[top] = pool.entries[start]
-                    top += 1
-                start += death[x] >= pool.listed[s]
-            pool.listed[s] = step
-        pool.room[s] = top - pool.offset[s]
-    for k in range(pool.counts[0]):
-        pool.room[pool.free[k]] = 0
-    pool.counts[2] = top
-    needed, without_sharing = top + M * length, M * (n * n // 6 + n)
-    if needed > pool.counts[3]:
-        little_by_little = needed + top // 16
-        pool.counts[3] = min(little_by_little, without_sharing) if needed <= without_sharing else little_by_little
-
-
-@jit(allocates=False)
-def _give_back(pool, s):
-    pool.users[s] -= 1
-    if pool.users[s] == 0:
-        pool.free[pool.counts[0]] = s
-        pool.counts[0] += 1
+def take_slots(pool, particles, step):
+    """Give each particle a slot for the row that merge `step` will make."""
+    length = particles.times.shape[1] - step
+    for p in range(particles.slot.shape[0]):
+        particles.slot[p, step] = take_slot(pool, length)
 
 
 @jit(allocates=False)
@@ -208,12 +88,12 @@ def release_merged(pool, particles, step):
         for side in range(2):
             node = particles.children[p, step, side]
             if node >= n:
-                _give_back(pool, particles.slot[p, node - n])
+                give_back(pool, particles.slot[p, node - n])
 
 
 @jit(allocates=False)
-def hand_over_rows(pool, particles, ancestor, step):
-    """Count who holds which row once every particle p is a copy of ancestor[p], after merge `step`."""
+def resample(pool, particles, ancestor, step):
+    """Make every particle p a copy of ancestor[p] after merge `step`; an ancestor must be its own."""
     n = particles.times.shape[1] + 1
     m = n - step - 1
     for p in range(ancestor.size):
@@ -223,18 +103,17 @@ def hand_over_rows(pool, particles, ancestor, step):
         for q in range(m):
             node = particles.alive[p, q]
             if node >= n:
-                _give_back(pool, particles.slot[p, node - n])
+                give_back(pool, particles.slot[p, node - n])
         for q in range(m):
             node = particles.alive[source, q]
             if node >= n:
                 pool.users[particles.slot[source, node - n]] += 1
+        _copy_particle(particles, source, p, step)
 
 
 @jit(allocates=False)
-def copy_particle(particles, source, p, step):
+def _copy_particle(particles, source, p, step):
     """Make particle p a copy of particle `source`, after merge `step`."""
-    if source == p:
-        return
     n = particles.times.shape[1] + 1
     for q in range(n - step - 1):
         particles.alive[p, q] = particles.alive[source, q]
@@ -268,15 +147,15 @@ def older_distances(pool, particles, p, node, out):
             out[count] = row[alive[count]]
             count += 1
         return count
-    slot = particles.slot[p, node - n]
-    start, listed = pool.offset[slot], pool.listed[slot]
-    row = pool.entries[start : start + n - listed + 1]  # one more than it has, so that the walk may read past its end
+    made_by = node - n
+    start = pool.offset[particles.slot[p, made_by]]
+    row = pool.entries[start : start + n - made_by]  # one more than it has, so that the walk may read past its end
     death = particles.death[p, :node]
     position = 0
     for x in range(node):
         out[count] = row[position]
         count += death[x] == ALIVE
-        position += death[x] >= listed
+        position += death[x] > made_by
     return count
 
 
@@ -285,7 +164,7 @@ def _younger_distances(pool, particles, p, step, node, older, out):
     """Write ε of `node`, which is younger than `older` lineages, to all younger than it, in order of age."""
     n = particles.times.shape[1] + 1
     m = n - step
-    alive, death, place = particles.alive[p], particles.death[p], particles.place[p]
+    alive, death = particles.alive[p], particles.death[p]
     if node < n:
         q = older + 1
         while q < m and alive[q] < n:
@@ -293,11 +172,9 @@ def _younger_distances(pool, particles, p, step, node, older, out):
             q += 1
     q = m
     for s in range(step - 1, max(node - n, -1), -1):
-        place[s + 1] = older  # after s + 1 merges: where `node` stands in the rows listed then
         if death[n + s] == ALIVE:
             q -= 1
-            slot = particles.slot[p, s]
-            out[q] = pool.entries[pool.offset[slot] + place[pool.listed[slot]]]
+            out[q] = pool.entries[pool.offset[particles.slot[p, s]] + older]  # its place when that row was written
         older += particles.children[p, s, 0] < node
         older += particles.children[p, s, 1] < node
 

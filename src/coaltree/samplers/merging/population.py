@@ -1,94 +1,71 @@
-"""Particles, their pool of rows and their distances, behind the four calls the particle loop makes."""
+"""Particles that share rows of distances, as the loop of `smc` drives them."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...numerics.special import full_integral_table
-from . import particles as growing
-from .pairs import leaf_distances, require_apart
-from .turns import is_for_copying, next_particle, next_turn, step_of
+from ..base import require_apart
+from .pairs import leaf_distances
+from .particles import Model, Particles, make_particles, release_merged, resample, take_slots
+from .row_pool import RowPool, make_pool
+from .smc import Population
 
 
 class Context(NamedTuple):
     """All that a kernel needs to grow particles."""
 
-    model: growing.Model
-    pool: growing.RowPool
-    particles: growing.Particles
+    model: Model
+    pool: RowPool
+    particles: Particles
     streams: np.ndarray  # (M, 4)
-    ancestor: np.ndarray  # (M,) whom each particle is to become a copy of
     log_factor: np.ndarray  # (M,) out: log weight factor of the step
 
 
-@jit(allocates=False)
-def next_step(context, share):
-    """Return the merge that particles are to make now, or -1; on the way there, copy those resampled."""
-    while True:
-        turn = next_turn(share)
-        if turn < 0:
-            return -1
-        if not is_for_copying(turn):
-            return step_of(turn)
-        p = next_particle(share)
-        while p >= 0:
-            growing.copy_particle(context.particles, context.ancestor[p], p, step_of(turn))
-            p = next_particle(share)
+def make_context(problem, streams, n_near=None, *, with_density=True):
+    """Return M particles of a problem before their first merge; a greedy tree needs no density, and reads no table."""
+    n, M = problem.n, len(streams)
+    bytes_needed = 8 * n * n + int(3.2 * M * n * n)  # if nothing is ever shared; a fifteenth of it are the short lists
+    require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
+    n_near = min(n - 1, n_near or min(64, max(8, n // 40)))
+    pool = make_pool(leaf_distances(problem), M, n_near)
+    smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
+    reach = np.ones(2)
+    if with_density:
+        require_apart(smallest > 0.0 or problem.leaf_noise > 0.0)
+        reach = np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100)
+    table = full_integral_table(problem.d, *reach)
+    model = Model(n, problem.d, problem.log_det, problem.leaf_noise, table)
+    return Context(model, pool, make_particles(model, pool, M), streams, np.zeros(M))
 
 
-class Population:
-    """M growing particles; `kernel(context, share, *settings)` does what there is to do in the turns that come."""
+class MergingPopulation(Population):
+    """M particles; `kernel(context, first, last, step, *settings)` makes one merge of each particle first … last-1."""
 
     def __init__(self, problem, streams, kernel, *settings, n_near=None):
-        n, M = problem.n, len(streams)
-        # As measured if nothing is ever shared; the rows of a greedy tree are not packed.
-        bytes_needed = 8 * n * n + int((1.5 if kernel is not None else 3.0) * M * n * n)
-        require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
-        n_near = min(n - 1, n_near or min(64, max(8, n // 40)))  # lists take a ninth of the rows' memory
-        pool = growing.make_pool(leaf_distances(problem), M, n_near)
-        smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
-        reach = np.ones(2)
-        if kernel is not None:  # a greedy tree needs no density: it merges equal rows at time 0, and reads no table
-            require_apart(smallest, problem.leaf_noise)
-            reach = np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100)
-        table = full_integral_table(problem.d, *reach)
-        model = growing.Model(n, problem.d, problem.log_det, problem.leaf_noise, table)
-        self.context = Context(
-            model,
-            pool,
-            growing.make_particles(model, pool, M),
-            streams,
-            np.arange(M),
-            np.zeros(M),
-        )
-        self._kernel, self._settings = kernel, settings
+        self.context = make_context(problem, streams, n_near)
         self.log_factor = self.context.log_factor
+        self.worth_a_thread = max(1, 4096 // max(128, problem.n))  # some 0.2 ms, where handing over takes 0.05
+        self._kernel, self._settings = kernel, settings
 
     def begin(self, step):
-        """Give every particle room for the row it is about to make."""
-        self.context.ancestor[:] = np.arange(len(self.context.ancestor))
-        pool, particles = self.context.pool, self.context.particles
-        length = self.context.model.n - step - 1
-        if growing.is_full(pool, len(particles.slot), length):
-            growing.pack(pool, particles, step)
-        growing.take_slots(pool, particles.slot, step, length)
+        take_slots(self.context.pool, self.context.particles, step)
 
-    def work(self, share):
-        """Do what there is to do in turns that have come; there may be several threads at it, each with its share."""
-        self._kernel(self.context, share, *self._settings)
+    def grow(self, first, last, step):
+        self._kernel(self.context, first, last, step, *self._settings)
 
     def end(self, step):
-        """Give back the rows of nodes that have merged."""
-        growing.release_merged(self.context.pool, self.context.particles, step)
+        release_merged(self.context.pool, self.context.particles, step)
 
     def resample(self, ancestors, step):
-        """Let each particle become a copy of its ancestor in the next turn; ancestors must be their own."""
-        self.context.ancestor[:] = ancestors
-        growing.hand_over_rows(self.context.pool, self.context.particles, ancestors, step)
+        resample(self.context.pool, self.context.particles, ancestors, step)
 
     def result(self):
-        """Return children, times and log joint of all trees."""
-        particles = self.context.particles
-        return particles.children, particles.times, particles.log_joint.copy()
+        return trees_of(self.context)
+
+
+def trees_of(context):
+    """Return children, times and log joint of all trees."""
+    particles = context.particles
+    return particles.children, particles.times, particles.log_joint.copy()

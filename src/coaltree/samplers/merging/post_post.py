@@ -14,35 +14,28 @@ from ...model.diffusion import LOG_2PI
 from ...numerics.gig import draw_cut_gig
 from .pair_weights import CUT, draw_pair, weigh_rows
 from .particles import merge
-from .population import Population, next_step
+from .population import MergingPopulation
 from .smc import SMC
-from .turns import next_particle
 
 
 @jit
-def _work(context, share, prune):
+def _grow(context, first, last, step, prune):
+    """Make merge `step` of particles first … last-1."""
     model, pool, particles = context.model, context.pool, context.particles
     row_sum, buffer = np.empty(model.n), np.empty((2, model.n + 1))
-    step = next_step(context, share)
-    while step >= 0:
-        m = model.n - step
-        lam = 0.5 * m * (m - 1)
-        p = next_particle(share)
-        while p >= 0:
-            state = context.streams[p]
-            before = particles.times[p, step - 1] if step > 0 else 0.0
-            weighed = weigh_rows(CUT, model, pool, particles, p, step, lam, prune, row_sum, buffer[0])
-            older, younger, eps = draw_pair(
-                CUT, model, pool, particles, p, step, lam, row_sum, weighed, buffer[0], state
-            )
-            a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
-            r = max(0.0, 2.0 * before + a_sum)
-            time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
-            log_sum = math.log(weighed.total) + weighed.shift + lam * before - (1.0 - 0.5 * model.d) * math.log(lam)
-            context.log_factor[p] = log_sum - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
-            merge(model, pool, particles, p, step, older, younger, time, buffer)
-            p = next_particle(share)
-        step = next_step(context, share)
+    m = model.n - step
+    lam = 0.5 * m * (m - 1)
+    for p in range(first, last):
+        state = context.streams[p]
+        before = particles.times[p, step - 1] if step > 0 else 0.0
+        weighed = weigh_rows(CUT, model, pool, particles, p, step, lam, prune, row_sum, buffer[0])
+        older, younger, eps = draw_pair(CUT, model, pool, particles, p, step, lam, row_sum, weighed, buffer[0], state)
+        a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
+        r = max(0.0, 2.0 * before + a_sum)
+        time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
+        log_sum = math.log(weighed.total) + weighed.shift + lam * before - (1.0 - 0.5 * model.d) * math.log(lam)
+        context.log_factor[p] = log_sum - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
+        merge(model, pool, particles, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)
@@ -50,4 +43,4 @@ class PostPost(SMC):
     """Each merge from its exact one-step posterior, pair and time."""
 
     def population(self, problem, streams):
-        return Population(problem, streams, _work, True)
+        return MergingPopulation(problem, streams, _grow, True)

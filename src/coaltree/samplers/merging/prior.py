@@ -12,34 +12,29 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, integer_below
 from ...model.diffusion import log_density_of_difference
 from .particles import all_distances, merge
-from .population import Population, next_step
+from .population import MergingPopulation
 from .smc import SMC
-from .turns import next_particle
 
 
 @jit
-def _work(context, share):
+def _grow(context, first, last, step):
+    """Make merge `step` of particles first … last-1."""
     model, pool, particles = context.model, context.pool, context.particles
     buffer = np.empty((2, model.n + 1))
-    step = next_step(context, share)
-    while step >= 0:
-        m = model.n - step
-        p = next_particle(share)
-        while p >= 0:
-            state = context.streams[p]
-            before = particles.times[p, step - 1] if step > 0 else 0.0
-            younger = integer_below(state, m)
-            older = integer_below(state, m - 1)
-            older += older >= younger  # two different positions, every unordered pair equally likely
-            older, younger = min(older, younger), max(older, younger)
-            time = before + exponential(state) / (0.5 * m * (m - 1))
-            i, j = particles.alive[p, older], particles.alive[p, younger]
-            all_distances(pool, particles, p, step, i, buffer[0])
-            v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
-            context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
-            merge(model, pool, particles, p, step, older, younger, time, buffer)
-            p = next_particle(share)
-        step = next_step(context, share)
+    m = model.n - step
+    for p in range(first, last):
+        state = context.streams[p]
+        before = particles.times[p, step - 1] if step > 0 else 0.0
+        younger = integer_below(state, m)
+        older = integer_below(state, m - 1)
+        older += older >= younger  # two different positions, every unordered pair equally likely
+        older, younger = min(older, younger), max(older, younger)
+        time = before + exponential(state) / (0.5 * m * (m - 1))
+        i, j = particles.alive[p, older], particles.alive[p, younger]
+        all_distances(pool, particles, p, step, i, buffer[0])
+        v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
+        context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
+        merge(model, pool, particles, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)
@@ -47,4 +42,4 @@ class Prior(SMC):
     """Merges proposed by the coalescent itself, weighed by the data."""
 
     def population(self, problem, streams):
-        return Population(problem, streams, _work)
+        return MergingPopulation(problem, streams, _grow)

@@ -3,23 +3,26 @@
     for each merge:  every particle proposes a pair and a time, and multiplies its weight by target / proposal;
                      where the effective sample size 1 / Σ W² falls below a share of M, particles are resampled.
 
-`log_evidence` is the log of an unbiased estimate of p(X): the product of the mean weights between resamplings. Threads
-share out the particles; each particle has its own random stream, so the number of threads changes nothing.
+`log_evidence` is the log of an unbiased estimate of p(X): the product of the mean weights between resamplings.
+
+Each thread grows a block of the particles; kernels release the interpreter lock. Each particle has its own random
+stream, so the number of threads changes nothing.
 """
 
 import math
 import os
+from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from ..._runtime.checks import check_count, check_number
 from ..._runtime.random_streams import make_streams
-from ...errors import InputError
 from ...model.problem import Problem
 from ...numerics.weighted import pick_evenly
-from ..base import Draws
-from .turns import Team, copying, merging
+from ..base import Draws, Sampler
 
 
 def available_threads():
@@ -30,6 +33,11 @@ def available_threads():
         return max(1, min(processors, math.ceil(int(quota) / int(period))))
     except (OSError, ValueError):  # no such file, or "max"
         return processors
+
+
+def useful_threads(n_threads, n_particles, worth_a_thread):
+    """Return how many of `n_threads` threads to use, so that each has enough particles to be worth its while."""
+    return max(1, min(n_threads, n_particles // worth_a_thread))
 
 
 def normalised(log_weights):
@@ -57,9 +65,42 @@ def systematic_ancestors(weights, rng):
     return ancestors
 
 
+class Population:
+    """M growing trees. `grow` is called by several threads, each with a block of its own; all else by one."""
+
+    log_factor: np.ndarray  # (M,) log of what the last step multiplied each weight by
+    worth_a_thread: int  # how many particles take long enough to make up for handing them to another thread
+
+    def begin(self, step):
+        """Get ready for a step."""
+
+    def grow(self, first, last, step):
+        """Take particles first … last-1 one step further."""
+        raise NotImplementedError
+
+    def end(self, step):
+        """Put away what the step has used up."""
+
+    def resample(self, ancestors, step):
+        """Make every particle p a copy of particle ancestors[p]; an ancestor is its own."""
+        raise NotImplementedError
+
+    def result(self):
+        """Return children, times and log joint of all trees."""
+        raise NotImplementedError
+
+
+def grow_blocks(population, blocks, step, pool):
+    """Take all particles a step further: the first block in this thread, the others in those of the pool."""
+    others = [pool.submit(population.grow, first, last, step) for first, last in blocks[1:]]
+    population.grow(*blocks[0], step)
+    for other in others:
+        other.result()
+
+
 @dataclass(frozen=True)
-class SMC:
-    """Settings that all merge-by-merge samplers share.
+class SMC(Sampler):
+    """Settings that all sequential samplers share.
 
     Parameters
     ----------
@@ -73,42 +114,32 @@ class SMC:
     resample_below: float = 0.5
 
     needs_vectors = False
-    is_chain = False
 
     def __post_init__(self):
-        if isinstance(self.n_particles, bool) or not isinstance(self.n_particles, (int, np.integer)):
-            raise InputError(f"n_particles must be a whole number, not {self.n_particles!r}.")
-        if self.n_particles < 1:
-            raise InputError(f"n_particles must be at least 1, not {self.n_particles}.")
-        share = self.resample_below
-        if not (isinstance(share, (int, float, np.number)) and 0.0 <= share <= 1.0):
-            raise InputError(f"resample_below must lie between 0 (never) and 1 (always), not {self.resample_below!r}.")
+        check_count("n_particles", self.n_particles)
+        check_number("resample_below", self.resample_below, 0.0, 1.0)
 
-    def population(self, problem, streams):
-        """Return a fresh population: an object with `begin`, `work`, `end`, `resample`, `log_factor`, `result`."""
-        raise NotImplementedError
+    @abstractmethod
+    def population(self, problem, streams) -> Population:
+        """Return the trees before their first step, each with its random stream."""
 
     def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
-        """Grow M trees to the root and return them with their weights; the counts of draws are not used.
-
-        No more threads are started than there are processors: helpers stay awake, and would be in each other's way.
-        """
+        """Grow M trees to the root and return them with their weights; the counts of draws are not used."""
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
-        available = available_threads()
-        n_threads = min(n_threads or available, available, M)
+        n_threads = useful_threads(n_threads or available_threads(), M, population.worth_a_thread)
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
-        with Team(population.work, M, n_threads) as team:
+        blocks = [(M * k // n_threads, M * (k + 1) // n_threads) for k in range(n_threads)]
+        with ThreadPoolExecutor(n_threads) as pool:  # which starts a thread when it is first given a block
             for step in range(merges):
                 population.begin(step)
-                team.do(merging(step))
+                grow_blocks(population, blocks, step, pool)
                 population.end(step)
                 log_weights += population.log_factor
                 if M > 1 and step < merges - 1:
                     weights, log_mean = normalised(log_weights)
                     if effective_sample_size(weights) < self.resample_below * M:
                         population.resample(systematic_ancestors(weights, rng), step)
-                        team.do(copying(step))
                         log_evidence += log_mean
                         log_weights[:] = 0.0
                         resampled += 1
@@ -119,9 +150,9 @@ class SMC:
         children, times, log_joint = population.result()
         return Draws(children, times, log_weights, log_joint, log_evidence + log_mean, info)
 
-    def step(self, problem: Problem, tree, rng, **options):
+    def step(self, problem: Problem, tree, rng, *, neighbors=None, n_threads=None):
         """Run once and draw one tree by weight: the paper's alternation of trees and covariance."""
-        draws = self.run(problem, rng, n_threads=options.get("n_threads"))
+        draws = self.run(problem, rng, n_threads=n_threads)
         weights, _ = normalised(draws.log_weights)
         chosen = rng.choice(len(weights), p=weights)
         info = {**draws.info, "log_evidence": draws.log_evidence}

@@ -20,9 +20,9 @@ from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
 from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
-from .pairs import leaf_distances, require_apart
-from .smc import SMC
-from .turns import is_for_copying, next_particle, next_turn, step_of
+from ..base import require_apart
+from .pairs import leaf_distances
+from .smc import SMC, Population
 
 
 class Model(NamedTuple):
@@ -48,7 +48,6 @@ class Racers(NamedTuple):
     times: np.ndarray
     log_joint: np.ndarray
     streams: np.ndarray
-    ancestor: np.ndarray
     log_factor: np.ndarray
 
 
@@ -86,7 +85,7 @@ def _log_lost(racers, p, x, y, time):
 
 
 @jit(allocates=False)
-def _run(racers, p, step):
+def _merge_earliest(racers, p, step):
     """Let the earliest pair of particle p merge, and its rivals leave the race."""
     model = racers.model
     n, d = model.n, model.d
@@ -144,11 +143,8 @@ def _run(racers, p, step):
 
 
 @jit(allocates=False)
-def _copy(racers, p, step):
-    """Make particle p a copy of its ancestor after merge `step`; its random stream stays with its place."""
-    source = racers.ancestor[p]
-    if source == p:
-        return
+def _copy(racers, source, p, step):
+    """Make particle p a copy of particle `source` after merge `step`; its random stream stays with its place."""
     for x in range(racers.model.n):
         racers.node[p, x] = racers.node[source, x]
         racers.a[p, x] = racers.a[source, x]
@@ -167,21 +163,22 @@ def _copy(racers, p, step):
 
 
 @jit(allocates=False)
-def _work(racers, share):
-    turn = next_turn(share)
-    while turn >= 0:
-        p = next_particle(share)
-        while p >= 0:
-            if is_for_copying(turn):
-                _copy(racers, p, step_of(turn))
-            else:
-                _run(racers, p, step_of(turn))
-            p = next_particle(share)
-        turn = next_turn(share)
+def _grow(racers, first, last, step):
+    """Make merge `step` of particles first … last-1."""
+    for p in range(first, last):
+        _merge_earliest(racers, p, step)
 
 
-class _Race:
-    """The races of one run, behind the calls that the particle loop makes."""
+@jit(allocates=False)
+def _resample(racers, ancestor, step):
+    """Make every particle p a copy of ancestor[p] after merge `step`; an ancestor must be its own."""
+    for p in range(ancestor.size):
+        if ancestor[p] != p:
+            _copy(racers, ancestor[p], p, step)
+
+
+class _Race(Population):
+    """The races of one run."""
 
     def __init__(self, problem, streams):
         n, M = problem.n, len(streams)
@@ -192,7 +189,7 @@ class _Race:
         )
         model = Model(n, problem.d, problem.log_det)
         eps = leaf_distances(problem)
-        require_apart(eps[np.tril_indices(n, -1)].min(), problem.leaf_noise)
+        require_apart(eps[np.tril_indices(n, -1)].min() > 0.0 or problem.leaf_noise > 0.0)
         self._racers = Racers(
             model,
             np.repeat(eps[None], M, axis=0),
@@ -206,28 +203,18 @@ class _Race:
             np.zeros((M, n - 1)),
             np.zeros(M),
             streams,
-            np.arange(M),
             np.zeros(M),
         )
         self.log_factor = self._racers.log_factor
+        self.worth_a_thread = max(1, 512 // n)  # some 0.2 ms
 
-    def begin(self, step):
-        """Nobody is to be copied."""
-        self._racers.ancestor[:] = np.arange(len(self._racers.ancestor))
-
-    def work(self, share):
-        """Do what there is to do in the turn that has come."""
-        _work(self._racers, share)
-
-    def end(self, step):
-        """Nothing to give back."""
+    def grow(self, first, last, step):
+        _grow(self._racers, first, last, step)
 
     def resample(self, ancestors, step):
-        """Let each particle become a copy of its ancestor in the next turn."""
-        self._racers.ancestor[:] = ancestors
+        _resample(self._racers, ancestors, step)
 
     def result(self):
-        """Return children, times and log joint of all trees."""
         return self._racers.children, self._racers.times, self._racers.log_joint.copy()
 
 

@@ -72,7 +72,10 @@ def empty_candidates(n, p):
 def vectors(problem, name):
     """The rows of a problem as kernels take them, or InputError where there are none or sampler `name` cannot cope."""
     if problem.W is None:
-        raise InputError(f"{name} needs vectors, not distances alone; MPost2 and its kin take distances.")
+        raise InputError(
+            f"{name} needs the rows themselves, not distances alone; the merge-by-merge samplers, such as MPost1, "
+            "take distances."
+        )
     W = np.ascontiguousarray(problem.W, dtype=np.float64)
     largest = np.abs(W).max(initial=0.0)
     if not largest <= _LARGEST:
@@ -213,13 +216,9 @@ def too_close(branch, target):
     return branch.e0 < _LEAST_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
 
 
-def require_apart(cand):
-    """Raise InputError if leaves were met that are too close to be told apart."""
-    if cand.counts[2] > 0:
-        raise InputError(
-            "two rows differ by so little that their squared distance vanishes; rescale X, round it (equal rows are "
-            "merged at time 0), or give leaf_noise > 0."
-        )
+def rows_are_apart(cand):
+    """Whether no leaves were met that are too close to be told apart."""
+    return cand.counts[2] == 0
 
 
 @jit(allocates=False)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._runtime.blas import single_threaded_blas
+from ..._runtime.checks import check_count
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import integer_below, make_streams, uniform
@@ -21,11 +22,10 @@ from ...errors import InputError
 from ...model.coalescent import log_prior
 from ...model.diffusion import LOG_2PI, log_likelihood
 from ...model.problem import Problem
-from ..base import Draws
-from ..merging.smc import SMC
-from ..merging.turns import is_for_copying, next_particle, next_turn, step_of
+from ..base import Draws, require_apart
+from ..merging.smc import SMC, Population
 from .branch_density import Target
-from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, require_apart, vectors
+from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
 from .lineage_counts import add, clear
 from .neighbors import nearest
 from .update import Engine, Rule, propose, update
@@ -113,49 +113,35 @@ def _engine_for(problem, W, tree=None, scratch=None):
     )
 
 
-class _Trees:
-    """M growing trees, behind the calls that the particle loop makes."""
+_EVERY_BRANCH = np.empty(0, np.int32)
+
+
+class _GrowingTrees(Population):
+    """M trees, each of which takes in one row a step."""
+
+    worth_a_thread = 4  # some 0.2 ms
 
     def __init__(self, problem, streams, n_updates):
         self.problem, self.streams, self.n_updates = problem, streams, n_updates
         n, p = problem.W.shape
         self._trees = [empty_working_tree(n, p) for _ in streams]
-        self._scratch = {}
         self.log_factor = np.zeros(len(streams))
         self._constant = -0.5 * (problem.d * LOG_2PI + problem.log_det)
 
-    def begin(self, step):
-        """Nobody is to be copied."""
-        self._ancestors = range(len(self._trees))
-
-    def work(self, share):
-        """Do what there is to do in turns that have come: let trees move a little and take in a row, or copy them."""
-        if share.own not in self._scratch:
-            self._scratch[share.own] = empty_candidates(*self.problem.W.shape)
-        turn = next_turn(share)
-        while turn >= 0:
-            i = next_particle(share)
-            while i >= 0:
-                if not is_for_copying(turn):
-                    engine = _engine_for(self.problem, self.problem.W, self._trees[i], self._scratch[share.own])
-                    log_factor = _grow(engine, step_of(turn), self.n_updates, _EVERY_BRANCH, self.streams[i])
-                    self.log_factor[i] = log_factor + self._constant
-                elif self._ancestors[i] != i:
-                    copy_tree(self._trees[self._ancestors[i]], self._trees[i])
-                i = next_particle(share)
-            turn = next_turn(share)
-
-    def end(self, step):
-        """Refuse rows that were found too close to each other."""
-        for scratch in list(self._scratch.values()):  # a thread may come late and add its own
-            require_apart(scratch)
+    def grow(self, first, last, step):
+        scratch = empty_candidates(*self.problem.W.shape)
+        for i in range(first, last):
+            engine = _engine_for(self.problem, self.problem.W, self._trees[i], scratch)
+            log_factor = _grow(engine, step, self.n_updates, _EVERY_BRANCH, self.streams[i])
+            self.log_factor[i] = log_factor + self._constant
+        require_apart(rows_are_apart(scratch))
 
     def resample(self, ancestors, step):
-        """Let each tree become a copy of its ancestor in the next turn."""
-        self._ancestors = ancestors
+        for i, source in enumerate(ancestors):
+            if source != i:
+                copy_tree(self._trees[source], self._trees[i])
 
     def result(self):
-        """Return children, times and log joint of all trees."""
         n, M = self.problem.n, len(self._trees)
         children, times = np.empty((M, n - 1, 2), np.int32), np.empty((M, n - 1))
         _, _, d, log_det, leaf_noise = self.problem
@@ -164,9 +150,6 @@ class _Trees:
             unload(tree, children[i], times[i])
             log_joint[i] = log_likelihood(children[i], times[i], self.problem.W, d, log_det, leaf_noise)
         return children, times, log_joint + log_prior(times)
-
-
-_EVERY_BRANCH = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -189,8 +172,7 @@ class Insertion(SMC):
 
     def __post_init__(self):
         super().__post_init__()
-        if isinstance(self.n_updates, bool) or not isinstance(self.n_updates, (int, np.integer)) or self.n_updates < 0:
-            raise InputError(f"n_updates must be a whole number from 0 up, not {self.n_updates!r}.")
+        check_count("n_updates", self.n_updates, 0)
         if self.order is not None:
             order = np.asarray(self.order)
             if order.ndim != 1 or order.dtype.kind not in "iu":
@@ -201,7 +183,7 @@ class Insertion(SMC):
         n, p = problem.W.shape
         bytes_needed = len(streams) * (16 * n * (p + 8) + (1 << 17))
         require_memory(bytes_needed, f"{len(streams)} trees over {n} rows", "use fewer particles or rows")
-        return _Trees(problem, streams, self.n_updates)
+        return _GrowingTrees(problem, streams, self.n_updates)
 
     def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
         """Take in the rows one by one and return M trees with their weights; the counts of draws are not used."""
@@ -246,7 +228,7 @@ def graft(problem, tree, near, rng):
     engine = _engine_for(problem, problem.W)
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     _graft_all(engine, children, times, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
-    require_apart(engine.candidates)
+    require_apart(rows_are_apart(engine.candidates))
     children, times = np.empty((N - 1, 2), np.int64), np.empty(N - 1)
     unload(engine.tree, children, times)
     return children, times
@@ -270,7 +252,7 @@ def insertion_tree(problem, rng, n_neighbors=8):
             m *= 2
     engine = _engine_for(problem, W)
     _insert_all(engine, near, make_streams(rng, 1)[0])
-    require_apart(engine.candidates)
+    require_apart(rows_are_apart(engine.candidates))
     children, times = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
     unload(engine.tree, children, times)
     return _rename_leaves(children, order), times

@@ -4,38 +4,41 @@ Take a node off the tree with its subtree, compute in closed form how likely eac
 draw, and graft it back. A sweep does this for every leaf and, on average, every inner node: 2n - 2 updates. The
 layers below, from the whole to the part:
 
-    regraft_update   prune, propose, Metropolis–Hastings, graft; sweeps
+    update           prune, propose, Metropolis–Hastings, graft; sweeps
     candidates       which branches are looked at, their outward messages and weights
-    conditional      the density on one branch and a proposal close to it
-    working_tree     links, times and upward messages;  lineages: the coalescent's k(u) and its integral
-    neighbors        lists for local candidates;        starts: the first tree
+    branch_density   the density on one branch and a proposal close to it
+    working_tree     links, times and upward messages
+    lineage_counts   the coalescent's k(u) and its integral
+    neighbors        lists for local candidates
 """
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._runtime.checks import check_choice, check_count, check_number
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
-from ...errors import InputError
 from ...model.coalescent import log_prior
 from ...model.diffusion import log_likelihood
 from ...model.problem import Problem
-from ..base import Draws
+from ..base import Draws, Sampler, require_apart
 from ..starts import first_tree
-from .candidates import empty_candidates, require_apart, vectors
+from .candidates import empty_candidates, rows_are_apart, vectors
 from .neighbors import neighbor_lists
 from .update import Engine, Rule, sweeps
 from .working_tree import empty_working_tree
 
 _ALL_UP_TO = 128
 _GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost stays a small share for every n
+_WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
 _UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
 
 
 @dataclass(frozen=True)
-class Regraft:
+class Regraft(Sampler):
     """Regrafting, the default sampler: prune a subtree, draw from where it may rejoin, graft it there.
 
     Parameters
@@ -57,20 +60,14 @@ class Regraft:
     start: Any = "auto"
     global_share: float | None = None
 
-    needs_vectors = True
     is_chain = True
     _rule = Rule()  # tests vary it
 
     def __post_init__(self):
-        if self.candidates not in ("auto", "all", "local"):
-            raise InputError(f'candidates must be "auto", "all" or "local", not {self.candidates!r}.')
-        if isinstance(self.n_neighbors, bool) or not isinstance(self.n_neighbors, (int, np.integer)):
-            raise InputError(f"n_neighbors must be a whole number, not {self.n_neighbors!r}.")
-        if self.n_neighbors < 1:
-            raise InputError(f"n_neighbors must be at least 1, not {self.n_neighbors}.")
-        share = self.global_share
-        if share is not None and not (isinstance(share, (int, float, np.number)) and 0.0 <= share <= 1.0):
-            raise InputError(f"global_share must lie between 0 and 1, not {share!r}.")
+        check_choice("candidates", self.candidates, ("auto", "all", "local"))
+        check_count("n_neighbors", self.n_neighbors)
+        if self.global_share is not None:
+            check_number("global_share", self.global_share, 0.0, 1.0)
 
     def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
         """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread.
@@ -100,7 +97,7 @@ class Regraft:
                     kept = slice(done - n_warmup, last - n_warmup)
                     sweeps(engine, children, times, kept_children[kept], kept_times[kept], state)
                 done = last
-                require_apart(engine.candidates)
+                require_apart(rows_are_apart(engine.candidates))
                 if progress is not None:
                     progress(done, total)
         except KeyboardInterrupt:
@@ -113,20 +110,21 @@ class Regraft:
         info = {**_information(engine.tally), "interrupted": interrupted}
         return Draws(kept_children, kept_times, np.zeros(n_kept), log_joint, None, info)
 
-    def step(self, problem: Problem, tree, rng, **options) -> tuple[np.ndarray, np.ndarray, dict]:
-        """One sweep from `tree` (children, times), or the first tree if it is None.
+    def step(
+        self, problem: Problem, tree, rng, *, neighbors=None, n_threads=None
+    ) -> tuple[np.ndarray, np.ndarray, dict]:
+        """One sweep from `tree` (children, times), or the first tree if it is None; on one thread.
 
         `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
         """
         if tree is None:
             return *first_tree(problem, self.start, rng), {}
         W = vectors(problem, "Regraft")
-        neighbors = options.get("neighbors")
         engine = self._engine(problem, W, self.neighbors(problem, rng) if neighbors is None else neighbors)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
         kept = np.empty((1, *children.shape), np.int32), np.empty((1, times.size))
         sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
-        require_apart(engine.candidates)
+        require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
 
     def neighbors(self, problem: Problem, rng) -> np.ndarray:
@@ -138,6 +136,10 @@ class Regraft:
         if self.candidates == "all" or (self.candidates == "auto" and n <= _ALL_UP_TO) or n < 3:
             return np.empty((0, n, 0), np.int32)
         return neighbor_lists(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng)
+
+    def for_warmup(self) -> "Regraft":
+        """A sampler that looks at more near leaves, so that leaves of a poor start find their place."""
+        return dataclasses.replace(self, n_neighbors=_WIDER_IN_WARMUP * self.n_neighbors)
 
     def _engine(self, problem, W, neighbors):
         n, p = W.shape

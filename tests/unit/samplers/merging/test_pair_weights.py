@@ -8,11 +8,9 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.model.covariance import as_covariance
 from coaltree.model.problem import make_problem
 from coaltree.numerics.special import full_integral_table, log_full_integral
-from coaltree.samplers.merging import greedy, mpost, post_post
-from coaltree.samplers.merging import pair_weights as selection
+from coaltree.samplers.merging import greedy, mpost, pair_weights, post_post
 from coaltree.samplers.merging.particles import Model
-from coaltree.samplers.merging.population import Population
-from coaltree.samplers.merging.turns import Team, merging
+from coaltree.samplers.merging.population import MergingPopulation, make_context, trees_of
 
 DATA = {
     "model d=1": lambda: ct.simulate(40, 1, random_state=1)[0],
@@ -25,9 +23,9 @@ DATA = {
     "huge": lambda: 1e150 * ct.simulate(30, 5, random_state=7)[0],
 }
 KERNELS = {
-    "mpost1": (mpost._work, lambda prune: (False, False, prune)),
-    "mpost2": (mpost._work, lambda prune: (True, False, prune)),
-    "post_post": (post_post._work, lambda prune: (prune,)),
+    "mpost1": (mpost._grow, lambda prune: (False, False, prune)),
+    "mpost2": (mpost._grow, lambda prune: (True, False, prune)),
+    "post_post": (post_post._grow, lambda prune: (prune,)),
 }
 
 
@@ -37,13 +35,12 @@ def problem_of(name, leaf_noise=0.0):
 
 
 def grow(problem, kernel, settings, n_particles=3, n_near=None):
-    population = Population(
-        problem, make_streams(np.random.default_rng(11), n_particles), kernel, *settings, n_near=n_near
-    )
-    team, factors = Team(population.work, n_particles), []
+    streams = make_streams(np.random.default_rng(11), n_particles)
+    population = MergingPopulation(problem, streams, kernel, *settings, n_near=n_near)
+    factors = []
     for step in range(problem.n - 1):
         population.begin(step)
-        team.do(merging(step))
+        population.grow(0, n_particles, step)
         population.end(step)
         factors.append(population.log_factor.copy())
     return *population.result(), np.array(factors)
@@ -69,9 +66,9 @@ def test_greedy_tree_equals_that_of_a_plain_search(rule, name, leaf_noise):
     problem = problem_of(name, leaf_noise)
     trees = []
     for prune, n_near in ((True, 2), (True, 8), (False, 8)):
-        population = Population(problem, np.zeros((1, 4), np.uint64), None, n_near=n_near)
-        greedy._grow(population.context, 0, problem.n - 1, rule, prune)
-        trees.append(population.result())
+        context = make_context(problem, np.zeros((1, 4), np.uint64), n_near, with_density=False)
+        greedy._grow(context, 0, problem.n - 1, rule, prune)
+        trees.append(trees_of(context))
     for children, times, log_joint in trees[:2]:
         if name != "grid":  # ties may be broken either way
             np.testing.assert_array_equal(children, trees[2][0])
@@ -89,8 +86,8 @@ def test_slopes_bound_the_fall_of_the_integral(d):
             2 * step
         )
         z = np.sqrt(lam * eps)
-        assert selection._least_slope(z, d) <= slope * (1 + 1e-5) + 1e-7
-        assert selection._greatest_slope(z, d) >= slope * (1 - 1e-5) - 1e-7
+        assert pair_weights._least_slope(z, d) <= slope * (1 + 1e-5) + 1e-7
+        assert pair_weights._greatest_slope(z, d) >= slope * (1 - 1e-5) - 1e-7
 
 
 @pytest.mark.parametrize("d", [1, 2, 9, 256])
@@ -99,10 +96,10 @@ def test_nothing_beyond_the_reach_matters(d):
     model = Model(2, d, 0.0, 0.0, full_integral_table(d))
     for _ in range(200):
         eps, lam = np.exp(rng.uniform(-8, 8, size=2))
-        value = selection.scaled_integral(eps, lam, model)
-        reach, _ = selection._reach(eps, value, value - 40.0, lam, model)
-        assert selection.scaled_integral(np.exp(reach), lam, model) <= value - 40.0 + 1e-9 * abs(value)
-        assert selection.scaled_integral(np.exp(reach) / 1.5, lam, model) > value - 40.0 - d  # nor needlessly far
+        value = pair_weights.scaled_integral(eps, lam, model)
+        reach, _ = pair_weights._reach(eps, value, value - 40.0, lam, model)
+        assert pair_weights.scaled_integral(np.exp(reach), lam, model) <= value - 40.0 + 1e-9 * abs(value)
+        assert pair_weights.scaled_integral(np.exp(reach) / 1.5, lam, model) > value - 40.0 - d  # nor needlessly far
 
 
 @pytest.mark.parametrize("d", [1, 2, 9, 256])
@@ -110,4 +107,4 @@ def test_the_scaled_integral_is_the_full_one(d):
     model = Model(2, d, 0.0, 0.0, full_integral_table(d))
     for eps, lam in ((1e-8, 3.0), (0.7, 45.0), (1e5, 1.0), (1e299, 100.0)):
         expected = log_full_integral(eps, lam, d) + (1 - d / 2) * np.log(lam)
-        assert selection.scaled_integral(eps, lam, model) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert pair_weights.scaled_integral(eps, lam, model) == pytest.approx(expected, rel=1e-12, abs=1e-12)

@@ -8,17 +8,16 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.model.covariance import as_covariance
 from coaltree.model.diffusion import messages, squared_distances
 from coaltree.model.problem import make_problem
-from coaltree.samplers.merging import mpost, particles
+from coaltree.samplers.merging import mpost
 from coaltree.samplers.merging.particles import ALIVE, all_distances
-from coaltree.samplers.merging.population import Population
+from coaltree.samplers.merging.population import MergingPopulation
 from coaltree.samplers.merging.smc import systematic_ancestors
-from coaltree.samplers.merging.turns import Team, copying, merging
 
 
 def population_of(X, n_particles):
     problem = make_problem(X, as_covariance(np.eye(X.shape[1])))
     streams = make_streams(np.random.default_rng(0), n_particles)
-    return problem, Population(problem, streams, mpost._work, False, False, True)
+    return problem, MergingPopulation(problem, streams, mpost._grow, False, False, True)
 
 
 def slots_in_use(population):
@@ -45,18 +44,14 @@ def messages_of_lineages(problem, grown, p, step):
     return messages(children, times, problem.W), times
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("n", "d"), [(12, 3), (25, 40)])
-def test_rows_are_the_distances_between_means(n, d, packed):
+def test_rows_are_the_distances_between_means(n, d):
     X, _ = ct.simulate(n, d, random_state=n)
     problem, population = population_of(X, 1)
-    team = Team(population.work, 1)
     grown, out = population.context.particles, np.empty(n + 1)
     for step in range(n - 1):
-        if packed:
-            population.context.pool.counts[3] = 0
         population.begin(step)
-        team.do(merging(step))
+        population.grow(0, 1, step)
         population.end(step)
         alive = grown.alive[0, : n - step - 1]
         up, times = messages_of_lineages(problem, grown, 0, step)
@@ -67,18 +62,14 @@ def test_rows_are_the_distances_between_means(n, d, packed):
         np.testing.assert_allclose(grown.a[0, alive], up.var[alive] - np.r_[np.zeros(n), times][alive], atol=1e-12)
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_slots_are_counted_shared_and_given_back(packed):
+def test_slots_are_counted_shared_and_given_back():
     X, _ = ct.simulate(30, 8, random_state=1)
     _, population = population_of(X, 6)
-    team = Team(population.work, 6)
     rng = np.random.default_rng(2)
     pool = population.context.pool
     for step in range(29):
-        if packed and step % 2:
-            pool.counts[3] = 0
         population.begin(step)
-        team.do(merging(step))
+        population.grow(0, 6, step)
         population.end(step)
         if step % 3 == 1 and step < 28:
             ancestors = np.arange(6)
@@ -86,7 +77,6 @@ def test_slots_are_counted_shared_and_given_back(packed):
             keep = np.flatnonzero(ancestors >= 0)
             ancestors[ancestors < 0] = rng.choice(keep, size=3)
             population.resample(ancestors, step)
-            team.do(copying(step))
         held = slots_in_use(population)
         assert {slot: int(pool.users[slot]) for slot in held} == held
         assert int((pool.users[: pool.counts[1]] > 0).sum()) == len(held)
@@ -97,14 +87,12 @@ def test_slots_are_counted_shared_and_given_back(packed):
 def test_copies_grow_on_their_own():
     X, _ = ct.simulate(20, 4, random_state=3)
     _, population = population_of(X, 4)
-    team = Team(population.work, 4)
     for step in range(19):
         population.begin(step)
-        team.do(merging(step))
+        population.grow(0, 4, step)
         population.end(step)
         if step == 9:
             population.resample(np.zeros(4, dtype=np.int64), step)
-            team.do(copying(step))
     children, times, log_joint = population.result()
     assert all(np.array_equal(times[p, :10], times[0, :10]) for p in range(4))
     assert len(np.unique(times[:, -1])) == 4
@@ -113,65 +101,30 @@ def test_copies_grow_on_their_own():
         assert log_joint[p] == pytest.approx(tree.log_prior() + tree.log_likelihood(X, np.eye(4)), rel=1e-9)
 
 
-@pytest.mark.parametrize("resample_below", [0.0, 0.5])
-def test_packing_changes_nothing(resample_below, monkeypatch):
-    X, _ = ct.simulate(60, 5, random_state=4)
-    packings = []
-
-    def draw():
-        return ct.sample_trees(X, np.eye(5), ct.MPost1(20, resample_below=resample_below), random_state=5)
-
-    plain, pack = draw(), particles.pack
-    monkeypatch.setattr(particles, "_UNPACKED", 0)
-    monkeypatch.setattr(particles, "pack", lambda *args: (packings.append(1), pack(*args)))
-    packed = draw()
-    assert len(packings) > 3 or resample_below > 0
-    np.testing.assert_array_equal(packed.times, plain.times)
-    np.testing.assert_array_equal(packed.log_joint, plain.log_joint)
-    assert packed.log_evidence == plain.log_evidence
-
-
 def tight_pairs(n):
     """Rows that merge two by two at first, so that as many lineages as possible have rows of distances."""
     rng = np.random.default_rng(6)
     return np.repeat(rng.standard_normal((n, 4)), 2, axis=0)[:n] + 1e-3 * rng.standard_normal((n, 4))
 
 
-def test_packed_rows_need_a_sixth_of_the_square_at_most():
-    _, population = population_of(tight_pairs(120), 1)
-    pool, team = population.context.pool, Team(population.work, 1)
-    used = []
-    for step in range(119):
-        pool.counts[3] = 0
-        population.begin(step)
-        used.append(int(pool.counts[2]))
-        team.do(merging(step))
-        population.end(step)
-    assert max(used) < 120 * 120 / 6 + 120
-    assert max(used) > 0.9 * 120 * 120 / 8
-
-
 @pytest.mark.parametrize("n_particles", [1, 3])
-def test_rows_and_lists_keep_to_the_promised_memory(n_particles, monkeypatch):
-    monkeypatch.setattr(particles, "_UNPACKED", 0)
+def test_rows_and_lists_keep_to_the_promised_memory(n_particles):
     n = 800
     _, population = population_of(tight_pairs(n), n_particles)
-    pool, team = population.context.pool, Team(population.work, n_particles)
+    pool = population.context.pool
     for step in range(n - 1):
         population.begin(step)
-        team.do(merging(step))
+        population.grow(0, n_particles, step)
         population.end(step)
-    promised = 1.5 * n_particles * n * n
-    assert pool.counts[3] < pool.entries.size
-    needed = pool.entries.itemsize * pool.counts[3] + (pool.near_eps[0].nbytes + pool.near_node[0].nbytes) * (
-        pool.counts[1] - n
-    )
-    assert 0.9 * promised < needed < promised
+    assert pool.counts[2] < pool.entries.size and pool.counts[1] <= pool.users.size
+    lists = pool.near_eps[0].nbytes + pool.near_node[0].nbytes
+    used = pool.entries.itemsize * pool.counts[2] + lists * (pool.counts[1] - n)
+    assert 2.5 * n_particles * n * n < used < 3.2 * n_particles * n * n
 
 
 @pytest.mark.parametrize("data", ["pairs", "chain", "model"])
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 26])
-def test_rows_that_are_shared_and_packed_at_any_time(n, data):
+def test_rows_that_are_shared_at_any_time(n, data):
     rng = np.random.default_rng(n)
     M, d = 6, 3
     X = {
@@ -180,18 +133,15 @@ def test_rows_that_are_shared_and_packed_at_any_time(n, data):
         "model": lambda: ct.simulate(n, d, random_state=n)[0],
     }[data]()
     problem, population = population_of(X, M)
-    pool, grown, team = population.context.pool, population.context.particles, Team(population.work, M)
+    pool, grown = population.context.pool, population.context.particles
     out = np.empty(n + 1)
     for step in range(n - 1):
-        if rng.random() < 0.5:
-            pool.counts[3] = 0
         population.begin(step)
         assert pool.counts[2] < pool.entries.size and pool.counts[1] <= pool.users.size
-        team.do(merging(step))
+        population.grow(0, M, step)
         population.end(step)
         if step < n - 2 and rng.random() < 0.5:
             population.resample(systematic_ancestors(rng.dirichlet(np.full(M, 0.3)), rng), step)
-            team.do(copying(step))
         for p in range(M):
             alive = grown.alive[p, : n - step - 1]
             up, _ = messages_of_lineages(problem, grown, p, step)

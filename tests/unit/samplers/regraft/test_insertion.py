@@ -53,7 +53,7 @@ def test_the_quadratures_own_normaliser_is_not_the_evidence(monkeypatch):
 
 
 def normaliser_alone(problem, rule, seed, n_particles=200):
-    population = insertion._Trees(problem, make_streams(np.random.default_rng(seed), n_particles), 0)
+    population = insertion._GrowingTrees(problem, make_streams(np.random.default_rng(seed), n_particles), 0)
     log_weights = np.zeros(n_particles)
     for i in range(n_particles):
         engine = insertion._engine_for(problem, problem.W, population._trees[i])
@@ -111,7 +111,7 @@ def test_wrong_settings_are_named():
         Insertion(n_updates=-1)
     with pytest.raises(InputError, match="n_particles must be"):
         Insertion(n_particles=0)
-    with pytest.raises(InputError, match="needs vectors"):
+    with pytest.raises(InputError, match="needs the rows"):
         run(Insertion(5), Problem(None, np.zeros((4, 4)), 3))
 
 

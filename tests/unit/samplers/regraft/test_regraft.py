@@ -172,7 +172,7 @@ def test_wrong_starts_are_named():
             draw(Regraft(start=start), problem)
     with pytest.raises(InputError, match="has 4 leaves, and the data have 5"):
         draw(Regraft(start=simulate_tree(4, np.random.default_rng(0))), problem)
-    with pytest.raises(InputError, match="needs vectors"):
+    with pytest.raises(InputError, match="needs the rows"):
         draw(Regraft(), Problem(None, np.zeros((4, 4)), 3))
 
 

@@ -1,0 +1,101 @@
+"""The loop over steps: blocks of particles for threads, each particle taken once, failures raised."""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.model.problem import Problem
+from coaltree.samplers.merging import smc
+from coaltree.samplers.merging.smc import SMC, Population, useful_threads
+
+
+class Counted(Population):
+    """Counts how often each particle was taken a step further, and by whom; particle `fails` cannot be."""
+
+    worth_a_thread = 1
+
+    def __init__(self, n, M, fails=None):
+        self.n, self.fails = n, fails
+        self.log_factor = np.zeros(M)
+        self.grown, self.threads = np.zeros((n - 1, M), int), {}
+        self.resampled = []
+
+    def grow(self, first, last, step):
+        self.threads.setdefault(step, []).append(threading.get_ident())
+        for p in range(first, last):
+            if p == self.fails:
+                raise MemoryError(f"no room for particle {p}")
+            self.grown[step, p] += 1
+
+    def resample(self, ancestors, step):
+        self.resampled.append(step)
+
+    def result(self):
+        tree = ct.simulate(self.n, 1, random_state=0)[1]
+        M = len(self.log_factor)
+        return np.tile(tree.children, (M, 1, 1)), np.tile(tree.times, (M, 1)), np.zeros(M)
+
+
+@dataclass(frozen=True)
+class Counting(SMC):
+    fails: int | None = None
+
+    def population(self, problem, streams):
+        counted.append(Counted(problem.n, len(streams), self.fails))
+        return counted[-1]
+
+
+counted: list[Counted] = []
+
+
+def run(sampler, n=6, n_threads=None):
+    counted.clear()
+    problem = Problem(np.zeros((n, 1)), None, 1)
+    return sampler.run(problem, np.random.default_rng(0), n_threads=n_threads)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 7, 50])
+def test_every_particle_is_grown_once_a_step_by_so_many_blocks(n_threads):
+    run(Counting(7), n_threads=n_threads)
+    assert np.all(counted[0].grown == 1)
+    for threads in counted[0].threads.values():
+        assert len(threads) == min(n_threads, 7)
+        assert threads.count(threading.get_ident()) == 1  # the caller does its share
+
+
+@pytest.mark.parametrize("fails", [0, 6])  # in the caller's block, in that of another thread
+def test_what_goes_wrong_in_a_block_is_raised_and_no_thread_is_left(fails):
+    before = threading.active_count()
+    with pytest.raises(MemoryError, match=f"particle {fails}"):
+        run(Counting(7, fails=fails), n_threads=3)
+    assert threading.active_count() == before
+
+
+def test_threads_are_used_where_they_have_enough_to_do():
+    assert [useful_threads(8, M, 32) for M in (1, 31, 63, 64, 100, 1000)] == [1, 1, 1, 2, 3, 8]
+    assert useful_threads(1, 1000, 1) == 1
+
+
+def test_large_runs_of_the_papers_samplers_use_both_threads(monkeypatch):
+    asked = []
+    plain = smc.grow_blocks
+    monkeypatch.setattr(smc, "grow_blocks", lambda *given: (asked.append(len(given[1])), plain(*given)))
+    X, _ = ct.simulate(12, 3, random_state=0)
+    for sampler, blocks in ((ct.MPost1(100), 2), (ct.MPost1(40), 1), (ct.SMC1(100), 2), (ct.Insertion(8), 2)):
+        asked.clear()
+        ct.sample_trees(X, sampler=sampler, n_threads=2, random_state=0, progress=False)
+        assert set(asked) == {blocks}
+
+
+def test_threads_default_to_the_processors(monkeypatch):
+    monkeypatch.setattr(smc, "available_threads", lambda: 3)
+    run(Counting(7))
+    assert {len(threads) for threads in counted[0].threads.values()} == {3}
+
+
+def test_equal_weights_are_not_resampled():
+    draws = run(Counting(7))
+    assert counted[0].resampled == [] and draws.info == {"ess": pytest.approx(7.0), "n_resampled": 0}

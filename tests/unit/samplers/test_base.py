@@ -1,0 +1,99 @@
+"""A sampler of one's own: what must be written, what need not be, and what is refused."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.model.coalescent import log_prior, simulate_tree
+from coaltree.model.diffusion import log_likelihood
+from coaltree.samplers import as_sampler
+from coaltree.samplers.base import Draws, Sampler
+
+
+class FromThePrior(Sampler):
+    """The shortest sampler there is: trees from the coalescent, weighed by the data."""
+
+    def run(self, problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None):
+        trees = [simulate_tree(problem.n, rng) for _ in range(n_samples)]
+        children, times = np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
+        W, _, d, log_det, leaf_noise = problem
+        drawn = zip(children, times, strict=True)
+        log_weights = np.array([log_likelihood(*tree, W, d, log_det, leaf_noise) for tree in drawn])
+        return Draws(children.astype(np.int32), times, log_weights, log_weights + log_prior(times))
+
+    def step(self, problem, tree, rng, *, neighbors=None, n_threads=None):
+        draws = self.run(problem, rng, n_samples=50)
+        weights = np.exp(draws.log_weights - draws.log_weights.max())
+        chosen = rng.choice(50, p=weights / weights.sum())
+        return draws.children[chosen], draws.times[chosen], {"ess": float(1.0 / np.square(weights).sum())}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ct.simulate(6, 3, random_state=0)[0]
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")  # five rounds are few
+def test_run_and_step_are_enough_for_every_verb(data):
+    sampler = FromThePrior()
+    post = ct.sample_trees(data, np.eye(3), sampler, n_samples=200, random_state=0, progress=False)
+    exact = ct.sample_trees(data, np.eye(3), "prior", random_state=0, progress=False)
+    assert len(post) == 200 and post.n == exact.n
+    fitted = ct.fit(data, "diagonal", sampler, n_samples=5, n_warmup=2, n_chains=2, random_state=0, progress=False)
+    assert len(fitted) == 10 and fitted.info["mean_ess"] > 0
+    more = fitted.extend(data[:1] + 0.5, n_rounds=2, sampler=sampler, random_state=0)
+    assert more.n == 7
+
+
+def test_defaults(data):
+    sampler = FromThePrior()
+    assert sampler.needs_vectors and not sampler.is_chain and sampler.start == "auto"
+    assert sampler.neighbors(None, None) is None
+    assert sampler.for_warmup() is sampler
+    with pytest.raises(ct.InputError, match="needs the rows"):
+        ct.sample_trees(1 - np.eye(3), sampler=sampler, metric="precomputed", d=2)
+
+
+def test_the_warmup_looks_at_more_near_leaves():
+    assert ct.Regraft(n_neighbors=3).for_warmup() == ct.Regraft(n_neighbors=12)
+
+
+def test_a_class_without_run_or_step_is_no_sampler():
+    class Half(Sampler):
+        def run(self, problem, rng, **options):
+            raise NotImplementedError
+
+    with pytest.raises(TypeError, match="step"):
+        Half()
+
+
+class LooksLikeOne:
+    def run(self):
+        """Draw nothing."""
+
+    def step(self):
+        """Draw nothing."""
+
+
+@pytest.mark.parametrize("spec", [7, None, LooksLikeOne(), LooksLikeOne, object, ["regraft"]])
+def test_anything_else_is_refused_in_one_sentence(spec):
+    with pytest.raises(ct.InputError, match=r"sampler must be a name, or an object of a class derived from .*Sampler"):
+        as_sampler(spec)
+
+
+def test_names_and_classes_are_explained():
+    with pytest.raises(
+        ct.InputError, match=r"sampler must be one of prior, .*regraft or a sampler object, not 'gibbs'"
+    ):
+        as_sampler("gibbs")
+    for cls in (ct.Regraft, FromThePrior):
+        with pytest.raises(ct.InputError, match=rf"an object such as {cls.__name__}\(\), not the class"):
+            as_sampler(cls)
+
+
+@pytest.mark.parametrize("name", ["prior", "mpost1", "smc1", "mgreedy", "insertion", "regraft"])
+def test_settings_are_all_that_a_sampler_holds(name):
+    sampler = as_sampler(name)
+    assert set(vars(sampler)) == {field.name for field in dataclasses.fields(sampler)}
