@@ -34,7 +34,7 @@ def _given(start, n):
         names = ", ".join(f'"{name}"' for name in NAMES)
         raise InputError(f"start must be {names} or a Tree, not {start!r}.") from None
     if n_leaves != n:
-        raise InputError(f"the tree to start from has {n_leaves} leaves, and the data have {n} distinct rows.")
+        raise InputError(f"start must be a tree with one leaf for each of {n} distinct rows, not one with {n_leaves}.")
     return children, times
 
 

@@ -4,7 +4,7 @@ The density of (branch, time) is that of an insertion (`insertion`), normalised:
 
     p(x | X, tree) = Σ_b ∫ f(b, t) dt ,      P(b | x) = ∫ f(b, t) dt / p(x | X, tree) ,
 
-by the quadrature of `conditional` with knots close enough for three digits of the log density.
+by the quadrature of `branch_density` with knots close enough for three digits of the log density.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""One regrafting update: prune, conditional, draw, Metropolis–Hastings, regraft.
+"""One regrafting update: prune, weigh the branches, draw, Metropolis–Hastings, regraft.
 
 The proposal q over (branch, time) is a function of the pruned tree and the candidate set; a move from `old` to `new` is
 accepted with probability min(1, f(new) q(old) / (f(old) q(new))), f the exact conditional density. So the target is
