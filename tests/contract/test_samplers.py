@@ -272,7 +272,7 @@ def test_resample_below_must_be_a_share(share):
 
 @pytest.mark.parametrize("d", [10**400, 0, 2.0, None])
 def test_dimension_behind_distances_must_make_sense(d):
-    with pytest.raises(ct.InputError, match="needs d"):
+    with pytest.raises(ct.InputError, match="needs d" if d is None else "d must be a whole number from 1"):
         ct.sample_trees(1 - np.eye(3), sampler="mpost1", metric="precomputed", d=d, **FEW)
 
 

@@ -13,8 +13,8 @@ def is_whole(value) -> bool:
 
 
 def as_number(value) -> float:
-    """A value as a float, NaN where it is not one number; True, False and text are none."""
-    if isinstance(value, bool | np.bool_ | str | bytes):
+    """A value as a float, NaN where it is not one number; True, False, text and complex numbers are none."""
+    if isinstance(value, bool | np.bool_ | str | bytes | complex | np.complexfloating):
         return math.nan
     try:
         return float(value)

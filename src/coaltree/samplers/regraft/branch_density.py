@@ -8,8 +8,8 @@ L = s_x + q + τ_p - τ_x,
     v(t) = s_c + (t - τ_c) + A w ,     ε(t) = D_x + z (D_o - D_x - D_xo) + z² D_xo ,
     l(t) = log f(t) = -K(t) - (d/2) log v - ε / (2v) ,
 
-D_x = ‖mean_c - mean_x‖², D_o = ‖mean_c - o‖², D_xo = ‖mean_x - o‖², K the area under the lineages (`lineage_counts`). Above
-the root 1/L = 0. Since dv/dt = 2w, v grows with t.
+D_x = ‖mean_c - mean_x‖², D_o = ‖mean_c - o‖², D_xo = ‖mean_x - o‖², K the area under the lineages (`lineage_counts`).
+Above the root 1/L = 0. Since dv/dt = 2w, v grows with t.
 
 The proposal is piecewise exponential in t: knots march away from the mode in steps of falling height, with chords
 between them, shifted by the chord's mean error h (l'_a - l'_b) / 12, and tangents beyond the last. A thousandth of

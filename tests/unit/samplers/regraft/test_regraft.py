@@ -170,7 +170,7 @@ def test_wrong_starts_are_named():
     for start in ("nonsense", None, 3, (1, 2)):
         with pytest.raises(InputError, match="start must be"):
             draw(Regraft(start=start), problem)
-    with pytest.raises(InputError, match="has 4 leaves, and the data have 5"):
+    with pytest.raises(InputError, match="each of 5 distinct rows, not one with 4"):
         draw(Regraft(start=simulate_tree(4, np.random.default_rng(0))), problem)
     with pytest.raises(InputError, match="needs the rows"):
         draw(Regraft(), Problem(None, np.zeros((4, 4)), 3))
