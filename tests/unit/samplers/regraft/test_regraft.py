@@ -157,7 +157,7 @@ def test_ties_and_zeros_are_pulled_apart():
         ({"candidates": "some"}, "candidates must be"),
         ({"n_neighbors": 0}, "at least 1"),
         ({"n_neighbors": 2.5}, "whole number"),
-        ({"global_share": 2.0}, "between 0 and 1"),
+        ({"global_share": 2.0}, "from 0 to 1"),
     ],
 )
 def test_wrong_settings_are_named(settings, words):
@@ -209,7 +209,7 @@ def test_the_unit_of_small_values_does_not_matter(sampler):
 @pytest.mark.parametrize(
     "sampler", [Regraft("all"), TrulyLocal(), ct.Insertion(n_particles=3), Regraft(start="insertion")]
 )
-@pytest.mark.parametrize(("scale", "words"), [(1e-170, "squared distance vanishes"), (1e13, "too large")])
+@pytest.mark.parametrize(("scale", "words"), [(1e-170, "squared distance is 0"), (1e13, "too large")])
 def test_values_beyond_what_numbers_can_tell_apart_are_refused(sampler, scale, words):
     X = ct.simulate(20, 3, random_state=0)[0] * scale
     with pytest.raises(InputError, match=words):
