@@ -19,7 +19,7 @@ from ..samplers.regraft.insertion import graft
 from ..samplers.regraft.neighbors import nearest
 from ..samplers.regraft.regraft import Regraft
 from ..tree.merges import restricted
-from .chain import Chain, Plan, advance, join
+from .chain import Chain, Plan, advance, concatenate_rounds
 
 _EVERY_BRANCH_UP_TO = 2000
 _NEAR = 16
@@ -64,7 +64,7 @@ def extend(
             kept.append(rounds)
             if not posterior.covariance.learnt and plan.missing is None:
                 lists = chain.neighbors  # the same data and covariance for every tree
-    every = join(kept)
+    every = concatenate_rounds(kept)
     children, times = distinct.expand(every.children, every.times)
     info = {
         **({"seed": posterior.info["seed"]} if "seed" in posterior.info else {}),
