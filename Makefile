@@ -55,7 +55,7 @@ $(KERNELS): $(shell find src/coaltree -name '*.py') | $(STAMP)
 	@find src/coaltree -name '*.nb[ci]' -delete
 	@touch $@
 
-demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, figure and report page in demo-output/
+demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, clusters, figure and report page in demo-output/
 	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
 
 test: $(STAMP) $(KERNELS) ## the tests that take seconds each (everything but `slow`)

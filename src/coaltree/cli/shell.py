@@ -162,5 +162,5 @@ def commands():
       coaltree fit data.csv --out tree         a tree of your own data, with a report page
       coaltree info tree                       a summary of the result
 
-    COMMAND --help shows the options of a command.
+    coaltree COMMAND --help shows the options of a command.
     """
