@@ -23,16 +23,19 @@ import numpy as np
 from ..errors import InputError
 
 _HEADER = "header.json"
-_ALIGNMENT = 64
+_ALIGNMENT = 64  # bytes: NumPy gathers several times more slowly from a mapped array that is not aligned
 _ALIGNMENT_FIELD = 0xD935  # an extra field that zip readers skip; also used by Android for this purpose
+_LOCAL_HEADER = struct.Struct("<26x2H")  # of which we read the lengths of the member's name and extra fields
 _ZIP64_FIELD_BYTES = 20
-_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _MAPPED_FROM_BYTES = 32_000_000
 _CHECK_BLOCK = 1 << 24
 
 
-def write(path, kind, version, content):
-    """Write nested dicts, lists, tuples, strings, numbers, None and arrays; the file is replaced in one step."""
+def write(path, kind, version, content, default=None):
+    """Write nested dicts, lists, tuples, strings, numbers, None and arrays; the file is replaced in one step.
+
+    `default(value, where)` turns a value of any other kind into one of these.
+    """
     path = Path(path)
     arrays: dict[str, np.ndarray] = {}
     from .. import __version__
@@ -41,7 +44,7 @@ def write(path, kind, version, content):
         "format": kind,
         "version": version,
         "written_by": {"coaltree": __version__, "numpy": np.__version__},
-        "content": _encode(content, "", arrays),
+        "content": _encode(content, "", arrays, default),
     }
     if not path.parent.is_dir():
         raise InputError(f"There is no folder {str(path.parent)!r} to write {path.name!r} into.")
@@ -131,8 +134,8 @@ def _mapped(path, start, info):
 
 def _data_start(archive, info):
     archive.fp.seek(info.header_offset)
-    local = _LOCAL_HEADER.unpack(archive.fp.read(_LOCAL_HEADER.size))
-    return info.header_offset + _LOCAL_HEADER.size + local[-2] + local[-1]
+    lengths = _LOCAL_HEADER.unpack(archive.fp.read(_LOCAL_HEADER.size))
+    return info.header_offset + _LOCAL_HEADER.size + sum(lengths)
 
 
 def _array_header(file):
@@ -144,12 +147,10 @@ def _array_header(file):
     return array_type, shape, "F" if fortran_order else "C", file.tell()
 
 
-def _encode(value, where, arrays):
-    if value is None or isinstance(value, bool | str):
-        return value
+def _encode(value, where, arrays, default):
     if isinstance(value, np.bool_ | np.integer | np.floating) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        return _encode(value.item(), where, arrays)
-    if isinstance(value, int):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
@@ -157,11 +158,14 @@ def _encode(value, where, arrays):
         arrays[where] = value
         return {"array": where}
     if isinstance(value, list | tuple):
-        items = [_encode(item, f"{where}.{i}", arrays) for i, item in enumerate(value)]
+        items = [_encode(item, f"{where}.{i}", arrays, default) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _encode(item, f"{where}.{key}".strip("."), arrays) for key, item in value.items()}}
-    raise InputError(f"{where or 'The content'} is a {type(value).__name__}, which cannot be saved as plain values.")
+        items = {key: _encode(item, f"{where}.{key}".strip("."), arrays, default) for key, item in value.items()}
+        return {"dict": items}
+    if default is None:
+        raise InputError(f"{where or 'The content'} is a {type(value).__name__}, which cannot be saved.")
+    return _encode(default(value, where), where, arrays, default)
 
 
 def _decode(value, array):

@@ -8,8 +8,6 @@ import dataclasses
 import os
 import warnings
 
-import numpy as np
-
 from .. import samplers
 from .._runtime import archive
 from ..errors import CoaltreeWarning, InputError
@@ -32,12 +30,12 @@ def save(posterior: Posterior, path) -> None:
         "chain": posterior.chain if posterior.is_chain else None,
         "X": posterior.X,
         "columns": None if posterior.columns is None else list(posterior.columns),
-        "covariance": _plain(posterior.covariance, "covariance"),
+        "covariance": posterior.covariance,
         "leaf_noise": posterior.leaf_noise,
         "imputed": posterior.imputed,
-        "info": _plain(posterior.info, "info"),
+        "info": posterior.info,
     }
-    archive.write(path, _KIND, _VERSION, content)
+    archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
 def load(path) -> Posterior:
@@ -53,23 +51,16 @@ def load(path) -> Posterior:
 
 
 def _plain(value, where):
-    """Replace our dataclasses and scikit-learn's kernels by their names and fields, which an archive can hold."""
+    """Our dataclasses and scikit-learn's kernels as their names and fields; of anything else, a description."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and _public(type(value).__name__) is type(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-        return {"__class__": type(value).__name__, "fields": _plain(fields, where)}
+        return {"__class__": type(value).__name__, "fields": fields}
     if type(value).__module__ == "sklearn.gaussian_process.kernels":
-        return {"__class__": f"sklearn {type(value).__name__}", "fields": _plain(value.get_params(deep=False), where)}
+        return {"__class__": f"sklearn {type(value).__name__}", "fields": value.get_params(deep=False)}
     if isinstance(value, dict):
-        return {str(key): _plain(item, f"{where}[{key!r}]") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        items = [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
-        return items if isinstance(value, list) else tuple(items)
-    if value is None or isinstance(value, bool | int | float | str | np.bool_ | np.integer | np.floating):
-        return value
+        return {str(key): item for key, item in value.items()}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return value
     warnings.warn(
         f"{where} is a {type(value).__name__}, which cannot be saved; only its description is.",
         CoaltreeWarning,

@@ -115,7 +115,7 @@ def test_what_cannot_be_saved_is_said(tmp_path):
     class Strange:
         pass
 
-    with pytest.warns(ct.CoaltreeWarning, match=r"info\['x'\] is a Strange"):
+    with pytest.warns(ct.CoaltreeWarning, match=r"info\.x is a Strange"):
         full_posterior(info={"x": Strange(), "y": 1}).save(tmp_path / "post.ct")
     again = ct.load(tmp_path / "post.ct")
     assert again.info["y"] == 1
