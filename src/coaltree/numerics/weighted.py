@@ -1,6 +1,11 @@
-"""Draws with weights that sum to 1: picking evenly, quantiles."""
+"""Draws with weights that sum to 1: effective sample size, picking evenly, quantiles."""
 
 import numpy as np
+
+
+def effective_sample_size(weights) -> float:
+    """1 / Σ w² (Kish)."""
+    return float(1.0 / np.square(weights).sum())
 
 
 def pick_evenly(weights, k, offset=0.5, side="left"):

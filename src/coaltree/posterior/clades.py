@@ -36,7 +36,7 @@ def enumerate_clades(children):
 
 def frequencies(table, weights):
     """(K,) f_c = Σ_t w_t [c in tree t]."""
-    return _weigh(table.ids, weights, len(table.keys))
+    return weigh(table.ids, weights, len(table.keys))
 
 
 def find(table, keys):
@@ -165,7 +165,8 @@ def _enumerate(children, leaf):
 
 
 @jit
-def _weigh(ids, weights, n_clades):
+def weigh(ids, weights, n_clades):
+    """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
     frequency = np.zeros(n_clades)
     for t in range(len(ids)):
         for k in range(ids.shape[1]):

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from ..errors import ConvergenceWarning
-from .mixing import by_chain
+from .diagnostics import last_of_chains
 
 R_HAT_ABOVE = 1.05
 ESS_BELOW = 100
@@ -39,11 +39,9 @@ def _worst(draws, chain):
 
     flat = draws.reshape(len(draws), -1)
     chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
-    chains = by_chain(chain)
-    length = min(len(rows) for rows in chains)
-    stacked = np.stack([flat[rows[-length:]][:, chosen].T for rows in chains], axis=1)  # (element, chain, draw)
+    stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
-    if length < _SHORTEST or len(stacked) == 0:
+    if stacked.shape[-1] < _SHORTEST or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
     with np.errstate(divide="ignore", invalid="ignore"):
         r_hat, ess = array_stats.rhat(stacked), array_stats.ess(stacked, method="bulk")

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import CoaltreeWarning, InputError
 from ..numerics.weighted import pick_evenly
 from ..tree.nexus import nexus_lines
-from . import clades, mixing
+from . import clades, diagnostics
 from .posterior import Posterior
 
 
@@ -47,9 +47,7 @@ def to_arviz(posterior: Posterior):
         )
         chosen = pick_evenly(posterior.weights, len(posterior))
         chain = np.zeros(len(posterior), dtype=int)
-    chains = [chosen[draws] for draws in mixing.by_chain(chain)]
-    length = min(len(draws) for draws in chains)
-    index = np.stack([draws[-length:] for draws in chains])
+    index = chosen[diagnostics.last_of_chains(chain)]
     groups: dict[str, Any] = {
         "posterior": {name: draws[index] for name, draws in posterior.theta.items()}
         | {"root_time": posterior.times[:, -1][index], "tree_length": _tree_lengths(posterior.times)[index]}

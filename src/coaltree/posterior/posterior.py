@@ -2,8 +2,8 @@
 
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
 makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by the files above:
-`clades` (who occurs, how often, when), `consensus` (one tree for many), `partitions` (clusters), `cluster_count`,
-`mixing` (effective numbers).
+`clades` (who occurs, how often, when), `summary_trees` (one tree for many), `partitions` (clusters), `cluster_count`,
+`diagnostics` (effective sample sizes).
 """
 
 import operator
@@ -15,11 +15,12 @@ import numpy as np
 from .._runtime.checks import check_count, check_level
 from .._runtime.jit import jit
 from ..errors import InputError
+from ..numerics.weighted import effective_sample_size
 from ..tree import Tree, unchecked_tree
 from ..tree.distances import with_leaves_as
 from ..tree.merges import check_cut
 from ..tree.rooted import check_labels
-from . import clades, cluster_count, mixing, partitions
+from . import clades, cluster_count, diagnostics, partitions
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
 
@@ -202,36 +203,36 @@ class Posterior:
             filled[np.isnan(filled)] = self._imputed[index]
         return filled
 
-    # How much it is worth
+    # How good it is
 
     @cached_property
     def ess(self) -> float:
-        """How many independent draws it is worth: 1 / Σ w²; for a chain of equal weights, the ESS of the log joint."""
-        by_weights = mixing.weight_ess(self.weights)
+        """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
+        by_weights = effective_sample_size(self.weights)
         if not (self._is_chain and self.has_equal_weights) or self._log_joint is None:
             return by_weights
-        by_chain = mixing.series_ess(self._log_joint, self._chain)
+        by_chain = diagnostics.series_ess(self._log_joint, self._chain)
         return by_chain if np.isfinite(by_chain) else by_weights
 
     @cached_property
     def topology_ess(self) -> float:
-        """How many independent topologies it is worth, from the clades that draws of a chain share.
+        """Effective sample size of the topology, from the clades that draws of a chain share.
 
         For weighted particles, which have no order, 1 / Σ w².
         """
         by_chain = (
-            mixing.topology_ess(self.clade_table.ids, self._chain)
+            diagnostics.topology_ess(self.clade_table.ids, self._chain)
             if (self._is_chain and self.has_equal_weights)
             else np.nan
         )
-        return by_chain if np.isfinite(by_chain) else mixing.weight_ess(self.weights)
+        return by_chain if np.isfinite(by_chain) else effective_sample_size(self.weights)
 
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
 
         Clades below `min_frequency` in every chain do not count. Above 0.05 the chains do not agree on the tree.
         """
-        return mixing.split_frequency_sd(self.clade_table.ids, self.weights, self._chain, min_frequency)
+        return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self._chain, min_frequency)
 
     @property
     def has_equal_weights(self) -> bool:
@@ -355,7 +356,7 @@ class Posterior:
     def thin(self, k: int) -> "Posterior":
         """Keep every k-th draw of each chain."""
         check_count("k", k)
-        return self._select(np.sort(np.concatenate([draws[::k] for draws in mixing.by_chain(self._chain)])))
+        return self._select(np.sort(np.concatenate([draws[::k] for draws in diagnostics.by_chain(self._chain)])))
 
     def _select(self, index):
         if len(index) == 0:

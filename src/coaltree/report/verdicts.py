@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..posterior import convergence, mixing
+from ..numerics.weighted import effective_sample_size
+from ..posterior import convergence
 from . import drawing
 from .text import count, escape, number, percent
 
@@ -54,7 +55,7 @@ def _of_particles(posterior):
         meaning = "All trees have the same weight; whether they are independent is not recorded."
         finding = Finding(_ESS, count(len(posterior), "tree"), "unknown", meaning, _ASK_FOR_MORE)
         return _verdict([finding], f"{meaning} Trees from coaltree.fit can be checked.", {})
-    ess = mixing.weight_ess(posterior.weights)
+    ess = effective_sample_size(posterior.weights)
     share = ess / len(posterior)
     grade = _grade(-ess, -convergence.ESS_BELOW, -10)
     findings = [

@@ -21,7 +21,7 @@ import numpy as np
 from ..._runtime.checks import check_count, check_number
 from ..._runtime.random_streams import make_streams
 from ...model.problem import Problem
-from ...numerics.weighted import pick_evenly
+from ...numerics.weighted import effective_sample_size, pick_evenly
 from ..base import Draws, Sampler
 
 
@@ -46,11 +46,6 @@ def normalised(log_weights):
     weights = np.exp(log_weights - shift)
     total = weights.sum()
     return weights / total, float(shift + math.log(total / len(weights)))
-
-
-def effective_sample_size(weights):
-    """Return 1 / Σ W² of weights that sum to 1."""
-    return float(1.0 / np.square(weights).sum())
 
 
 def systematic_ancestors(weights, rng):

@@ -5,7 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.model import coalescent
-from coaltree.posterior import mixing
+from coaltree.posterior import diagnostics
 from tests.reference import summaries
 from tests.unit.posterior.test_posterior import listed, random_posterior
 
@@ -90,5 +90,5 @@ def test_split_frequency_sd():
 
 
 def test_series_ess_of_a_constant_and_of_short_chains():
-    assert mixing.series_ess(np.ones(20), np.zeros(20, int)) == 20
-    assert np.isnan(mixing.series_ess(np.ones(3), np.zeros(3, int)))
+    assert diagnostics.series_ess(np.ones(20), np.zeros(20, int)) == 20
+    assert np.isnan(diagnostics.series_ess(np.ones(3), np.zeros(3, int)))

@@ -1,4 +1,4 @@
-"""Have the chains mixed? Effective numbers of draws, and agreement between chains.
+"""Effective sample sizes, and agreement between chains: the numbers that `convergence` judges.
 
 For topologies: a tree is the vector x of indicators, one per clade, and the chain's autocovariance is summed over
 clades. With m the mean of x over a chain of N draws,
@@ -12,6 +12,7 @@ to 0 as the distance between draws s apart rises to that of independent draws.
 import numpy as np
 
 from .._runtime.jit import jit
+from .clades import weigh
 
 _FULL_LAGS = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
 
@@ -21,27 +22,27 @@ def by_chain(chain):
     return [np.flatnonzero(chain == c) for c in np.unique(chain)]
 
 
-def weight_ess(weights):
-    """1 / Σ w² (Kish), for weights that sum to 1."""
-    return float(1.0 / np.sum(np.square(weights)))
+def last_of_chains(chain):
+    """(chains, draws) the draws of each chain, in their order; of longer chains only the last."""
+    chains = by_chain(chain)
+    length = min(len(draws) for draws in chains)
+    return np.stack([draws[-length:] for draws in chains])
 
 
 def series_ess(values, chain):
-    """Bulk effective number of draws of a scalar over all chains, at most T; NaN for chains shorter than 4."""
+    """Bulk effective sample size of a scalar over all chains, at most T; NaN for chains shorter than 4."""
     from arviz_stats.base import array_stats
 
-    chains = by_chain(chain)
-    length = min(len(draws) for draws in chains)
-    if length < 4:
+    stacked = values[last_of_chains(chain)]
+    if stacked.shape[1] < 4:
         return np.nan
-    stacked = np.stack([values[draws[-length:]] for draws in chains])
     if np.ptp(stacked) == 0:
         return float(len(values))
     return float(min(array_stats.ess(stacked, method="bulk"), len(values)))
 
 
 def topology_ess(ids, chain):
-    """Effective number of draws of the topology, of equally weighted draws with clades `ids` (T, n-1); at most T.
+    """Effective sample size of the topology, of equally weighted draws with clades `ids` (T, n-1); at most T.
 
     As for a scalar (split chains; W within, B between; Gelman et al. 2013, 11.5), with sums over clades:
     V = W (N-1)/N + B, ρ_s = 1 - (W - mean C_s)/V, ESS = T / (1 + 2 Σ_s ρ_s), the sum taken in pairs of lags while
@@ -104,16 +105,7 @@ def split_frequency_sd(ids, weights, chain, min_frequency=0.1):
 
 
 def _frequency_in_chain(ids, weights, draws, n_clades):
-    return _weigh(ids, draws, weights[draws] / weights[draws].sum(), n_clades)
-
-
-@jit
-def _weigh(ids, draws, weights, n_clades):
-    frequency = np.zeros(n_clades)
-    for t in range(len(draws)):
-        for clade in ids[draws[t]]:
-            frequency[clade] += weights[t]
-    return frequency
+    return weigh(ids[draws], weights[draws] / weights[draws].sum(), n_clades)
 
 
 @jit
