@@ -18,27 +18,27 @@ from .model.table import Table
 
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
-    """Hierarchical clustering with uncertainty, by draws of trees from the posterior under Kingman's coalescent.
+    """Bayesian hierarchical clustering: trees sampled from the posterior under Kingman's coalescent.
 
     Parameters
     ----------
     n_clusters : int or None
-        Number of clusters of `labels_`; None takes the number that the posterior suggests (1 where none stands out).
+        Number of clusters of `labels_`; None uses the suggested number (1 where none stands out).
     covariance, sampler, leaf_noise :
         As in `coaltree.fit`.
     n_samples, n_warmup, n_chains : int
-        Draws that are kept, draws before them that are not, both in every chain, and independent chains.
+        Trees to keep from each chain, rounds to discard before them, and the number of independent chains.
     random_state : int, numpy Generator or RandomState, or None
     n_jobs : int or None
-        How many chains run at once.
+        Number of chains to run in parallel.
 
     Attributes
     ----------
-    labels_ : (n,) the partition that disagrees least with all trees, cut into `n_clusters_`; see `Posterior.cut`.
+    labels_ : (n,) the partition into `n_clusters_` that agrees best with all trees; see `Posterior.cut`.
     n_clusters_ : int
-    tree_ : Tree, of maximum clade credibility; its leaves have the names in the index of a DataFrame.
+    tree_ : Tree, the maximum clade credibility tree; its leaves are named by the index of a DataFrame.
     children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
-    linkage_ : (n-1, 4) the tree for SciPy.
+    linkage_ : (n-1, 4) the tree as a SciPy linkage.
     support_ : (n-1,) probability of each of its clades.
     posterior_ : Posterior
     n_features_in_, feature_names_in_ : columns seen by `fit`.
@@ -129,7 +129,7 @@ def _with_names(values, X) -> Any:
     index = tuple(str(name) for name in getattr(X, "index", range(len(values))))
     if len(set(index)) < len(index):
         warnings.warn(
-            "the index of X has names that repeat, so that leaves are numbered instead; make it unique to keep them.",
+            "the index of X has duplicate names, so leaves are numbered instead; make it unique to keep the names.",
             CoaltreeWarning,
             stacklevel=3,
         )

@@ -42,7 +42,7 @@ def time_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
     times, weights = _draws(estimate)[1:]
     if times.shape[1] != truth.n - 1:
         raise InputError(
-            f"The estimate has {times.shape[1] + 1} leaves and the truth {truth.n}; they must have as many."
+            f"The estimate has {times.shape[1] + 1} leaves and the truth {truth.n}; they must have the same number."
         )
     return _errors(_log(times, "estimate"), weights, _log(truth.times, "truth"), of)
 
@@ -85,7 +85,7 @@ def subtree_score(tree, classes) -> float:
     codes = _codes(tree, classes)
     n, n_classes = len(codes), int(codes.max()) + 1
     if n == n_classes:
-        raise InputError("Every leaf has a class of its own, so no merge could stay within one; give fewer classes.")
+        raise InputError("subtree_score is not defined when every leaf has its own class; give fewer classes.")
     children, _, weights = _draws(tree)
     return float(weights @ _pure_merges(children, codes)) / (n - n_classes)
 
@@ -119,7 +119,7 @@ def _draws(estimate):
     if isinstance(estimate, Tree):
         return estimate.children[None], estimate.times[None], np.ones(1)
     if not isinstance(estimate, Posterior):
-        raise InputError(f"A Tree or a Posterior is needed, not {type(estimate).__name__}.")
+        raise InputError(f"expected a Tree or a Posterior, not {type(estimate).__name__}.")
     counts = estimate.weights > 0
     return estimate.children[counts], estimate.times[counts], estimate.weights[counts]
 

@@ -105,7 +105,7 @@ def test_names_of_rows_and_columns_are_kept():
 def test_an_index_that_repeats_is_numbered():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(groups()[0], index=["a", "b"] * 12)
-    with pytest.warns(ct.CoaltreeWarning, match="names that repeat"):
+    with pytest.warns(ct.CoaltreeWarning, match="duplicate names"):
         model = ct.CoalescentClustering(3, **SHORT).fit(frame)
     assert model.tree_.labels == tuple(map(str, range(24)))
 

@@ -120,7 +120,7 @@ def test_subtree_score_by_hand():
     assert ct.metrics.subtree_score(tree, {"e": 1, "d": 1, "c": 2, "b": 2, "a": 2}) == 1.0
     post = ct.Posterior(np.stack([tree.children] * 2), np.stack([tree.times] * 2))
     assert ct.metrics.subtree_score(post, list("xxyyy")) == pytest.approx(2 / 3)
-    with pytest.raises(ct.InputError, match="class of its own"):
+    with pytest.raises(ct.InputError, match="every leaf has its own class"):
         ct.metrics.subtree_score(tree, list("abcde"))
     with pytest.raises(ct.InputError, match="5 leaves"):
         ct.metrics.subtree_score(tree, list("abc"))

@@ -47,7 +47,7 @@ def write(path, kind, version, content, default=None):
         "content": _encode(content, "", arrays, default),
     }
     if not path.parent.is_dir():
-        raise InputError(f"There is no folder {str(path.parent)!r} to write {path.name!r} into.")
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -59,7 +59,7 @@ def write(path, kind, version, content, default=None):
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()

@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
 
 
 def compare(posteriors: Mapping, X_heldout) -> Comparison:
-    """Compare posteriors of the same data by the predictive log density of rows they have not seen.
+    """Compare posteriors of the same data by the predictive log density of held-out rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def compare(posteriors: Mapping, X_heldout) -> Comparison:
 
     Returns
     -------
-    `Comparison`, best first; printed, it is a table. A difference of less than about two standard errors says little.
+    `Comparison`, best first, which prints as a table. Differences below about two standard errors mean little.
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')

@@ -51,28 +51,28 @@ def fit(
     leaf_noise: float = 0.0,
     start: Any = None,
 ) -> Posterior:
-    """Draw trees and covariance parameters given data, and impute what is missing.
+    """Sample trees and covariance parameters given data, and impute missing values.
 
     Parameters
     ----------
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
     covariance : a name ("spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an object.
-    sampler : a name or a sampler object; draws one tree a round.
-    n_samples, n_warmup : rounds that are kept, and rounds before them that are not, in every chain.
-    n_chains : independent chains.
-    n_jobs : how many of them at once, through joblib (`joblib.parallel_config` chooses where). The result is the same.
+    sampler : a name or a sampler object; it draws one tree per round.
+    n_samples, n_warmup : trees to keep from each chain, and rounds to discard before them.
+    n_chains : number of independent chains.
+    n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`); it changes nothing else.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.
-    progress : True, False, "auto" (a bar on a terminal) or a function of (rounds done, rounds in all).
-    checkpoint : path of a file to which the state is written now and then. If it exists, the run goes on from there,
-        and ends as if it had never been interrupted.
-    leaf_noise : variance at the leaves, as a multiple of the covariance.
-    start : a `Posterior` of the same rows, whose chains are continued, or a `Tree`.
+    progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds).
+    checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
+        same result as without the interruption.
+    leaf_noise : noise variance of every row, as a multiple of the covariance.
+    start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
 
     Returns
     -------
-    Posterior of n_chains · n_samples trees with equal weights, `theta` with a draw of each learnt parameter a tree,
-    `imputed` with a draw of each missing entry a tree, and convergence figures in ``info["convergence"]``. Ctrl-C
-    returns the rounds that are done.
+    Posterior of n_chains · n_samples trees with equal weights. For each tree, `theta` has a draw of each learnt
+    parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
+    Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
     check_count("n_samples", n_samples)
     check_count("n_warmup", n_warmup, 0)

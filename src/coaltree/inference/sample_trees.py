@@ -43,26 +43,26 @@ def sample_trees(
     Parameters
     ----------
     X : array-like or DataFrame (n, d)
-        Rows to relate; with ``metric="precomputed"`` the (n, n) squared distances between them.
+        The data; with ``metric="precomputed"`` the (n, n) squared distances between rows.
     covariance : Covariance, str or (d, d) array
-        Φ of the diffusion, taken as it is: nothing is learnt here (`fit` learns).
+        The covariance Φ of the diffusion. It is not learnt; use `fit` for that.
     sampler : Sampler or str
         Such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
     n_samples, n_warmup : int
-        Sweeps kept and dropped, for `Regraft`; a sequential sampler returns its particles, a greedy one its tree.
+        For `Regraft`, sweeps to keep and to discard; other samplers return their particles, or one greedy tree.
     random_state : int, numpy.random.Generator or None
     leaf_noise : float
-        Variance of every leaf in units of Φ. With 0, identical rows merge at time 0.
+        Noise variance of every row, as a multiple of Φ. With 0, identical rows merge at time 0.
     metric : "euclidean" or "precomputed"
     d : int
-        Dimension of the data behind precomputed distances.
+        Number of columns behind precomputed distances.
     n_threads : int, optional
-        Threads over particles; the result does not depend on it.
+        Number of threads for the particles; it does not change the result.
     progress : bool, "auto" or function of (done, total)
 
     Returns
     -------
-    Posterior; Ctrl-C returns the sweeps that are done.
+    Posterior. With `Regraft`, Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
     sampler = as_sampler(sampler)
     leaf_noise = check_leaf_noise(leaf_noise)

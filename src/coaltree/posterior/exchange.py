@@ -24,7 +24,7 @@ def write_nexus(posterior: Posterior, path) -> None:
         with open(Path(path), "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
-        raise InputError(f"{os.fspath(path)!r} cannot be written: {error.strerror or error}.") from None
+        raise InputError(f"cannot write {os.fspath(path)}: {error.strerror or error}.") from None
 
 
 def to_arviz(posterior: Posterior):
@@ -41,7 +41,7 @@ def to_arviz(posterior: Posterior):
     if not posterior.has_equal_weights:
         warnings.warn(
             "ArviZ has no weighted draws, so trees are repeated in proportion to their weights; use post.ess for the "
-            "effective number of draws.",
+            "effective sample size.",
             CoaltreeWarning,
             stacklevel=3,
         )

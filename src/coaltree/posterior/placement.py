@@ -130,7 +130,7 @@ def place(
 def read_new_rows(posterior, X_new):
     """The new rows as a `Table`, their columns in the order that was fitted."""
     if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior holds no data or covariance, so new rows cannot be compared with its own.")
+        raise InputError("this posterior does not include its data or covariance, which place needs.")
     d, names, given = posterior.X.shape[1], posterior.columns, column_names(X_new)
     if names is None or given is None:
         table = read_table(X_new, allow_missing=True, minimum_rows=1)

@@ -54,11 +54,11 @@ class Posterior:
     log_evidence : the sampler's estimate of log p(X), or None.
     labels : names of the leaves.
     theta : mapping from a parameter's name to its draws (T, …).
-    chain : (T,) which chain a draw came from. Given for draws that follow one another, None for particles.
+    chain : (T,) the chain of each draw; None for particles, which have no order.
     X, covariance, leaf_noise : what was fitted, needed to place new rows.
     columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
-    info : what the sampler has to say of its run.
+    info : settings and diagnostics of the run.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Posterior:
     def completed(self, index: int) -> np.ndarray:
         """X (n, d) with its missing entries as they were drawn together with tree `index`."""
         if self.X is None:
-            raise InputError("This posterior holds no data X.")
+            raise InputError("this posterior does not include its data X.")
         filled = np.array(self.X)
         if self._imputed is not None:
             filled[np.isnan(filled)] = self._imputed[index]
@@ -230,7 +230,7 @@ class Posterior:
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
 
-        Clades below `min_frequency` in every chain do not count. Above 0.05 the chains do not agree on the tree.
+        Clades below `min_frequency` in every chain are ignored. Above 0.05 the chains disagree about the tree.
         """
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self._chain, min_frequency)
 
@@ -256,8 +256,8 @@ class Posterior:
     def mcc_tree(self) -> Tree:
         """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
 
-        Its times are the medians of each clade's time over the trees that have the clade, raised where needed to
-        those of the clades within.
+        The time of each clade is the median over the trees that contain it, raised where needed so that no clade is
+        older than the clade around it.
         """
         return self._mcc_tree
 
@@ -266,22 +266,22 @@ class Posterior:
         return maximum_clade_credibility(self._children, self._times, self.weights, self.clade_table, self._labels)
 
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
-        """The majority-rule tree: the clades that more than a share `min_support` (0.5 to 1) of the posterior has.
+        """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
 
-        Where the posterior is unsure, a node has more than two children.
+        Where no clade has enough support, a node has more than two children.
         """
         return majority_rule(self._children, self._times, self.weights, self.clade_table, self._labels, min_support)
 
     def clade_support(self, tree: Tree) -> np.ndarray:
-        """(n-1,) the share of the posterior that has the clade of each merge of `tree`."""
+        """(n-1,) support of the clades of `tree`: the share of the posterior that contains each of them."""
         found = self._find(tree)
         frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
         return np.where(found >= 0, frequency[found], 0.0)
 
     def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
-        """(n-1, 2) equal-tailed credible intervals of the time of each clade of `tree`, over the trees that have it.
+        """(n-1, 2) equal-tailed credible intervals of the time of each clade of `tree`, over the trees that contain it.
 
-        NaN where no tree has it.
+        NaN where no tree contains it.
         """
         check_level("level", level)
         tails = [(1 - level) / 2, (1 + level) / 2]
@@ -303,21 +303,21 @@ class Posterior:
     # Which clusters
 
     def coclustering(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
-        """(n, n) probability that two leaves are in one cluster, when trees are cut into `n_clusters` or at `time`."""
+        """(n, n) probability that two leaves share a cluster, when trees are cut into `n_clusters` or at `time`."""
         n_clusters, time = check_cut(self.n, n_clusters, time)
         return partitions.coclustering(self._children, self._times, self.weights, n_clusters, time)
 
     def cut(self, n_clusters: int | None = None, *, time: float | None = None, loss: str = "vi") -> np.ndarray:
-        """The partition that disagrees least with the posterior: cluster labels (n,), numbered in order of first leaf.
+        """Cluster labels (n,) of the partition that agrees best with all trees, numbered in order of first leaf.
 
         Parameters
         ----------
         n_clusters : int, optional
-            How many clusters; every tree is cut into as many, and so is the answer.
+            Number of clusters, of the sampled trees and of the result.
         time : float, optional
-            When to cut every tree; the answer may have any number of clusters.
+            Time at which to cut every tree; the result may have any number of clusters.
         loss : "vi" or "binder"
-            What is minimised in expectation: the variation of information, or the number of pairs of leaves that one
+            The expected loss to minimise: variation of information, or the number of pairs of leaves that one
             partition joins and the other does not (Binder). The search (all sampled partitions, the maximum clade
             credibility tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
         """
@@ -392,7 +392,7 @@ class Posterior:
         return place(self, X_new, **options)
 
     def extend(self, X_new, **options) -> "Posterior":
-        """Graft new rows onto the trees, sweep a little, and return the posterior of all rows."""
+        """Add new rows to the trees, run a few sweeps, and return the posterior of all rows."""
         from ..inference.extend import extend
 
         return extend(self, X_new, **options)

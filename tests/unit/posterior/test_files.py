@@ -193,7 +193,7 @@ def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
 
 
 def test_nexus_into_no_folder_is_one_sentence(tmp_path):
-    with pytest.raises(ct.InputError, match="cannot be written: No such file"):
+    with pytest.raises(ct.InputError, match=r"cannot write .*: No such file"):
         random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
 
 

@@ -293,7 +293,7 @@ def test_extending_takes_names_of_samplers_and_finds_free_labels():
     assert longer.labels[6:] == ("10", "11")
     assert longer.info["n_distinct"] == 8 and "seconds" not in longer.info
     for options, words in [
-        ({"sampler": "nonsense"}, "none is called"),
+        ({"sampler": "nonsense"}, "sampler must be one of"),
         ({"n_trees": 0}, "n_trees"),
         ({"n_rounds": 0}, "n_rounds"),
     ]:

@@ -39,20 +39,20 @@ _UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
 
 @dataclass(frozen=True)
 class Regraft(Sampler):
-    """Regrafting, the default sampler: prune a subtree, draw from where it may rejoin, graft it there.
+    """Regrafting, the default sampler: remove a subtree, draw where it rejoins the tree, and put it there.
 
     Parameters
     ----------
     candidates : "auto", "all" or "local"
-        Which branches an update looks at: all of them, or those on the paths from near leaves to the root, at a cost
-        that does not grow with n. Both leave the same posterior; "auto" takes "all" for up to 128 rows.
+        Which branches an update considers: all of them, or those on the paths from nearby leaves to the root, at a
+        cost that does not grow with n. Both have the same posterior; "auto" is "all" for up to 128 rows.
     n_neighbors : int
-        How many near leaves a local update starts from, out of twice as many listed for each leaf.
+        How many nearby leaves a local update starts from, out of twice as many listed for each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
-        The first tree: average linkage, rows grafted one after another, the most likely merges, a draw from the prior.
-        From the last, or an unrelated tree, take "all": a local update rarely sees where a misplaced leaf sits.
+        The first tree: average linkage, rows added one after another, the most likely merges, a draw from the prior.
+        With the last one, or an unrelated tree, use "all": local updates rarely find the place of a misplaced leaf.
     global_share : float, optional
-        Share of a local sampler's updates that look at every branch; by default eight a sweep.
+        Share of local updates that consider every branch; by default eight per sweep.
     """
 
     candidates: str = "auto"
