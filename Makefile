@@ -61,10 +61,11 @@ demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, clus
 test: $(STAMP) $(KERNELS) ## the tests that take seconds each (everything but `slow`)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
-check: $(STAMP) javascript ## formatting and lint (ruff, Biome), types (mypy)
+check: $(STAMP) javascript ## formatting and lint (ruff, Biome), types (mypy, and basedpyright as users see them)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+	$(BIN)/python -m tests.typing.check
 
 # The parts of the report page's script share one scope: each part is linted, and the whole asked for names that nothing
 # declares or nothing uses. Neither Node nor a network is required; without them this is left out, and said to be.

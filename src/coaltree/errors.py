@@ -26,4 +26,5 @@ class InterruptedWarning(CoaltreeWarning):
 
     def __init__(self, message: str, n_done: int = 0, n_asked: int = 0):
         super().__init__(message)
-        self.n_done, self.n_asked = n_done, n_asked
+        self.n_done: int = n_done
+        self.n_asked: int = n_asked

@@ -5,16 +5,21 @@ labels, children as `AgglomerativeClustering` has them, a linkage, and the poste
 """
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._runtime.aliases import ArrayLike, RandomState
 from ._runtime.checks import check_count
 from .errors import CoaltreeWarning
 from .inference.fit import fit
+from .model.covariance import CovarianceLike
 from .model.table import Table
+from .posterior import Posterior
+from .samplers.base import SamplerLike
+from .tree import Tree
 
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
@@ -44,19 +49,27 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     n_features_in_, feature_names_in_ : columns seen by `fit`.
     """
 
+    labels_: np.ndarray
+    n_clusters_: int
+    tree_: Tree
+    children_: np.ndarray
+    linkage_: np.ndarray
+    support_: np.ndarray
+    posterior_: Posterior
+
     def __init__(
         self,
-        n_clusters=None,
+        n_clusters: int | None = None,
         *,
-        covariance="spherical",
-        sampler="regraft",
-        n_samples=200,
-        n_warmup=50,
-        n_chains=2,
-        leaf_noise=0.0,
-        random_state=None,
-        n_jobs=None,
-    ):
+        covariance: CovarianceLike = "spherical",
+        sampler: SamplerLike = "regraft",
+        n_samples: int = 200,
+        n_warmup: int = 50,
+        n_chains: int = 2,
+        leaf_noise: float = 0.0,
+        random_state: RandomState | np.random.RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.covariance = covariance
         self.sampler = sampler
@@ -67,7 +80,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored."""
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
@@ -88,25 +101,25 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
         self.support_ = self.posterior_.clade_support(self.tree_)
-        suggested = self.n_clusters is None
-        self.n_clusters_ = self.posterior_.suggest_n_clusters().n_clusters if suggested else int(self.n_clusters)
+        k = self.posterior_.suggest_n_clusters().n_clusters if self.n_clusters is None else self.n_clusters
+        self.n_clusters_ = int(k)
         self.labels_ = self.posterior_.cut(self.n_clusters_)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """(m,) the most probable cluster of each new row, by where it would join the trees; NaN is integrated out."""
         return self.predict_proba(X).argmax(axis=1)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """(m, k) the probability of each cluster: the share of its leaves in the clade that the row would join."""
         check_is_fitted(self)
         return self._place(X, classes=self.labels_).class_probability
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """(m,) log density of new rows given those fitted; without leaf noise infinite for a row that was fitted."""
         return self._place(X).log_density
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Mean predictive log density of new rows, by which covariances can be compared; y is ignored."""
         return float(np.mean(self.score_samples(X)))
 
@@ -115,7 +128,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -9,10 +9,11 @@ The paper does not say whether the error is of the posterior mean or of single d
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._runtime.aliases import ArrayLike
 from ._runtime.checks import check_choice
 from ._runtime.jit import jit
 from ._runtime.memory import require_memory
@@ -37,7 +38,7 @@ class ARICurve(NamedTuple):
     ari: np.ndarray
 
 
-def time_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
+def time_errors(estimate: Tree | Posterior, truth: Tree, of: str = "mean") -> Errors:
     """Errors of the sorted log merge times of a `Posterior` or `Tree` against the true tree's."""
     times, weights = _draws(estimate)[1:]
     if times.shape[1] != truth.n - 1:
@@ -47,7 +48,7 @@ def time_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
     return _errors(_log(times, "estimate"), weights, _log(truth.times, "truth"), of)
 
 
-def distance_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
+def distance_errors(estimate: Tree | Posterior, truth: Tree, of: str = "mean") -> Errors:
     """Errors of the log cophenetic matrix (each pair of leaves once) against the true tree's; leaves match by label."""
     truth = with_leaves_as(truth, estimate.labels)
     children, times, weights = _draws(estimate)
@@ -64,7 +65,7 @@ def distance_errors(estimate, truth: Tree, of: str = "mean") -> Errors:
     return Errors(*total.tolist())
 
 
-def parameter_errors(estimate, name: str, truth, of: str = "mean", log: bool = False) -> Errors:
+def parameter_errors(estimate: Posterior, name: str, truth: ArrayLike, of: str = "mean", log: bool = False) -> Errors:
     """Errors of a covariance parameter's draws, such as "length2", against its true value; with `log`, of its log."""
     if not isinstance(estimate, Posterior) or name not in estimate.theta:
         known = ", ".join(getattr(estimate, "theta", {})) or "none"
@@ -76,7 +77,7 @@ def parameter_errors(estimate, name: str, truth, of: str = "mean", log: bool = F
     return _errors(draws, estimate.weights, expected, of)
 
 
-def subtree_score(tree, classes) -> float:
+def subtree_score(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> float:
     """N_subset / (n - C): the share of merges that could stay within one class, of C, and do.
 
     `tree` is a `Tree` or a `Posterior` (the weighted mean over its trees), `classes` one class for each leaf in order,
@@ -90,7 +91,7 @@ def subtree_score(tree, classes) -> float:
     return float(weights @ _pure_merges(children, codes)) / (n - n_classes)
 
 
-def ari_curve(tree, classes) -> ARICurve:
+def ari_curve(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> ARICurve:
     """Adjusted Rand index with the classes, for every number of clusters, of clusters labelled by majority.
 
     Cutting the tree into k clusters, each takes its commonest class (the first met, of several) as its label; the
@@ -105,12 +106,12 @@ def ari_curve(tree, classes) -> ARICurve:
     return ARICurve(np.arange(1, n + 1), np.asarray(ari))
 
 
-def ari_auc(tree, classes=None) -> float:
+def ari_auc(tree: Tree | Posterior | ARICurve, classes: ArrayLike | Mapping[str, Any] | None = None) -> float:
     """Area under the ARI curve by the trapezoid rule, over the number of clusters divided by n.
 
     Takes what `ari_curve` takes, or the curve itself.
     """
-    curve = tree if isinstance(tree, ARICurve) else ari_curve(tree, classes)
+    curve = tree if isinstance(tree, ARICurve) else ari_curve(tree, () if classes is None else classes)
     return float(np.sum(curve.ari[1:] + curve.ari[:-1])) / (2 * len(curve.ari))
 
 

@@ -1,7 +1,8 @@
 """Data goes one way: a file imports from its own room and from rooms above it.
 
 `ROOMS` is the order, a room a folder or a file at the top; inside a room imports must not run in a circle. An import
-inside a function may be a door to a later room (`tree.plot()` opens `plotting`): it is allowed where `DOORS` says so.
+inside a function, or for the type checker alone, may be a door to a later room (`tree.plot()` opens `plotting`): it is
+allowed where `DOORS` says so.
 A module that is fetched by name (`import_module`, `__import__`, `sys.modules`) would not be seen; only the two files
 that load public names on first use may do that, and what their tables name must exist.
 """
@@ -33,7 +34,7 @@ ROOMS = [
     "__main__",
 ]
 DOORS = {
-    ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood()
+    ("tree.tree", "model"),  # tree.log_prior(), tree.log_likelihood() and the type of its covariance
     ("tree.rooted", "plotting"),  # tree.plot(), post.consensus().plot()
     ("posterior.posterior", "inference"),  # post.extend()
 }
@@ -42,12 +43,16 @@ UNSEEN = {"import_module", "__import__", "modules", "exec", "eval"}
 
 
 def imports_of(tree, module, is_package=False):
-    """Pairs (dotted name below the package, is it inside a function?) that a parsed file imports from the package."""
+    """Pairs (dotted name below the package, is it deferred?) that a parsed file imports from the package.
+
+    Deferred is what is inside a function or under `if TYPE_CHECKING:`, and so does not happen on import.
+    """
     package = module if is_package else module.rpartition(".")[0]
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    ]
-    deferred = {id(inner) for function in functions for inner in ast.walk(function)}
+    later = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            later += node.body
+    deferred = {id(inner) for outer in later for inner in ast.walk(outer)}
     found = []
     for node in ast.walk(tree):
         names = []
@@ -200,9 +205,15 @@ def test_modules_fetched_by_name_are_seen():
         assert violations({"samplers": (source, True)}) == []
 
 
-def test_a_door_counts_only_inside_a_function():
-    inside = {"tree.tree": ("def plot():\n    from ..plotting import draw\n", False)}
-    outside = {"tree.tree": ("from ..plotting import draw\n", False)}
-    assert violations(inside, doors={("tree.tree", "plotting")}) == []
-    assert len(violations(inside)) == 1
-    assert len(violations(outside, doors={("tree.tree", "plotting")})) == 1
+def test_a_door_counts_only_inside_a_function_or_for_types():
+    for inside in (
+        "def plot():\n    from ..plotting import draw\n",
+        "if TYPE_CHECKING:\n    from ..plotting import draw\n",
+    ):
+        assert violations({"tree.tree": (inside, False)}, doors={("tree.tree", "plotting")}) == []
+        assert len(violations({"tree.tree": (inside, False)})) == 1
+    for outside in (
+        "from ..plotting import draw\n",
+        "if TYPE_CHECKING:\n    import numpy\nelse:\n    from ..plotting import draw\n",
+    ):
+        assert len(violations({"tree.tree": (outside, False)}, doors={("tree.tree", "plotting")})) == 1

@@ -5,6 +5,8 @@ on first use (no explicit signatures) with an on-disk cache. ``error_model="nump
 a Python exception, which kernels never need.
 """
 
+from typing import Any
+
 from numba import njit
 from numba.core.options import DefaultOptions
 
@@ -12,7 +14,9 @@ from numba.core.options import DefaultOptions
 _NO_COUNTS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
 
-def jit(function=None, *, inline="never", fastmath=False, allocates=True):
+def jit(
+    function: Any = None, *, inline: str = "never", fastmath: bool | set[str] = False, allocates: bool = True
+) -> Any:
     """Compile a kernel lazily: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions.
 
     A kernel that makes no arrays (slices of its arguments aside) and returns numbers may say ``allocates=False``: it

@@ -4,9 +4,13 @@ Sixty wines of three cultivars (A, B, C), thirteen chemical measurements each; d
 """
 
 from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
 
 from .fit import fit_table
 from .shell import commands, debug_option, force_option, out_option, seed_option
+
+if TYPE_CHECKING:
+    from ..model.table import Table
 
 # Each measurement has a unit of its own, so each column gets a variance of its own.
 COVARIANCE = "diagonal"
@@ -30,7 +34,7 @@ def demo(out, seed, force):
     fit_table(load_wines(), "wines.csv", out, COVARIANCE, 3, "60 wines", force, {**SETTINGS, "seed": seed})
 
 
-def load_wines():
+def load_wines() -> "Table":
     """The bundled table: 60 named rows of 13 columns."""
     from .tables import read
 

@@ -3,7 +3,9 @@
 import contextlib
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +22,10 @@ from .shell import (
     table_options,
 )
 
+if TYPE_CHECKING:
+    from ..model.covariance import CovarianceLike
+    from ..model.table import Table
+
 COVARIANCES = ("spherical", "diagonal", "full", "squared_exponential", "matern32")
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
@@ -32,7 +38,7 @@ class Grid(click.ParamType):
 
     name = "grid"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", value):
@@ -40,7 +46,7 @@ class Grid(click.ParamType):
         return tuple(int(side) for side in re.split("[x×,]", value))
 
 
-def count_option(name, default, text, least=1):
+def count_option(name: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
     """An option for a whole number."""
     return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=text)
 
@@ -104,7 +110,16 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, cluste
     fit_table(table, data.name, out, phi, clusters, title or data.stem, force, settings)
 
 
-def fit_table(table, name, out, covariance, clusters, title, force, settings):
+def fit_table(
+    table: "Table",
+    name: str,
+    out: Path,
+    covariance: "CovarianceLike",
+    clusters: int | None,
+    title: str | None,
+    force: bool,
+    settings: Any,
+) -> None:
     """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them."""
     from .outputs import FILES, list_files, write_all
 

@@ -5,12 +5,20 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..posterior.posterior import Posterior
+    from ..tree.tree import Tree
 
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
@@ -26,7 +34,7 @@ FILES = {
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
-def write_all(folder, post, n_clusters, title):
+def write_all(folder: Path, post: "Posterior", n_clusters: int, title: str | None) -> None:
     """Write every file of `FILES` into `folder`, replacing what is there."""
     aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
     try:
@@ -56,7 +64,7 @@ def _write(folder, post, n_clusters, title):
     write_report(post, folder / "report.html", n_clusters=n_clusters if n_clusters > 1 else None, title=title)
 
 
-def write_tree(folder, tree, node_labels=None):
+def write_tree(folder: Path, tree: "Tree", node_labels: Sequence[Any] | None = None) -> None:
     """Write tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) into `folder`."""
     (folder / "tree.newick").write_text(tree.to_newick(node_labels) + "\n", encoding="utf-8")
     with open(folder / "linkage.csv", "w", newline="", encoding="utf-8") as file:
@@ -65,7 +73,7 @@ def write_tree(folder, tree, node_labels=None):
         rows.writerows([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
 
 
-def write_clusters(path, names, labels, in_tree):
+def write_clusters(path: Path, names: Sequence[str], labels: "np.ndarray", in_tree: "np.ndarray") -> None:
     """Write each leaf, its cluster in the partition that agrees best with all trees, and its cluster in the tree."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
@@ -73,12 +81,12 @@ def write_clusters(path, names, labels, in_tree):
         rows.writerows(zip(names, labels.tolist(), in_tree.tolist(), strict=True))
 
 
-def height_for(n_leaves):
+def height_for(n_leaves: int) -> float:
     """Inches that the names of the leaves need, within reason."""
     return min(max(2.5, 0.17 * n_leaves), 14.0)
 
 
-def draw_tree(ax, tree, post, clusters):
+def draw_tree(ax: Any, tree: "Tree", post: "Posterior", clusters: "np.ndarray | None") -> None:
     """Draw the tree with supports and intervals; the many recent merges of a large one get more room."""
     from ..plotting import dendrogram
 
@@ -86,7 +94,7 @@ def draw_tree(ax, tree, post, clusters):
     dendrogram(tree, ax, support=post, intervals=post, clusters=clusters, time_scale=scale)
 
 
-def draw(picture, paths, size):
+def draw(picture: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:
     """Call `picture` with the axes of a new figure (size in inches) and save it; the suffix is the format."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -114,7 +122,7 @@ def draw(picture, paths, size):
         )
 
 
-def list_files():
+def list_files() -> None:
     """Print what each file is."""
     width = max(map(len, FILES))
     for name, what in FILES.items():

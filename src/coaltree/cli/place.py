@@ -3,6 +3,7 @@
 import csv
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -62,7 +63,7 @@ def place(posterior, rows, out, clusters, index, columns, drop, header, array, t
     choice = Choice(index, columns, drop, header, array)
     if post.columns is not None and not (columns or drop):
         choice = Choice(index, post.columns, drop, header, array, columns_from="a column of the fitted data")
-    table = read(rows, choice)
+    table: Any = read(rows, choice)  # which carries the names as a DataFrame would
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)
     if out is None:

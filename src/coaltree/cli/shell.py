@@ -5,18 +5,23 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from .. import __version__
 from ..errors import CoaltreeWarning, InputError
 
+if TYPE_CHECKING:
+    from ..posterior.posterior import Posterior
+
 POSTERIOR = "posterior.npz"
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     settings = SimpleNamespace(debug=False)
     try:
@@ -60,7 +65,14 @@ def _one_line(message):
     return " ".join(str(message).split())
 
 
-def show_warning(message, category, filename="", lineno=0, file=None, line=None):
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str = "",
+    lineno: int = 0,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Write a warning as one line on stderr."""
     place = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     click.echo(f"coaltree: warning: {place}{_one_line(message)}", err=True)
@@ -77,7 +89,7 @@ force_option = click.option("--force", is_flag=True, help="Overwrite existing fi
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 
 
-def out_option(default):
+def out_option(default: str) -> Callable[[Any], Any]:
     """The folder that a command writes its files into."""
     return click.option(
         "--out",
@@ -88,17 +100,17 @@ def out_option(default):
     )
 
 
-def file_option(text, **more):
+def file_option(text: str, **more: Any) -> Callable[[Any], Any]:
     """The file that a command writes."""
     return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
 
 
-def clusters_option(text="Number of clusters. [default: the suggested number]"):
+def clusters_option(text: str = "Number of clusters. [default: the suggested number]") -> Callable[[Any], Any]:
     """The number of clusters."""
     return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
 
 
-def table_options(command):
+def table_options(command: Any) -> Any:
     """How to read a table."""
     for option in (
         click.option(
@@ -122,14 +134,14 @@ def table_options(command):
 posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
 
 
-def load_posterior(path):
+def load_posterior(path: Path) -> "Posterior":
     """Read a posterior from its file, or from the output folder of `coaltree fit`."""
     from ..posterior.files import load
 
     return load(path / POSTERIOR if path.is_dir() else path)
 
 
-def output_folder(path, names, force):
+def output_folder(path: Path, names: Iterable[str], force: bool) -> Path:
     """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`."""
     there = [name for name in names if (path / name).exists()]
     if there and not force:
@@ -141,7 +153,7 @@ def output_folder(path, names, force):
     return path
 
 
-def output_file(path, force):
+def output_file(path: Path, force: bool) -> Path:
     """Refuse a file that already exists, unless `force`, and one whose folder does not exist."""
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")

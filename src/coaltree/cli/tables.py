@@ -55,7 +55,7 @@ class Columns(NamedTuple):
 _DETECT = Choice()
 
 
-def read(path, choice: Choice = _DETECT) -> Table:
+def read(path: Path, choice: Choice = _DETECT) -> Table:
     """Read the table in a file; the suffix gives the file type."""
     path = Path(path)
     kind = path.suffix.lower()

@@ -8,7 +8,7 @@ before or after an interruption, are the same to the last bit.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from ..model.coalescent import log_prior, standardized_gaps
 from ..model.covariance import Covariance
 from ..model.diffusion import contrasts, log_likelihood
 from ..model.missing import fill_at_random, impute
-from ..model.problem import make_problem
+from ..model.problem import Problem, make_problem
 from ..samplers.base import Sampler
 from ..samplers.starts import first_tree
 
@@ -67,7 +67,14 @@ class Start(NamedTuple):
     imputed: np.ndarray | None = None
 
 
-def begin(plan: Plan, values, covariance, start: Start, seed, dispersed=False) -> Chain:
+def begin(
+    plan: Plan,
+    values: np.ndarray,
+    covariance: Covariance,
+    start: Start,
+    seed: np.random.SeedSequence,
+    dispersed: bool = False,
+) -> Chain:
     """Start a chain: fill in what is missing, make a first tree, and let the covariance settle on it."""
     rng = np.random.default_rng(seed)
     if start.imputed is not None:
@@ -119,7 +126,7 @@ def _copied(array):
     return None if array is None else np.array(array)
 
 
-def one_round(plan: Plan, chain: Chain, problem):
+def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, Mapping[str, Any]]:
     """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
     _, covariance, values, _, rng, round = chain
     sampler = plan.sampler.for_warmup() if round < plan.n_warmup else plan.sampler
@@ -208,7 +215,7 @@ def _stack(kept, plan, chain):
     )
 
 
-def concatenate_rounds(blocks):
+def concatenate_rounds(blocks: Sequence[Rounds]) -> Rounds:
     """One block of rounds from blocks of one chain, or of all chains."""
     full = [block for block in blocks if len(block.times)] or blocks[:1]
     return Rounds(

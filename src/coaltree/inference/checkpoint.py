@@ -10,10 +10,12 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .._runtime import archive
+from .._runtime.aliases import PathLike
 from ..errors import InputError
 from ..tree import Tree
 from .chain import Chain, Rounds, concatenate_rounds
@@ -29,12 +31,14 @@ class AnotherRun(InputError):
 class Checkpoint:
     """The file from which a run can go on."""
 
-    def __init__(self, path, fingerprint, seed_is_given):
+    def __init__(self, path: PathLike, fingerprint: str, seed_is_given: bool) -> None:
         _check_writable(path)
-        self.path, self.fingerprint, self.seed_is_given = os.fspath(path), fingerprint, seed_is_given
+        self.path: str = os.fspath(path)
+        self.fingerprint: str = fingerprint
+        self.seed_is_given: bool = seed_is_given
         self._next_save = 0.0
 
-    def restore(self, run):
+    def restore(self, run: Any) -> None:
         """Take up the run where the file left it, if there is one."""
         if not os.path.exists(self.path):
             return
@@ -47,7 +51,7 @@ class Checkpoint:
         run.chains = [_chain_from(run, state) for state in content["chains"]]
         run.kept = [[Rounds(**rounds) for rounds in blocks] for blocks in content["kept"]]
 
-    def save(self, run, finished):
+    def save(self, run: Any, finished: bool) -> None:
         """Write the state, unless the last time was a moment ago; never spend more than a small share on it."""
         began = time.monotonic()
         if began < self._next_save and not finished:
@@ -100,7 +104,7 @@ def _check_writable(path):
         raise InputError(f"the checkpoint's folder {str(path.parent)!r} cannot be written to.")
 
 
-def fingerprint(value) -> str:
+def fingerprint(value: Any) -> str:
     """A digest of a value: numbers, strings, arrays, containers, and objects by the values of their settings."""
     digest = hashlib.sha256()
     _feed(digest, value)

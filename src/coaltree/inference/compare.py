@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from ..errors import InputError
+from ..posterior.posterior import Posterior
 
 
 class Comparison(NamedTuple):
@@ -23,7 +25,7 @@ class Comparison(NamedTuple):
     standard_error: np.ndarray  # (k,) of the difference, 0 for the best itself; NaN for a single row
     rows: np.ndarray  # (k, m) of each row
 
-    def __str__(self):
+    def __str__(self) -> str:
         width = max(len("name"), *(len(name) for name in self.names))
         lines = [f"{'name':{width}}  log density  difference  standard error"]
         for name, total, difference, error in zip(
@@ -33,7 +35,7 @@ class Comparison(NamedTuple):
         return "\n".join(lines)
 
 
-def compare(posteriors: Mapping, X_heldout) -> Comparison:
+def compare(posteriors: Mapping[str, Posterior], X_heldout: ArrayLike) -> Comparison:
     """Compare posteriors of the same data by the predictive log density of held-out rows.
 
     Parameters

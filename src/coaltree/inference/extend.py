@@ -1,10 +1,10 @@
 """`extend`: graft new rows onto the trees of a posterior, and go on sampling with all rows."""
 
 from itertools import count, islice
-from typing import Any
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike, RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
@@ -15,6 +15,7 @@ from ..model.problem import make_problem
 from ..posterior import Posterior
 from ..posterior.placement import covariance_of, read_new_rows, spread
 from ..samplers import as_sampler
+from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft
 from ..samplers.regraft.neighbors import nearest
 from ..samplers.regraft.regraft import Regraft
@@ -27,27 +28,23 @@ _NEAR = 16
 
 def extend(
     posterior: Posterior,
-    X_new,
+    X_new: ArrayLike,
     *,
     n_rounds: int = 10,
     n_trees: int | None = None,
-    sampler: Any = None,
-    random_state: Any = None,
+    sampler: SamplerLike | None = None,
+    random_state: RandomState = None,
 ) -> Posterior:
     """Graft new rows onto the trees, go on for a few rounds, and return the posterior of all rows.
 
-    Parameters
-    ----------
-    X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
-    n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
-    n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
-    sampler : what sweeps; ``Regraft()`` by default.
+    `Posterior.extend` explains the parameters.
     """
     check_count("n_rounds", n_rounds, 1)
     sampler = Regraft() if sampler is None else as_sampler(sampler)
     table = read_new_rows(posterior, X_new)
     rng = as_generator(random_state)
     labels = _all_labels(posterior, table)
+    assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
     X = np.concatenate([posterior.X, table.values])
     check_observed(X, labels, posterior.columns, posterior.leaf_noise)
     distinct = find_distinct(X, labels, posterior.leaf_noise)
@@ -114,6 +111,7 @@ def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
     values = _filled(values, n_old, rng)
     old = restricted(posterior.children[tree], posterior.times[tree], distinct.first[:n_old])
     problem = make_problem(values, covariance, plan.leaf_noise, rotate=True)
+    assert problem.W is not None
     n = len(values)
     near = np.empty((n, 0), np.int32)
     if n > _EVERY_BRANCH_UP_TO:

@@ -9,18 +9,18 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count, check_jobs
 from .._runtime.progress import Progress
 from .._runtime.random_streams import seed_of
 from .._runtime.text import some
 from ..errors import CoaltreeWarning, InterruptedWarning
-from ..model.covariance import Spherical, as_covariance
+from ..model.covariance import CovarianceLike, Spherical, as_covariance
 from ..model.covariance.base import column_variances
 from ..model.diffusion import check_leaf_noise
 from ..model.duplicates import find_distinct
@@ -28,6 +28,8 @@ from ..model.missing import check_observed, missing_entries
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
+from ..samplers.base import SamplerLike
+from ..tree.tree import Tree
 from .chain import Plan, concatenate_rounds
 from .checkpoint import Checkpoint, fingerprint
 from .run import Run
@@ -37,19 +39,19 @@ _SCALES_APART = 100.0
 
 
 def fit(
-    X,
-    covariance: Any = "spherical",
-    sampler: Any = "regraft",
+    X: ArrayLike,
+    covariance: CovarianceLike = "spherical",
+    sampler: SamplerLike = "regraft",
     *,
     n_samples: int = 500,
     n_warmup: int = 100,
     n_chains: int = 2,
     n_jobs: int | None = None,
-    random_state: Any = None,
-    progress: bool | str | Callable[[int, int], None] = "auto",
-    checkpoint: Any = None,
+    random_state: RandomState = None,
+    progress: ProgressLike = "auto",
+    checkpoint: PathLike | None = None,
     leaf_noise: float = 0.0,
-    start: Any = None,
+    start: Posterior | Tree | None = None,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -90,14 +92,15 @@ def fit(
     starts = starts_of_chains(start, table, distinct, covariance, n_chains)
     run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts)
     run.reserve_memory(len(table.values))
+    saved = None
     if checkpoint is not None:
         settings = (table.values, table.labels, covariance, plan, n_samples, n_chains, starts)
-        checkpoint = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
-        checkpoint.restore(run)
+        saved = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
+        saved.restore(run)
 
     began = time.perf_counter()
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
-        interrupted = run.complete(n_jobs, bar, checkpoint)
+        interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, distinct)
     post.info |= {"seconds": time.perf_counter() - began, "interrupted": interrupted}
     if interrupted:

@@ -2,13 +2,17 @@
 
 import math
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from .._runtime.memory import require_memory
+from .._runtime.progress import Progress
+from ..model.covariance.base import Covariance
 from ..samplers.merging.smc import available_threads
-from .chain import Chain, Rounds, advance, begin
+from .chain import Chain, Plan, Rounds, Start, advance, begin
+from .checkpoint import Checkpoint
 
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
 
@@ -16,36 +20,50 @@ _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interrupt
 class Run:
     """The chains of a fit, and what they have given so far."""
 
-    def __init__(self, plan, values, covariance, n_samples, n_chains, seed, starts):
-        self.plan, self.values, self.covariance = plan, values, covariance
-        self.n_samples, self.n_chains, self.seed, self.starts = n_samples, n_chains, seed, starts
+    def __init__(
+        self,
+        plan: Plan,
+        values: np.ndarray,
+        covariance: Covariance,
+        n_samples: int,
+        n_chains: int,
+        seed: int,
+        starts: Sequence[Start],
+    ) -> None:
+        self.plan: Plan = plan
+        self.values: np.ndarray = values
+        self.covariance: Covariance = covariance
+        self.n_samples: int = n_samples
+        self.n_chains: int = n_chains
+        self.seed: int = seed
+        self.starts: Sequence[Start] = starts
         self.chains: list[Chain] = []
         self.kept: list[list[Rounds]] = [[] for _ in range(n_chains)]
         self.estimate: dict[str, float] = {}
 
     @property
-    def rounds_per_chain(self):
+    def rounds_per_chain(self) -> int:
         return self.plan.n_warmup + self.n_samples
 
     @property
-    def total_rounds(self):
+    def total_rounds(self) -> int:
         return self.n_chains * self.rounds_per_chain
 
     @property
-    def rounds_done(self):
+    def rounds_done(self) -> int:
         return sum(chain.round for chain in self.chains)
 
     @property
-    def rounds_left(self):
+    def rounds_left(self) -> int:
         """Rounds that each chain still has to take; all chains stand at the same round."""
         return self.rounds_per_chain - (self.chains[0].round if self.chains else 0)
 
     @property
-    def n_kept(self):
+    def n_kept(self) -> int:
         """Rounds kept of each chain."""
         return sum(len(block.times) for block in self.kept[0])
 
-    def reserve_memory(self, n):
+    def reserve_memory(self, n: int) -> None:
         """Estimate what draws of trees over n rows will take, and refuse what the machine does not have.
 
         Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
@@ -58,7 +76,7 @@ class Run:
         require_memory(n_bytes, what, "lower n_samples, or thin several runs")
         self.estimate["n_bytes"] = n_bytes
 
-    def complete(self, n_jobs, bar, checkpoint):
+    def complete(self, n_jobs: int | None, bar: Progress, checkpoint: Checkpoint | None) -> bool:
         """Run all rounds that are left; return whether it was interrupted."""
         at_once = min(self.n_chains, effective_n_jobs(n_jobs))
         if at_once > 1:  # chains that run side by side share the processors

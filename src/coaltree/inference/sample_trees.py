@@ -5,38 +5,38 @@ X → distinct rows → whitened rows (or squared distances) → sampler → tre
 
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
 from ..errors import InputError, InterruptedWarning
-from ..model.covariance import Spherical, as_covariance
+from ..model.covariance import CovarianceLike, Spherical, as_covariance
 from ..model.diffusion import check_leaf_noise
 from ..model.duplicates import Distinct, find_distinct
 from ..model.problem import Problem, largest_distance, make_problem
 from ..model.table import read_table
 from ..posterior import Posterior
 from ..samplers import as_sampler
-from ..samplers.base import Draws
+from ..samplers.base import Draws, SamplerLike
 
 
 def sample_trees(
-    X: Any,
-    covariance: Any = "spherical",
-    sampler: Any = "regraft",
+    X: ArrayLike,
+    covariance: CovarianceLike = "spherical",
+    sampler: SamplerLike = "regraft",
     *,
     n_samples: int = 100,
     n_warmup: int = 10,
-    random_state: Any = None,
+    random_state: RandomState = None,
     leaf_noise: float = 0.0,
     metric: str = "euclidean",
     d: int | None = None,
     n_threads: int | None = None,
-    progress: Any = "auto",
+    progress: ProgressLike = "auto",
 ) -> Posterior:
     """Sample trees given the data and a known covariance.
 

@@ -1,8 +1,11 @@
 """Where the chains of a fit start: from a posterior's last draws, from a tree, or from nothing."""
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import InputError
+from ..model.covariance.base import Covariance
 from ..model.duplicates import Distinct
 from ..model.table import Table
 from ..posterior import Posterior
@@ -11,7 +14,9 @@ from ..tree.merges import restricted
 from .chain import Start
 
 
-def starts_of_chains(start, table: Table, distinct: Distinct, covariance, n_chains) -> list[Start]:
+def starts_of_chains(
+    start: Any, table: Table, distinct: Distinct, covariance: Covariance, n_chains: int
+) -> list[Start]:
     """A `Start` for each chain; a posterior with fewer chains gives each of its last draws several times."""
     if start is None:
         return [Start()] * n_chains

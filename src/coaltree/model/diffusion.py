@@ -16,18 +16,20 @@ that of the distinct rows.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_number
 from .._runtime.jit import jit
+from ..tree.tree import Tree
 
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-def check_leaf_noise(leaf_noise):
+def check_leaf_noise(leaf_noise: Any) -> float:
     """Return the variance of a leaf as a float, or raise InputError; beyond 1e150 its square is not a number."""
     return check_number("leaf_noise", leaf_noise, 0.0, 1e150)
 
@@ -88,7 +90,7 @@ def _pass_up(children, times, mean, var, v, eps):
         eps[k] = squared
 
 
-def messages(children, times, W, leaf_noise=0.0):
+def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_noise: float = 0.0) -> Messages:
     """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p)."""
     n, p = W.shape
     mean = np.empty((2 * n - 1, p))
@@ -108,7 +110,14 @@ def _sum_of_densities(v, eps, d, log_det):
     return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
 
 
-def log_likelihood(children, times, W, d=None, log_det=0.0, leaf_noise=0.0):
+def log_likelihood(
+    children: np.ndarray,
+    times: np.ndarray,
+    W: np.ndarray,
+    d: int | None = None,
+    log_det: float = 0.0,
+    leaf_noise: float = 0.0,
+) -> float:
     """Return log p(X | tree) from whitened data W (n, p).
 
     `d` is the model's dimension (default p) and `log_det` is log|Φ|.
@@ -117,7 +126,7 @@ def log_likelihood(children, times, W, d=None, log_det=0.0, leaf_noise=0.0):
     return _sum_of_densities(up.v, up.eps, W.shape[1] if d is None else d, log_det)
 
 
-def contrasts(children, times, X, leaf_noise=0.0):
+def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_noise: float = 0.0) -> np.ndarray:
     """Return the independent contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
 
     `X` may be raw or whitened data, since messages are linear in it. Merges of identical leaves at time 0 say
@@ -129,7 +138,7 @@ def contrasts(children, times, X, leaf_noise=0.0):
     return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
 
 
-def squared_distances(W):
+def squared_distances(W: np.ndarray) -> np.ndarray:
     """Return all squared distances between the rows of W (n, p), shape (n, n), by one matrix product.
 
     ‖x‖² + ‖y‖² - 2 x·y loses the distances of rows that lie far closer to each other than to the centre: entries
@@ -177,7 +186,14 @@ def _distances_of_row(gram_row, norms, norm):
         gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
 
 
-def simulate_data(tree, d, rng, color=None, root=0.0, leaf_noise=0.0):
+def simulate_data(
+    tree: Tree,
+    d: int,
+    rng: np.random.Generator,
+    color: Callable[[np.ndarray], np.ndarray] | None = None,
+    root: float | np.ndarray = 0.0,
+    leaf_noise: float = 0.0,
+) -> np.ndarray:
     """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
 
     `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.

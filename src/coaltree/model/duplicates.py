@@ -5,6 +5,7 @@ runs over the distinct rows, and `Distinct.expand` puts the duplicates back on t
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +20,11 @@ class Distinct(NamedTuple):
     group: np.ndarray  # (n,)
 
     @property
-    def n_copies(self):
+    def n_copies(self) -> int:
         """How many rows repeat an earlier one."""
         return len(self.group) - len(self.first)
 
-    def expand(self, children, times):
+    def expand(self, children: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Turn trees over the g distinct rows, (T, g-1, 2) and (T, g-1), into trees over all n rows."""
         n, g = len(self.group), len(self.first)
         if n == g:
@@ -46,7 +47,9 @@ class Distinct(NamedTuple):
         )
 
 
-def find_distinct(values, labels=None, leaf_noise=0.0, *, quiet=False):
+def find_distinct(
+    values: np.ndarray, labels: Sequence[str] | None = None, leaf_noise: float = 0.0, *, quiet: bool = False
+) -> Distinct:
     """Group identical rows; without leaf noise they have no density, and the user is told that they merge at time 0.
 
     Rows are compared after centring, as samplers see them: a difference that centring rounds away counts as none.

@@ -12,17 +12,20 @@ One scan visits the leaves depth first, and renews the messages on its way back 
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._runtime.jit import jit
 from .._runtime.random_streams import make_streams, standard_normal
 from ..errors import InputError
-from .covariance.base import DiagonalWhitener, column_variances
+from .covariance.base import Covariance, DiagonalWhitener, column_variances
 from .diffusion import join, messages
 
 
-def check_observed(values, labels, features, leaf_noise):
+def check_observed(
+    values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None, leaf_noise: float
+) -> None:
     """Refuse rows and columns without any observed entry, and rows that the model would put at distance 0."""
     seen = ~np.isnan(values)
     for axis, names, what in ((1, labels, "row"), (0, features, "column")):
@@ -43,7 +46,7 @@ def check_observed(values, labels, features, leaf_noise):
         )
 
 
-def missing_entries(values) -> np.ndarray | None:
+def missing_entries(values: np.ndarray) -> np.ndarray | None:
     """(n, d) of bool, True where an entry is missing; None where none is."""
     missing = np.isnan(values)
     return missing if missing.any() else None
@@ -74,7 +77,7 @@ def _agreeing_pair(values, incomplete):
     return -1, -1
 
 
-def fill_at_random(values, covariance, rng):
+def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Generator) -> np.ndarray:
     """Start: draw the missing entries of each row on their own, not yet as leaves of a tree.
 
     Without correlations an entry has the mean and variance of its column. Else it is drawn
@@ -95,7 +98,7 @@ def fill_at_random(values, covariance, rng):
     return values
 
 
-def precision_of(covariance, d):
+def precision_of(covariance: Covariance, d: int) -> np.ndarray:
     """Φ⁻¹ as (d, d), or its diagonal as (1, d) where Φ is diagonal."""
     whitener = covariance.whitener(d)
     if isinstance(whitener, DiagonalWhitener):
@@ -104,7 +107,15 @@ def precision_of(covariance, d):
     return root @ root.T
 
 
-def impute(children, times, values, missing, covariance, leaf_noise, rng):
+def impute(
+    children: np.ndarray,
+    times: np.ndarray,
+    values: np.ndarray,
+    missing: np.ndarray,
+    covariance: Covariance,
+    leaf_noise: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
     """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
     up = messages(children, times, values, leaf_noise)
     n, d = values.shape

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._runtime.blas import single_threaded_blas
 from ..errors import InputError
+from .covariance.base import Covariance
 from .diffusion import squared_distances
 
 _CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
@@ -25,14 +26,14 @@ class Problem(NamedTuple):
     leaf_noise: float = 0.0  # variance of a leaf's message
 
     @property
-    def n(self):
+    def n(self) -> int:
         """Number of distinct rows."""
         rows = self.W if self.W is not None else self.eps
         assert rows is not None
         return len(rows)
 
 
-def largest_distance(n):
+def largest_distance(n: int) -> float:
     """Return the squared distance up to which 4 λ ε is finite for every λ <= n²/2 of n rows."""
     return float(np.finfo(float).max) / (2.0 * n * n)
 
@@ -52,7 +53,9 @@ def _rotated(W):
     return rotated if eps[np.tril_indices(n, -1)].min() > _CLOSE * largest else W
 
 
-def make_problem(values, covariance, leaf_noise=0.0, *, rotate=False):
+def make_problem(
+    values: np.ndarray, covariance: Covariance, leaf_noise: float = 0.0, *, rotate: bool = False
+) -> Problem:
     """Whiten distinct rows (n, d) into a `Problem`; `rotate` drops the columns beyond the n - 1 that rows span.
 
     Rotation leaves all distances as they are, to within rounding.

@@ -1,13 +1,28 @@
 """Data from the model itself."""
 
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .._runtime.aliases import RandomState
 from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
+from ..tree.tree import Tree
 from .coalescent import simulate_tree
-from .covariance import as_covariance
+from .covariance import CovarianceLike, as_covariance
 from .diffusion import check_leaf_noise, simulate_data
 
 
-def simulate(n, d, covariance="spherical", random_state=None, *, leaf_noise=0.0, labels=None):
+def simulate(
+    n: int,
+    d: int,
+    covariance: CovarianceLike = "spherical",
+    random_state: RandomState = None,
+    *,
+    leaf_noise: float = 0.0,
+    labels: Iterable[Any] | None = None,
+) -> tuple[np.ndarray, Tree]:
     """Draw a coalescent tree of n leaves and d-dimensional data that diffused along it.
 
     Parameters

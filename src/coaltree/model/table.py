@@ -1,7 +1,7 @@
 """`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class Table(NamedTuple):
     features: tuple[str, ...] | None
 
 
-def column_names(X) -> tuple[str, ...] | None:
+def column_names(X: Any) -> tuple[str, ...] | None:
     """The names of the columns of a `Table` or DataFrame, None for anything else."""
     if isinstance(X, Table):
         return X.features
@@ -24,7 +24,7 @@ def column_names(X) -> tuple[str, ...] | None:
     return None if index is None or columns is None else tuple(str(name) for name in columns)
 
 
-def read_table(X, *, allow_missing=False, minimum_rows=2):
+def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) -> Table:
     """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed."""
     features = column_names(X)
     values = X.values if isinstance(X, Table) else _as_numbers(X, features)

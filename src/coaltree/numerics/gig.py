@@ -25,10 +25,11 @@ and near φ = 1, are a tight hat for rejection.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.jit import jit
 from .._runtime.random_streams import as_generator, exponential, make_streams, uniform
 from ..errors import InputError
@@ -462,7 +463,7 @@ def _log_cut_normalisers(p, chi, psi, r, out):
         out[i] = log_cut_normaliser(p[i], chi[i], psi[i], r[i])
 
 
-def log_normalisers(p, chi, psi, r=0.0):
+def log_normalisers(p: ArrayLike, chi: ArrayLike, psi: ArrayLike, r: ArrayLike = 0.0) -> Any:
     """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv of arrays that broadcast together; inf where the integral diverges."""
     values = [np.asarray(value, dtype=float) for value in (p, chi, psi, r)]
     if not all(np.all(np.isfinite(value)) for value in values) or any(np.any(value < 0.0) for value in values[1:]):

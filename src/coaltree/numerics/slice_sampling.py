@@ -11,6 +11,7 @@ for comparison.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,7 +21,17 @@ from ..errors import InputError
 from .gig import anchor, excess_at, fall, position_of, reach
 
 
-def slice_sample(log_density, x0, width, rng, *, lower=-math.inf, upper=math.inf, max_steps=50, max_shrinks=200):
+def slice_sample(
+    log_density: Callable[[float], float],
+    x0: float,
+    width: float,
+    rng: np.random.Generator,
+    *,
+    lower: float = -math.inf,
+    upper: float = math.inf,
+    max_steps: int = 50,
+    max_shrinks: int = 200,
+) -> float:
     """Return one slice-sampling update of `x0`, which leaves exp(log_density) on (lower, upper) invariant.
 
     Parameters

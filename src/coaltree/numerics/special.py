@@ -22,10 +22,11 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 import math
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.jit import jit
 from ..errors import InputError
 
@@ -340,7 +341,7 @@ def _interpolation():
 
 
 @lru_cache(maxsize=8)
-def full_integral_table(d, low=1e-12, high=1e12):
+def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> Any:
     """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
     if not d >= 1:
         raise InputError(f"full_integral_table needs a dimension d of at least 1, not {d}.")
@@ -365,7 +366,7 @@ def _log_bessel_k_many(nu, z, out):
         out[i] = log_bessel_k(nu[i], z[i])
 
 
-def log_k(nu, z):
+def log_k(nu: ArrayLike, z: ArrayLike) -> Any:
     """Log K_ν(z) of arrays that broadcast together; 0 <= ν <= 1e5 with 2ν whole, 0 < z, both finite."""
     nu, z = np.broadcast_arrays(np.asarray(nu, dtype=float), np.asarray(z, dtype=float))
     if not np.all((nu >= 0.0) & (nu <= 1e5) & (2.0 * nu == np.floor(2.0 * nu))):

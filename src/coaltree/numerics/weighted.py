@@ -1,14 +1,20 @@
 """Draws with weights that sum to 1: effective sample size, picking evenly, quantiles."""
 
+from typing import Any, Literal
+
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 
-def effective_sample_size(weights) -> float:
+
+def effective_sample_size(weights: np.ndarray) -> float:
     """1 / Σ w² (Kish)."""
     return float(1.0 / np.square(weights).sum())
 
 
-def pick_evenly(weights, k, offset=0.5, side="left"):
+def pick_evenly(
+    weights: np.ndarray, k: int, offset: float = 0.5, side: Literal["left", "right"] = "left"
+) -> np.ndarray:
     """Numbers of k draws, in order, that each stand for a share 1/k of the weight; at most once if weights are equal.
 
     Draw t is picked as often as the points (i + offset)/k, i = 0 … k-1, fall into its share of [0, 1]: ⌊k w_t⌋ or
@@ -21,7 +27,7 @@ def pick_evenly(weights, k, offset=0.5, side="left"):
     return np.minimum(np.searchsorted(np.cumsum(weights), points, side=side), len(weights) - 1)
 
 
-def weighted_quantile(values, weights, q):
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: ArrayLike) -> Any:
     """The smallest value with at least a share q of the weight at or below it; NaN values do not count."""
     counts = ~np.isnan(values) & (weights > 0)
     values, weights = values[counts], weights[counts]

@@ -7,7 +7,9 @@ from matplotlib.lines import Line2D
 
 from .._runtime.checks import check_choice, check_count
 from ..numerics.weighted import pick_evenly
+from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
+from ..tree.tree import Tree
 from . import geometry
 from .style import INK, PALETTE, Direction, add_legend, draw_scale, font_that_fits, new_axes
 
@@ -16,11 +18,11 @@ _LEAST_SHARE = 0.05  # a topology rarer than this gets no colour of its own
 
 
 def cloud(
-    posterior,
+    posterior: Posterior,
     ax: Axes | None = None,
     *,
     max_trees: int = 200,
-    reference=True,
+    reference: Tree | bool = True,
     orientation: str = "left",
     shape: str = "slanted",
     labels: bool = True,

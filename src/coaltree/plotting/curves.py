@@ -7,15 +7,24 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from .. import metrics
+from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from ..numerics.weighted import pick_evenly
+from ..posterior.posterior import Posterior
+from ..tree.tree import Tree
 from .style import PALETTE, new_axes
 
 _STYLES = ("-", "--", "-.", ":")
 _MOST_IN_BAND = 100  # trees of a posterior that the band is made from
 
 
-def ari_curves(trees: Mapping[str, Any], classes=None, ax: Axes | None = None, *, level: float = 0.9) -> Axes:
+def ari_curves(
+    trees: Mapping[str, Tree | Posterior | metrics.ARICurve],
+    classes: ArrayLike | Mapping[str, Any] | None = None,
+    ax: Axes | None = None,
+    *,
+    level: float = 0.9,
+) -> Axes:
     """Draw the adjusted Rand index against the number of clusters, with the area under each curve in the legend.
 
     Parameters
@@ -29,17 +38,18 @@ def ari_curves(trees: Mapping[str, Any], classes=None, ax: Axes | None = None, *
         raise InputError("trees must be a mapping from names to trees, such as {'coaltree': tree}.")
     if ax is None:
         ax = new_axes(4.5, 3.4)
+    known = () if classes is None else classes
     lowest = 0.0
     for i, (name, tree) in enumerate(trees.items()):
-        curve = tree if isinstance(tree, metrics.ARICurve) else metrics.ari_curve(tree, classes)
+        curve = tree if isinstance(tree, metrics.ARICurve) else metrics.ari_curve(tree, known)
         share = curve.n_clusters / curve.n_clusters[-1]
         color, style = PALETTE[i % len(PALETTE)], _STYLES[i // len(PALETTE) % len(_STYLES)]
         area = metrics.ari_auc(curve)
         ax.plot(share, curve.ari, color=color, ls=style, lw=1.5, label=f"{name}: {area:.2f}")
         lowest = min(lowest, float(curve.ari.min()))
-        if hasattr(tree, "trees") and len(tree.trees) > 1:
+        if isinstance(tree, Posterior) and len(tree) > 1:
             picked = pick_evenly(tree.weights, _MOST_IN_BAND)
-            draws = [metrics.ari_curve(tree.trees[int(t)], classes).ari for t in picked]
+            draws = [metrics.ari_curve(tree.trees[int(t)], known).ari for t in picked]
             band = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
             ax.fill_between(share, *band, color=color, alpha=0.2, lw=0)
     ax.set(xlim=(0, 1), ylim=(lowest, 1.02), xlabel="clusters / leaves", ylabel="adjusted Rand index")
@@ -48,7 +58,9 @@ def ari_curves(trees: Mapping[str, Any], classes=None, ax: Axes | None = None, *
     return ax
 
 
-def traces(posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequence[str] | None = None):
+def traces(
+    posterior: Posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequence[str] | None = None
+) -> Axes | np.ndarray:
     """Draw trace plots: one line per chain.
 
     Parameters

@@ -8,8 +8,11 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_count
 from ..errors import InputError
+from ..posterior.posterior import Posterior
+from ..tree.rooted import RootedTree
 from . import geometry
 from .style import (
     INK,
@@ -33,12 +36,12 @@ _GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of
 
 
 def dendrogram(
-    tree,
+    tree: RootedTree,
     ax: Axes | None = None,
     *,
-    support=None,
-    intervals=None,
-    clusters=None,
+    support: ArrayLike | Posterior | None = None,
+    intervals: ArrayLike | Posterior | None = None,
+    clusters: ArrayLike | None = None,
     n_clusters: int | None = None,
     orientation: str = "left",
     labels: bool | Sequence[str] = True,
@@ -114,7 +117,7 @@ def dendrogram(
 # Reading the arguments
 
 
-def leaf_names(tree, labels):
+def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] | None:
     """The names to write at the leaves, or None."""
     if labels is False or labels is None:
         return None

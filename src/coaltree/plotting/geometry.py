@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tree.rooted import RootedTree
+
 _MOST_PER_DOUBLING = 0.3  # a folded clade of m leaves takes the room of up to 1 + 0.3 log2(m) leaves,
 _LEAST_PER_DOUBLING = 0.15  # and of at least 1 + 0.15 log2(m) where the number of tips is ours to choose
 
@@ -31,7 +33,9 @@ class Arrangement(NamedTuple):
         return -0.5, self.total_width - 0.5
 
 
-def arrange(tree, max_tips: int | None = None, room: float | None = None, ladder: bool = True) -> Arrangement:
+def arrange(
+    tree: RootedTree, max_tips: int | None = None, room: float | None = None, ladder: bool = True
+) -> Arrangement:
     """Lay out a tree, unfolding it from the root.
 
     Parameters
@@ -100,7 +104,7 @@ class Edges(NamedTuple):
     time: np.ndarray  # (e, 3)
 
 
-def edges(tree, place: Arrangement) -> Edges:
+def edges(tree: RootedTree, place: Arrangement) -> Edges:
     """Return the branches below every open node."""
     children, times = _lists(tree), tree.node_times
     pairs = np.array([(node, c) for node in place.open_nodes.tolist() for c in children[node - tree.n]])
@@ -110,7 +114,7 @@ def edges(tree, place: Arrangement) -> Edges:
     return Edges(child, across, time)
 
 
-def node_clusters(tree, number: np.ndarray) -> np.ndarray:
+def node_clusters(tree: RootedTree, number: np.ndarray) -> np.ndarray:
     """Return the cluster that holds all leaves under each node, -1 where there are several."""
     of_node = number.tolist()
     for nodes in _lists(tree):

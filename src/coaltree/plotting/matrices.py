@@ -8,8 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.gridspec import GridSpec
 
+from .._runtime.aliases import ArrayLike
 from ..errors import InputError
+from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
+from ..tree.rooted import RootedTree
+from ..tree.tree import Tree
 from . import geometry
 from .dendrogram import dendrogram, leaf_names
 from .style import as_clusters, as_text, color_of, font_that_fits, new_axes
@@ -24,12 +28,12 @@ class HeatmapAxes(NamedTuple):
 
 
 def coclustering(
-    posterior,
+    posterior: Posterior,
     ax: Axes | None = None,
     *,
     n_clusters: int | None = None,
     time: float | None = None,
-    tree=None,
+    tree: Tree | None = None,
     labels: bool = True,
     cmap: Any = "Blues",
     colorbar: bool = True,
@@ -64,14 +68,14 @@ def coclustering(
 
 
 def heatmap(
-    tree,
-    X,
+    tree: RootedTree,
+    X: ArrayLike,
     ax: Axes | None = None,
     *,
     features: Sequence[str] | None = None,
-    clusters=None,
+    clusters: ArrayLike | None = None,
     n_clusters: int | None = None,
-    support=None,
+    support: ArrayLike | Posterior | None = None,
     labels: bool | Sequence[str] = True,
     cmap: Any = None,
     center: float | None = None,

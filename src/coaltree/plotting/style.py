@@ -8,8 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
 from ..errors import InputError
+from ..tree.rooted import RootedTree
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
 PALETTE = (
@@ -48,7 +50,7 @@ class Clusters(NamedTuple):
     names: list[str] | None
 
 
-def as_clusters(tree, clusters, n_clusters) -> Clusters | None:
+def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None) -> Clusters | None:
     """Return the clusters asked for: labels of any kind, one per leaf, or a number to cut the tree into."""
     if clusters is not None and n_clusters is not None:
         raise InputError("give clusters or n_clusters, not both.")
@@ -87,7 +89,7 @@ class Direction(NamedTuple):
     def is_upright(self) -> bool:
         return self.root in ("top", "bottom")
 
-    def points(self, across, time) -> np.ndarray:
+    def points(self, across: ArrayLike, time: ArrayLike) -> np.ndarray:
         """Return (…, 2) positions on the axes."""
         pair = (across, time) if self.is_upright else (time, across)
         return np.stack(np.broadcast_arrays(*pair), axis=-1)
@@ -117,7 +119,7 @@ class Direction(NamedTuple):
             (ax.yaxis if self.is_upright else ax.xaxis).set_ticks([])
         ax.set_facecolor("none")
 
-    def name_leaves(self, ax: Axes, positions, names: Sequence[str], size: float | None) -> None:
+    def name_leaves(self, ax: Axes, positions: np.ndarray, names: Sequence[str], size: float | None) -> None:
         """Write the names where the leaves end; with no size, leave the axis empty."""
         axis = self.leaf_axis(ax)
         side = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}[self.root]

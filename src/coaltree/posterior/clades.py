@@ -7,6 +7,7 @@ then on a tree is a row of n-1 integers.
     frequency of clade c:  f_c = Σ_t w_t [c in tree t]
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,22 +30,24 @@ class CladeTable(NamedTuple):
     slots: np.ndarray  # open-addressing index from key to clade
 
 
-def enumerate_clades(children):
+def enumerate_clades(children: np.ndarray) -> CladeTable:
     """Number the clades of stacked trees (T, n-1, 2)."""
     return CladeTable(*_enumerate(children, leaf_keys(children.shape[1] + 1)))
 
 
-def frequencies(table, weights):
+def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
     """(K,) f_c = Σ_t w_t [c in tree t]."""
     return weigh(table.ids, weights, len(table.keys))
 
 
-def find(table, keys):
+def find(table: CladeTable, keys: np.ndarray) -> np.ndarray:
     """(m,) the number of each clade key (m, 2) in the table, -1 where no tree has it."""
     return _find(table.slots, table.keys, keys)
 
 
-def time_quantiles(table, times, weights, clades, q):
+def time_quantiles(
+    table: CladeTable, times: np.ndarray, weights: np.ndarray, clades: np.ndarray, q: Sequence[float]
+) -> np.ndarray:
     """(m, len(q)) weighted quantiles of each clade's merge time over the trees that have it, NaN where none has.
 
     A quantile is the smallest draw with at least a share q of the weight at or below it.
@@ -59,7 +62,7 @@ def time_quantiles(table, times, weights, clades, q):
     return quantiles
 
 
-def mean_cophenetic(children, values, weights):
+def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(n, n) weighted mean over trees of the value (T, n-1) of the merge that first joins two leaves; diagonal 0."""
     n = values.shape[1] + 1
     require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")

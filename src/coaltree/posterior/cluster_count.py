@@ -30,11 +30,13 @@ class ClusterSuggestion(NamedTuple):
     gaps: np.ndarray  # one row per number m: n_clusters, gap (mean of g_m), low, high (90 %), ratio, probability
     probability: float  # that the coalescent alone gives as small a probability to any number looked at
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.reason
 
 
-def suggest_n_clusters(times, weights, max_clusters=None, level=0.05) -> ClusterSuggestion:
+def suggest_n_clusters(
+    times: np.ndarray, weights: np.ndarray, max_clusters: int | None = None, level: float = 0.05
+) -> ClusterSuggestion:
     """Suggest a number of clusters from merge times (T, n-1) with weights that sum to 1."""
     n = times.shape[1] + 1
     if max_clusters is None:

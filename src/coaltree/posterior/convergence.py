@@ -6,11 +6,14 @@ Topologies: the average standard deviation of clade frequencies across chains.
 
 import math
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ..errors import ConvergenceWarning
 from .diagnostics import last_of_chains
+from .posterior import Posterior
 
 R_HAT_ABOVE = 1.05
 ESS_BELOW = 100
@@ -21,7 +24,7 @@ _SHORTEST = 4  # draws a chain; ArviZ needs as many
 _MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a selection of its entries
 
 
-def figures(post):
+def figures(post: Posterior) -> dict[str, Any]:
     """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
 
     Of an array parameter the worst element counts.
@@ -48,7 +51,7 @@ def _worst(draws, chain):
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
-def warn_if_bad(found, missed=0.0, stacklevel=2):
+def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int = 2) -> None:
     """Warn of the worst value of each diagnostic that is out of bounds, and say what to do.
 
     `missed` : share of local updates whose candidates did not include the subtree's old place, so that it stayed there.

@@ -17,19 +17,19 @@ from .clades import weigh
 _FULL_LAGS = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
 
 
-def by_chain(chain):
+def by_chain(chain: np.ndarray) -> list[np.ndarray]:
     """List the draws of each chain, in their order."""
     return [np.flatnonzero(chain == c) for c in np.unique(chain)]
 
 
-def last_of_chains(chain):
+def last_of_chains(chain: np.ndarray) -> np.ndarray:
     """(chains, draws) the draws of each chain, in their order; of longer chains only the last."""
     chains = by_chain(chain)
     length = min(len(draws) for draws in chains)
     return np.stack([draws[-length:] for draws in chains])
 
 
-def series_ess(values, chain):
+def series_ess(values: np.ndarray, chain: np.ndarray) -> float:
     """Bulk effective sample size of a scalar over all chains, at most T; NaN for chains shorter than 4."""
     from arviz_stats.base import array_stats
 
@@ -41,7 +41,7 @@ def series_ess(values, chain):
     return float(min(array_stats.ess(stacked, method="bulk"), len(values)))
 
 
-def topology_ess(ids, chain):
+def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:
     """Effective sample size of the topology, of equally weighted draws with clades `ids` (T, n-1); at most T.
 
     As for a scalar (split chains; W within, B between; Gelman et al. 2013, 11.5), with sums over clades:
@@ -84,7 +84,7 @@ def topology_ess(ids, chain):
     return float(min(length * len(halves) / max(time, 1e-9), len(chain)))
 
 
-def split_frequency_sd(ids, weights, chain, min_frequency=0.1):
+def split_frequency_sd(ids: np.ndarray, weights: np.ndarray, chain: np.ndarray, min_frequency: float = 0.1) -> float:
     """Average over clades of the standard deviation (n - 1 in the denominator) of their frequency across chains.
 
     Clades count that reach `min_frequency` in some chain, the whole leaf set apart, which has no choice. NaN for one.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.aliases import PathLike
 from ..errors import CoaltreeWarning, InputError
 from ..numerics.weighted import pick_evenly
 from ..tree.nexus import nexus_lines
@@ -14,7 +15,7 @@ from . import clades, diagnostics
 from .posterior import Posterior
 
 
-def write_nexus(posterior: Posterior, path) -> None:
+def write_nexus(posterior: Posterior, path: PathLike) -> None:
     """Write all trees as NEXUS, one at a time."""
     table = posterior.clade_table
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
@@ -27,7 +28,7 @@ def write_nexus(posterior: Posterior, path) -> None:
         raise InputError(f"cannot write {os.fspath(path)}: {error.strerror or error}.") from None
 
 
-def to_arviz(posterior: Posterior):
+def to_arviz(posterior: Posterior) -> Any:
     """Draws of θ, root time and tree length as ArviZ's InferenceData (DataTree from ArviZ 1.0), log joint as lp.
 
     ArviZ knows no weights: unequal ones are turned into repeats (systematic resampling), with a warning. Chains are cut

@@ -10,6 +10,7 @@ import warnings
 
 from .. import samplers
 from .._runtime import archive
+from .._runtime.aliases import PathLike
 from ..errors import CoaltreeWarning, InputError
 from ..model import covariance
 from .posterior import Posterior, with_log_weights
@@ -17,7 +18,7 @@ from .posterior import Posterior, with_log_weights
 _KIND, _VERSION = "coaltree posterior", 1
 
 
-def save(posterior: Posterior, path) -> None:
+def save(posterior: Posterior, path: PathLike) -> None:
     """Write everything that a posterior holds to one file."""
     content = {
         "children": posterior.children,
@@ -38,7 +39,7 @@ def save(posterior: Posterior, path) -> None:
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
-def load(path) -> Posterior:
+def load(path: PathLike) -> Posterior:
     """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
     content = archive.read(path, _KIND, _VERSION)
     try:

@@ -13,6 +13,7 @@ least const + Σ_i (log n_c(i) - 2 log Σ_j P_ij [c_j = c_i]) / n (Wade & Ghahra
 score.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,9 @@ class Partition(NamedTuple):
     expected_loss: float
 
 
-def cut_labels(children, times, n_clusters=None, time=None):
+def cut_labels(
+    children: np.ndarray, times: np.ndarray, n_clusters: int | None = None, time: float | None = None
+) -> np.ndarray:
     """(T, n) labels of each tree cut into `n_clusters`, or as it stands at `time`, numbered in order of first leaf."""
     n = times.shape[1] + 1
     if n_clusters is not None:
@@ -47,7 +50,13 @@ def cut_labels(children, times, n_clusters=None, time=None):
     return _cut_labels(children, n_merges)
 
 
-def coclustering(children, times, weights, n_clusters=None, time=None):
+def coclustering(
+    children: np.ndarray,
+    times: np.ndarray,
+    weights: np.ndarray,
+    n_clusters: int | None = None,
+    time: float | None = None,
+) -> np.ndarray:
     """(n, n) P_ij; the trees go by in blocks, so that memory is n²."""
     n = times.shape[1] + 1
     require_memory(8 * n * n, f"The co-clustering matrix of {n} leaves", 'cut(loss="vi") needs none')
@@ -62,7 +71,7 @@ def coclustering(children, times, weights, n_clusters=None, time=None):
     return np.minimum(together, 1.0)
 
 
-def distinct(labels, weights):
+def distinct(labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different rows of labels (T, n) in order of first occurrence, with the sums of their weights."""
     position: dict[bytes, int] = {}
     where = np.array([position.setdefault(row.tobytes(), len(position)) for row in labels])
@@ -70,20 +79,20 @@ def distinct(labels, weights):
     return labels[first], np.bincount(where, weights=weights)
 
 
-def expected_binder(candidate, together):
+def expected_binder(candidate: np.ndarray, together: np.ndarray) -> float:
     """B(c), the expected number of pairs that two partitions treat differently."""
     total = (together.sum() - np.trace(together)) / 2
     return total + _binder_within(candidate, together)
 
 
-def expected_vi(candidate, labels, weights):
+def expected_vi(candidate: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
     """V(c) in nats."""
     f = _x_log_x(len(candidate))
     n_times_vi = _sampled_terms(labels, weights, f) + _terms_of(candidate, labels, weights, f)
     return max(n_times_vi, 0.0) / len(candidate)
 
 
-def canonical(labels):
+def canonical(labels: np.ndarray) -> np.ndarray:
     """Number clusters 0, 1, … in order of first leaf."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -91,7 +100,15 @@ def canonical(labels):
     return rank[number]
 
 
-def best_partition(labels, weights, *, loss="vi", together=None, extra=(), fixed_number=True):
+def best_partition(
+    labels: np.ndarray,
+    weights: np.ndarray,
+    *,
+    loss: str = "vi",
+    together: np.ndarray | None = None,
+    extra: Sequence[np.ndarray] = (),
+    fixed_number: bool = True,
+) -> Partition:
     """Return the `Partition` with the least expected loss that was found.
 
     Candidates are the distinct rows of `labels`, the rows of `extra`, and cuts of the average linkage of 1 - P; the
@@ -112,6 +129,7 @@ def best_partition(labels, weights, *, loss="vi", together=None, extra=(), fixed
     candidates = np.concatenate([np.array(proposals, dtype=np.int32).reshape(-1, n), sampled])
     candidates, _ = distinct(candidates, np.zeros(len(candidates)))
     if loss == "binder":
+        assert together is not None
         losses = np.array([_binder_within(candidate, together) for candidate in candidates])
         chosen = candidates[np.argmin(losses)].copy()
         _improve_binder(chosen, together, fixed_number, _MAX_SWEEPS)

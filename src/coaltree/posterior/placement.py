@@ -8,19 +8,20 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike, RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count, check_level
 from .._runtime.random_streams import as_generator, make_streams
 from .._runtime.text import some
 from ..errors import InputError
-from ..model.covariance.base import cholesky_whitener
+from ..model.covariance.base import Covariance, cholesky_whitener
 from ..model.duplicates import find_distinct
 from ..model.problem import Problem
-from ..model.table import column_names, read_table
+from ..model.table import Table, column_names, read_table
 from ..numerics.weighted import pick_evenly, weighted_quantile
 from ..samplers.regraft.placement import locate
 from .clades import leaves_under
@@ -49,7 +50,7 @@ class Placement:
     _clades: tuple = field(repr=False)
     _posterior: Posterior = field(repr=False)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.log_density)
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
@@ -69,18 +70,15 @@ class Placement:
 
 
 def place(
-    posterior: Posterior, X_new, *, classes=None, n_trees: int = 200, n_clades: int = 20, random_state: Any = 0
+    posterior: Posterior,
+    X_new: ArrayLike,
+    *,
+    classes: ArrayLike | None = None,
+    n_trees: int = 200,
+    n_clades: int = 20,
+    random_state: RandomState = 0,
 ) -> Placement:
-    """Where new rows would join the trees, and how likely they are.
-
-    Parameters
-    ----------
-    X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
-    classes : (n,) labels of the fitted rows, optional; gives `class_probability` of each new row.
-    n_trees : how many of the posterior's trees are asked, evenly spread by weight.
-    n_clades : how many sister clades are kept for each row.
-    random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
-    """
+    """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
     table = read_new_rows(posterior, X_new)
     chosen, prior_weights = spread(posterior.weights, n_trees)
@@ -127,7 +125,7 @@ def place(
     )
 
 
-def read_new_rows(posterior, X_new):
+def read_new_rows(posterior: Posterior, X_new: ArrayLike) -> Table:
     """The new rows as a `Table`, their columns in the order that was fitted."""
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
@@ -155,7 +153,7 @@ def _check_names(given, fitted):
         raise InputError(f"the new rows have two columns {twice!r}; drop one.")
 
 
-def spread(weights, n_trees):
+def spread(weights: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
     check_count("n_trees", n_trees, 1)
     if len(weights) <= n_trees:
@@ -236,7 +234,9 @@ def _rotated(W, V):
     return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
 
 
-def covariance_of(posterior, tree):
+def covariance_of(posterior: Posterior, tree: int) -> Covariance:
+    """The covariance as it was drawn together with a tree."""
+    assert posterior.covariance is not None
     return posterior.covariance.with_theta({name: draws[tree] for name, draws in posterior.theta.items()})
 
 

@@ -7,11 +7,13 @@ makes `Tree` objects on demand. The object is thin: what it answers is computed,
 """
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike, PathLike, RandomState
 from .._runtime.checks import check_count, check_level
 from .._runtime.jit import jit
 from ..errors import InputError
@@ -23,23 +25,34 @@ from ..tree.rooted import check_labels
 from . import clades, cluster_count, diagnostics, partitions
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
+if TYPE_CHECKING:
+    from ..model.covariance import Covariance
+    from ..samplers.base import SamplerLike
+    from .placement import Placement
 
-class TreeSequence(Sequence):
+
+class TreeSequence(Sequence[Tree]):
     """The trees of a posterior, made one at a time: it has a length, an index, slices and an iterator."""
 
-    def __init__(self, children, times, labels):
+    def __init__(self, children: np.ndarray, times: np.ndarray, labels: tuple[str, ...]) -> None:
         self._children, self._times, self._labels = children, times, labels
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._times)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Tree: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "TreeSequence": ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> "Tree | TreeSequence":
         if isinstance(index, slice):
             return TreeSequence(self._children[index], self._times[index], self._labels)
         index = operator.index(index)
         return unchecked_tree(self._children[index].astype(np.int64), self._times[index], self._labels)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{len(self)} trees of {self._times.shape[1] + 1} leaves>"
 
 
@@ -63,22 +76,22 @@ class Posterior:
 
     def __init__(
         self,
-        children,
-        times,
+        children: ArrayLike,
+        times: ArrayLike,
         *,
-        log_weights=None,
-        log_joint=None,
-        log_evidence=None,
-        labels=None,
-        theta=None,
-        chain=None,
-        X=None,
-        columns=None,
-        covariance=None,
-        leaf_noise=0.0,
-        imputed=None,
-        info=None,
-    ):
+        log_weights: ArrayLike | None = None,
+        log_joint: ArrayLike | None = None,
+        log_evidence: float | None = None,
+        labels: Iterable[Any] | None = None,
+        theta: Mapping[str, ArrayLike] | None = None,
+        chain: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        columns: Iterable[Any] | None = None,
+        covariance: "Covariance | None" = None,
+        leaf_noise: float = 0.0,
+        imputed: ArrayLike | None = None,
+        info: Mapping[str, Any] | None = None,
+    ) -> None:
         self._children = _read_only(children, np.int32)
         self._times = _read_only(times, np.float64)
         _check_trees(self._children, self._times)
@@ -91,13 +104,13 @@ class Posterior:
             str(name): _read_only(self._per_tree(f"theta[{name!r}]", draws), np.float64)
             for name, draws in (theta or {}).items()
         }
-        self.log_evidence = None if log_evidence is None else float(log_evidence)
-        self.covariance = covariance
-        self.leaf_noise = float(leaf_noise)
-        self.info = dict(info or {})
+        self.log_evidence: float | None = None if log_evidence is None else float(log_evidence)
+        self.covariance: Covariance | None = covariance
+        self.leaf_noise: float = float(leaf_noise)
+        self.info: dict[str, Any] = dict(info or {})
         columns = getattr(X, "columns", None) if columns is None else columns
         self._columns = None if columns is None else tuple(map(str, columns))
-        self.X = None if X is None else _read_only(X, np.float64)
+        self.X: np.ndarray | None = None if X is None else _read_only(X, np.float64)
         if self.X is not None and (self.X.ndim != 2 or len(self.X) != self.n):
             raise InputError(f"X must have one row for each of the {self.n} leaves, not shape {self.X.shape}.")
         if self.X is not None and self._columns is not None and len(self._columns) != self.X.shape[1]:
@@ -115,15 +128,15 @@ class Posterior:
             raise InputError(f"{name} must have one entry for each of the {len(self)} trees, not shape {values.shape}.")
         return values
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("clade_table", "_mcc_tree")}
 
     # What it holds
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._times)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n_chains = len(np.unique(self._chain))
         chains = f", {n_chains} chains" if n_chains > 1 else ""
         return f"<Posterior: {len(self)} trees of {self.n} leaves{chains}, ess {self.ess:.0f}>"
@@ -348,7 +361,7 @@ class Posterior:
 
     # Parts of it
 
-    def __getitem__(self, index) -> "Posterior":
+    def __getitem__(self, index: slice | list[int] | np.ndarray) -> "Posterior":
         if not isinstance(index, slice | list | np.ndarray):
             raise InputError("Index a posterior with a slice, as in post[100:]; one tree is post.trees[0].")
         return self._select(np.arange(len(self))[index])
@@ -382,43 +395,73 @@ class Posterior:
 
     # New rows
 
-    def place(self, X_new, **options):
+    def place(
+        self,
+        X_new: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        n_trees: int = 200,
+        n_clades: int = 20,
+        random_state: RandomState = 0,
+    ) -> "Placement":
         """Where new rows would join the trees: branch, time, nearest clades, and `log_density` (m,) of each row.
 
-        Missing entries (NaN) are integrated out. Options are those of `coaltree.posterior.placement.place`.
+        Parameters
+        ----------
+        X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
+        classes : (n,) labels of the fitted rows, optional; gives `class_probability` of each new row.
+        n_trees : how many of the posterior's trees are asked, evenly spread by weight.
+        n_clades : how many sister clades are kept for each row.
+        random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
         """
         from .placement import place
 
-        return place(self, X_new, **options)
+        return place(self, X_new, classes=classes, n_trees=n_trees, n_clades=n_clades, random_state=random_state)
 
-    def extend(self, X_new, **options) -> "Posterior":
-        """Add new rows to the trees, run a few sweeps, and return the posterior of all rows."""
+    def extend(
+        self,
+        X_new: ArrayLike,
+        *,
+        n_rounds: int = 10,
+        n_trees: int | None = None,
+        sampler: "SamplerLike | None" = None,
+        random_state: RandomState = None,
+    ) -> "Posterior":
+        """Add new rows to the trees, run a few sweeps, and return the posterior of all rows.
+
+        Parameters
+        ----------
+        X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
+        n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
+        n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
+        sampler : what sweeps; ``Regraft()`` by default.
+        """
         from ..inference.extend import extend
 
-        return extend(self, X_new, **options)
+        return extend(self, X_new, n_rounds=n_rounds, n_trees=n_trees, sampler=sampler, random_state=random_state)
 
     # What it exchanges
 
-    def to_arviz(self):
+    def to_arviz(self) -> Any:
         """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`)."""
         from .exchange import to_arviz
 
         return to_arviz(self)
 
-    def to_nexus(self, path) -> None:
+    def to_nexus(self, path: PathLike) -> None:
         """Write all trees, with weights and clade supports, as NEXUS that FigTree and DendroPy read."""
         from .exchange import write_nexus
 
         write_nexus(self, path)
 
-    def save(self, path) -> None:
+    def save(self, path: PathLike) -> None:
         """Write everything to one file, which `coaltree.load` reads."""
         from .files import save
 
         save(self, path)
 
 
-def with_log_weights(posterior: Posterior, log_weights) -> Posterior:
+def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:
     """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
     posterior._log_weights = _read_only(log_weights, np.float64)
     return posterior

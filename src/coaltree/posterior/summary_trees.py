@@ -12,14 +12,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_number
 from .._runtime.jit import jit
 from ..tree import Tree, merges, newick, unchecked_tree
 from ..tree.rooted import RootedTree
 from . import clades
+from .clades import CladeTable
 
 
-def maximum_clade_credibility(children, times, weights, table, labels) -> Tree:
+def maximum_clade_credibility(
+    children: np.ndarray, times: np.ndarray, weights: np.ndarray, table: CladeTable, labels: tuple[str, ...]
+) -> Tree:
     """Return the tree with the highest Σ_k log f(clade of merge k), at median times."""
     frequency = clades.frequencies(table, weights)
     with np.errstate(divide="ignore"):
@@ -38,7 +42,9 @@ class ConsensusTree(RootedTree):
     parent's. A node with many children says that the posterior does not support any one order of their merging.
     """
 
-    def __init__(self, children: Sequence[Sequence[int]], times, support, labels: Sequence[str]):
+    def __init__(
+        self, children: Sequence[Sequence[int]], times: ArrayLike, support: ArrayLike, labels: Sequence[str]
+    ) -> None:
         self._children = tuple(tuple(int(c) for c in nodes) for nodes in children)
         self._times = _read_only(times)
         self._support = _read_only(support)
@@ -91,12 +97,19 @@ class ConsensusTree(RootedTree):
         names += [f"{share:.6g}" if support else "" for share in self._support]
         return newick.write(self._children, self._times, names)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inner = len(self._children)
         return f"ConsensusTree(n={self.n}, {inner} of {self.n - 1} possible clades, root time {self._times[-1]:.6g})"
 
 
-def majority_rule(children, times, weights, table, labels, min_support=0.5) -> ConsensusTree:
+def majority_rule(
+    children: np.ndarray,
+    times: np.ndarray,
+    weights: np.ndarray,
+    table: CladeTable,
+    labels: Sequence[str],
+    min_support: float = 0.5,
+) -> ConsensusTree:
     """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
     check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
     n, m = len(labels), children.shape[1]

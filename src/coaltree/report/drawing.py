@@ -1,5 +1,7 @@
 """Small pictures as SVG text. Colours come from the page's style sheet, so that they follow light and dark."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
@@ -8,19 +10,21 @@ from .text import escape, number
 INTERVAL = np.array([0.05, 0.5, 0.95])
 
 
-def quantiles(draws, weights) -> tuple[float, float, float]:
+def quantiles(draws: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
     """Lower end, middle and upper end of the 90 % interval of weighted draws."""
     low, middle, high = weighted_quantile(np.asarray(draws, dtype=float), weights, INTERVAL)
     return float(low), float(middle), float(high)
 
 
-def picture(width, height, body, label, kind="") -> str:
+def picture(width: int, height: int, body: str, label: str, kind: str = "") -> str:
     """Wrap SVG elements; `label` is what a screen reader says instead."""
     said = f'role="img" aria-label="{escape(label)}"'
     return f'<svg class="picture {kind}" viewBox="0 0 {width} {height}" {said}>{body}</svg>'
 
 
-def histogram(draws, weights, label, *, width=220, height=52, n_bins=28) -> str:
+def histogram(
+    draws: np.ndarray, weights: np.ndarray, label: str, *, width: int = 220, height: int = 52, n_bins: int = 28
+) -> str:
     """Bars of weighted draws, with the 90 % interval and the median on a line below."""
     low, middle, high = quantiles(draws, weights)
     left, right = weighted_quantile(np.asarray(draws, dtype=float), weights, np.array([0.005, 0.995]))
@@ -47,7 +51,16 @@ def histogram(draws, weights, label, *, width=220, height=52, n_bins=28) -> str:
     return picture(width, height, body, words, "histogram")
 
 
-def intervals(lows, middles, highs, names, label, *, width=640, height=150) -> str:
+def intervals(
+    lows: Sequence[float],
+    middles: Sequence[float],
+    highs: Sequence[float],
+    names: Sequence[str],
+    label: str,
+    *,
+    width: int = 640,
+    height: int = 150,
+) -> str:
     """One upright line for each of many quantities, from low to high, with a mark in the middle, and a name."""
     lows, middles, highs = (np.asarray(values, dtype=float) for values in (lows, middles, highs))
     bottom, top = min(0.0, lows.min()), highs.max()
@@ -80,7 +93,9 @@ def intervals(lows, middles, highs, names, label, *, width=640, height=150) -> s
     return picture(width, round(height + room_below), body, label, "intervals")
 
 
-def trace(values, chain, label, *, width=640, height=150, most=400) -> str:
+def trace(
+    values: np.ndarray, chain: np.ndarray, label: str, *, width: int = 640, height: int = 150, most: int = 400
+) -> str:
     """One line for each chain: what a quantity was, draw after draw."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]

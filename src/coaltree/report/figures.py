@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from ..model.table import read_table
 from ..numerics.weighted import pick_evenly
 from ..posterior import partitions
+from ..posterior.posterior import Posterior
 from ..tree import Tree, unchecked_tree
 from . import pixels
 from .text import printable
@@ -49,7 +51,7 @@ class TreeFigure(NamedTuple):
         }
 
 
-def tree_figure(posterior) -> TreeFigure:
+def tree_figure(posterior: Posterior) -> TreeFigure:
     """The maximum clade credibility tree, smaller clades first, with supports and intervals."""
     mcc = posterior.mcc_tree()
     sizes = mcc.sizes[mcc.children]
@@ -66,7 +68,7 @@ class Data(NamedTuple):
     names: list[str]
 
 
-def read_data(posterior, X) -> Data | None:
+def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
     """The data to show: X if given, in the order of the leaves, otherwise what was fitted."""
     if X is None:
         if posterior.X is None:
@@ -139,7 +141,7 @@ def _block_name(names):
     return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
 
 
-def together_figure(posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
+def together_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
     """How often leaves are in one cluster, for the number of clusters the page starts with and some others."""
     n = posterior.n
     children, times, weights = _draws(posterior)
@@ -180,7 +182,7 @@ class Doubt(NamedTuple):
     with_other: float
 
 
-def doubtful_leaves(posterior, labels: np.ndarray, most: int = 8) -> list[Doubt] | None:
+def doubtful_leaves(posterior: Posterior, labels: np.ndarray, most: int = 8) -> list[Doubt] | None:
     """The leaves whose cluster is least certain, worst first; None for one cluster, or for too many to compare.
 
     With c a cluster of the page, and every tree cut into as many, a leaf i is with c to the share
@@ -211,6 +213,6 @@ def doubtful_leaves(posterior, labels: np.ndarray, most: int = 8) -> list[Doubt]
     return [Doubt(int(i), int(labels[i]), float(own[i]), int(other[i]), float(rival[i])) for i in chosen]
 
 
-def rounded(values, digits: int = 6) -> list[float | None]:
+def rounded(values: ArrayLike, digits: int = 6) -> list[float | None]:
     """Numbers with so many significant digits, for JSON; None for what is not a number."""
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float)]

@@ -6,8 +6,10 @@ import numpy as np
 
 from .._runtime.checks import check_count
 from .._runtime.text import some
-from .figures import Doubt, TreeFigure
+from ..posterior.posterior import Posterior
+from .figures import Data, Doubt, TreeFigure
 from .text import count, escape, number, percent
+from .verdicts import Verdict
 
 SURE = 0.95
 _FEW = 8  # clusters that one can take in at a look
@@ -21,7 +23,7 @@ class Start(NamedTuple):
     reason: str
 
 
-def choose_start(posterior, n_clusters: int | None) -> Start:
+def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
     """The number asked for, or the suggested one; where none stands out, the best of a few."""
     if n_clusters is not None:
         k = check_count("n_clusters", n_clusters, 1, posterior.n)
@@ -37,7 +39,7 @@ def choose_start(posterior, n_clusters: int | None) -> Start:
     return Start(min(k, posterior.n), "No number of clusters stands out", reason)
 
 
-def cards(posterior, start: Start, figure: TreeFigure, verdict) -> str:
+def cards(posterior: Posterior, start: Start, figure: TreeFigure, verdict: Verdict) -> str:
     """Three cards at the head of the page."""
     found = [
         ("#tree", start.heading, start.reason, ""),
@@ -80,7 +82,7 @@ def _cluster_support(figure, n_clusters):
     return figure.support[node[figure.tree.parents[node] >= edge] - figure.tree.n]
 
 
-def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
+def agreement(posterior: Posterior, labels: np.ndarray, best: np.ndarray) -> str:
     """Compare the cut of the tree with the partition that agrees best with all trees."""
     from scipy.optimize import linear_sum_assignment
 
@@ -104,7 +106,7 @@ def agreement(posterior, labels: np.ndarray, best: np.ndarray) -> str:
     )
 
 
-def doubts(posterior, n_clusters: int, found: list[Doubt] | None) -> str:
+def doubts(posterior: Posterior, n_clusters: int, found: list[Doubt] | None) -> str:
     """List the leaves whose cluster is least certain."""
     if found is None:
         return ""
@@ -125,7 +127,7 @@ def doubts(posterior, n_clusters: int, found: list[Doubt] | None) -> str:
     )
 
 
-def subtitle(posterior, data) -> str:
+def subtitle(posterior: Posterior, data: Data | None) -> str:
     """What the page shows, in one line."""
     parts = [count(posterior.n, "leaf", "leaves")]
     if data is not None:

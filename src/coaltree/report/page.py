@@ -12,7 +12,9 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from .._runtime.aliases import ArrayLike, PathLike
 from ..errors import InputError
+from ..posterior.posterior import Posterior
 from . import figures, glance, parameters, reproduce, verdicts
 from .text import escape
 
@@ -22,7 +24,15 @@ _SCRIPT_PARTS = (
 )  # fmt: skip
 
 
-def write_report(posterior, path, *, X=None, n_clusters=None, title=None, force=False) -> Path:
+def write_report(
+    posterior: Posterior,
+    path: PathLike,
+    *,
+    X: ArrayLike | None = None,
+    n_clusters: int | None = None,
+    title: str | None = None,
+    force: bool = False,
+) -> Path:
     """Write the report page of a posterior and return its path.
 
     Parameters
@@ -56,7 +66,9 @@ def write_report(posterior, path, *, X=None, n_clusters=None, title=None, force=
     return path
 
 
-def report_html(posterior, *, X=None, n_clusters=None, title=None) -> str:
+def report_html(
+    posterior: Posterior, *, X: ArrayLike | None = None, n_clusters: int | None = None, title: str | None = None
+) -> str:
     """Return the report page as text; the arguments are those of `write_report`."""
     start = glance.choose_start(posterior, n_clusters)
     data = figures.read_data(posterior, X)

@@ -1,9 +1,12 @@
 """The covariance's parameters: a description, a histogram of the draws, the median and the 90 % interval."""
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from ..posterior.posterior import Posterior
 from . import drawing, pixels
 from .text import count, escape, number, printable
 
@@ -20,7 +23,9 @@ _MOST_LINES = 240
 _MOST_CELLS_ACROSS = 96
 
 
-def section(posterior, names, scalars) -> tuple[str, dict | None]:
+def section(
+    posterior: Posterior, names: Sequence[str] | None, scalars: Mapping[str, Any]
+) -> tuple[str, dict[str, Any] | None]:
     """Return the section's HTML, and the correlation matrix for the script where a full matrix is learnt."""
     if not posterior.theta:
         return "<p>The covariance was given, so no parameters were estimated.</p>", None

@@ -5,18 +5,20 @@ Every character stands for itself in HTML and JSON, needs no library to read, an
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
+
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _CODES = np.frombuffer(ALPHABET.encode("ascii"), dtype=np.uint8)
 COARSE, FINE = 63, 4095  # the highest level of one character, and of two
 
 
-def shares(values) -> str:
+def shares(values: ArrayLike) -> str:
     """Numbers from 0 to 1, one character each."""
     levels = np.rint(np.clip(values, 0.0, 1.0) * COARSE).astype(np.int64)
     return _CODES[levels.ravel()].tobytes().decode("ascii")
 
 
-def values(matrix, low, high) -> str:
+def values(matrix: np.ndarray, low: float, high: float) -> str:
     """Numbers from low to high, two characters each: level 0 is missing, levels 1 … 4095 run from low to high."""
     matrix = np.asarray(matrix, dtype=float)
     place = (np.clip(matrix, low, high) - low) / (high - low)
@@ -30,7 +32,7 @@ def blocks(n: int, most: int) -> np.ndarray:
     return np.arange(m + 1) * n // m
 
 
-def shrink(matrix, n_rows: int, n_columns: int) -> np.ndarray:
+def shrink(matrix: np.ndarray, n_rows: int, n_columns: int) -> np.ndarray:
     """Mean of blocks of rows and columns, missing cells (NaN) left out; NaN where a block has no others."""
     matrix = np.asarray(matrix, dtype=float)
     rows, columns = blocks(matrix.shape[0], n_rows)[:-1], blocks(matrix.shape[1], n_columns)[:-1]

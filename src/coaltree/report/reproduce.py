@@ -4,10 +4,13 @@ import dataclasses
 import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 
 from .. import __version__
+from ..posterior.posterior import Posterior
+from .figures import Data
 from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
@@ -15,7 +18,7 @@ _NOT_A_SETTING = {"convergence", "estimate"}
 _LONGEST = 400
 
 
-def section(posterior, data) -> str:
+def section(posterior: Posterior, data: Data | None) -> str:
     """A call where one can be given, and two tables."""
     call = _call(posterior)
     html = f"<p>This call gives the same posterior:</p>\n<pre><code>{escape(call)}</code></pre>\n" if call else ""
@@ -23,7 +26,7 @@ def section(posterior, data) -> str:
     return html + "<div><h3>Versions</h3>" + table(versions()) + "</div></div>"
 
 
-def settings(posterior, data) -> list[tuple[str, str]]:
+def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
     """Everything known about the run, in words and plain numbers."""
     rows = [("leaves", f"{posterior.n:,}"), ("sampled trees", f"{len(posterior):,}")]
     if posterior.is_chain:
@@ -57,7 +60,7 @@ def versions() -> list[tuple[str, str]]:
     return rows
 
 
-def describe(value) -> str:
+def describe(value: Any) -> str:
     """A value as one would write it, arrays by their shape."""
     if isinstance(value, np.ndarray) and value.ndim:
         text = f"array of shape {value.shape}"
@@ -66,7 +69,7 @@ def describe(value) -> str:
     elif isinstance(value, int | np.integer):
         text = str(int(value))
     elif isinstance(value, float | np.floating | np.ndarray):
-        text = number(value, 5)
+        text = number(float(value), 5)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.repr]
         inside = ", ".join(f"{name}={describe(item)}" for name, item in fields if item is not None)

@@ -3,22 +3,23 @@
 import html
 import math
 import re
+from collections.abc import Iterable
 
 # What HTML has no place for: control characters, halves of surrogate pairs, and marks that reverse the text around.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
-def printable(text) -> str:
+def printable(text: object) -> str:
     """Return text that every browser shows as it is."""
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", str(text))
 
 
-def escape(text) -> str:
+def escape(text: object) -> str:
     """Return text for the inside of an element, or of an attribute in quotes."""
     return html.escape(printable(text), quote=True)
 
 
-def number(value, digits: int = 3) -> str:
+def number(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits, thousands set apart, and no more zeros than needed."""
     value = float(value)
     if not math.isfinite(value):
@@ -32,7 +33,7 @@ def number(value, digits: int = 3) -> str:
     return f"{float(f'{value:.{digits}g}'):.10g}"
 
 
-def percent(share) -> str:
+def percent(share: float) -> str:
     """Return a share as whole per cent; never 100 % or 0 % for what is not quite all or nothing."""
     rounded = round(100 * float(share))
     if rounded >= 100 and share < 1 - 1e-12:
@@ -47,7 +48,7 @@ def count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def table(rows, attributes: str = "") -> str:
+def table(rows: Iterable[tuple[object, object]], attributes: str = "") -> str:
     """Return rows of (name, value), both plain text, as a table with row headings."""
     cells = "\n".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows)
     return f"<table{' ' if attributes else ''}{attributes}><tbody>\n{cells}\n</tbody></table>"

@@ -1,12 +1,12 @@
 """Convergence diagnostics: what each one means, whether it is good enough, and what to do where it is not."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..numerics.weighted import effective_sample_size
-from ..posterior import convergence
+from ..posterior import Posterior, convergence
 from . import drawing
 from .text import count, escape, number, percent
 
@@ -32,10 +32,10 @@ class Verdict(NamedTuple):
     grade: str
     heading: str
     sentence: str
-    scalars: dict  # {name: {"r_hat", "ess"}} of a chain's scalars
+    scalars: dict[str, Any]  # {name: {"r_hat", "ess"}} of a chain's scalars
 
 
-def judge(posterior) -> Verdict:
+def judge(posterior: Posterior) -> Verdict:
     """Look at a posterior from a chain, from weighted particles, or of a single tree."""
     if len(posterior) == 1:
         finding = Finding("Trees", "1", "unknown", "Convergence cannot be checked with a single tree.", _ASK_FOR_MORE)
@@ -192,7 +192,7 @@ def _badge(grade):
     return f'<span class="grade">{_WORD[grade]}</span> ' if grade in _WORD else ""
 
 
-def section(posterior, verdict: Verdict) -> str:
+def section(posterior: Posterior, verdict: Verdict) -> str:
     """The diagnostics as a list, and the trace of the log probability."""
     items = "\n".join(
         f'<li class="finding {finding.grade}"><h3>{escape(finding.name)}</h3>'

@@ -4,8 +4,10 @@ They are found by name and loaded on first use, so that asking for one does not 
 """
 
 from importlib import import_module
+from typing import Any
 
 from ..errors import InputError
+from .base import Sampler, SamplerLike
 
 HOME_OF = {
     "Prior": "merging.prior",
@@ -35,13 +37,13 @@ _CLASS_OF_NAME = {
 __all__ = ["as_sampler", *HOME_OF]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{HOME_OF[name]}"), name)
 
 
-def as_sampler(spec):
+def as_sampler(spec: SamplerLike) -> Sampler:
     """Turn a name or a sampler object into a sampler object."""
     from .base import Sampler
 

@@ -6,9 +6,9 @@ here; nothing else is ever asked of a sampler.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,13 +40,20 @@ class Sampler(ABC):
         The first tree of a chain of `fit`: one of the names in `samplers.starts`, or a tree.
     """
 
-    needs_vectors: bool = True
-    is_chain: bool = False
+    needs_vectors: ClassVar[bool] = True
+    is_chain: ClassVar[bool] = False
     start: Any = "auto"
 
     @abstractmethod
     def run(
-        self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads: int | None = None, progress=None
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        n_samples: int = 100,
+        n_warmup: int = 10,
+        n_threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
     ) -> Draws:
         """Draw trees given the covariance; `progress(done, total)` is called now and then.
 
@@ -55,15 +62,21 @@ class Sampler(ABC):
 
     @abstractmethod
     def step(
-        self, problem: Problem, tree, rng, *, neighbors=None, n_threads: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray, dict]:
+        self,
+        problem: Problem,
+        tree: tuple[np.ndarray, np.ndarray] | None,
+        rng: np.random.Generator,
+        *,
+        neighbors: np.ndarray | None = None,
+        n_threads: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """Return (children, times, info) of one tree, given the current one (children, times) or None.
 
         `neighbors` is what the method of that name gave, now or in an earlier round. Numbers in `info` are averaged
         over the rounds of a fit.
         """
 
-    def neighbors(self, problem: Problem, rng) -> np.ndarray | None:
+    def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:
         """Lists that `step` reads, for `fit` to keep from round to round; None where there are none.
 
         `fit` makes them anew now and then in the warm-up, at its end, and never after it.
@@ -73,6 +86,9 @@ class Sampler(ABC):
     def for_warmup(self) -> "Sampler":
         """The sampler that takes this one's place in the warm-up of a fit: itself, or one that explores more."""
         return self
+
+
+SamplerLike = str | Sampler
 
 
 def require_apart(rows_are_apart: bool) -> None:

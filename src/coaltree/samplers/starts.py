@@ -8,6 +8,7 @@ import numpy as np
 from .._runtime.memory import require_memory
 from ..errors import InputError
 from ..model.coalescent import simulate_tree
+from ..model.problem import Problem
 from .merging.greedy import MGreedy
 from .regraft.insertion import insertion_tree
 
@@ -15,7 +16,7 @@ _AVERAGE_UP_TO = 5_000  # above, a linkage takes longer than the few sweeps that
 NAMES = ("auto", "average", "insertion", "greedy", "prior")
 
 
-def first_tree(problem, start, rng):
+def first_tree(problem: Problem, start: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return (children, times) of a tree to start from, all times different and above 0."""
     if isinstance(start, str) and start in NAMES:
         if start == "auto":
@@ -38,7 +39,7 @@ def _given(start, n):
     return children, times
 
 
-def strictly_increasing(times):
+def strictly_increasing(times: np.ndarray) -> np.ndarray:
     """Pull apart tied times, and lift zeros: branches of no length have no place for a subtree to rejoin."""
     times = np.array(times, dtype=np.float64)
     positive = times[times > 0.0]
@@ -47,7 +48,7 @@ def strictly_increasing(times):
     return np.exp(np.maximum.accumulate(np.log(np.maximum(times, least)) - ramp) + ramp)
 
 
-def average_linkage(problem, rng=None):
+def average_linkage(problem: Problem, rng: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Average linkage, a merge at height h dated τ = h² / (2d): rows that parted at τ lie 2τd apart, squared."""
     from scipy.cluster.hierarchy import linkage
 

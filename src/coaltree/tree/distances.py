@@ -7,22 +7,23 @@
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._runtime.checks import check_choice
 from ..errors import InputError
 from .merges import leaf_keys
-from .tree import unchecked_tree
+from .tree import Tree, unchecked_tree
 
 
-def tree_distance(a, b, kind="rf"):
+def tree_distance(a: Tree, b: Tree, kind: str = "rf") -> float:
     """Distance between two trees with the same leaf labels; `kind` is "rf", "branch_score" or "cophenetic"."""
     check_choice("kind", kind, _DISTANCES)
     return _DISTANCES[kind](a, with_leaves_as(b, a.labels))
 
 
-def with_leaves_as(tree, labels):
+def with_leaves_as(tree: Tree, labels: Sequence[str]) -> Tree:
     """Return `tree` with its leaves numbered as in `labels`, or refuse other labels."""
     if tree.labels == tuple(labels):
         return tree

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from .merges import check_children, check_heights, in_order_of_time, parents
 
@@ -12,7 +13,7 @@ def to_linkage(children: np.ndarray, times: np.ndarray, sizes: np.ndarray) -> np
     return np.column_stack([children, times, sizes[n:]]).astype(np.float64)
 
 
-def from_linkage(Z) -> tuple[np.ndarray, np.ndarray]:
+def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return children and times of a linkage matrix without inversions, its rows sorted by height.
 
     The fourth column follows from the first two and is not looked at.

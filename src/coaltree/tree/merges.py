@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_count, check_number
 from ..errors import InputError
 
@@ -115,7 +116,7 @@ def clade_keys(place: Layout) -> np.ndarray:
     return prefix[start] ^ prefix[start + size]
 
 
-def as_array(values, requirement: str) -> np.ndarray:
+def as_array(values: ArrayLike, requirement: str) -> np.ndarray:
     """Return values as an array; where rows differ in length, raise InputError with the requirement."""
     try:
         return np.asarray(values)
@@ -123,7 +124,7 @@ def as_array(values, requirement: str) -> np.ndarray:
         raise InputError(requirement) from None
 
 
-def check_children(children, word: str = "merge") -> np.ndarray:
+def check_children(children: ArrayLike, word: str = "merge") -> np.ndarray:
     """Return children as an int64 copy, or raise InputError naming the first merge (or `word`) that is wrong."""
     given = as_array(children, "children must be a table of whole numbers, the two nodes joined by each merge.")
     if given.ndim != 2 or given.shape[1] != 2 or len(given) == 0:
@@ -155,7 +156,7 @@ def check_children(children, word: str = "merge") -> np.ndarray:
     return checked
 
 
-def check_heights(times, n_merges: int, word: str = "merge") -> np.ndarray:
+def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.ndarray:
     """Return times as a float64 copy, finite and not negative, or raise InputError naming the first that is not."""
     try:
         checked = np.array(times, dtype=np.float64)
@@ -170,7 +171,7 @@ def check_heights(times, n_merges: int, word: str = "merge") -> np.ndarray:
     return checked
 
 
-def check_cut(n: int, n_clusters, time) -> tuple[Any, Any]:
+def check_cut(n: int, n_clusters: int | None, time: float | None) -> tuple[Any, Any]:
     """Return where to cut a tree of n leaves: a number of clusters or a time, the other being None."""
     if (n_clusters is None) == (time is None):
         raise InputError(f"Give either n_clusters or time, not {'neither' if time is None else 'both'}.")
@@ -190,7 +191,7 @@ def check_order(times: np.ndarray) -> None:
         )
 
 
-def in_order_of_time(children, times):
+def in_order_of_time(children: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Renumber merges so that times do not decrease, ties staying as they are; a child must come before its parent."""
     n = len(times) + 1
     in_time = np.argsort(times, kind="stable")
@@ -199,7 +200,7 @@ def in_order_of_time(children, times):
     return number[children[in_time]], times[in_time]
 
 
-def restricted(children, times, kept):
+def restricted(children: np.ndarray, times: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The tree over the leaves `kept` (g,) alone, renumbered 0 … g-1 in their order; merges of others vanish."""
     n, g = len(times) + 1, len(kept)
     if g == n:

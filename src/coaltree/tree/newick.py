@@ -51,7 +51,7 @@ def quote(label: str) -> str:
     return label if _NEEDS_NO_QUOTES.fullmatch(label) else "'" + label.replace("'", "''") + "'"
 
 
-def write(children: Sequence[Sequence[int]], times: np.ndarray, names: Sequence[str]) -> str:
+def write(children: np.ndarray | Sequence[Sequence[int]], times: np.ndarray, names: Sequence[str]) -> str:
     """Return a tree as one line of Newick.
 
     `children` lists the nodes that each inner node joins, `names` are those of all nodes, leaves first and the root

@@ -5,12 +5,16 @@
 [&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node is what FigTree shows there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
 
 from .newick import quote, write
 
 
-def nexus_lines(children, times, weights, support, labels) -> Iterator[str]:
+def nexus_lines(
+    children: np.ndarray, times: np.ndarray, weights: np.ndarray, support: Iterable[np.ndarray], labels: Sequence[str]
+) -> Iterator[str]:
     """Yield the lines of the file, one tree at a time; `support` yields that of each tree's clades, (n-1,)."""
     names = [quote(label) for label in labels]
     yield "#NEXUS"

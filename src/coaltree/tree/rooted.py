@@ -46,7 +46,7 @@ class RootedTree:
         """The time of each node, leaves first; 0 for leaves."""
         return np.append(np.zeros(self.n), self._times)
 
-    def plot(self, ax: "Axes | None" = None, **options) -> "Axes":
+    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Axes":
         """Draw a dendrogram and return its axes; options are those of `plotting.dendrogram`."""
         from .. import plotting
 

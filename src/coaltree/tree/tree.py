@@ -9,15 +9,19 @@ Nothing here is recursive, so a chain of 100,000 leaves is a tree like any other
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_number
 from .._runtime.memory import require_memory
 from ..errors import InputError
 from . import linkage, merges, newick
 from .rooted import RootedTree, as_names, check_labels, default_labels
+
+if TYPE_CHECKING:
+    from ..model.covariance import CovarianceLike
 
 _BYTES_PER_SET_ENTRY = 40  # of a frozenset, on average
 
@@ -32,7 +36,7 @@ class Tree(RootedTree):
     _children: np.ndarray
     _place: merges.Layout | None
 
-    def __init__(self, children, times, labels: Iterable[Any] | None = None):
+    def __init__(self, children: ArrayLike, times: ArrayLike, labels: Iterable[Any] | None = None) -> None:
         checked = merges.check_children(children)
         heights = merges.check_heights(times, len(checked))
         merges.check_order(heights)
@@ -90,7 +94,7 @@ class Tree(RootedTree):
         n_merges = np.searchsorted(self._times, time, side="right") if n_clusters is None else self.n - n_clusters
         return merges.cut(self._layout, int(n_merges))
 
-    def cophenetic(self, pairs=None) -> np.ndarray:
+    def cophenetic(self, pairs: ArrayLike | None = None) -> np.ndarray:
         """Return the times at which leaves first meet.
 
         Parameters
@@ -136,7 +140,9 @@ class Tree(RootedTree):
 
         return float(coalescent.log_prior(self._times))
 
-    def log_likelihood(self, X, covariance="spherical", leaf_noise: float = 0.0) -> float:
+    def log_likelihood(
+        self, X: ArrayLike, covariance: "CovarianceLike" = "spherical", leaf_noise: float = 0.0
+    ) -> float:
         """Return log p(X | tree), X (n, d) having diffused along the branches with this covariance.
 
         Rows of X are in the order of `labels`; the rows of a DataFrame with these names as its index may come in
@@ -180,7 +186,7 @@ class Tree(RootedTree):
         return linkage.to_linkage(self._children, self._times, self._layout.size)
 
     @classmethod
-    def from_linkage(cls, Z, labels: Iterable[Any] | None = None) -> "Tree":
+    def from_linkage(cls, Z: ArrayLike, labels: Iterable[Any] | None = None) -> "Tree":
         """Make a tree of a linkage matrix, as SciPy and fastcluster make them; heights become merge times.
 
         Rows need not be sorted by height. A linkage with inversions (centroid, median) has no such tree and is
@@ -241,7 +247,7 @@ class Tree(RootedTree):
 
     # What Python asks of a value
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
         return (
@@ -250,18 +256,18 @@ class Tree(RootedTree):
             and np.array_equal(self._times, other._times)
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self._children.tobytes(), (self._times + 0.0).tobytes(), self._labels))  # -0.0 == 0.0
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return unchecked_tree, (self._children, self._times, self._labels)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = ", ".join(map(repr, self._labels[:3])) + (", …" if self.n > 3 else "")
         return f"Tree(n={self.n}, root time {self._times[-1]:.6g}, labels {shown})"
 
 
-def unchecked_tree(children, times, labels: tuple[str, ...]) -> Tree:
+def unchecked_tree(children: ArrayLike, times: ArrayLike, labels: tuple[str, ...]) -> Tree:
     """Make a tree of arrays known to be valid; they are not copied where their types already fit."""
     tree = Tree.__new__(Tree)
     tree._set(np.asarray(children, dtype=np.int64).view(), np.asarray(times, dtype=np.float64).view(), labels)

@@ -3,6 +3,8 @@
 Each family is a small immutable value with its equation in the docstring; `as_covariance` reads what users write.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...errors import InputError
@@ -14,6 +16,7 @@ from .priors import InverseGamma, InverseWishart, LogNormal, LogUniform, Prior
 
 __all__ = [
     "Covariance",
+    "CovarianceLike",
     "Diagonal",
     "Fixed",
     "Full",
@@ -30,6 +33,8 @@ __all__ = [
     "as_covariance",
 ]
 
+CovarianceLike = str | Covariance | np.ndarray | Sequence[Sequence[float]]
+
 _BY_NAME = {
     "spherical": Spherical,
     "diagonal": Diagonal,
@@ -39,7 +44,7 @@ _BY_NAME = {
 }
 
 
-def as_covariance(spec, d=None) -> Covariance:
+def as_covariance(spec: CovarianceLike, d: int | None = None) -> Covariance:
     """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns."""
     if isinstance(spec, str):
         if spec not in _BY_NAME:

@@ -10,11 +10,12 @@ Given a tree, the n - 1 contrasts u_k are i.i.d. N(0, Φ), so one Gibbs update o
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
+from ..._runtime.aliases import ArrayLike
 from ..._runtime.checks import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
@@ -38,16 +39,33 @@ class Statistics(NamedTuple):
     value: Any
 
 
+class Whitener(Protocol):
+    """Φ as a change of coordinates: rows that are whitened have the identity for a covariance."""
+
+    @property
+    def log_det(self) -> float:
+        """Return log |Φ|."""
+        ...
+
+    def whiten(self, X: np.ndarray) -> np.ndarray:
+        """Turn rows of covariance Φ into rows of covariance I."""
+        ...
+
+    def color(self, W: np.ndarray) -> np.ndarray:
+        """Undo `whiten`."""
+        ...
+
+
 class DiagonalWhitener(NamedTuple):
     """Φ = diag(sd²): W = X / sd."""
 
     sd: Any
     log_det: float
 
-    def whiten(self, X):
+    def whiten(self, X: np.ndarray) -> np.ndarray:
         return X / self.sd
 
-    def color(self, W):
+    def color(self, W: np.ndarray) -> np.ndarray:
         return W * self.sd
 
 
@@ -57,16 +75,16 @@ class CholeskyWhitener(NamedTuple):
     chol: Any
     log_det: float
 
-    def whiten(self, X):
+    def whiten(self, X: np.ndarray) -> np.ndarray:
         # LAPACK counts by columns: there the rows of X are columns, and L is its own transpose.
         solved, _ = dtrtrs(np.asarray(self.chol).T, np.asarray(X, dtype=np.float64).T, lower=0, trans=1)
         return np.ascontiguousarray(solved.T)
 
-    def color(self, W):
+    def color(self, W: np.ndarray) -> np.ndarray:
         return W @ self.chol.T
 
 
-def cholesky_whitener(matrix, name):
+def cholesky_whitener(matrix: np.ndarray, name: str) -> CholeskyWhitener:
     """The whitener of a dense Φ; a matrix that is not positive definite is the user's to mend."""
     try:
         chol = np.linalg.cholesky(matrix)
@@ -78,13 +96,13 @@ def cholesky_whitener(matrix, name):
     return CholeskyWhitener(chol, log_det)
 
 
-def read_only(array):
+def read_only(array: ArrayLike) -> np.ndarray:
     array = np.array(array, dtype=np.float64)
     array.setflags(write=False)
     return array
 
 
-def column_variances(X):
+def column_variances(X: np.ndarray) -> np.ndarray:
     """Sample variances of the columns over the observed rows, floored so that each is positive."""
     seen = ~np.isnan(X)
     count = seen.sum(axis=0)
@@ -100,7 +118,7 @@ def column_variances(X):
     return np.maximum(variances, VARIANCE_FLOOR * typical if typical > 0 else 1.0)
 
 
-def weak_inverse_gamma(variance):
+def weak_inverse_gamma(variance: Any) -> InverseGamma:
     """The default prior of a variance: worth one observation of the data's own scale (scaled inverse χ², 1 d.f.)."""
     return InverseGamma(0.5, 0.5 * variance)
 
@@ -144,11 +162,11 @@ class Covariance:
         """Φ as a (d, d) array."""
         raise NotImplementedError
 
-    def whitener(self, d: int) -> Any:
+    def whitener(self, d: int) -> Whitener:
         """An object with `whiten(X)`, `color(W)` and `log_det` = log|Φ|."""
         raise NotImplementedError
 
-    def adapt(self, X) -> "Covariance":
+    def adapt(self, X: ArrayLike) -> "Covariance":
         """Fill in default priors, and starting values that were left open, from the data (NaN is missing)."""
         self.check(np.shape(X)[1])
         return self
@@ -157,16 +175,20 @@ class Covariance:
         """log p(θ) of the learnt parameters, up to a constant where a prior is improper."""
         return 0.0
 
-    def statistics(self, U) -> Statistics:
+    def statistics(self, U: np.ndarray) -> Statistics:
         """What `update` needs of the contrasts U (n-1, d)."""
         return Statistics(len(U), U.shape[1], None)
 
-    def update(self, statistics: Statistics, rng) -> "Covariance":
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> "Covariance":
         """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""
         return self
 
     def scale_move(
-        self, total_rate_time: float, n_merges: int, rng, log_likelihood: Callable[[float], float] | None = None
+        self,
+        total_rate_time: float,
+        n_merges: int,
+        rng: np.random.Generator,
+        log_likelihood: Callable[[float], float] | None = None,
     ) -> tuple[float, "Covariance"]:
         """Draw c, by which all times are to be multiplied, and divide Φ by it; c = 1 where no scale is learnt."""
         return 1.0, self
@@ -185,7 +207,7 @@ class LearnableCovariance(Covariance):
     learn: Any = field(default=True, kw_only=True)
     priors: Any = field(default=None, kw_only=True)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._store("amplitude", check_positive("amplitude", self.amplitude))
         self._store("learn", _checked_learn(self.learn))
         if not isinstance(self.learn, bool):
@@ -206,7 +228,7 @@ class LearnableCovariance(Covariance):
             raise InputError(f"priors: {name} takes an {kind.__name__} prior, with which its update is exact.")
 
     @property
-    def learnt(self):
+    def learnt(self) -> tuple[str, ...]:
         if isinstance(self.learn, bool):
             return self._learnt_by_default() if self.learn else ()
         return tuple(name for name in self.parameters if name in self.learn)
@@ -219,10 +241,10 @@ class LearnableCovariance(Covariance):
             raise InputError(f"{type(self).__name__}: {name} has no prior; give one in priors or call adapt(X) first.")
         return self.priors[name]
 
-    def log_prior(self):
+    def log_prior(self) -> float:
         return sum(self._prior(name).log_density(self._value(name)) for name in self.learnt)
 
-    def adapt(self, X):
+    def adapt(self, X: ArrayLike) -> Covariance:
         X = np.asarray(X, dtype=np.float64)
         self.check(X.shape[1])
         return self._adapted(column_variances(X)) if self.learnt else self
@@ -242,7 +264,13 @@ class LearnableCovariance(Covariance):
         """The covariance Φ/c."""
         return self._replaced({"amplitude": self.amplitude / c})
 
-    def scale_move(self, total_rate_time, n_merges, rng, log_likelihood=None):
+    def scale_move(
+        self,
+        total_rate_time: float,
+        n_merges: int,
+        rng: np.random.Generator,
+        log_likelihood: Callable[[float], float] | None = None,
+    ) -> tuple[float, Covariance]:
         """Multiply all times by c and divide Φ by c, with c drawn from its exact conditional.
 
         The likelihood of the tree does not change, so with A = Σ λ_k Δ_k and the prior's terms (α, b)
@@ -284,7 +312,7 @@ def _checked_priors(priors):
     return dict(priors or {})
 
 
-def adapt_amplitude(covariance, scale):
+def adapt_amplitude(covariance: Any, scale: float) -> Any:
     """Give a learnt amplitude its default prior, and a start if it was left open, at the data's `scale`."""
     if "amplitude" not in covariance.learnt or "amplitude" in covariance.priors:
         return covariance
@@ -294,7 +322,7 @@ def adapt_amplitude(covariance, scale):
     )
 
 
-def draw_amplitude(covariance, statistics, sum_of_squares, rng):
+def draw_amplitude(covariance: Any, statistics: Statistics, sum_of_squares: float, rng: np.random.Generator) -> Any:
     """The conjugate draw of the amplitude, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
     posterior = covariance._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
     return covariance._replaced({"amplitude": float(posterior.sample(rng))})

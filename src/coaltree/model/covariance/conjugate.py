@@ -12,6 +12,7 @@ from .base import (
     DiagonalWhitener,
     LearnableCovariance,
     Statistics,
+    Whitener,
     adapt_amplitude,
     cholesky_whitener,
     draw_amplitude,
@@ -53,17 +54,17 @@ class Fixed(Covariance):
 
     Phi: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "Phi", _positive_definite("Phi", self.Phi))
 
-    def check(self, d):
+    def check(self, d: int) -> None:
         _check_columns("Phi", len(self.Phi), d)
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         self.check(d)
         return self.Phi.copy()
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         return cholesky_whitener(self.matrix(d), "Phi")
 
 
@@ -77,19 +78,19 @@ class Spherical(LearnableCovariance):
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * np.eye(d)
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         return DiagonalWhitener(math.sqrt(self.amplitude), d * math.log(self.amplitude))
 
     def _adapted(self, spread):
         return adapt_amplitude(self, float(np.mean(spread)))
 
-    def statistics(self, U):
+    def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], float(np.vdot(U, U)))
 
-    def update(self, statistics, rng):
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         if "amplitude" not in self.learnt:
             return self
         return draw_amplitude(self, statistics, statistics.value, rng)
@@ -108,7 +109,7 @@ class Diagonal(LearnableCovariance):
 
     variances: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.variances is not None:
             try:
@@ -127,17 +128,17 @@ class Diagonal(LearnableCovariance):
         self.check(d)
         return np.ones(d) if self.variances is None else self.variances
 
-    def check(self, d):
+    def check(self, d: int) -> None:
         if self.variances is not None:
             _check_columns("variances", len(self.variances), d)
         prior = self.priors.get("variances", InverseGamma(0, 0))
         if {np.size(prior.shape), np.size(prior.scale)} - {1, d}:
             raise InputError(f"the prior of variances needs one shape and scale, or one for each of the {d} columns.")
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * np.diag(self._variances(d))
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         variances = self.amplitude * self._variances(d)
         return DiagonalWhitener(np.sqrt(variances), float(np.sum(np.log(variances))))
 
@@ -147,10 +148,10 @@ class Diagonal(LearnableCovariance):
         priors = {"variances": weak_inverse_gamma(spread / adapted.amplitude)} | adapted.priors
         return adapted._replaced({"variances": start, "priors": priors})
 
-    def statistics(self, U):
+    def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U))
 
-    def update(self, statistics, rng):
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         if "amplitude" in self.learnt:
             return draw_amplitude(
                 self, statistics, float(np.sum(statistics.value / self._variances(statistics.d))), rng
@@ -186,7 +187,7 @@ class Full(LearnableCovariance):
 
     Phi: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.Phi is not None:
             self._store("Phi", _positive_definite("Phi", self.Phi))
@@ -196,17 +197,17 @@ class Full(LearnableCovariance):
     def _learnt_by_default(self):
         return ("Phi",)
 
-    def check(self, d):
+    def check(self, d: int) -> None:
         if self.Phi is not None:
             _check_columns("Phi", len(self.Phi), d)
         if "Phi" in self.priors:
             _check_columns("the prior of Phi", len(self.priors["Phi"].scale), d)
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         self.check(d)
         return self.amplitude * (np.eye(d) if self.Phi is None else self.Phi)
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         return cholesky_whitener(self.matrix(d), "Phi")
 
     def _adapted(self, spread):
@@ -215,10 +216,10 @@ class Full(LearnableCovariance):
         priors = {"Phi": InverseWishart(len(spread), start)} | adapted.priors
         return adapted._replaced({"Phi": start if self.Phi is None else self.Phi, "priors": priors})
 
-    def statistics(self, U):
+    def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], U.T @ U)
 
-    def update(self, statistics, rng):
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         if "amplitude" in self.learnt:
             inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
             return draw_amplitude(self, statistics, float(np.vdot(inverse, statistics.value)), rng)

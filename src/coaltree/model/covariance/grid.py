@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._runtime.checks import check_positive
 from ...errors import InputError
-from .base import NOISE_FLOOR, Statistics, cholesky_whitener, read_only
+from .base import NOISE_FLOOR, Statistics, Whitener, cholesky_whitener, read_only
 from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, learnt_with_noise, lower_products
 from .priors import LogNormal
 
@@ -25,10 +25,10 @@ class GridWhitener(NamedTuple):
     eigenvalues: Any
     log_det: float
 
-    def whiten(self, X):
+    def whiten(self, X: np.ndarray) -> np.ndarray:
         return _rotate(X, self.bases) / np.sqrt(self.eigenvalues)
 
-    def color(self, W):
+    def color(self, W: np.ndarray) -> np.ndarray:
         return _rotate(W * np.sqrt(self.eigenvalues), [Q.T for Q in self.bases])
 
 
@@ -60,7 +60,7 @@ class Matern32(KernelCovariance):
     noise: float = 0.1
     grid: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         self._store("grid", _checked_grid(self.grid))
         axes = 1 if self.grid is None else len(self.grid)
@@ -76,7 +76,7 @@ class Matern32(KernelCovariance):
     def _learnt_by_default(self):
         return learnt_with_noise(self)
 
-    def check(self, d):
+    def check(self, d: int) -> None:
         if self.grid is not None and math.prod(self.grid) != d:
             shape = " × ".join(str(size) for size in self.grid)
             raise InputError(f"the grid {shape} has {math.prod(self.grid)} cells, but the data have {d} columns.")
@@ -85,14 +85,14 @@ class Matern32(KernelCovariance):
         self.check(d)
         return (d,) if self.grid is None else self.grid
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         axes = self._axes(d)
         K = np.ones((1, 1))
         for size, length in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True):
             K = np.kron(K, _matern32(size, length))
         return self.amplitude * _with_noise(K, self.noise)
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         axes = self._axes(d)
         if len(axes) == 1:
             return cholesky_whitener(self.matrix(d), f"Matern32(length={self.length}, noise={self.noise:.4g})")
@@ -100,7 +100,7 @@ class Matern32(KernelCovariance):
         eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
         return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
 
-    def statistics(self, U):
+    def statistics(self, U: np.ndarray) -> Statistics:
         n, d = U.shape
         if len(self._axes(d)) == 1:
             return lower_products(U)

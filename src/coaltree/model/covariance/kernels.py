@@ -20,8 +20,10 @@ from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
 from .base import (
     NOISE_FLOOR,
+    Covariance,
     LearnableCovariance,
     Statistics,
+    Whitener,
     adapt_amplitude,
     cholesky_whitener,
     draw_amplitude,
@@ -56,7 +58,7 @@ class KernelCovariance(LearnableCovariance):
         defaults = {name: prior for name, prior in self._default_priors(d).items() if name in self.learnt}
         return adapted._replaced({"priors": {**defaults, **adapted.priors}})
 
-    def update(self, statistics, rng):
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
         values = {name: self._value(name) for name in self.parameters if name != "amplitude"}
 
@@ -108,7 +110,7 @@ def _with_element(value, index, element):
     return value
 
 
-def lower_products(U):
+def lower_products(U: np.ndarray) -> Statistics:
     """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle and zeros above."""
     S = U.T @ U
     S *= 2.0
@@ -116,7 +118,7 @@ def lower_products(U):
     return Statistics(len(U), U.shape[1], S)
 
 
-def dense_terms(K, statistics):
+def dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | None:
     """(log|K|, tr(K⁻¹S)) by Cholesky; None where K is not positive definite."""
     chol, failed = dpotrf(K, lower=1, clean=1)
     if failed:
@@ -160,12 +162,12 @@ def _squared_distances(inputs):
     return np.einsum("ijq,ijq->ij", difference, difference)
 
 
-def learnt_with_noise(covariance):
+def learnt_with_noise(covariance: Any) -> tuple[str, ...]:
     """`learn=True` learns everything, but noise=0 means that there is none."""
     return tuple(name for name in covariance.parameters if name != "noise" or covariance.noise > 0)
 
 
-def check_noise(covariance):
+def check_noise(covariance: Any) -> None:
     covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
     if covariance.noise == 0 and "noise" in covariance.learnt:
         raise InputError("noise=0 cannot be learnt; start it at a positive value, or leave it out of learn.")
@@ -187,7 +189,7 @@ class SquaredExponential(KernelCovariance):
     noise: float = 0.1
     inputs: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         self._store("length2", check_positive("length2", self.length2))
         self._store("inputs", _checked_inputs(self.inputs))
@@ -196,21 +198,21 @@ class SquaredExponential(KernelCovariance):
     def _learnt_by_default(self):
         return learnt_with_noise(self)
 
-    def check(self, d):
+    def check(self, d: int) -> None:
         _inputs_for(self.inputs, d)
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
 
     def _distances(self, d):
         return _squared_distances(_inputs_for(self.inputs, d))
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         return cholesky_whitener(
             self.matrix(d), f"SquaredExponential(length2={self.length2:.4g}, noise={self.noise:.4g})"
         )
 
-    def statistics(self, U):
+    def statistics(self, U: np.ndarray) -> Statistics:
         return lower_products(U)
 
     def _terms(self, statistics):
@@ -251,7 +253,7 @@ class Kernel(KernelCovariance):
     k: Any
     inputs: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         is_kernel = hasattr(self.k, "clone_with_theta") and hasattr(self.k, "hyperparameters")
         if not is_kernel or isinstance(self.k, type) or type(self.k).__name__ == "CompoundKernel":
             raise InputError(f"Kernel needs one scikit-learn Gaussian-process kernel object, not {self.k!r}.")
@@ -264,7 +266,7 @@ class Kernel(KernelCovariance):
             )
 
     @property
-    def parameters(self):  # type: ignore[override]
+    def parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("amplitude", *(h.name for h in self._free))
 
     def _value(self, name):
@@ -289,7 +291,7 @@ class Kernel(KernelCovariance):
     def _free(self):
         return [h for h in self.k.hyperparameters if not h.fixed]
 
-    def check(self, d):
+    def check(self, d: int) -> None:
         inputs = _inputs_for(self.inputs, d)
         try:
             self.k(inputs[:1])
@@ -298,13 +300,13 @@ class Kernel(KernelCovariance):
                 f"Kernel: k cannot be applied to inputs of {inputs.shape[1]} column(s): {error}."
             ) from None
 
-    def matrix(self, d):
+    def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _kernel_matrix(self.k, _inputs_for(self.inputs, d))
 
-    def whitener(self, d):
+    def whitener(self, d: int) -> Whitener:
         return cholesky_whitener(self.matrix(d), f"Kernel({self.k})")
 
-    def statistics(self, U):
+    def statistics(self, U: np.ndarray) -> Statistics:
         return lower_products(U)
 
     def _terms(self, statistics):

@@ -11,13 +11,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, multigammaln
 
+from ..._runtime.aliases import ArrayLike
 from ...errors import InputError
 
 
 class Prior:
     """A density over a positive parameter; `log_density(x)` sums over the elements of x."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = np.array(getattr(self, field.name), dtype=np.float64)
             if not np.all(np.isfinite(value)):
@@ -29,10 +30,10 @@ class Prior:
         if not np.all(condition):
             raise InputError(f"{type(self).__name__}: {sentence}.")
 
-    def log_density(self, x) -> float:
+    def log_density(self, x: ArrayLike) -> float:
         raise NotImplementedError
 
-    def sample(self, rng, size=None):
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         raise NotImplementedError
 
 
@@ -43,23 +44,23 @@ class InverseGamma(Prior):
     shape: Any
     scale: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         proper = np.greater(self.shape, 0) & np.greater(self.scale, 0)
         self._require(
             proper | (np.equal(self.shape, 0) & np.equal(self.scale, 0)), "shape and scale must be positive (or both 0)"
         )
 
-    def log_density(self, x):
+    def log_density(self, x: ArrayLike) -> float:
         a, b = np.asarray(self.shape), np.asarray(self.scale)
         constant = np.where(b > 0, a * np.log(np.where(b > 0, b, 1.0)) - gammaln(np.where(a > 0, a, 1.0)), 0.0)
         return float(np.sum(constant - (a + 1) * np.log(x) - b / np.asarray(x)))
 
-    def sample(self, rng, size=None):
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         self._require(np.greater(self.shape, 0), "the improper prior 1/x cannot be drawn from")
         return self.scale / rng.standard_gamma(self.shape, size=size)
 
-    def given(self, n, sum_of_squares):
+    def given(self, n: int, sum_of_squares: Any) -> "InverseGamma":
         """The posterior after n draws of N(0, x) with this sum of squares."""
         return InverseGamma(self.shape + 0.5 * n, self.scale + 0.5 * sum_of_squares)
 
@@ -71,11 +72,11 @@ class LogNormal(Prior):
     median: Any
     sd: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         self._require(np.greater(self.median, 0) & np.greater(self.sd, 0), "median and sd must be positive")
 
-    def log_density(self, x):
+    def log_density(self, x: Any) -> float:
         # Numbers do without NumPy, whose calls take longer than all else that a slice sampler asks of a small kernel.
         scalars = isinstance(x, float) and isinstance(self.median, float) and isinstance(self.sd, float) and x > 0.0
         log, x = (math.log, x) if scalars else (np.log, np.asarray(x))
@@ -83,7 +84,7 @@ class LogNormal(Prior):
         density = -0.5 * z * z - log(self.sd * x) - 0.5 * math.log(2 * math.pi)
         return density if scalars else float(np.sum(density))
 
-    def sample(self, rng, size=None):
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return self.median * np.exp(self.sd * rng.standard_normal(np.shape(self.median) if size is None else size))
 
 
@@ -94,17 +95,17 @@ class LogUniform(Prior):
     low: Any
     high: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         self._require(np.greater(self.low, 0) & np.less(self.low, self.high), "must have 0 < low < high")
 
-    def log_density(self, x):
+    def log_density(self, x: ArrayLike) -> float:
         x = np.asarray(x)
         # With a little slack: exp(log x) of a value at its bound need not return it.
         inside = np.all((x >= self.low * (1 - 1e-12)) & (x <= self.high * (1 + 1e-12)))
         return float(np.sum(-np.log(x) - np.log(np.log(self.high / np.asarray(self.low))))) if inside else -math.inf
 
-    def sample(self, rng, size=None):
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
         return np.exp(rng.uniform(np.log(self.low), np.log(self.high), size=size))
 
 
@@ -115,7 +116,7 @@ class InverseWishart(Prior):
     df: Any
     scale: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         square = np.ndim(self.scale) == 2 and self.scale.shape[0] == self.scale.shape[1]
         self._require(square, "scale must be a square matrix")
@@ -126,16 +127,16 @@ class InverseWishart(Prior):
         except np.linalg.LinAlgError:
             self._require(False, "scale must be positive definite")
 
-    def log_density(self, x):
+    def log_density(self, x: ArrayLike) -> float:
         d = len(self.scale)
-        chol = np.linalg.cholesky(x)
+        chol = np.linalg.cholesky(np.asarray(x, dtype=np.float64))
         half_log_det = np.sum(np.log(np.diag(chol)))
         root = solve_triangular(chol, np.linalg.cholesky(self.scale), lower=True)
         log_det_scale = np.linalg.slogdet(self.scale)[1]
         constant = 0.5 * self.df * (log_det_scale - d * math.log(2)) - multigammaln(0.5 * self.df, d)
         return float(constant - (self.df + d + 1) * half_log_det - 0.5 * np.sum(root * root))
 
-    def sample(self, rng, size=None):
+    def sample(self, rng: np.random.Generator, size: Any = None) -> np.ndarray:
         """One draw, by Bartlett's decomposition: Φ = MᵀM, M = A⁻¹Cᵀ, S = CCᵀ, AAᵀ ~ Wishart(ν, I)."""
         d = len(self.scale)
         bartlett = np.tril(rng.standard_normal((d, d)), -1)
@@ -144,6 +145,6 @@ class InverseWishart(Prior):
         draw = root.T @ root
         return 0.5 * (draw + draw.T)
 
-    def given(self, n, products):
+    def given(self, n: int, products: np.ndarray) -> "InverseWishart":
         """The posterior after n draws of N(0, Φ) with the products UᵀU."""
         return InverseWishart(self.df + n, self.scale + products)

@@ -11,7 +11,9 @@ so that a row is read only if its smallest entry could win.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +108,16 @@ class _GreedyTree(Sampler):
     needs_vectors = False
     _rule = LOG_MODE
 
-    def run(self, problem: Problem, rng=None, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
+    def run(
+        self,
+        problem: Problem,
+        rng: np.random.Generator | None = None,
+        *,
+        n_samples: int = 0,
+        n_warmup: int = 0,
+        n_threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Draws:
         """Grow the one tree; counts, threads and the generator are not used."""
         context = make_context(problem, np.zeros((1, 4), dtype=np.uint64), n_near=8, with_density=False)
         merges = problem.n - 1
@@ -118,7 +129,15 @@ class _GreedyTree(Sampler):
         children, times, log_joint = trees_of(context)
         return Draws(children, times, np.zeros(1), log_joint)
 
-    def step(self, problem: Problem, tree, rng, *, neighbors=None, n_threads=None):
+    def step(
+        self,
+        problem: Problem,
+        tree: tuple[np.ndarray, np.ndarray] | None,
+        rng: np.random.Generator,
+        *,
+        neighbors: np.ndarray | None = None,
+        n_threads: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """Return the greedy tree: a round of the paper's third experiment."""
         draws = self.run(problem)
         return draws.children[0], draws.times[0], {}

@@ -16,6 +16,7 @@ import numpy as np
 from ..._runtime.checks import check_choice
 from ..._runtime.jit import jit
 from ...model.diffusion import LOG_2PI
+from ...model.problem import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral
 from .pair_weights import FULL, draw_pair, proposal_integral, weigh_rows
 from .particles import merge
@@ -65,11 +66,11 @@ class MPost1(SMC):
 
     _drop_rate = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("weights", self.weights, ("exact", "printed"))
 
-    def population(self, problem, streams):
+    def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
         return MergingPopulation(problem, streams, _grow, self._drop_rate, self.weights == "printed", True)
 
 

@@ -14,14 +14,16 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.diffusion import squared_distances
+from ...model.problem import Problem
 
 
-def leaf_distances(problem):
+def leaf_distances(problem: Problem) -> np.ndarray:
     """Return the squared distances (n, n) of a `Problem`, computed where it has only vectors."""
     if problem.eps is not None:
         return np.ascontiguousarray(problem.eps, dtype=float)
     n = problem.n
     require_memory(8 * n * n, f"the distance matrix of {n} rows", 'use sampler="regraft", which needs none')
+    assert problem.W is not None
     return squared_distances(problem.W)
 
 

@@ -13,7 +13,7 @@ from ..._runtime.jit import jit
 from ...model.diffusion import join, join_distance, log_density_of_difference
 from ...numerics.special import FullIntegralTable
 from .pairs import insert_nearest
-from .row_pool import give_back, take_slot
+from .row_pool import RowPool, give_back, take_slot
 
 ALIVE = np.iinfo(np.int32).max
 
@@ -44,7 +44,7 @@ class Model(NamedTuple):
     table: FullIntegralTable  # of the full merge integral
 
 
-def make_particles(model, pool, n_particles):
+def make_particles(model: Model, pool: RowPool, n_particles: int) -> Particles:
     """Return M particles before their first merge."""
     n = model.n
     nodes = (n_particles, 2 * n - 1)

@@ -1,10 +1,11 @@
 """Particles that share rows of distances, as the loop of `smc` drives them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._runtime.memory import require_memory
+from ...model.problem import Problem
 from ...numerics.special import full_integral_table
 from ..base import require_apart
 from .pairs import leaf_distances
@@ -23,7 +24,9 @@ class Context(NamedTuple):
     log_factor: np.ndarray  # (M,) out: log weight factor of the step
 
 
-def make_context(problem, streams, n_near=None, *, with_density=True):
+def make_context(
+    problem: Problem, streams: np.ndarray, n_near: int | None = None, *, with_density: bool = True
+) -> Context:
     """Return M particles of a problem before their first merge; a greedy tree needs no density, and reads no table."""
     n, M = problem.n, len(streams)
     bytes_needed = 8 * n * n + int(3.2 * M * n * n)  # if nothing is ever shared; a fifteenth of it are the short lists
@@ -43,29 +46,31 @@ def make_context(problem, streams, n_near=None, *, with_density=True):
 class MergingPopulation(Population):
     """M particles; `kernel(context, first, last, step, *settings)` makes one merge of each particle first … last-1."""
 
-    def __init__(self, problem, streams, kernel, *settings, n_near=None):
+    def __init__(
+        self, problem: Problem, streams: np.ndarray, kernel: Any, *settings: Any, n_near: int | None = None
+    ) -> None:
         self.context = make_context(problem, streams, n_near)
         self.log_factor = self.context.log_factor
         self.worth_a_thread = max(1, 4096 // max(128, problem.n))  # some 0.2 ms, where handing over takes 0.05
         self._kernel, self._settings = kernel, settings
 
-    def begin(self, step):
+    def begin(self, step: int) -> None:
         take_slots(self.context.pool, self.context.particles, step)
 
-    def grow(self, first, last, step):
+    def grow(self, first: int, last: int, step: int) -> None:
         self._kernel(self.context, first, last, step, *self._settings)
 
-    def end(self, step):
+    def end(self, step: int) -> None:
         release_merged(self.context.pool, self.context.particles, step)
 
-    def resample(self, ancestors, step):
+    def resample(self, ancestors: np.ndarray, step: int) -> None:
         resample(self.context.pool, self.context.particles, ancestors, step)
 
-    def result(self):
+    def result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return trees_of(self.context)
 
 
-def trees_of(context):
+def trees_of(context: Context) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return children, times and log joint of all trees."""
     particles = context.particles
     return particles.children, particles.times, particles.log_joint.copy()

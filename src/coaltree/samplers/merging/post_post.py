@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...model.diffusion import LOG_2PI
+from ...model.problem import Problem
 from ...numerics.gig import draw_cut_gig
 from .pair_weights import CUT, draw_pair, weigh_rows
 from .particles import merge
@@ -42,5 +43,5 @@ def _grow(context, first, last, step, prune):
 class PostPost(SMC):
     """Each merge from its exact one-step posterior, pair and time."""
 
-    def population(self, problem, streams):
+    def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
         return MergingPopulation(problem, streams, _grow, True)

@@ -11,6 +11,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, integer_below
 from ...model.diffusion import log_density_of_difference
+from ...model.problem import Problem
 from .particles import all_distances, merge
 from .population import MergingPopulation
 from .smc import SMC
@@ -41,5 +42,5 @@ def _grow(context, first, last, step):
 class Prior(SMC):
     """Merges proposed by the coalescent itself, weighed by the data."""
 
-    def population(self, problem, streams):
+    def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
         return MergingPopulation(problem, streams, _grow)

@@ -31,13 +31,13 @@ class RowPool(NamedTuple):
     counts: np.ndarray  # [free slots, slots ever made, entries used]
 
 
-def pool_entries(n, n_particles):
+def pool_entries(n: int, n_particles: int) -> int:
     """How many entries a pool may come to hold: rows of alive merged nodes, of which there are never more than n/2."""
     steps = np.arange((n + 1) // 2 + 1)
     return int(n_particles * np.maximum(n - steps, 0).sum()) + 1
 
 
-def make_pool(leaf_eps, n_particles, n_near):
+def make_pool(leaf_eps: np.ndarray, n_particles: int, n_near: int) -> RowPool:
     """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
     n = len(leaf_eps)
     slots = n + n_particles * ((n + 1) // 2 + 2)

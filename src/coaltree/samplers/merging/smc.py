@@ -12,9 +12,11 @@ stream, so the number of threads changes nothing.
 import math
 import os
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from ...numerics.weighted import effective_sample_size, pick_evenly
 from ..base import Draws, Sampler
 
 
-def available_threads():
+def available_threads() -> int:
     """Return how many processors this process may use: those it is bound to, or a container's share of their time."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     try:
@@ -35,12 +37,12 @@ def available_threads():
         return processors
 
 
-def useful_threads(n_threads, n_particles, worth_a_thread):
+def useful_threads(n_threads: int, n_particles: int, worth_a_thread: int) -> int:
     """Return how many of `n_threads` threads to use, so that each has enough particles to be worth its while."""
     return max(1, min(n_threads, n_particles // worth_a_thread))
 
 
-def normalised(log_weights):
+def normalised(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Return weights that sum to 1 and the log of the mean unnormalised weight."""
     shift = log_weights.max()
     weights = np.exp(log_weights - shift)
@@ -48,7 +50,7 @@ def normalised(log_weights):
     return weights / total, float(shift + math.log(total / len(weights)))
 
 
-def systematic_ancestors(weights, rng):
+def systematic_ancestors(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw ancestors by systematic resampling: particle i has ⌊M W_i⌋ or ⌈M W_i⌉ offspring.
 
     A particle with offspring is its own ancestor, so that only the places of those without are overwritten.
@@ -66,26 +68,26 @@ class Population:
     log_factor: np.ndarray  # (M,) log of what the last step multiplied each weight by
     worth_a_thread: int  # how many particles take long enough to make up for handing them to another thread
 
-    def begin(self, step):
+    def begin(self, step: int) -> None:
         """Get ready for a step."""
 
-    def grow(self, first, last, step):
+    def grow(self, first: int, last: int, step: int) -> None:
         """Take particles first … last-1 one step further."""
         raise NotImplementedError
 
-    def end(self, step):
+    def end(self, step: int) -> None:
         """Put away what the step has used up."""
 
-    def resample(self, ancestors, step):
+    def resample(self, ancestors: np.ndarray, step: int) -> None:
         """Make every particle p a copy of particle ancestors[p]; an ancestor is its own."""
         raise NotImplementedError
 
-    def result(self):
+    def result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return children, times and log joint of all trees."""
         raise NotImplementedError
 
 
-def grow_blocks(population, blocks, step, pool):
+def grow_blocks(population: Population, blocks: Sequence[tuple[int, int]], step: int, pool: ThreadPoolExecutor) -> None:
     """Take all particles a step further: the first block in this thread, the others in those of the pool."""
     others = [pool.submit(population.grow, first, last, step) for first, last in blocks[1:]]
     population.grow(*blocks[0], step)
@@ -110,15 +112,24 @@ class SMC(Sampler):
 
     needs_vectors = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_count("n_particles", self.n_particles)
         check_number("resample_below", self.resample_below, 0.0, 1.0)
 
     @abstractmethod
-    def population(self, problem, streams) -> Population:
+    def population(self, problem: Problem, streams: np.ndarray) -> Population:
         """Return the trees before their first step, each with its random stream."""
 
-    def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
+    def run(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        n_samples: int = 0,
+        n_warmup: int = 0,
+        n_threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Draws:
         """Grow M trees to the root and return them with their weights; the counts of draws are not used."""
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
@@ -145,7 +156,15 @@ class SMC(Sampler):
         children, times, log_joint = population.result()
         return Draws(children, times, log_weights, log_joint, log_evidence + log_mean, info)
 
-    def step(self, problem: Problem, tree, rng, *, neighbors=None, n_threads=None):
+    def step(
+        self,
+        problem: Problem,
+        tree: tuple[np.ndarray, np.ndarray] | None,
+        rng: np.random.Generator,
+        *,
+        neighbors: np.ndarray | None = None,
+        n_threads: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """Run once and draw one tree by weight: the paper's alternation of trees and covariance."""
         draws = self.run(problem, rng, n_threads=n_threads)
         weights, _ = normalised(draws.log_weights)

@@ -19,6 +19,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
+from ...model.problem import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
 from ..base import require_apart
 from .pairs import leaf_distances
@@ -222,5 +223,5 @@ class _Race(Population):
 class SMC1(SMC):
     """Every pair draws its merge time once; the earliest pair merges (Görür & Teh 2009)."""
 
-    def population(self, problem, streams):
+    def population(self, problem: Problem, streams: np.ndarray) -> Population:
         return _Race(problem, streams)

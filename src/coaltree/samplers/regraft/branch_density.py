@@ -63,7 +63,7 @@ class Proposals(NamedTuple):
     log_mass: np.ndarray
 
 
-def empty_proposals(n_rows):
+def empty_proposals(n_rows: int) -> Proposals:
     """Room for as many branches."""
     t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * _MIDDLE + 2))
     return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))

@@ -19,6 +19,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ...errors import InputError
 from ...model.diffusion import join
+from ...model.problem import Problem
 from .branch_density import Branch, Proposals, empty_proposals, log_mass_bound, trace
 from .working_tree import blend
 
@@ -52,7 +53,7 @@ class Candidates(NamedTuple):
     proposals: Proposals
 
 
-def empty_candidates(n, p):
+def empty_candidates(n: int, p: int) -> Candidates:
     """Room for every branch of a tree with n leaves and p columns."""
     cap = 2 * n - 1
     return Candidates(
@@ -69,7 +70,7 @@ def empty_candidates(n, p):
     )
 
 
-def vectors(problem, name):
+def vectors(problem: Problem, name: str) -> np.ndarray:
     """The rows of a problem as kernels take them, or InputError where there are none or sampler `name` cannot cope."""
     if problem.W is None:
         raise InputError(
@@ -216,7 +217,7 @@ def too_close(branch, target):
     return branch.e0 < _LEAST_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
 
 
-def rows_are_apart(cand):
+def rows_are_apart(cand: Candidates) -> bool:
     """Whether no leaves were met that are too close to be told apart."""
     return cand.counts[2] == 0
 

@@ -9,6 +9,7 @@ with m, v from the messages of the tree so far. The product of mean weights is a
 insertions, a few regrafting updates leave p(tree | x_1 … x_i) as it is and keep particles apart.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,7 +171,7 @@ class Insertion(SMC):
 
     needs_vectors = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_count("n_updates", self.n_updates, 0)
         if self.order is not None:
@@ -179,13 +180,23 @@ class Insertion(SMC):
                 raise InputError(f"order must be a sequence of row numbers, not {self.order!r}.")
             object.__setattr__(self, "order", tuple(order.tolist()))
 
-    def population(self, problem, streams):
+    def population(self, problem: Problem, streams: np.ndarray) -> Population:
+        assert problem.W is not None
         n, p = problem.W.shape
         bytes_needed = len(streams) * (16 * n * (p + 8) + (1 << 17))
         require_memory(bytes_needed, f"{len(streams)} trees over {n} rows", "use fewer particles or rows")
         return _GrowingTrees(problem, streams, self.n_updates)
 
-    def run(self, problem: Problem, rng, *, n_samples=None, n_warmup=None, n_threads=None, progress=None) -> Draws:
+    def run(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        n_samples: int = 0,
+        n_warmup: int = 0,
+        n_threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Draws:
         """Take in the rows one by one and return M trees with their weights; the counts of draws are not used."""
         n, W = problem.n, vectors(problem, "Insertion")
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
@@ -219,7 +230,9 @@ def _graft_all(engine, children, times, near, state):
         insert(engine, leaf, near[leaf], state)
 
 
-def graft(problem, tree, near, rng):
+def graft(
+    problem: Problem, tree: tuple[np.ndarray, np.ndarray], near: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Graft rows n, n+1, … of a problem onto a tree (children, times) of its first n; returns the tree of all.
 
     `near` (rows, k) lists rows near each one among those before it; with no columns every branch is looked at.
@@ -234,11 +247,12 @@ def graft(problem, tree, near, rng):
     return children, times
 
 
-def insertion_tree(problem, rng, n_neighbors=8):
+def insertion_tree(problem: Problem, rng: np.random.Generator, n_neighbors: int = 8) -> tuple[np.ndarray, np.ndarray]:
     """One tree, each row grafted near its nearest rows among those before it; O(n) grafts and no n × n matrix.
 
     Rows are taken in random order in batches that double: rows m … 2m-1 look for neighbours among the first m.
     """
+    assert problem.W is not None
     n = problem.n
     order = rng.permutation(n)
     W = np.ascontiguousarray(problem.W[order] - problem.W.mean(axis=0))

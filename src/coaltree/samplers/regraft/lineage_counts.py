@@ -35,7 +35,7 @@ class Lineages(NamedTuple):
     base: int
 
 
-def empty_lineages(n):
+def empty_lineages(n: int) -> Lineages:
     """Room for the inner nodes of a tree with n leaves, numbered below 2n - 1; the busiest bin holds about 8."""
     doublings = int(np.ceil(np.log2(max(n, 2))))
     mantissa_bits = max(6, doublings - 6)
@@ -74,7 +74,7 @@ def clear(lin):
     lin.first[:] = -1
 
 
-def copy_lineages(source, target):
+def copy_lineages(source: Lineages, target: Lineages) -> None:
     """Copy what another of the same size holds."""
     for mine, yours in zip(source[:7], target[:7], strict=True):
         np.copyto(yours, mine)

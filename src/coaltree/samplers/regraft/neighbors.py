@@ -21,7 +21,7 @@ _EXACT_UP_TO = 20_000
 _BLOCK = 1 << 22  # distances held at once
 
 
-def neighbor_lists(W, n_neighbors, rng):
+def neighbor_lists(W: np.ndarray, n_neighbors: int, rng: np.random.Generator) -> np.ndarray:
     """Lists (levels, n, n_neighbors) int32 of nearest rows, nearest first; -1 where there are fewer.
 
     Exact up to 20,000 rows; above, by faiss if it is installed, else exact and slow.
@@ -42,7 +42,7 @@ def neighbor_lists(W, n_neighbors, rng):
     return lists
 
 
-def nearest(queries, points, k, numbers):
+def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray) -> np.ndarray:
     """The k nearest points of each query but the query itself, as `numbers` of points; -1 where there are fewer.
 
     `numbers[i]` is the row of `queries` that point i is; points that are no query have numbers beyond them.

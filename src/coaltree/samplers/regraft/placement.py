@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...model.diffusion import LOG_2PI
+from ...model.problem import Problem
 from .branch_density import Target, draw_time
 from .candidates import (
     Care,
@@ -42,8 +43,9 @@ class Located(NamedTuple):
     time: np.ndarray  # (m,) and a time on it
 
 
-def locate(children, times, problem, rows, streams):
+def locate(children: np.ndarray, times: np.ndarray, problem: Problem, rows: np.ndarray, streams: np.ndarray) -> Located:
     """Place whitened rows (m, p) on a tree of the rows of a `Problem`; `streams` (m, 4) move on."""
+    assert problem.W is not None
     n, p = problem.W.shape
     m = len(rows)
     tree, cand = empty_working_tree(n, p), empty_candidates(n, p)

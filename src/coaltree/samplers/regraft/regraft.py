@@ -13,6 +13,7 @@ layers below, from the whole to the part:
 """
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +64,22 @@ class Regraft(Sampler):
     is_chain = True
     _rule = Rule()  # tests vary it
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_choice("candidates", self.candidates, ("auto", "all", "local"))
         check_count("n_neighbors", self.n_neighbors)
         if self.global_share is not None:
             check_number("global_share", self.global_share, 0.0, 1.0)
 
-    def run(self, problem: Problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None) -> Draws:
+    def run(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        n_samples: int = 100,
+        n_warmup: int = 10,
+        n_threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Draws:
         """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread.
 
         An interruption returns the trees kept so far, if there are any.
@@ -111,8 +121,14 @@ class Regraft(Sampler):
         return Draws(kept_children, kept_times, np.zeros(n_kept), log_joint, None, info)
 
     def step(
-        self, problem: Problem, tree, rng, *, neighbors=None, n_threads=None
-    ) -> tuple[np.ndarray, np.ndarray, dict]:
+        self,
+        problem: Problem,
+        tree: tuple[np.ndarray, np.ndarray] | None,
+        rng: np.random.Generator,
+        *,
+        neighbors: np.ndarray | None = None,
+        n_threads: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """One sweep from `tree` (children, times), or the first tree if it is None; on one thread.
 
         `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
@@ -127,7 +143,7 @@ class Regraft(Sampler):
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
 
-    def neighbors(self, problem: Problem, rng) -> np.ndarray:
+    def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The lists of near leaves that local updates start from (levels, n, k); empty if every branch is looked at.
 
         A chain in which data or covariance change is exact if it makes them anew at each step or never again.

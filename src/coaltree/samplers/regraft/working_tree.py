@@ -30,7 +30,7 @@ class WorkingTree(NamedTuple):
     lineages: Lineages
 
 
-def empty_working_tree(n, p):
+def empty_working_tree(n: int, p: int) -> WorkingTree:
     """Room for n leaves with p columns."""
     n_nodes = 2 * n - 1
     return WorkingTree(
@@ -218,7 +218,7 @@ def attach(tree, c, parent, x, time):
     tree.time[parent] = time
 
 
-def copy_tree(source, target):
+def copy_tree(source: WorkingTree, target: WorkingTree) -> None:
     """Copy a tree of the same size; the lineages too."""
     for mine, yours in zip(source[:-1], target[:-1], strict=True):
         np.copyto(yours, mine)

@@ -1,0 +1,96 @@
+"""Calls as users write them, for the type checker alone: `make check` reads this file, nothing runs it.
+
+The lines that end in an ignore are mistakes that the checker must see: were one accepted, its ignore would be
+unnecessary, which is an error too (`reportUnnecessaryTypeIgnoreComment`).
+"""
+
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+import pandas as pd
+
+import coaltree as ct
+
+X = np.zeros((10, 3))
+frame = pd.DataFrame(X, columns=["a", "b", "c"])
+
+# What the verbs take and return
+post = ct.fit(X)
+assert_type(post, ct.Posterior)
+assert_type(ct.fit(frame, "diagonal", "regraft", n_samples=100, n_chains=4, random_state=0), ct.Posterior)
+assert_type(ct.fit([[1.0, 2.0], [3.0, 4.0]], ct.Full(), random_state=np.random.default_rng(0)), ct.Posterior)
+assert_type(ct.fit(X, np.eye(3), ct.Regraft(n_neighbors=4), progress=lambda done, total: None), ct.Posterior)
+ct.fit(X, start=post, checkpoint=Path("run.checkpoint"), progress=False)
+assert_type(ct.sample_trees(X, ct.Spherical(), ct.MPost2(n_particles=100)), ct.Posterior)
+ct.sample_trees(X, metric="precomputed", d=3, sampler=ct.MGreedy())
+values, truth = ct.simulate(8, 2, ct.SquaredExponential(length2=1.0, noise=1e-3), random_state=1)
+assert_type(values, np.ndarray)
+assert_type(truth, ct.Tree)
+ct.fit(X, ct.Diagonal(priors={"variances": ct.InverseGamma(2.0, 1.0)}, learn=("variances",)))
+ct.fit(X, ct.Matern32(length=2.0, grid=(1, 3)))
+
+# A posterior
+assert_type(post.trees[0], ct.Tree)
+assert_type([tree.n for tree in post.trees[:5]], list[int])
+assert_type(post.cut(3), np.ndarray)
+assert_type(post.cut(time=0.5, loss="binder"), np.ndarray)
+assert_type(post.children, np.ndarray)
+assert_type(post.times, np.ndarray)
+assert_type(post.columns, tuple[str, ...] | None)
+assert_type(post.log_evidence, float | None)
+assert_type(post.theta["amplitude"], np.ndarray)
+assert_type(post.suggest_n_clusters().n_clusters, int)
+assert_type(post.map_tree(), ct.Tree)
+assert_type(post.consensus(0.7).to_newick(), str)
+assert_type(post.consensus().support, np.ndarray)
+assert_type(post[100:].thin(2), ct.Posterior)
+assert_type(ct.concat([post, post]), ct.Posterior)
+post.save("posterior.npz")
+post.to_nexus(Path("trees.nex"))
+assert_type(ct.load("posterior.npz"), ct.Posterior)
+
+# New rows
+placed = post.place(frame, classes=post.cut(3), n_trees=50, random_state=None)
+assert_type(placed.log_density, np.ndarray)
+assert_type(placed.nearest_clades(0), list[tuple[float, tuple[str, ...]]])
+assert_type(post.extend(X, n_rounds=5, sampler="regraft"), ct.Posterior)
+comparison = ct.compare({"spherical": post, "full": ct.fit(X, "full")}, X)
+assert_type(comparison.difference, np.ndarray)
+
+# A tree
+tree = post.mcc_tree()
+assert_type(tree.cut(3), np.ndarray)
+assert_type(tree.labels, tuple[str, ...])
+assert_type(tree.log_likelihood(X, ct.Fixed(np.eye(3))), float)
+assert_type(ct.Tree.from_linkage(tree.to_linkage()), ct.Tree)
+assert_type(ct.Tree.from_newick("(a:1,b:1);").clades(), list[frozenset[str]])
+assert_type(ct.tree_distance(tree, truth, "branch_score"), float)
+tree.plot(support=post).set_title("wines")
+
+# Measures, pictures, the page
+assert_type(ct.metrics.time_errors(post, truth).mse, float)
+assert_type(ct.metrics.ari_auc(tree, ["a", "b"]), float)
+ct.plotting.dendrogram(tree, clusters=post.cut(3), intervals=post, support=False).set_xlabel("time")
+ct.plotting.heatmap(post.consensus(), frame).data.set_xlabel("column")
+assert_type(ct.report.write_report(post, "report.html", X=frame, force=True), Path)
+
+# scikit-learn
+model = ct.CoalescentClustering(n_clusters=3, random_state=0).fit(frame)
+assert_type(model, ct.CoalescentClustering)
+assert_type(model.labels_, np.ndarray)
+assert_type(model.predict(frame), np.ndarray)
+assert_type(model.posterior_.info, dict[str, Any])
+
+# Mistakes
+ct.fit(X, n_sample=100)  # pyright: ignore[reportCallIssue]
+ct.fit(X, random_state="0")  # pyright: ignore[reportArgumentType]
+ct.fit(X, sampler=ct.Spherical())  # pyright: ignore[reportArgumentType]
+ct.fit(X, ct.Regraft())  # pyright: ignore[reportArgumentType]
+post.place(X, trees=50)  # pyright: ignore[reportCallIssue]
+post.extend(X, n_rounds="5")  # pyright: ignore[reportArgumentType]
+post.times = X  # pyright: ignore[reportAttributeAccessIssue]
+post.n_leaves  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
+ct.archive  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
+ct.Posterior(X)  # pyright: ignore[reportCallIssue]
+ct.load(3)  # pyright: ignore[reportArgumentType]
