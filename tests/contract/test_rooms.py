@@ -154,6 +154,30 @@ def test_tables_of_public_names_point_at_files():
     assert {f"samplers.{home}" for home in samplers.HOME_OF.values()} <= set(files)
 
 
+def privates_reached(source):
+    """Private attributes that a file asks of other objects than self, though it does not define them itself."""
+    tree = ast.parse(source)
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    reached = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            (defined if own else reached).add(node.attr)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            reached |= {alias.name for alias in node.names if alias.name.startswith("_")}
+    return reached - defined - {"_replace", "_asdict", "_runtime", "__version__"}
+
+
+def test_no_file_reaches_into_the_privates_of_another():
+    files = {module: source for module, (source, _) in package_files().items()}
+    found = {module: privates_reached(source) for module, source in files.items()}
+    family = {module for module in files if module.startswith("model.covariance.")}  # which shares its base class
+    assert {module: names for module, names in found.items() if names and module not in family} == {}
+    assert privates_reached("def f(post):\n    return post._times") == {"_times"}
+    assert privates_reached("from .tree import _check") == {"_check"}
+    assert privates_reached("class A:\n    def f(self, other):\n        return self._a == other._a") == set()
+
+
 def test_tests_mirror_the_rooms():
     root = Path(__file__).parents[1] / "unit"
     folders = {str(path.parent.relative_to(root)) for path in root.rglob("test_*.py")} - {"."}
