@@ -469,7 +469,7 @@ def test_co_clustering_follows_the_cut_and_the_keys(page):
     assert page.text("#together-level") == "Shown: all trees cut into 4 clusters."
     page.evaluate("document.getElementById('cut').focus()")
     page.key("ArrowRight")
-    page.wait("document.getElementById('together-level').textContent === 'Shown: all trees cut into 5.'")
+    page.wait("document.getElementById('together-level').textContent === 'Shown: all trees cut into 5 clusters.'")
     page.evaluate("document.getElementById('together-plot').focus()")
     page.key("ArrowUp")
     first = page.text("#together-status")
