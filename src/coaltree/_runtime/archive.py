@@ -8,10 +8,8 @@ that large arrays are mapped into memory instead of read, and a file appears who
 with the content's arrays replaced by {"array": member}, and what JSON has no word for (tuples, NaN) by similar marks.
 """
 
-import contextlib
 import json
 import math
-import os
 import struct
 import zipfile
 import zlib
@@ -21,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from .files import replacing
 
 _HEADER = "header.json"
 _ALIGNMENT = 64  # bytes: NumPy gathers several times more slowly from a mapped array that is not aligned
@@ -36,7 +35,6 @@ def write(path, kind, version, content, default=None):
 
     `default(value, where)` turns a value of any other kind into one of these.
     """
-    path = Path(path)
     arrays: dict[str, np.ndarray] = {}
     from .. import __version__
 
@@ -46,23 +44,10 @@ def write(path, kind, version, content, default=None):
         "written_by": {"coaltree": __version__, "numpy": np.__version__},
         "content": _encode(content, "", arrays, default),
     }
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, allow_nan=False, ensure_ascii=False))
-                for name, array in arrays.items():
-                    _write_member(archive, name, array)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with replacing(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, allow_nan=False, ensure_ascii=False))
+        for name, array in arrays.items():
+            _write_member(archive, name, array)
 
 
 def read(path, kind, version):

@@ -7,12 +7,12 @@ and nothing from outside: even a name that looked like markup could neither run 
 import base64
 import hashlib
 import json
-import os
 import re
 from importlib.resources import files
 from pathlib import Path
 
 from .._runtime.aliases import ArrayLike, PathLike
+from .._runtime.files import replacing
 from ..errors import InputError
 from ..posterior.posterior import Posterior
 from . import figures, glance, parameters, reproduce, verdicts
@@ -52,17 +52,8 @@ def write_report(
         raise InputError(f"{path} is a folder; expected the name of a file, such as report.html.")
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another name, or overwrite it with force=True.")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-    text = report_html(posterior, X=X, n_clusters=n_clusters, title=title)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)  # whole or not at all
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(report_html(posterior, X=X, n_clusters=n_clusters, title=title))
     return path
 
 

@@ -150,7 +150,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(archive.os, "fsync", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(ct.InputError, match="No space left"):
         archive.write(path, KIND, 1, {"x": 2})
     assert archive.read(path, KIND, 1) == {"x": 1}
