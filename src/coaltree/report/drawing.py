@@ -66,7 +66,8 @@ def intervals(
     bottom, top = min(0.0, lows.min()), highs.max()
     if not top > bottom:
         top = bottom + 1.0
-    margin, room = 44, width - 50
+    margin = max(44, 10 + 7 * max(len(number(v)) for v in (bottom, top)))
+    room = width - margin - 6
     step = room / len(middles)
 
     def place(value):

@@ -36,7 +36,7 @@ def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
     if len(few):
         k = int(few["n_clusters"][np.argmin(few["probability"])])
     reason = f"{suggestion.reason} The page opens with {k} clusters as a starting point."
-    return Start(min(k, posterior.n), "No number of clusters stands out", reason)
+    return Start(min(k, posterior.n), "No clear number of clusters", reason)
 
 
 def cards(posterior: Posterior, start: Start, figure: TreeFigure, verdict: Verdict) -> str:
@@ -60,8 +60,8 @@ def _sureness(figure, n_trees, n_clusters):
         return "A tree of two leaves", "Only the time of its one merge is uncertain."
     n_sure = int(np.count_nonzero(support >= SURE))
     of_groups = (
-        f"Of the {count(len(support), 'group')} in the tree, small ones included, {n_sure:,} are in at least "
-        f"{percent(SURE)} of the sampled trees."
+        f"{n_sure:,} of the {count(len(support), 'group')} in the tree, small ones included, "
+        f"{'is' if n_sure == 1 else 'are'} in at least {percent(SURE)} of the sampled trees."
     )
     of_clusters = _cluster_support(figure, n_clusters)
     if len(of_clusters) == 0 or n_clusters == 1:

@@ -15,6 +15,14 @@ from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 _NOT_A_SETTING = {"convergence", "estimate"}
+_NAMES = {
+    "n_warmup": "warm-up rounds",
+    "mean_accepted": "share of updates accepted",
+    "mean_candidates": "candidate branches per update",
+    "mean_missed": "share of updates that missed the old place",
+    "n_distinct": "distinct rows",
+    "seconds": "run time in seconds",
+}
 _LONGEST = 400
 
 
@@ -35,7 +43,7 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
         rows.append(("covariance", describe(posterior.covariance)))
     rows.append(("leaf noise", number(posterior.leaf_noise)))
     rows += [
-        (name.replace("_", " "), describe(value))
+        (_NAMES.get(name, name.replace("_", " ")), describe(value))
         for name, value in posterior.info.items()
         if name not in _NOT_A_SETTING
     ]

@@ -107,8 +107,8 @@ def _verdict(findings, sentence, scalars):
     }[grade]
     worst = [finding for finding in findings if finding.grade in ("fair", "poor") and finding.grade == grade]
     if worst:
-        names = " and ".join(finding.name for finding in worst)
-        sentence = f"Before you rely on details of this page, see below: {names}."
+        names = " and ".join(finding.name if finding.name == "R-hat" else finding.name.lower() for finding in worst)
+        sentence = f"See {names} below before you rely on details of this page."
     elif grade == "good":
         sentence = f"{sentence} All diagnostics are good."
     return Verdict(findings, grade, heading, sentence, scalars)

@@ -265,7 +265,7 @@ def test_where_no_number_stands_out_the_page_says_so_and_opens_with_a_few():
     assert post.suggest_n_clusters().n_clusters == 1
     start = glance.choose_start(post, None)
     assert 2 <= start.n_clusters <= 8
-    assert "No number" in start.heading
+    assert start.heading == "No clear number of clusters"
     assert f"opens with {start.n_clusters}" in start.reason
 
 
