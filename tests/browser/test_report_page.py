@@ -10,6 +10,7 @@ import pytest
 import coaltree as ct
 from coaltree.report import figures, write_report
 from coaltree.report.text import percent
+from tests.browser.chromium import Page
 from tests.browser.posteriors import chain_posterior, leaf_names
 
 N = 60
@@ -51,7 +52,7 @@ def opened(browser):
     pages = []
 
     def open_page(path, **options):
-        pages.append((browser.open(path, **options), path))
+        pages.append((Page(browser, path, **options), path))
         return pages[-1][0]
 
     yield open_page
@@ -101,7 +102,7 @@ def test_opens_in_peace_and_fits_its_window(opened, report, width, height, mobil
 def test_a_request_would_be_seen(browser, folder):
     path = folder / "leaky.html"
     path.write_text("<!doctype html><img src='http://localhost:1/x.png'><script>undefinedName</script>", "utf-8")
-    page = browser.open(path)
+    page = Page(browser, path)
     assert page.requests() == ["http://localhost:1/x.png"]
     assert any("undefinedName" in complaint for complaint in page.complaints())
     page.close()
@@ -174,7 +175,7 @@ def test_a_typed_number_cuts_too(page, posterior):
 def test_the_line_can_be_dragged(page):
     left, top, *_ = page.box("#drawing")
     x, y = page.evaluate("(k => [k.cx.baseVal.value, k.cy.baseVal.value])(document.querySelector('.cutknob'))")
-    page.press(left + x, top + y, to=(left + x + 200, top + y))
+    page.drag(left + x, top + y, to=(left + x + 200, top + y))
     page.wait("document.querySelectorAll('#groups tr').length > 4")
 
 
@@ -501,7 +502,7 @@ def test_names_are_never_markup(opened, folder):
 
 
 def test_the_policy_stops_a_script_that_got_in(browser, report):
-    page = browser.open(report)
+    page = Page(browser, report)
     page.evaluate(
         "(s => { s.textContent = 'window.hacked = 1'; document.body.append(s); })(document.createElement('script'))"
     )
@@ -530,7 +531,7 @@ def test_two_thousand_leaves_stay_light(opened, large):
         page.settle()
         assert page.evaluate(elements) < 2500
     assert page.evaluate("document.querySelectorAll('#drawing .names text').length") > 2
-    page.press(left + 0.5 * width, top + 0.5 * height, to=(left + 0.5 * width, top + 0.2 * height))
+    page.drag(left + 0.5 * width, top + 0.5 * height, to=(left + 0.5 * width, top + 0.2 * height))
     page.settle()
     page.click("#search")
     page.type("1234")
