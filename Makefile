@@ -83,8 +83,8 @@ javascript: | $(STAMP) ## lint of the report page's script (Biome), where there 
 			--only=correctness/noUndeclaredVariables $(BIOME)/page.js; \
 	fi
 
-verify: $(STAMP) $(KERNELS) ## the long statistical runs
-	$(BIN)/python -m pytest --numprocesses 2 -m slow $(ARGS)
+verify: $(STAMP) $(KERNELS) ## the long statistical runs, and many random examples for each Hypothesis test
+	$(BIN)/python -m pytest --numprocesses 2 -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
 
 bench: $(STAMP) $(KERNELS) ## times, side by side with what a user would pick instead (ONLY=name for one)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
@@ -119,5 +119,5 @@ hooks: $(STAMP) ## quick checks before each commit (pre-commit), switched on for
 	$(BIN)/python -m pre_commit install
 
 clean: ## remove everything that was made, .venv included
-	rm -rf $(VENV) build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,16 @@
-"""One BLAS thread for the tests: small matrices gain nothing from more, and waiting threads starve parallel workers."""
+"""One BLAS thread for the tests (waiting threads starve parallel workers), and two ways for Hypothesis to look.
+
+`same`, the default, tries the same examples each time; `--hypothesis-profile random` (`make verify`) tries many others,
+and prints with a failure the line that repeats it.
+"""
 
 import os
 
 for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # read when NumPy is first imported, so this file must not import it
+    os.environ.setdefault(name, "1")  # read when NumPy is first imported, so nothing that imports it may come before
+
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("random", max_examples=2000, deadline=None, database=None, print_blob=True)
+settings.load_profile("same")

@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
 from coaltree.model.coalescent import simulate_tree
+from tests.posteriors import random_posterior
 from tests.reference import summaries
-from tests.unit.posterior.test_posterior import random_posterior
 
 E = math.e
 

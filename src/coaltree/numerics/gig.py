@@ -7,11 +7,9 @@ Scalar kernels, for use inside other kernels (χ, ψ, r >= 0):
     log_survival(p, chi, psi, r, r_late)     log P(v > r_late | v > r), accurate when it is near 0 and when it is huge
     log_cut_integral(eps, lam, r, d)         log_cut_normaliser(1 - d/2, eps, lam, r), the Z_C of a pair of lineages
     log_cut_given_full(p, chi, psi, r, full) the same where the log normaliser without a cut is known already
-    mode(p, chi, psi), mode_of_log(p, chi, psi)    where v, and where y = log v, is most likely (as values of v)
+    mode_of_log(p, chi, psi)                 where y = log v is most likely (as a value of v)
     draw_cut_gig(p, chi, psi, r, state)      an exact independent draw of the excess v - r given v > r
     anchor, draw_from_anchor, excess_at      its three parts, for many draws with the same parameters
-
-for NumPy arrays `log_normalisers(p, chi, psi, r)`, and for users the class `GeneralizedInverseGaussian`.
 
 Everything rests on y = log v having the concave log density p y - (χ/2) e^{-y} - (ψ/2) e^{y}. At a distance u to the
 right of v_0 = e^{y_0} it has fallen by
@@ -24,15 +22,12 @@ and near φ = 1, are a tight hat for rejection.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
 from .._runtime.jit import jit
-from .._runtime.random_streams import as_generator, exponential, make_streams, uniform
-from ..errors import InputError
+from .._runtime.random_streams import exponential, uniform
 from .special import exp_in_range, log_gig_normaliser_k
 
 # --- the fall φ and its integral ----------------------------------------------------------------------------------
@@ -43,6 +38,7 @@ _REACH = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
 _NARROW = 1.0
 _WIDE = 6.0
 _FLAT = 1e-14
+_LARGEST = 4e307  # of a and b: their sum is still a double
 
 
 @jit
@@ -87,9 +83,9 @@ def fall(u, sigma, a, b):
 
 @jit
 def _reach_of_growth(b, level):
-    """A little more than the u where b (e^u - 1 - u) = level, b > 0; inf if level/b overflows."""
+    """A little more than the u where b (e^u - 1 - u) = level, b > 0."""
     q = level / b
-    return math.log1p(q + math.sqrt(2.0 * q))
+    return math.log1p(q + math.sqrt(2.0 * q)) if q < 1e300 else math.log(level) - math.log(b)
 
 
 @jit
@@ -104,7 +100,10 @@ def reach(sigma, a, b, level):
     if sigma > 1e100:
         return level / sigma
     half = sigma - 0.5 * level
-    root = math.sqrt(half * half + 2.0 * curvature * level)
+    if curvature < 1e300:
+        root = math.sqrt(half * half + 2.0 * curvature * level)
+    else:
+        root = math.sqrt(2.0 * level) * math.sqrt(curvature)
     # The better conditioned of the two forms of the root.
     u = 2.0 * level / (half + root) if half > 0.0 else (root - half) / curvature
     return min(u, _reach_of_growth(b, level)) if b > 0.0 and u > 0.5 else u
@@ -147,8 +146,8 @@ def _fallen_integral(sigma, a, b, length):
     while rest > 0.0:
         if a < _FLAT and b < _FLAT:
             # No curvature to speak of until b e^u matters: one exponential, however long.
-            width = min(rest, math.log(2.0 * _FLAT / b)) if b > 0.0 else rest
-            x = sigma * width
+            width = min(rest, math.log(2.0 * _FLAT / max(b, 1e-321))) if b > 0.0 else rest
+            x = (sigma if b > 0.0 else sigma + a) * width
             total += height * (width if x < 1e-16 else width * (-math.expm1(-x) / x))
         else:
             width = min(rest, _WIDE)
@@ -162,39 +161,41 @@ def _fallen_integral(sigma, a, b, length):
     return total
 
 
+@jit
+def _end(psi, v):
+    """Where the density ends to the right of v if b = ψv/2 is below the least double: ∫ e^{-b e^u} du = -γ - log b."""
+    if 0.5 * psi * v > 0.0 or psi == 0.0:
+        return np.inf
+    return math.log(2.0) - math.log(psi) - math.log(v) - 0.5772156649015329
+
+
 # --- normalisers --------------------------------------------------------------------------------------------------
 
 
 @jit
-def _stationary(q, chi, psi):
-    """The v > 0 where ψ v² - 2 q v = χ; 0 or inf where there is none."""
-    s = math.hypot(q, math.sqrt(chi) * math.sqrt(psi))
-    if q > 0.0:
-        return (q + s) / psi
-    if q < 0.0:
-        return chi / (s - q)
+def mode_of_log(p, chi, psi):
+    """The v > 0 where the density of log v, v^p exp(-χ/(2v) - ψv/2), is largest; 0 or inf where there is none."""
+    s = math.hypot(p, math.sqrt(chi) * math.sqrt(psi))
+    if p > 0.0:
+        return (p + s) / psi
+    if p < 0.0:
+        return chi / (s - p)
     return math.sqrt(chi) / math.sqrt(psi) if chi > 0.0 else 0.0
 
 
 @jit
-def mode(p, chi, psi):
-    """The v where v^{p-1} exp(-χ/(2v) - ψv/2) is largest; 0 if it is unbounded there."""
-    return _stationary(p - 1.0, chi, psi)
-
-
-@jit
-def mode_of_log(p, chi, psi):
-    """The v where the density of log v, v^p exp(-χ/(2v) - ψv/2), is largest."""
-    return _stationary(p, chi, psi)
+def _sides(chi, psi, v):
+    """(a, b) = (χ/(2v), ψv/2)."""
+    return min(0.5 * (chi / v), _LARGEST), min(0.5 * psi * v, _LARGEST)
 
 
 @jit
 def _centre(p, chi, psi):
     """(v_0, a, b) at the mode of log v, where b - a = p and 4ab = χψ."""
-    half = 0.5 * math.sqrt(chi) * math.sqrt(psi)
-    larger = 0.5 * abs(p) + math.hypot(0.5 * p, half)
+    half = min(0.5 * math.sqrt(chi) * math.sqrt(psi), _LARGEST)
+    larger = min(0.5 * abs(p) + math.hypot(0.5 * p, half), _LARGEST)
     smaller = half * (half / larger) if larger > 0.0 else 0.0
-    v = _stationary(p, chi, psi)
+    v = mode_of_log(p, chi, psi)
     return (v, smaller, larger) if p >= 0.0 else (v, larger, smaller)
 
 
@@ -227,20 +228,13 @@ def _log_ratio(large, small):
 def anchor(p, chi, psi, r):
     """Find the `Anchor`, given that the distribution exists."""
     if r > 0.0:
-        a = 0.5 * (chi / r)
-        b = 0.5 * psi * r
+        a, b = _sides(chi, psi, r)
         if b - a - p >= 0.0:
             return Anchor(r, b - a - p, a, b, 0.0)
     v, a, b = _centre(p, chi, psi)
+    # The computed mode may lie below a cut that is the mode but for rounding, or be no double any more.
+    v = min(max(v, r, 5e-324), 1.7976931348623157e308)
     return Anchor(v, 0.0, a, b, _log_ratio(v, r))
-
-
-@jit
-def position_of(at, r, excess):
-    """The distance u = log(r + excess) - log v of a value from its anchor; the inverse of `excess_at`."""
-    if at.left < 0.5 and excess < 0.5 * r:
-        return math.log1p(excess / r) - at.left
-    return math.log(r + excess) - math.log(at.v)
 
 
 @jit
@@ -283,16 +277,15 @@ def log_cut_given_full(p, chi, psi, r, full):
         return full
     if psi == 0.0 and p >= 0.0:
         return np.inf
-    a = 0.5 * (chi / r)
-    b = 0.5 * psi * r
-    if a == np.inf:
+    if 0.5 * (chi / r) == np.inf:
         return full
-    if b == np.inf:
+    if 0.5 * psi * r == np.inf:
         return -np.inf
+    a, b = _sides(chi, psi, r)
     sigma = b - a - p
     log_height = p * math.log(r) - a - b
     if sigma >= 0.0:
-        return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
+        return log_height + math.log(_fallen_integral(sigma, a, b, _end(psi, r)))
     # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
     if log_height - math.log(-sigma) < full - _REACH:
         return full
@@ -314,18 +307,20 @@ def log_cut_integral(eps, lam, r, d):
 def log_survival(p, chi, psi, r, r_late):
     """Log [∫_{r_late}^∞ / ∫_r^∞] of v^{p-1} exp(-χ/(2v) - ψv/2), r <= r_late.
 
-    Either from what lies between the two cuts, or from what lies beyond the later one, whichever is less.
+    Either from what lies between the two cuts, or from what lies beyond the later one, whichever is less. Where no such
+    distribution exists, 0 if all the mass is at infinity, -inf if it is at 0.
     """
-    if r_late <= r:
+    if r_late <= r or (psi == 0.0 and p >= 0.0):
         return 0.0
-    a_late = 0.5 * (chi / r_late)
-    b_late = 0.5 * psi * r_late
-    if b_late == np.inf:
+    if r <= 0.0 and chi == 0.0 and p <= 0.0:
         return -np.inf
+    if 0.5 * psi * r_late == np.inf:
+        return -np.inf
+    a_late, b_late = _sides(chi, psi, r_late)
     sigma_late = b_late - a_late - p
     at = anchor(p, chi, psi, r)
     left = _fallen_integral(0.0, at.b, at.a, at.left)
-    right = _fallen_integral(at.sigma, at.a, at.b, np.inf)
+    right = _fallen_integral(at.sigma, at.a, at.b, _end(psi, at.v))
     whole = left + right
     if r_late < at.v:
         to_late = _log_ratio(at.v, r_late)
@@ -338,7 +333,7 @@ def log_survival(p, chi, psi, r, r_late):
     between = left + _fallen_integral(at.sigma, at.a, at.b, to_late)
     if between <= 0.5 * whole:
         return math.log1p(-between / whole)
-    beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, np.inf)
+    beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, _end(psi, r_late))
     return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
 
 
@@ -378,7 +373,8 @@ class _Hat(NamedTuple):
 @jit
 def _hat(sigma, a, b, length):
     tangent = reach(sigma, a, b, 1.0)
-    cliff = _reach_of_growth(b, 1.0) if tangent > 0.5 and b > 0.0 else np.inf
+    # No tangent where e^u is no double any more.
+    cliff = min(_reach_of_growth(b, 1.0), 709.0) if tangent > 0.5 and b > 0.0 else np.inf
     if cliff < np.inf:
         # Where e^u sets in φ may fall off a cliff after a long gentle slope: each needs a tangent of its own.
         tangent = min(tangent, 0.5 * cliff)
@@ -445,86 +441,3 @@ def draw_cut_gig(p, chi, psi, r, state):
     at = anchor(p, chi, psi, r)
     u, _ = draw_from_anchor(at, state)
     return excess_at(at, r, u)
-
-
-# --- for users ----------------------------------------------------------------------------------------------------
-
-
-@jit
-def _draw_many(at, r, state, out):
-    for i in range(out.size):
-        u, _ = draw_from_anchor(at, state)
-        out[i] = r + excess_at(at, r, u)
-
-
-@jit
-def _log_cut_normalisers(p, chi, psi, r, out):
-    for i in range(out.size):
-        out[i] = log_cut_normaliser(p[i], chi[i], psi[i], r[i])
-
-
-def log_normalisers(p: ArrayLike, chi: ArrayLike, psi: ArrayLike, r: ArrayLike = 0.0) -> Any:
-    """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv of arrays that broadcast together; inf where the integral diverges."""
-    values = [np.asarray(value, dtype=float) for value in (p, chi, psi, r)]
-    if not all(np.all(np.isfinite(value)) for value in values) or any(np.any(value < 0.0) for value in values[1:]):
-        raise InputError("log_normalisers needs finite p, and finite chi, psi and r that are not negative.")
-    arrays = np.broadcast_arrays(*values)
-    out = np.empty(arrays[0].size)
-    _log_cut_normalisers(*(array.ravel() for array in arrays), out)
-    return out.reshape(arrays[0].shape)[()]
-
-
-@dataclass(frozen=True)
-class GeneralizedInverseGaussian:
-    """The density ∝ v^{p-1} exp(-χ/(2v) - ψv/2) on v > lower."""
-
-    p: float
-    chi: float
-    psi: float
-    lower: float = 0.0
-
-    def __post_init__(self):
-        for name in ("p", "chi", "psi", "lower"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
-                raise InputError(f"{name} must be a finite number, not {value!r}.")
-            if name != "p" and value < 0.0:
-                raise InputError(f"{name} must not be negative, as {value!r} is.")
-            object.__setattr__(self, name, float(value))
-        if self.psi == 0.0 and self.p >= 0.0:
-            raise InputError("With psi = 0 the density has an infinite mass at infinity unless p is negative.")
-        if self.lower == 0.0 and self.chi == 0.0 and self.p <= 0.0:
-            raise InputError("With chi = 0 the density has an infinite mass at 0 unless p or lower is positive.")
-
-    def log_normaliser(self):
-        """Log of the integral of v^{p-1} exp(-χ/(2v) - ψv/2) over v > lower."""
-        return log_cut_normaliser(self.p, self.chi, self.psi, self.lower)
-
-    def mode(self):
-        """The most likely v."""
-        return max(self.lower, mode(self.p, self.chi, self.psi))
-
-    def log_density(self, v):
-        """Log density at v; -inf at and below `lower`."""
-        v = np.asarray(v, dtype=float)
-        inside = v > self.lower
-        w = np.where(inside, v, 1.0)
-        height = (self.p - 1.0) * np.log(w) - 0.5 * self.chi / w - 0.5 * self.psi * w
-        return np.where(inside, height - self.log_normaliser(), -np.inf)[()]
-
-    def log_survival(self, v):
-        """Log P(V > v)."""
-        v = np.asarray(v, dtype=float)
-        if np.any(np.isnan(v)):
-            raise InputError("log_survival needs values that are not NaN.")
-        late = [log_survival(self.p, self.chi, self.psi, self.lower, max(x, self.lower)) for x in v.ravel().tolist()]
-        return np.array(late).reshape(v.shape)[()]
-
-    def draw(self, size, random_state=None):
-        """`size` independent draws; `random_state` is an int, a numpy Generator or None."""
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InputError(f"size must be a whole number that is not negative, not {size!r}.")
-        out = np.empty(size)
-        at = anchor(self.p, self.chi, self.psi, self.lower)
-        _draw_many(at, self.lower, make_streams(as_generator(random_state), 1)[0], out)
-        return out

@@ -2,14 +2,12 @@
 
 Scalar kernels, for use inside other kernels:
 
-    log_bessel_k(nu, z)                 log K_ν(z); 2ν whole, or ν² + z² >= 400
     log_full_integral(eps, lam, d)      G(ε, λ) = log ∫_0^∞ v^{p-1} exp(-ε/(2v) - λv/2) dv, p = 1 - d/2
-    log_gig_normaliser_k(p, chi, psi)   the same for any p with 2p whole, χ = ε, ψ = λ
+    log_gig_normaliser_k(p, chi, psi)   the same for any p with 2p whole, χ = ε, ψ = λ; log 2K_p(z) for χ = ψ = z
     tabled_integral(table, x)           g(x) = G(x, 1) from a `FullIntegralTable`; G(ε, λ) = g(λε) - p log λ
     fast_exp(x), exp_in_range(x)        e^x to rounding, for loops that LLVM is to vectorise
-    log_sum_exp(x)                      log Σ e^{x_i}
 
-For NumPy arrays `log_k(nu, z)`; `full_integral_table(d, low, high)` makes the table.
+`full_integral_table(d, low, high)` makes the table.
 
 With s = √(ν² + z²), t = ν²/s², Debye's uniform expansion in logarithmic form reads
 
@@ -26,11 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
 from .._runtime.jit import jit
 from ..errors import InputError
 
-# --- exp and log-sum-exp ------------------------------------------------------------------------------------------
+# --- exp ------------------------------------------------------------------------------------------------------
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # 33 bits: k · _LN2_HIGH is exact for every exponent k
@@ -66,25 +63,6 @@ def exp_in_range(x):
 def fast_exp(x):
     """e^x as `exp_in_range`, but 0 below -708 and 8.2e307 above 709."""
     return 0.0 if x < -708.0 else exp_in_range(min(max(x, -708.0), 709.0))
-
-
-@jit(fastmath={"reassoc", "contract"})
-def _sum_exp(x, shift):
-    total = 0.0
-    for i in range(x.size):
-        total += fast_exp(x[i] - shift)
-    return total
-
-
-@jit
-def log_sum_exp(x):
-    """Log Σ_i e^{x_i} of a vector; -inf for an empty one or if every entry is -inf, inf if any entry is."""
-    largest = -np.inf
-    for i in range(x.size):
-        largest = max(largest, x[i])
-    if not math.isfinite(largest):
-        return largest
-    return largest + math.log(_sum_exp(x, largest))
 
 
 # --- log K_ν ------------------------------------------------------------------------------------------------------
@@ -235,21 +213,6 @@ def _radius(nu, z):
 
 
 @jit
-def log_bessel_k(nu, z):
-    """Log K_ν(z), ν >= 0, z > 0.
-
-    Returns NaN where ν² + z² < 400 and 2ν is not whole; inf at z = 0.
-    """
-    if z <= 0.0:
-        return np.inf
-    s = _radius(nu, z)
-    if s < _DEBYE_FROM:
-        return _log_scaled_k_small(nu, z) - math.log(2.0) - nu * math.log(z)
-    # ν log((ν + s)/z) in one: its two parts would cancel, and near the zero of log K that shows.
-    return 0.5 * math.log(0.5 * math.pi / s) - s + nu * math.log((nu + s) / z) + _debye_correction(nu, s)
-
-
-@jit
 def log_gig_normaliser_k(p, chi, psi):
     """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv = log [2 K_ν(√(χψ)) (χ/ψ)^{p/2}], ν = |p|, 2p whole or s >= 20.
 
@@ -355,24 +318,3 @@ def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> Any:
     _fill_table(float(d), edges, nodes, solve, coefficients)
     coefficients.flags.writeable = False
     return FullIntegralTable(float(d), first, coefficients)
-
-
-# --- for NumPy arrays ---------------------------------------------------------------------------------------------
-
-
-@jit
-def _log_bessel_k_many(nu, z, out):
-    for i in range(out.size):
-        out[i] = log_bessel_k(nu[i], z[i])
-
-
-def log_k(nu: ArrayLike, z: ArrayLike) -> Any:
-    """Log K_ν(z) of arrays that broadcast together; 0 <= ν <= 1e5 with 2ν whole, 0 < z, both finite."""
-    nu, z = np.broadcast_arrays(np.asarray(nu, dtype=float), np.asarray(z, dtype=float))
-    if not np.all((nu >= 0.0) & (nu <= 1e5) & (2.0 * nu == np.floor(2.0 * nu))):
-        raise InputError("log_k needs orders nu from 0 to 1e5 that are whole or half whole numbers.")
-    if not np.all((z > 0.0) & np.isfinite(z)):
-        raise InputError("log_k needs arguments z that are positive and finite.")
-    out = np.empty(nu.size)
-    _log_bessel_k_many(nu.ravel(), z.ravel(), out)
-    return out.reshape(nu.shape)[()]

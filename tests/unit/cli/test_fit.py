@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from xml.etree import ElementTree
 
 import numpy as np
@@ -49,12 +48,6 @@ def left(data, tmp_path_factory):
 def table_of(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
-
-
-def only_line(capsys):
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1, err
-    return err.rstrip()
 
 
 def test_exactly_the_promised_files_are_left(left):
@@ -105,11 +98,11 @@ def test_dendropy_reads_the_tree_with_its_supports(left):
     assert all(0 <= float(node.label) <= 1 for node in tree.preorder_internal_node_iter())
 
 
-def test_nothing_is_overwritten_unless_told(left, data, capsys):
+def test_nothing_is_overwritten_unless_told(left, data, only_line):
     before = {path.name: path.read_bytes() for path in left.iterdir()}
     args = ["fit", str(data), "--drop", "Art", "--out", str(left), "--seed", "4", *SHORT]
     assert main(args) == 2
-    assert "overwrite it with --force" in only_line(capsys)
+    assert "overwrite it with --force" in only_line()
     assert {path.name: path.read_bytes() for path in left.iterdir()} == before
     (left / "notes.txt").write_text("mine")
     try:
@@ -151,28 +144,28 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
         (["--columns", "b", "--columns", "c", "--index", "Art"], "'rot' is in line 2 and again in line 3"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_leaves_nothing(data, tmp_path, more, said, capsys):
+def test_what_is_wrong_is_one_line_and_leaves_nothing(data, tmp_path, more, said, only_line):
     folder = tmp_path / "out"
     assert main(["fit", str(data), "--out", str(folder), *more]) == 2
-    assert said in only_line(capsys)
+    assert said in only_line()
     assert not folder.exists()
 
 
-def test_a_folder_and_a_file_are_needed(data, tmp_path, capsys):
+def test_a_folder_and_a_file_are_needed(data, tmp_path, capsys, only_line):
     assert main(["fit", str(data)]) == 2
-    assert "--out" in only_line(capsys)
+    assert "--out" in only_line()
     assert main(["fit", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "out")]) == 2
-    assert "file not found" in only_line(capsys)
+    assert "file not found" in only_line()
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     assert main(["fit", str(tmp_path / "one.csv"), "--out", str(tmp_path / "out")]) == 2
     assert "at least 2 are needed" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_what_fit_refuses_leaves_no_folder(tmp_path, capsys):
+def test_what_fit_refuses_leaves_no_folder(tmp_path, only_line):
     (tmp_path / "x.csv").write_text("a,b\n1,\n2,\n3,NA\n")
     args = ["fit", str(tmp_path / "x.csv"), "--out", str(tmp_path / "out")]
     assert main(args) == 2
-    assert "column 'b' of X has no observed value" in only_line(capsys)
+    assert "column 'b' of X has no observed value" in only_line()
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").mkdir()
     assert main(args) == 2
@@ -198,10 +191,10 @@ def test_a_grid_is_used(tmp_path):
 
 # --- interruption ---------------------------------------------------------------------------------------------------
 
-# Blocks of one round, and after the first checkpoint a run that waits for its end. A process started in the background
-# may have been told to ignore Ctrl-C.
+# Blocks of one round, and after the first checkpoint a run that says so and waits for its end. A process started in the
+# background may have been told to ignore Ctrl-C.
 WAITING = """
-import signal, sys, time
+import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from coaltree import cli
 from coaltree.inference import checkpoint, run
@@ -212,7 +205,8 @@ def save_and_wait(*args, **options):
     saved.append(True)
     save(*args, **options)
     if len(saved) == 1:
-        time.sleep(300)
+        print("waiting", flush=True)
+        threading.Event().wait()
 
 checkpoint.Checkpoint.save = save_and_wait
 sys.exit(cli.main(sys.argv[1:]))
@@ -227,10 +221,9 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path,
         [sys.executable, "-c", WAITING, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        while not (out / CHECKPOINT).exists() and running.poll() is None:
-            time.sleep(0.02)
+        assert running.stdout.readline() == "waiting\n"
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=100)
+        _, err = running.communicate()
     finally:
         running.kill()
     assert running.returncode == 130
@@ -266,13 +259,13 @@ def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path,
     assert sorted(os.listdir(tmp_path)) == sorted(FILES)
 
 
-def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path, monkeypatch, capsys):
+def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path, monkeypatch, only_line):
     def interrupted(*args, **settings):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path)]) == 130
-    assert "interrupted before the first round; nothing was saved." in only_line(capsys)
+    assert "interrupted before the first round; nothing was saved." in only_line()
 
 
 @pytest.mark.parametrize(

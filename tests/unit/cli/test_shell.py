@@ -1,6 +1,7 @@
 """The command line: what it leaves, what it says, and with which status it ends."""
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -31,13 +32,6 @@ def failing():
     del commands.commands["fail"]
 
 
-def only_line(capsys):
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1, err
-    return err.rstrip()
-
-
 def test_version_and_help(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"coaltree {__version__}\n"
@@ -62,9 +56,9 @@ def test_module_and_command_are_the_same():
         (["demo", "--seed", "-1"], "--seed"),
     ],
 )
-def test_bad_usage_is_one_line_and_status_2(args, said, capsys):
+def test_bad_usage_is_one_line_and_status_2(args, said, only_line):
     assert main(args) == 2
-    line = only_line(capsys)
+    line = only_line()
     assert line.startswith("coaltree: ")
     assert said in line
 
@@ -125,23 +119,63 @@ def test_simulate_leaves_data_and_the_tree_it_came_from(tmp_path, capsys):
     np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), X)
 
 
-def test_output_is_overwritten_only_when_told(tmp_path, capsys):
+def test_output_is_overwritten_only_when_told(tmp_path, capsys, only_line):
     (tmp_path / "notes.txt").write_text("mine")
     args = ["simulate", "--n", "4", "--d", "2", "--out", str(tmp_path)]
     assert main(args) == 0
     before = (tmp_path / "data.csv").read_bytes()
     capsys.readouterr()
     assert main([*args, "--seed", "1"]) == 2
-    assert "--force" in only_line(capsys)
+    assert "--force" in only_line()
     assert (tmp_path / "data.csv").read_bytes() == before
     assert main([*args, "--seed", "1", "--force"]) == 0
     assert (tmp_path / "data.csv").read_bytes() != before
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_out_that_is_a_file_is_refused(tmp_path, capsys):
+def test_out_that_is_a_file_is_refused(tmp_path, only_line):
     (tmp_path / "file").write_text("")
     assert main(["simulate", "--out", str(tmp_path / "file")]) == 2
-    assert "is a file" in only_line(capsys)
+    assert "is a file" in only_line()
     assert main(["simulate", "--out", str(tmp_path / "file" / "below")]) == 2
-    assert "choose another --out" in only_line(capsys)
+    assert "choose another --out" in only_line()
+
+
+COMMANDS = sorted(commands.commands)
+
+
+@pytest.mark.parametrize("command", [["info"], ["report"], ["plot", "-o", "x.png"]])
+def test_what_is_no_posterior_is_refused(command, tmp_path, monkeypatch, only_line):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.npz").write_text("no")
+    assert main([*command, str(tmp_path / "x.npz")]) == 2
+    assert "is not a coaltree posterior file" in only_line()
+    assert main([*command, str(tmp_path / "absent.npz")]) == 2
+    assert "cannot be read" in only_line()
+    assert main([*command, str(tmp_path)]) == 2
+    assert "posterior.npz" in only_line()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(command, capsys):
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "Example" in out
+    assert f"coaltree {command}" in out
+    for name in commands.commands[command].params:
+        assert name.opts[0].startswith("-") is False or name.opts[0] in out
+
+
+def test_help_loads_no_heavy_package():
+    calls = "; ".join(f"main([{command!r}, '--help'])" for command in COMMANDS)
+    program = f"""
+import sys, json
+from coaltree.cli import main
+main(["--help"]); {calls}
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stderr))
+    assert "coaltree.cli.fit" in loaded
+    assert not loaded & {"numba", "sklearn", "matplotlib", "scipy", "pandas", "numpy"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coaltree import InputError
@@ -189,7 +189,6 @@ words = st.text(st.sampled_from("ab1.,;\t\"'\n -é東\u2028"), min_size=1, max_s
 numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=st.data(), separator=st.sampled_from(",;\t"))
 def test_whatever_is_written_is_read_again(data, separator):
     n, d = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 3))

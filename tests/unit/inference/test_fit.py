@@ -1,10 +1,7 @@
 """The outer loop: what it returns, what it refuses, and that a run is the same however it is cut up."""
 
-import signal
 import subprocess
 import sys
-import textwrap
-import time
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
@@ -363,38 +360,44 @@ def test_an_interruption_with_nothing_to_return_is_an_interruption(tmp_path):
         quick_fit(X, sampler=pressing_ctrl_c(1))
 
 
+# Says so when the third checkpoint is about to take the place of the second, or has taken it, and waits to be killed.
 KILLED = """
-import sys
+import os, sys, threading
 import numpy as np
 import coaltree as ct
 from coaltree.inference import checkpoint, run
 
+def replace_and_wait(*paths):
+    replaced.append(paths)
+    if len(replaced) < 3 or sys.argv[3] == "after":
+        replace(*paths)
+    if len(replaced) == 3:
+        print("waiting", flush=True)
+        threading.Event().wait()
+
+replace, replaced = os.replace, []
+os.replace = replace_and_wait
 checkpoint.SECONDS_BETWEEN = 0.0
 run._SECONDS_A_BLOCK = 0.0
-X = np.load(sys.argv[1])
-print("started", flush=True)
-ct.fit(X, "diagonal", ct.MPost2(n_particles=3), n_samples=400, n_warmup=2, random_state=0, checkpoint=sys.argv[2])
-print("finished", flush=True)
+ct.fit(
+    np.load(sys.argv[1]), "diagonal", ct.MPost2(n_particles=3),
+    n_samples=60, n_warmup=2, random_state=0, checkpoint=sys.argv[2],
+)
 """
 
 
-def test_a_killed_process_loses_nothing(tmp_path):
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_killed_process_loses_nothing(tmp_path, moment):
     X = with_missing(data(8, 4))
     np.save(tmp_path / "X.npy", X)
     path = tmp_path / "run.checkpoint"
-    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path / "X.npy"), str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        deadline = time.monotonic() + 120
-        while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.2)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        printed = process.communicate()[0]
-    assert path.exists()
-    assert "finished" not in printed
-    settings = {"sampler": QUICK, "n_samples": 400, "n_warmup": 2}
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "X.npy"), str(path), moment]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "waiting\n"
+        finally:
+            process.kill()
+    settings = {"sampler": QUICK, "n_samples": 60, "n_warmup": 2}
     resumed = quick_fit(X, "diagonal", checkpoint=path, **settings)
     assert_same(resumed, quick_fit(X, "diagonal", **settings))
 

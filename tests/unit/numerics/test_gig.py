@@ -5,14 +5,12 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coaltree._runtime.jit import jit
 from coaltree._runtime.random_streams import make_streams
-from coaltree.errors import InputError
 from coaltree.numerics import gig
-from coaltree.numerics.gig import GeneralizedInverseGaussian
 from tests.reference import special as reference
 
 DIMENSIONS = (1, 2, 3, 4, 5, 16, 33, 100, 256, 1000, 10_000)
@@ -133,7 +131,7 @@ def test_long_plateaus(d):
             assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 2e-12
 
 
-@settings(deadline=None)
+@example(0.5, 120.0, 120.0, 0.0)  # the computed mode lies a rounding below the cut
 @given(
     st.one_of(st.integers(1, 20_000).map(lambda d: 1.0 - 0.5 * d), st.floats(-1e4, 1e4)),
     st.floats(-300.0, 300.0),
@@ -155,17 +153,15 @@ def test_extreme_parameters_give_numbers(p, log_chi, log_psi, log_r):
         assert math.isfinite(draw)
 
 
-def test_modes_are_where_the_density_is_highest():
+def test_the_mode_is_where_the_density_is_highest():
     rng = np.random.default_rng(0)
     for p in (-4999.0, -3.0, -0.5, 0.0, 0.5, 1.0, 2.7, 300.0):
         for _ in range(5):
             chi, psi = random_law(rng, p)
-            for power, v in ((p - 1.0, gig.mode(p, chi, psi)), (p, gig.mode_of_log(p, chi, psi))):
-                # The slope of power · log v - χ/(2v) - ψv/2, times v, vanishes.
-                terms = np.array([power, 0.5 * chi / v, -0.5 * psi * v])
-                assert abs(terms.sum()) < 1e-12 * np.abs(terms).max()
-    assert gig.mode(0.5, 0.0, 1.0) == 0.0
-    assert gig.mode(3.0, 0.0, 2.0) == 2.0
+            v = gig.mode_of_log(p, chi, psi)
+            # The slope of p log v - χ/(2v) - ψv/2, times v, vanishes.
+            terms = np.array([p, 0.5 * chi / v, -0.5 * psi * v])
+            assert abs(terms.sum()) < 1e-12 * np.abs(terms).max()
     assert gig.mode_of_log(-3.0, 12.0, 0.0) == 2.0
 
 
@@ -204,6 +200,8 @@ def test_log_survival_at_the_ends():
     assert gig.log_survival(-1.0, 1.0, 1.0, 0.5, 0.5) == 0.0
     assert gig.log_survival(-1.0, 1.0, 1.0, 0.5, 1e300) == pytest.approx(-0.5e300)
     assert gig.log_survival(-1.0, 1.0, 10.0, 0.5, 1e308) == -math.inf
+    assert gig.log_survival(1.0, 1.0, 0.0, 0.5, 0.7) == 0.0  # all the mass at infinity
+    assert gig.log_survival(-1.0, 0.0, 1.0, 0.0, 0.7) == -math.inf  # all of it at 0
     assert gig.log_survival(-1.0, 0.0, 1.0, 0.5, 0.7) == pytest.approx(
         reference.log_gig_survival(-1.0, 0.0, 1.0, 0.5, 0.7), rel=1e-12
     )
@@ -234,37 +232,41 @@ LAWS = [
 ]
 
 
+@jit
+def _excesses(p, chi, psi, r, state, out):
+    for i in range(out.size):
+        out[i] = gig.draw_cut_gig(p, chi, psi, r, state)
+
+
+def draws_of(law, size=20_000, seed=11):
+    out = np.empty(size)
+    _excesses(*law, make_streams(np.random.default_rng(seed), 1)[0], out)
+    return law[3] + out
+
+
 def uniform_ranks(law, values):
     """P(V > v) at each value: uniform if the values come from the law."""
-    return np.exp(law.log_survival(values))
+    return np.exp([gig.log_survival(*law, value) for value in values.tolist()])
 
 
-@pytest.mark.parametrize("parameters", LAWS)
-def test_draws_have_their_distribution(parameters):
-    law = GeneralizedInverseGaussian(*parameters)
-    draws = law.draw(20_000, random_state=11)
-    assert draws.min() >= law.lower
+@pytest.mark.parametrize("law", LAWS)
+def test_draws_have_their_distribution(law):
+    draws = draws_of(law)
+    assert draws.min() >= law[3]
     assert scipy.stats.kstest(uniform_ranks(law, draws), "uniform").pvalue > 1e-4
 
 
 def test_wrong_draws_are_noticed():
     # Negative controls: another p, another χ, and forgetting the cut.
-    right = GeneralizedInverseGaussian(-15.0, 30.0, 10.0, 0.9)
+    right = (-15.0, 30.0, 10.0, 0.9)
     for other in [(-15.5, 30.0, 10.0, 0.9), (-15.0, 31.5, 10.0, 0.9), (-15.0, 30.0, 10.0, 0.89)]:
-        draws = GeneralizedInverseGaussian(*other).draw(20_000, random_state=11)
-        assert scipy.stats.kstest(uniform_ranks(right, draws), "uniform").pvalue < 1e-6
+        assert scipy.stats.kstest(uniform_ranks(right, draws_of(other)), "uniform").pvalue < 1e-6
 
 
 def test_draws_agree_with_scipy_where_scipy_works():
-    draws = GeneralizedInverseGaussian(-2.0, 3.0, 2.0).draw(20_000, random_state=5)
+    draws = draws_of((-2.0, 3.0, 2.0, 0.0), seed=5)
     theirs = scipy.stats.geninvgauss(-2.0, math.sqrt(6.0), scale=math.sqrt(1.5))
     assert scipy.stats.kstest(draws, theirs.cdf).pvalue > 1e-4
-
-
-@jit
-def _excesses(p, chi, psi, r, state, out):
-    for i in range(out.size):
-        out[i] = gig.draw_cut_gig(p, chi, psi, r, state)
 
 
 def test_excess_is_precise_far_below_the_cut():
@@ -308,56 +310,6 @@ def test_draws_where_no_distribution_exists_end_at_once():
 
 
 def test_the_same_stream_gives_the_same_draws():
-    law = GeneralizedInverseGaussian(-3.0, 8.0, 3.0, 0.5)
-    np.testing.assert_array_equal(law.draw(50, random_state=1), law.draw(50, random_state=1))
-    assert np.all(law.draw(50, random_state=1) != law.draw(50, random_state=2))
-
-
-# --- for users ----------------------------------------------------------------------------------------------------
-
-
-def test_density_integrates_to_one():
-    law = GeneralizedInverseGaussian(-1.5, 2.0, 3.0, lower=0.3)
-    grid = np.linspace(np.nextafter(0.3, 1.0), 40.0, 500_001)
-    assert np.trapezoid(np.exp(law.log_density(grid)), grid) == pytest.approx(1.0, abs=1e-5)
-    assert law.log_density(0.2) == -math.inf
-    assert GeneralizedInverseGaussian(-1.5, 2.0, 3.0, lower=0.5).mode() == 0.5
-    assert GeneralizedInverseGaussian(-1.5, 2.0, 3.0).mode() == gig.mode(-1.5, 2.0, 3.0)
-    assert law.log_normaliser() == gig.log_cut_normaliser(-1.5, 2.0, 3.0, 0.3)
-
-
-def test_log_normalisers_broadcast():
-    values = gig.log_normalisers(np.array([[-1.5], [2.0]]), [1.0, 2.0], 3.0)
-    assert values.shape == (2, 2)
-    assert values[1, 0] == gig.log_normaliser(2.0, 1.0, 3.0)
-    assert gig.log_normalisers(-1.0, 0.0, 1.0, 0.5) == gig.log_cut_normaliser(-1.0, 0.0, 1.0, 0.5)
-    with pytest.raises(InputError, match="not negative"):
-        gig.log_normalisers(1.0, -1.0, 1.0)
-    with pytest.raises(InputError, match="finite"):
-        gig.log_normalisers(math.nan, 1.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((math.nan, 1.0, 1.0), "p must be a finite number"),
-        (("1", 1.0, 1.0), "p must be a finite number"),
-        ((1.0, -1.0, 1.0), "chi must not be negative"),
-        ((1.0, 1.0, math.inf), "psi must be a finite number"),
-        ((1.0, 1.0, 1.0, -1.0), "lower must not be negative"),
-        ((1.0, 1.0, 0.0), "infinite mass at infinity"),
-        ((-1.0, 0.0, 1.0), "infinite mass at 0"),
-    ],
-)
-def test_laws_that_do_not_exist_are_refused(arguments, words):
-    with pytest.raises(InputError, match=words):
-        GeneralizedInverseGaussian(*arguments)
-
-
-def test_bad_requests_are_refused():
-    law = GeneralizedInverseGaussian(1.0, 1.0, 1.0)
-    for size in (-1, 2.5, True):
-        with pytest.raises(InputError, match="size must be"):
-            law.draw(size)
-    with pytest.raises(InputError, match="not NaN"):
-        law.log_survival([1.0, math.nan])
+    law = (-3.0, 8.0, 3.0, 0.5)
+    np.testing.assert_array_equal(draws_of(law, 50, seed=1), draws_of(law, 50, seed=1))
+    assert np.all(draws_of(law, 50, seed=1) != draws_of(law, 50, seed=2))

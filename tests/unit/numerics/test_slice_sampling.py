@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from coaltree._runtime.jit import jit
-from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import InputError
-from coaltree.numerics import gig
-from coaltree.numerics.gig import GeneralizedInverseGaussian
-from coaltree.numerics.slice_sampling import slice_cut_gig, slice_sample
+from coaltree.numerics.slice_sampling import slice_sample
 
 
 def normal(x):
@@ -128,51 +124,3 @@ def test_the_same_seed_gives_the_same_update():
 def test_bad_starts_are_refused(arguments, options, words):
     with pytest.raises(InputError, match=words):
         slice_sample(*arguments, np.random.default_rng(0), **options)
-
-
-# --- the kernel for the cut generalized inverse Gaussian ----------------------------------------------------------
-
-
-@jit
-def _update_exact_draws(p, chi, psi, r, n_steps, state, out):
-    for i in range(out.size):
-        out[i] = slice_cut_gig(p, chi, psi, r, gig.draw_cut_gig(p, chi, psi, r, state), n_steps, state)
-
-
-@jit
-def _from_the_mode(p, chi, psi, r, n_steps, state, out):
-    for i in range(out.size):
-        out[i] = slice_cut_gig(p, chi, psi, r, 0.0, n_steps, state)
-
-
-LAWS = [
-    (0.5, 1.0, 2.0, 0.0),
-    (0.0, 1.0, 1.0, 0.7),
-    (0.0, 1e-40, 1.0, 1e-30),
-    (-3.0, 8.0, 3.0, 0.5),
-    (-127.0, 256.0, 1.0, 1.0),
-    (-127.0, 256.0, 1.0, 1.6),
-    (-4999.0, 0.0, 1.0, 2.0),
-]
-
-
-@pytest.mark.parametrize("parameters", LAWS)
-def test_slice_updates_keep_and_reach_the_exact_distribution(parameters):
-    law = GeneralizedInverseGaussian(*parameters)
-    state = make_streams(np.random.default_rng(6), 1)[0]
-    exact = law.draw(10_000, random_state=9)
-    out = np.empty(10_000)
-    for kernel, n_steps in ((_update_exact_draws, 1), (_from_the_mode, 20)):
-        kernel(*parameters, n_steps, state, out)
-        assert out.min() >= 0.0
-        assert scipy.stats.kstest(np.exp(law.log_survival(law.lower + out)), "uniform").pvalue > 1e-4
-        assert scipy.stats.ks_2samp(law.lower + out, exact).pvalue > 1e-4
-
-
-def test_a_single_slice_update_from_the_mode_is_not_enough():
-    # The negative control, and the reason for exact draws.
-    parameters = (-3.0, 8.0, 3.0, 0.5)
-    out = np.empty(10_000)
-    _from_the_mode(*parameters, 1, make_streams(np.random.default_rng(6), 1)[0], out)
-    ranks = np.exp(GeneralizedInverseGaussian(*parameters).log_survival(0.5 + out))
-    assert scipy.stats.kstest(ranks, "uniform").pvalue < 1e-6

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coaltree.errors import InputError
@@ -17,6 +16,11 @@ def errors(found, expected):
     """Relative errors, absolute where the expected value is below 1."""
     found, expected = np.asarray(found), np.asarray(expected)
     return np.abs(found - expected) / np.maximum(1.0, np.abs(expected))
+
+
+def log_bessel_k(nu, z):
+    """Log K_ν(z), from the integral with χ = ψ = z."""
+    return special.log_gig_normaliser_k(nu, z, z) - math.log(2.0)
 
 
 def log_uniform(rng, low, high, size):
@@ -40,7 +44,7 @@ def test_log_bessel_k_against_interval_arithmetic(name):
     nu = np.repeat(orders, count)
     z = log_uniform(rng, low, high, nu.size)
     expected = [reference.log_bessel_k(*pair) for pair in zip(nu, z, strict=True)]
-    assert errors(special.log_k(nu, z), expected).max() < 1e-12
+    assert errors([log_bessel_k(*pair) for pair in zip(nu, z, strict=True)], expected).max() < 1e-12
 
 
 @pytest.mark.parametrize("radius", [2.0, 20.0, 38.0, 120.0, 1000.0])
@@ -49,7 +53,7 @@ def test_log_bessel_k_at_the_edges_of_its_branches(radius):
     for nu in [order for order in (0.0, 0.5, 1.0, 1.5, 7.0, 19.5, 20.0, 38.0, 110.5, 999.5) if order <= radius]:
         for shift in (-1e-3, -1e-15, 0.0, 1e-15, 1e-3):
             z = math.sqrt(max(radius**2 - (nu if radius > 2.0 else 0.0) ** 2, 1e-4)) * (1.0 + shift)
-            assert errors(special.log_bessel_k(nu, z), reference.log_bessel_k(nu, z)) < 1e-12
+            assert errors(log_bessel_k(nu, z), reference.log_bessel_k(nu, z)) < 1e-12
 
 
 def test_log_bessel_k_near_its_zero_is_right_absolutely():
@@ -58,8 +62,8 @@ def test_log_bessel_k_near_its_zero_is_right_absolutely():
         low, high = 1e-6, 10.0 * nu + 10.0
         for _ in range(80):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if special.log_bessel_k(nu, middle) > 0.0 else (low, middle)
-        assert abs(special.log_bessel_k(nu, low) - reference.log_bessel_k(nu, low)) < 1e-10
+            low, high = (middle, high) if log_bessel_k(nu, middle) > 0.0 else (low, middle)
+        assert abs(log_bessel_k(nu, low) - reference.log_bessel_k(nu, low)) < 1e-10
 
 
 def test_two_oracles_agree():
@@ -74,40 +78,24 @@ def test_log_bessel_k_at_the_ends_of_its_range(nu):
     lead = math.log(-math.log(z) + math.log(2.0) - np.euler_gamma)
     if nu > 0.0:
         lead = math.lgamma(nu) - math.log(2.0) + nu * (math.log(2.0) - math.log(z))
-    assert special.log_bessel_k(nu, z) == pytest.approx(lead, rel=1e-13)
+    assert log_bessel_k(nu, z) == pytest.approx(lead, rel=1e-13)
     for z in (1e200, 1e300):
-        assert special.log_bessel_k(nu, z) == pytest.approx(0.5 * math.log(0.5 * math.pi / z) - z, rel=1e-15)
-    assert special.log_bessel_k(nu, 0.0) == math.inf
+        assert log_bessel_k(nu, z) == pytest.approx(0.5 * math.log(0.5 * math.pi / z) - z, rel=1e-15)
+    assert special.log_gig_normaliser_k(-nu, 0.0, 1.0) == math.inf
 
 
-@settings(deadline=None)
 @given(st.integers(1, 400), st.floats(-8.0, 5.0))
 def test_log_bessel_k_satisfies_its_recurrence(twice_nu, log_z):
     # K_{ν+1} = K_{ν-1} + (2ν/z) K_ν, all three of them positive.
     nu, z = 0.5 * twice_nu, 10.0**log_z
-    right = np.logaddexp(special.log_bessel_k(abs(nu - 1.0), z), math.log(2.0 * nu / z) + special.log_bessel_k(nu, z))
-    assert special.log_bessel_k(nu + 1.0, z) == pytest.approx(right, rel=1e-13, abs=2e-12)
+    right = np.logaddexp(log_bessel_k(abs(nu - 1.0), z), math.log(2.0 * nu / z) + log_bessel_k(nu, z))
+    assert log_bessel_k(nu + 1.0, z) == pytest.approx(right, rel=1e-13, abs=2e-12)
 
 
 def test_orders_that_are_no_multiple_of_a_half():
-    assert math.isnan(special.log_bessel_k(0.3, 1.0))
+    assert math.isnan(log_bessel_k(0.3, 1.0))
     for nu, z in [(0.3, 20.0), (25.3, 0.1), (333.37, 400.0)]:
-        assert special.log_bessel_k(nu, z) == pytest.approx(reference.log_bessel_k(nu, z), rel=1e-12)
-
-
-def test_log_k_broadcasts_and_refuses_what_it_cannot_do():
-    values = special.log_k(np.array([[0.0], [1.5]]), [0.5, 1.0, 2.0])
-    assert values.shape == (2, 3)
-    np.testing.assert_allclose(
-        values, np.log(scipy.special.kv([[0.0], [1.5]], [0.5, 1.0, 2.0])), rtol=1e-13, atol=1e-13
-    )
-    assert isinstance(special.log_k(1, 1), float)
-    for nu in (-0.5, 0.3, 1e6, np.nan):
-        with pytest.raises(InputError, match="whole or half whole"):
-            special.log_k(nu, 1.0)
-    for z in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(InputError, match="positive and finite"):
-            special.log_k(1.0, z)
+        assert log_bessel_k(nu, z) == pytest.approx(reference.log_bessel_k(nu, z), rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 32, 33, 40, 256, 2048, 10_000])
@@ -166,17 +154,3 @@ def test_fast_exp():
     assert special.fast_exp(0.0) == 1.0
     assert special.fast_exp(-709.0) == special.fast_exp(-math.inf) == 0.0
     assert 8e307 < special.fast_exp(1e4) < math.inf
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(-1e5, 1e5), min_size=1, max_size=40))
-def test_log_sum_exp(values):
-    found = special.log_sum_exp(np.array(values))
-    assert found == pytest.approx(scipy.special.logsumexp(values), rel=1e-14, abs=1e-13)
-
-
-def test_log_sum_exp_at_infinity():
-    assert special.log_sum_exp(np.empty(0)) == -math.inf
-    assert special.log_sum_exp(np.array([-math.inf, -math.inf])) == -math.inf
-    assert special.log_sum_exp(np.array([-math.inf, 2.0])) == 2.0
-    assert special.log_sum_exp(np.array([math.inf, 2.0])) == math.inf

@@ -6,8 +6,8 @@ import pytest
 import coaltree as ct
 from coaltree.model import coalescent
 from coaltree.posterior import diagnostics
+from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
-from tests.unit.posterior.test_posterior import listed, random_posterior
 
 
 def sticky_chain(rng, n_draws, stay, n=6):

@@ -11,8 +11,8 @@ from scipy.spatial.distance import squareform
 
 import coaltree as ct
 from coaltree.posterior import files as io
+from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
-from tests.unit.posterior.test_posterior import listed, random_posterior
 
 LABELS = ["a", "b b", "it's", "x_1", "[y]", "7", "gamma-γ"]
 

@@ -8,8 +8,8 @@ from scipy.cluster.hierarchy import fcluster
 
 import coaltree as ct
 from coaltree.posterior import partitions
+from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
-from tests.unit.posterior.test_posterior import listed, random_posterior
 
 
 @pytest.fixture(params=[(0, 7), (1, 6), (2, 3), (3, 2)], ids=lambda p: f"seed{p[0]}-n{p[1]}")

@@ -8,8 +8,8 @@ import pytest
 from dendropy.calculate import treecompare
 
 import coaltree as ct
+from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
-from tests.unit.posterior.test_posterior import listed, random_posterior
 
 KINDS = ["rf", "branch_score", "cophenetic"]
 

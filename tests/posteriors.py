@@ -1,0 +1,34 @@
+"""Posteriors that the tests share, without a sampler."""
+
+import numpy as np
+
+import coaltree as ct
+
+
+def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
+    """Trees that share many clades: each is a coalescent tree, or an earlier one with new times."""
+    rng = np.random.default_rng(seed)
+    children = np.empty((n_trees, n - 1, 2), np.int64)
+    for t in range(n_trees):
+        if t and rng.random() < 0.6:
+            children[t] = children[rng.integers(t)]
+            continue
+        alive = list(range(n))
+        for k in range(n - 1):
+            # neighbours in the list merge more often than not, so that clades recur
+            i = rng.integers(len(alive) - 1)
+            j = i + 1 if rng.random() < 0.8 else rng.choice([x for x in range(len(alive)) if x != i])
+            a, b = alive[i], alive[j]
+            children[t, k] = (a, b) if rng.random() < 0.5 else (b, a)
+            alive[i] = n + k
+            del alive[j]
+    times = np.cumsum(rng.exponential(size=(n_trees, n - 1)), axis=1)
+    log_weights = rng.normal(size=n_trees) * 1.5 if weighted else None
+    if weighted:
+        log_weights[rng.integers(n_trees)] = -np.inf
+    return ct.Posterior(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
+
+
+def listed(post):
+    """The trees as plain lists, which the references take."""
+    return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]

@@ -1,0 +1,34 @@
+"""`coaltree info`."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.cli import main
+
+
+def test_info_says_what_there_is_and_how_far_to_trust_it(folder, capsys):
+    assert main(["info", str(folder)]) == 0
+    out = capsys.readouterr().out
+    said = dict(line.split("  ", 1) for line in out.splitlines())
+    said = {name: value.strip() for name, value in said.items()}
+    assert said["leaves"] == "12: row é0, row é1, row é2, row é3 and 8 more"
+    assert said["columns"] == "3: a, b, c"
+    assert said["missing values"] == "1"
+    assert said["trees"] == "30 from 2 chains"
+    assert said["seed"] == "0"
+    assert said["warmup"] == "5"
+    assert said["covariance"] == "Diagonal"
+    assert "verdict" in said
+    variances = ct.load(folder / "posterior.npz").theta["variances"][:, 1]
+    middle = float(said["variances, b"].split()[0])
+    assert np.mean(variances < middle) == pytest.approx(0.5, abs=0.05)
+    assert main(["info", str(folder / "posterior.npz")]) == 0
+    assert capsys.readouterr().out == out
+
+
+def test_info_of_weighted_particles(tmp_path, capsys):
+    X, _ = ct.simulate(8, 3, random_state=0)
+    ct.sample_trees(X, np.eye(3), ct.MPost1(n_particles=20), random_state=0).save(tmp_path / "p.npz")
+    assert main(["info", str(tmp_path / "p.npz")]) == 0
+    assert "Log evidence" in capsys.readouterr().out
