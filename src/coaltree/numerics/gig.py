@@ -38,7 +38,7 @@ _REACH = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
 _NARROW = 1.0
 _WIDE = 6.0
 _FLAT = 1e-14
-_LARGEST = 4e307  # of a and b: their sum is still a double
+_SMALLEST, _LARGEST = 5e-324, 4e307  # of a and b if they are not 0: doubles, as their sum is
 
 
 @jit
@@ -161,14 +161,6 @@ def _fallen_integral(sigma, a, b, length):
     return total
 
 
-@jit
-def _end(psi, v):
-    """Where the density ends to the right of v if b = ψv/2 is below the least double: ∫ e^{-b e^u} du = -γ - log b."""
-    if 0.5 * psi * v > 0.0 or psi == 0.0:
-        return np.inf
-    return math.log(2.0) - math.log(psi) - math.log(v) - 0.5772156649015329
-
-
 # --- normalisers --------------------------------------------------------------------------------------------------
 
 
@@ -186,15 +178,17 @@ def mode_of_log(p, chi, psi):
 @jit
 def _sides(chi, psi, v):
     """(a, b) = (χ/(2v), ψv/2)."""
-    return min(0.5 * (chi / v), _LARGEST), min(0.5 * psi * v, _LARGEST)
+    a = min(max(0.5 * (chi / v), _SMALLEST), _LARGEST) if chi > 0.0 else 0.0
+    b = min(max(0.5 * (psi * v), _SMALLEST), _LARGEST) if psi > 0.0 else 0.0
+    return a, b
 
 
 @jit
 def _centre(p, chi, psi):
     """(v_0, a, b) at the mode of log v, where b - a = p and 4ab = χψ."""
     half = min(0.5 * math.sqrt(chi) * math.sqrt(psi), _LARGEST)
-    larger = min(0.5 * abs(p) + math.hypot(0.5 * p, half), _LARGEST)
-    smaller = half * (half / larger) if larger > 0.0 else 0.0
+    larger = min(max(0.5 * abs(p) + math.hypot(0.5 * p, half), _SMALLEST), _LARGEST)
+    smaller = max(half * (half / larger), _SMALLEST) if chi > 0.0 and psi > 0.0 else 0.0
     v = mode_of_log(p, chi, psi)
     return (v, smaller, larger) if p >= 0.0 else (v, larger, smaller)
 
@@ -265,7 +259,7 @@ def log_normaliser(p, chi, psi):
 @jit
 def log_cut_normaliser(p, chi, psi, r):
     """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
-    if r > 0.0 and 0.5 * psi * r - 0.5 * (chi / r) >= p:
+    if r > 0.0 and 0.5 * (psi * r) - 0.5 * (chi / r) >= p:
         return log_cut_given_full(p, chi, psi, r, np.inf)
     return log_cut_given_full(p, chi, psi, r, log_normaliser(p, chi, psi))
 
@@ -279,13 +273,13 @@ def log_cut_given_full(p, chi, psi, r, full):
         return np.inf
     if 0.5 * (chi / r) == np.inf:
         return full
-    if 0.5 * psi * r == np.inf:
+    if 0.5 * (psi * r) == np.inf:
         return -np.inf
     a, b = _sides(chi, psi, r)
     sigma = b - a - p
     log_height = p * math.log(r) - a - b
     if sigma >= 0.0:
-        return log_height + math.log(_fallen_integral(sigma, a, b, _end(psi, r)))
+        return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
     # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
     if log_height - math.log(-sigma) < full - _REACH:
         return full
@@ -314,13 +308,13 @@ def log_survival(p, chi, psi, r, r_late):
         return 0.0
     if r <= 0.0 and chi == 0.0 and p <= 0.0:
         return -np.inf
-    if 0.5 * psi * r_late == np.inf:
+    if 0.5 * (psi * r_late) == np.inf:
         return -np.inf
     a_late, b_late = _sides(chi, psi, r_late)
     sigma_late = b_late - a_late - p
     at = anchor(p, chi, psi, r)
     left = _fallen_integral(0.0, at.b, at.a, at.left)
-    right = _fallen_integral(at.sigma, at.a, at.b, _end(psi, at.v))
+    right = _fallen_integral(at.sigma, at.a, at.b, np.inf)
     whole = left + right
     if r_late < at.v:
         to_late = _log_ratio(at.v, r_late)
@@ -333,7 +327,7 @@ def log_survival(p, chi, psi, r, r_late):
     between = left + _fallen_integral(at.sigma, at.a, at.b, to_late)
     if between <= 0.5 * whole:
         return math.log1p(-between / whole)
-    beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, _end(psi, r_late))
+    beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, np.inf)
     return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
 
 
@@ -394,6 +388,12 @@ def _hat(sigma, a, b, length):
 
 
 @jit
+def _length(b, length):
+    """How far draws may go: also no further than e^-700 where no tangent can follow b e^u."""
+    return min(length, _reach_of_growth(b, 700.0)) if 0.0 < b < 1e-300 else length
+
+
+@jit
 def _propose(hat, sigma, length, x, state):
     """Draw u under the hat, x uniform on its mass to tell the piece; return u and how far the hat has fallen there."""
     if x < hat.near:
@@ -410,20 +410,22 @@ def _propose(hat, sigma, length, x, state):
 @jit
 def draw_from_anchor(at, state):
     """Draw u, the distance of log v from the anchor; return it and the number of proposals made."""
-    right = _hat(at.sigma, at.a, at.b, np.inf)
+    length = _length(at.b, np.inf)
+    right = _hat(at.sigma, at.a, at.b, length)
     right_mass = right.near + right.between + right.far
-    left = _hat(0.0, at.b, at.a, at.left) if at.left > 0.0 else _Hat(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    left_length = _length(at.a, at.left)
+    left = _hat(0.0, at.b, at.a, left_length) if at.left > 0.0 else _Hat(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     mass = right_mass + left.near + left.between + left.far
     tries = 0
     while True:
         tries += 1
         x = mass * uniform(state)
         if x < right_mass:
-            u, hat = _propose(right, at.sigma, np.inf, x, state)
+            u, hat = _propose(right, at.sigma, length, x, state)
             if exponential(state) >= fall(u, at.sigma, at.a, at.b) - hat:
                 return u, tries
         else:
-            u, hat = _propose(left, 0.0, at.left, x - right_mass, state)
+            u, hat = _propose(left, 0.0, left_length, x - right_mass, state)
             if exponential(state) >= fall(u, 0.0, at.b, at.a) - hat:
                 return -u, tries
 

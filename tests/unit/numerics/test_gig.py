@@ -153,6 +153,35 @@ def test_extreme_parameters_give_numbers(p, log_chi, log_psi, log_r):
         assert math.isfinite(draw)
 
 
+@pytest.mark.parametrize(
+    "law",
+    [
+        (0.0, 0.0, 0.137, 2.3e-308),  # ψr/2 is below the least normal double: a plateau of 700 nats
+        (0.0, 0.0, 1e-30, 1e-300),  # and below the least double
+        (2e-16, 2.5e-12, 1e-310, 1.0),  # the reach of a cliff overflows
+        (-2e-17, 1e-60, 1.5e-275, 2.4e-44),  # a cliff where e^u is no double
+        (0.5, 2.3e-173, 2.4e-149, 1e-200),
+        (-3038.0, 5e-324, 5e-324, 0.0),  # the mode is no double
+        (-73.3, 1.7e308, 1.7e308, 1.0),  # a + b is none
+    ],
+)
+def test_the_ends_of_the_doubles_give_numbers(law):
+    assert math.isfinite(gig.log_normaliser(*law[:3])) or law[1] == 0.0
+    assert not math.isnan(gig.log_cut_normaliser(*law))
+    for late in (np.nextafter(law[3], 1.0), 1.5 * law[3], 1.0, 1e300):
+        assert gig.log_survival(*law, late) <= 0.0
+    out = np.empty(100)
+    _excesses(*law, make_streams(np.random.default_rng(0), 1)[0], out)
+    assert np.all((out >= 0.0) & np.isfinite(out))
+
+
+def test_a_plateau_of_seven_hundred_nats():
+    # E_1(x) = -γ - log x for small x.
+    assert gig.log_cut_normaliser(0.0, 0.0, 1.0, 1e-300) == pytest.approx(
+        math.log(-np.euler_gamma - math.log(5e-301)), rel=1e-12
+    )
+
+
 def test_the_mode_is_where_the_density_is_highest():
     rng = np.random.default_rng(0)
     for p in (-4999.0, -3.0, -0.5, 0.0, 0.5, 1.0, 2.7, 300.0):
