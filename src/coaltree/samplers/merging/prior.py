@@ -43,4 +43,6 @@ class Prior(SMC):
     """Merges proposed by the coalescent itself, weighed by the data."""
 
     def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
-        return MergingPopulation(problem, streams, _grow)
+        population = MergingPopulation(problem, streams, _grow)
+        population.worth_a_thread *= 4  # a merge without a choice of pair is cheap
+        return population

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,13 @@ def useful_threads(n_threads: int, n_particles: int, worth_a_thread: int) -> int
     return max(1, min(n_threads, n_particles // worth_a_thread))
 
 
+def blocks_of(n_particles: int, n_threads: int, worth_a_thread: int) -> list[tuple[int, int]]:
+    """Return (first, last) of each thread's particles; the caller has some more, since others must wake up first."""
+    extra = min(worth_a_thread, n_particles) // 3 if n_threads > 1 else 0
+    bounds = [0, *(extra + (n_particles - extra) * k // n_threads for k in range(1, n_threads + 1))]
+    return list(pairwise(bounds))
+
+
 def normalised(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Return weights that sum to 1 and the log of the mean unnormalised weight."""
     shift = log_weights.max()
@@ -66,7 +74,7 @@ class Population:
     """M growing trees. `grow` is called by several threads, each with a block of its own; all else by one."""
 
     log_factor: np.ndarray  # (M,) log of what the last step multiplied each weight by
-    worth_a_thread: int  # how many particles take long enough to make up for handing them to another thread
+    worth_a_thread: int = 1  # how many particles take long enough to make up for handing them to another thread
 
     def begin(self, step: int) -> None:
         """Get ready for a step."""
@@ -135,7 +143,7 @@ class SMC(Sampler):
         population = self.population(problem, make_streams(rng, M))
         n_threads = useful_threads(n_threads or available_threads(), M, population.worth_a_thread)
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
-        blocks = [(M * k // n_threads, M * (k + 1) // n_threads) for k in range(n_threads)]
+        blocks = blocks_of(M, n_threads, population.worth_a_thread)
         with ThreadPoolExecutor(n_threads) as pool:  # which starts a thread when it is first given a block
             for step in range(merges):
                 population.begin(step)

@@ -207,7 +207,7 @@ class _Race(Population):
             np.zeros(M),
         )
         self.log_factor = self._racers.log_factor
-        self.worth_a_thread = max(1, 512 // n)  # some 0.2 ms
+        self.worth_a_thread = max(1, 512 // n)  # about 0.2 ms
 
     def grow(self, first, last, step):
         _grow(self._racers, first, last, step)

@@ -120,8 +120,6 @@ _EVERY_BRANCH = np.empty(0, np.int32)
 class _GrowingTrees(Population):
     """M trees, each of which takes in one row a step."""
 
-    worth_a_thread = 4  # some 0.2 ms
-
     def __init__(self, problem, streams, n_updates):
         self.problem, self.streams, self.n_updates = problem, streams, n_updates
         n, p = problem.W.shape
@@ -197,13 +195,16 @@ class Insertion(SMC):
         n_threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> Draws:
-        """Take in the rows one by one and return M trees with their weights; the counts of draws are not used."""
+        """Take in the rows one by one and return M trees with their weights; the counts of draws are not used.
+
+        One thread: trees are separate objects, and to go through them needs the interpreter's lock.
+        """
         n, W = problem.n, vectors(problem, "Insertion")
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
         if not np.array_equal(np.sort(order), np.arange(n)):
             raise InputError(f"order must hold each of the {n} distinct rows' numbers 0 … {n - 1} once.")
         shuffled = problem._replace(W=np.ascontiguousarray(W[order]), eps=None)
-        draws = super().run(shuffled, rng, n_threads=n_threads, progress=progress)
+        draws = super().run(shuffled, rng, n_threads=1, progress=progress)
         return draws._replace(children=_rename_leaves(draws.children, order))
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.problem import Problem
 from coaltree.samplers.merging import smc
-from coaltree.samplers.merging.smc import SMC, Population, useful_threads
+from coaltree.samplers.merging.smc import SMC, Population, blocks_of, useful_threads
 
 
 class Counted(Population):
@@ -75,7 +76,7 @@ def test_what_goes_wrong_in_a_block_is_raised_and_no_thread_is_left(fails):
 
 
 def test_threads_are_used_where_they_have_enough_to_do():
-    assert [useful_threads(8, M, 32) for M in (1, 31, 63, 64, 100, 1000)] == [1, 1, 1, 2, 3, 8]
+    assert [useful_threads(8, M, 50) for M in (1, 49, 99, 100, 199, 1000)] == [1, 1, 1, 2, 3, 8]
     assert useful_threads(1, 1000, 1) == 1
 
 
@@ -84,10 +85,19 @@ def test_large_runs_of_the_papers_samplers_use_both_threads(monkeypatch):
     plain = smc.grow_blocks
     monkeypatch.setattr(smc, "grow_blocks", lambda *given: (asked.append(len(given[1])), plain(*given)))
     X, _ = ct.simulate(12, 3, random_state=0)
-    for sampler, blocks in ((ct.MPost1(100), 2), (ct.MPost1(40), 1), (ct.SMC1(100), 2), (ct.Insertion(8), 2)):
+    for sampler, blocks in ((ct.MPost1(100), 2), (ct.MPost1(40), 1), (ct.SMC1(100), 2), (ct.Insertion(100), 1)):
         asked.clear()
         ct.sample_trees(X, sampler=sampler, n_threads=2, random_state=0, progress=False)
         assert set(asked) == {blocks}
+
+
+@pytest.mark.parametrize(("M", "n_threads", "worth"), [(100, 2, 50), (7, 7, 1), (150, 3, 50), (5, 1, 50), (101, 2, 1)])
+def test_blocks_follow_one_another_and_the_caller_has_the_largest(M, n_threads, worth):
+    blocks = blocks_of(M, n_threads, worth)
+    assert len(blocks) == n_threads and blocks[0][0] == 0 and blocks[-1][1] == M
+    assert all(before[1] == after[0] for before, after in pairwise(blocks))
+    sizes = [last - first for first, last in blocks]
+    assert min(sizes) >= 1 and (worth == 1 or sizes[0] == max(sizes))
 
 
 def test_threads_default_to_the_processors(monkeypatch):
