@@ -96,8 +96,39 @@ class Spherical(LearnableCovariance):
         return draw_amplitude(self, statistics, statistics.value, rng)
 
 
+class _ShapeOrAmplitude(LearnableCovariance):
+    """Φ = amplitude · S, S being the parameter named `shape`: one of the two is learnt, each alone sets the scale."""
+
+    shape: ClassVar[str]
+
+    def __post_init__(self):
+        super().__post_init__()
+        if {"amplitude", self.shape} <= set(self.learnt):
+            raise InputError(f'learn="amplitude" or learn="{self.shape}", not both: each alone sets the overall scale.')
+
+    def _learnt_by_default(self):
+        return (self.shape,)
+
+    def _sum_of_squares(self, statistics) -> float:
+        """Σ uᵀ S⁻¹ u over the contrasts."""
+        raise NotImplementedError
+
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
+        if "amplitude" in self.learnt:
+            return draw_amplitude(self, statistics, self._sum_of_squares(statistics), rng)
+        if self.shape not in self.learnt:
+            return self
+        posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
+        return self._replaced({self.shape: posterior.sample(rng, size=statistics.d)})
+
+    def _divided(self, c):
+        if self.shape not in self.learnt:
+            return super()._divided(c)
+        return self._replaced({self.shape: getattr(self, self.shape) / c})
+
+
 @dataclass(frozen=True, eq=False)
-class Diagonal(LearnableCovariance):
+class Diagonal(_ShapeOrAmplitude):
     """Φ = amplitude · diag(variances).
 
     variances_j ~ InverseGamma(α_j, β_j);  variances_j | U ~ InverseGamma(α_j + (n-1)/2, β_j + ½ Σ_k u_kj² / amplitude).
@@ -106,6 +137,7 @@ class Diagonal(LearnableCovariance):
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("variances", "amplitude")
+    shape: ClassVar[str] = "variances"
 
     variances: Any = None
 
@@ -119,10 +151,6 @@ class Diagonal(LearnableCovariance):
             if self.variances.ndim != 1 or not np.all(np.isfinite(self.variances) & (self.variances > 0)):
                 raise InputError("variances must be a 1-d array of positive finite numbers, one per column.")
         self._require_prior("variances", InverseGamma)
-        _one_scale(self, "variances")
-
-    def _learnt_by_default(self):
-        return ("variances",)
 
     def _variances(self, d):
         self.check(d)
@@ -151,15 +179,8 @@ class Diagonal(LearnableCovariance):
     def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U))
 
-    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
-        if "amplitude" in self.learnt:
-            return draw_amplitude(
-                self, statistics, float(np.sum(statistics.value / self._variances(statistics.d))), rng
-            )
-        if "variances" not in self.learnt:
-            return self
-        posterior = self._prior("variances").given(statistics.n, statistics.value / self.amplitude)
-        return self._replaced({"variances": posterior.sample(rng, size=statistics.d)})
+    def _sum_of_squares(self, statistics):
+        return float(np.sum(statistics.value / self._variances(statistics.d)))
 
     def _scale_terms(self):
         if "variances" not in self.learnt:
@@ -167,14 +188,9 @@ class Diagonal(LearnableCovariance):
         prior, unit = self._prior("variances"), np.ones_like(self.variances)
         return float(np.sum(prior.shape * unit)), float(np.sum(prior.scale / self.variances))
 
-    def _divided(self, c):
-        if "variances" not in self.learnt:
-            return super()._divided(c)
-        return self._replaced({"variances": self.variances / c})
-
 
 @dataclass(frozen=True, eq=False)
-class Full(LearnableCovariance):
+class Full(_ShapeOrAmplitude):
     """Φ = amplitude · Phi, Phi any positive definite matrix.
 
     Phi ~ InverseWishart(ν, S);  Phi | U ~ InverseWishart(ν + n-1, S + UᵀU / amplitude).
@@ -184,6 +200,7 @@ class Full(LearnableCovariance):
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("Phi", "amplitude")
+    shape: ClassVar[str] = "Phi"
 
     Phi: Any = None
 
@@ -192,10 +209,6 @@ class Full(LearnableCovariance):
         if self.Phi is not None:
             self._store("Phi", _positive_definite("Phi", self.Phi))
         self._require_prior("Phi", InverseWishart)
-        _one_scale(self, "Phi")
-
-    def _learnt_by_default(self):
-        return ("Phi",)
 
     def check(self, d: int) -> None:
         if self.Phi is not None:
@@ -219,14 +232,9 @@ class Full(LearnableCovariance):
     def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], U.T @ U)
 
-    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
-        if "amplitude" in self.learnt:
-            inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
-            return draw_amplitude(self, statistics, float(np.vdot(inverse, statistics.value)), rng)
-        if "Phi" not in self.learnt:
-            return self
-        posterior = self._prior("Phi").given(statistics.n, statistics.value / self.amplitude)
-        return self._replaced({"Phi": posterior.sample(rng)})
+    def _sum_of_squares(self, statistics):
+        inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
+        return float(np.vdot(inverse, statistics.value))
 
     def _scale_terms(self):
         if "Phi" not in self.learnt:
@@ -234,11 +242,3 @@ class Full(LearnableCovariance):
         prior = self._prior("Phi")
         rate = 0.5 * float(np.trace(np.linalg.solve(self.Phi, prior.scale)))
         return 0.5 * prior.df * len(self.Phi), rate
-
-    def _divided(self, c):
-        return self._replaced({"Phi": self.Phi / c}) if "Phi" in self.learnt else super()._divided(c)
-
-
-def _one_scale(covariance, shape_name):
-    if {"amplitude", shape_name} <= set(covariance.learnt):
-        raise InputError(f'learn="amplitude" or learn="{shape_name}", not both: each alone sets the overall scale.')

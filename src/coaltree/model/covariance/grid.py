@@ -13,8 +13,8 @@ import numpy as np
 
 from ..._runtime.checks import check_positive
 from ...errors import InputError
-from .base import NOISE_FLOOR, Statistics, Whitener, cholesky_whitener, read_only
-from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, learnt_with_noise, lower_products
+from .base import NOISE_FLOOR, Statistics, Whitener, read_only
+from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms
 from .priors import LogNormal
 
 
@@ -73,9 +73,6 @@ class Matern32(KernelCovariance):
             self._store("length", read_only(lengths))
         check_noise(self)
 
-    def _learnt_by_default(self):
-        return learnt_with_noise(self)
-
     def check(self, d: int) -> None:
         if self.grid is not None and math.prod(self.grid) != d:
             shape = " × ".join(str(size) for size in self.grid)
@@ -95,7 +92,7 @@ class Matern32(KernelCovariance):
     def whitener(self, d: int) -> Whitener:
         axes = self._axes(d)
         if len(axes) == 1:
-            return cholesky_whitener(self.matrix(d), f"Matern32(length={self.length}, noise={self.noise:.4g})")
+            return super().whitener(d)
         systems = [_eigen(*axis) for axis in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)]
         eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
         return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
@@ -103,7 +100,7 @@ class Matern32(KernelCovariance):
     def statistics(self, U: np.ndarray) -> Statistics:
         n, d = U.shape
         if len(self._axes(d)) == 1:
-            return lower_products(U)
+            return super().statistics(U)
         # With fewer contrasts than cells the rows themselves are the smaller statistic.
         return Statistics(n, d, _Rows(U, self._axes(d)) if n < d else _Products(U, self._axes(d)))
 

@@ -52,6 +52,24 @@ class KernelCovariance(LearnableCovariance):
         """Weak priors of θ, scaled to the inputs."""
         raise NotImplementedError
 
+    def _learnt_by_default(self):
+        """Everything, but noise=0 means that there is none."""
+        return tuple(name for name in self.parameters if name != "noise" or getattr(self, name) > 0)
+
+    def whitener(self, d: int) -> Whitener:
+        return cholesky_whitener(self.matrix(d), f"{type(self).__name__}({_listed(self._own_theta())})")
+
+    def statistics(self, U: np.ndarray) -> Statistics:
+        """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle, zeros above."""
+        S = U.T @ U
+        S *= 2.0
+        S.ravel("K")[:: len(S) + 1] *= 0.5
+        return Statistics(len(U), U.shape[1], S)
+
+    def _own_theta(self):
+        """The values of all parameters but the amplitude."""
+        return {name: self._value(name) for name in self.parameters if name != "amplitude"}
+
     def _adapted(self, spread):
         d = len(spread)
         adapted = adapt_amplitude(self, float(np.mean(spread)) / self._diagonal_mean(d))
@@ -60,7 +78,7 @@ class KernelCovariance(LearnableCovariance):
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
-        values = {name: self._value(name) for name in self.parameters if name != "amplitude"}
+        values = self._own_theta()
 
         def log_density(name, index, y):
             trial = {**values, name: _with_element(values[name], index, math.exp(y))}
@@ -77,9 +95,8 @@ class KernelCovariance(LearnableCovariance):
             except InputError:
                 if terms(values) is not None:
                     raise
-                theta = ", ".join(f"{name}={value}" for name, value in values.items())
                 why = "it is not positive definite there, or outside its bounds"
-                raise InputError(f"{type(self).__name__} cannot start at {theta}: {why}.") from None
+                raise InputError(f"{type(self).__name__} cannot start at {_listed(values)}: {why}.") from None
             values[name] = _with_element(values[name], index, math.exp(y))
         updated = self._replaced({name: values[name] for name in self.learnt if name != "amplitude"})
         if "amplitude" not in self.learnt:
@@ -98,6 +115,10 @@ class KernelCovariance(LearnableCovariance):
         return lambda log_det, trace: -half * log_det - shape * math.log(prior.scale + 0.5 * trace)
 
 
+def _listed(theta):
+    return ", ".join(f"{name}={value}" for name, value in theta.items())
+
+
 def _indices(value):
     return np.ndindex(np.shape(value))
 
@@ -108,14 +129,6 @@ def _with_element(value, index, element):
     value = np.array(value)
     value[index] = element
     return value
-
-
-def lower_products(U: np.ndarray) -> Statistics:
-    """S = UᵀU, doubled but for its diagonal: tr(K⁻¹S) is its product sum with K⁻¹'s lower triangle and zeros above."""
-    S = U.T @ U
-    S *= 2.0
-    S.ravel("K")[:: len(S) + 1] *= 0.5
-    return Statistics(len(U), U.shape[1], S)
 
 
 def dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | None:
@@ -162,11 +175,6 @@ def _squared_distances(inputs):
     return np.einsum("ijq,ijq->ij", difference, difference)
 
 
-def learnt_with_noise(covariance: Any) -> tuple[str, ...]:
-    """`learn=True` learns everything, but noise=0 means that there is none."""
-    return tuple(name for name in covariance.parameters if name != "noise" or covariance.noise > 0)
-
-
 def check_noise(covariance: Any) -> None:
     covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
     if covariance.noise == 0 and "noise" in covariance.learnt:
@@ -195,9 +203,6 @@ class SquaredExponential(KernelCovariance):
         self._store("inputs", _checked_inputs(self.inputs))
         check_noise(self)
 
-    def _learnt_by_default(self):
-        return learnt_with_noise(self)
-
     def check(self, d: int) -> None:
         _inputs_for(self.inputs, d)
 
@@ -206,14 +211,6 @@ class SquaredExponential(KernelCovariance):
 
     def _distances(self, d):
         return _squared_distances(_inputs_for(self.inputs, d))
-
-    def whitener(self, d: int) -> Whitener:
-        return cholesky_whitener(
-            self.matrix(d), f"SquaredExponential(length2={self.length2:.4g}, noise={self.noise:.4g})"
-        )
-
-    def statistics(self, U: np.ndarray) -> Statistics:
-        return lower_products(U)
 
     def _terms(self, statistics):
         distances = self._distances(statistics.d)
@@ -303,17 +300,10 @@ class Kernel(KernelCovariance):
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _kernel_matrix(self.k, _inputs_for(self.inputs, d))
 
-    def whitener(self, d: int) -> Whitener:
-        return cholesky_whitener(self.matrix(d), f"Kernel({self.k})")
-
-    def statistics(self, U: np.ndarray) -> Statistics:
-        return lower_products(U)
-
     def _terms(self, statistics):
         inputs = _inputs_for(self.inputs, statistics.d)
-        kernel = self.k.clone_with_theta(
-            self.k.theta
-        )  # ours to change: a clone for every point would cost more than it
+        # A clone of our own to change: one for every point would cost more than the point.
+        kernel = self.k.clone_with_theta(self.k.theta)
         bounds = np.exp(self.k.bounds).reshape(-1, 2)
 
         def terms(theta):
