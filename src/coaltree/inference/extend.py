@@ -13,7 +13,7 @@ from ..model.duplicates import find_distinct
 from ..model.missing import check_observed, missing_entries
 from ..model.problem import make_problem
 from ..posterior import Posterior
-from ..posterior.placement import covariance_of, read_new_rows, spread
+from ..posterior.placement import covariance_of, pick_trees, read_new_rows
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft
@@ -51,7 +51,7 @@ def extend(
     n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
     values = X[distinct.first]
     plan = Plan(sampler, posterior.leaf_noise, missing_entries(values), int(n_rounds) - 1)
-    chosen, weights = spread(posterior.weights, len(posterior) if n_trees is None else n_trees)
+    chosen, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept, lists = [], None
     with single_threaded_blas():
         for tree in chosen:

@@ -60,7 +60,7 @@ def fit(
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
     covariance : a name ("spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an object.
     sampler : a name or a sampler object; it draws one tree per round.
-    n_samples, n_warmup : trees to keep from each chain, and rounds to discard before them.
+    n_samples, n_warmup : trees to keep from each chain, and warm-up (burn-in) rounds to discard before them.
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`); it changes nothing else.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._runtime.aliases import ArrayLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_count
+from .._runtime.checks import check_choice, check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
 from ..errors import InputError, InterruptedWarning
@@ -71,21 +71,12 @@ def sample_trees(
     check_count("n_warmup", n_warmup, 0)
     if n_threads is not None:
         check_count("n_threads", n_threads, 1)
+    check_choice("metric", metric, ("euclidean", "precomputed"))
     table = read_table(X)
     if metric == "precomputed":
         covariance, problem, distinct = _from_distances(table, covariance, sampler, d, leaf_noise)
-    elif metric == "euclidean":
-        if d is not None and d != table.values.shape[1]:
-            raise InputError(f"d is {d}, but X has {table.values.shape[1]} columns; leave d out.")
-        with single_threaded_blas():  # whose other threads would go on spinning for some 20 ms, where ours want to work
-            covariance = as_covariance(covariance, table.values.shape[1])
-        distinct = find_distinct(table.values, table.labels, leaf_noise)
-        problem = None
-        if len(distinct.first) > 1:
-            rows = table.values[distinct.first]
-            problem = make_problem(rows, covariance, leaf_noise, rotate=sampler.needs_vectors)
     else:
-        raise InputError(f'metric must be "euclidean" or "precomputed", not {metric!r}.')
+        covariance, problem, distinct = _from_rows(table, covariance, sampler, d, leaf_noise)
 
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
@@ -125,6 +116,20 @@ def sample_trees(
     )
 
 
+def _from_rows(table, covariance, sampler, d, leaf_noise):
+    """Whiten the distinct rows into a `Problem`; None where all rows are the same."""
+    if d is not None and d != table.values.shape[1]:
+        raise InputError(f"d is {d}, but X has {table.values.shape[1]} columns; leave d out.")
+    with single_threaded_blas():  # whose other threads would go on spinning for some 20 ms, where ours want to work
+        covariance = as_covariance(covariance, table.values.shape[1])
+    distinct = find_distinct(table.values, table.labels, leaf_noise)
+    problem = None
+    if len(distinct.first) > 1:
+        rows = table.values[distinct.first]
+        problem = make_problem(rows, covariance, leaf_noise, rotate=sampler.needs_vectors)
+    return covariance, problem, distinct
+
+
 def _from_distances(table, covariance, sampler, d, leaf_noise):
     """Check squared distances (n, n) and turn them into a `Problem` over distinct rows."""
     eps = table.values
@@ -144,7 +149,7 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
         raise InputError("squared distances must be symmetric; X and its transpose differ.")
     covariance = as_covariance(covariance)
     if not isinstance(covariance, Spherical):
-        raise InputError("precomputed distances already hold the covariance; leave it out or give Spherical(…).")
+        raise InputError("precomputed distances already include the covariance; leave it out, or give Spherical(…).")
     whitener = covariance.whitener(int(d))
     eps = (0.5 * eps + 0.5 * eps.T) / covariance.amplitude
     if not eps.max() < largest_distance(len(eps)):

@@ -74,8 +74,8 @@ def find_distinct(
         twin = distinct.first[distinct.group[i]]
         names = (labels[twin], labels[i]) if labels else (twin, i)
         warnings.warn(
-            f"{distinct.n_copies} row(s) repeat another, exactly or to within rounding (for example {names[0]!r} and "
-            f"{names[1]!r}) and are merged at time 0; leaf_noise > 0 would give identical rows a proper density.",
+            f"X has {distinct.n_copies} duplicate row(s), equal exactly or to within rounding (for example "
+            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. leaf_noise > 0 gives them a proper density.",
             CoaltreeWarning,
             stacklevel=3,
         )

@@ -33,15 +33,13 @@ def check_observed(
         if len(empty):
             name = repr(names[empty[0]]) if names else str(empty[0])
             more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-            raise InputError(
-                f"{what} {name}{more} of X has no observed value; drop it, there is nothing to learn from."
-            )
+            raise InputError(f"{what} {name}{more} of X has only missing values; drop it.")
     if leaf_noise > 0.0 or seen.all():
         return
     i, j = _agreeing_pair(values, ~seen.all(axis=1))
     if i >= 0:
         raise InputError(
-            f"rows {labels[i]!r} and {labels[j]!r} agree in every column that both have: nothing tells them apart; "
+            f"rows {labels[i]!r} and {labels[j]!r} are equal in every column that both have, so their distance is 0; "
             "drop one of them, or give leaf_noise > 0."
         )
 

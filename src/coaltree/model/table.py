@@ -33,9 +33,9 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) ->
     values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns
     n, d = values.shape
     if n < minimum_rows:
-        raise InputError(f"X has {n} row(s); at least {minimum_rows} are needed.")
+        raise InputError(f"X must have at least {minimum_rows} row(s), not {n}.")
     if d < 1:
-        raise InputError("X has no columns; at least one is needed.")
+        raise InputError("X must have at least one column.")
     names = X.labels if isinstance(X, Table) else range(n) if features is None else X.index
     labels = tuple(str(name) for name in names)
     if len(set(labels)) < n:
@@ -80,6 +80,6 @@ def _check_entries(values, labels, features, allow_missing):
     if np.isnan(values[i, j]):
         raise InputError(
             f"X has {int(np.isnan(values).sum())} missing value(s) (NaN), the first in row {labels[i]!r}, column "
-            f"{column}; fit() imputes them, here they must be filled in or their rows dropped."
+            f"{column}; fit() imputes missing values; here, fill them in or drop their rows."
         )
-    raise InputError(f"X has an infinity in row {labels[i]!r}, column {column}; every entry must be finite.")
+    raise InputError(f"X has an infinite value in row {labels[i]!r}, column {column}; every entry must be finite.")

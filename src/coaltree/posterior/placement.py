@@ -81,7 +81,7 @@ def place(
     """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
     table = read_new_rows(posterior, X_new)
-    chosen, prior_weights = spread(posterior.weights, n_trees)
+    chosen, prior_weights = pick_trees(posterior.weights, n_trees)
     m, n, s = len(table.values), posterior.n, len(chosen)
     classes, members = _classes(classes, n)
     streams = make_streams(as_generator(random_state), m)
@@ -137,7 +137,7 @@ def read_new_rows(posterior: Posterior, X_new: ArrayLike) -> Table:
         table = read_table(X_new, allow_missing=True, minimum_rows=1)
         table = table._replace(values=table.values[:, [given.index(name) for name in names]], features=names)
     if table.values.shape[1] != d:
-        raise InputError(f"the new rows have {table.values.shape[1]} columns, and {d} were fitted.")
+        raise InputError(f"the new rows must have the {d} columns that were fitted, not {table.values.shape[1]}.")
     return table
 
 
@@ -153,7 +153,7 @@ def _check_names(given, fitted):
         raise InputError(f"the new rows have two columns {twice!r}; drop one.")
 
 
-def spread(weights: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
+def pick_trees(weights: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
     check_count("n_trees", n_trees, 1)
     if len(weights) <= n_trees:

@@ -30,7 +30,7 @@ def with_leaves_as(tree: Tree, labels: Sequence[str]) -> Tree:
     position = {label: i for i, label in enumerate(labels)}
     unknown = [label for label in tree.labels if label not in position]
     if unknown or len(labels) != tree.n:
-        named = f"; {unknown[0]!r} is in one only" if unknown else ""
+        named = f"; {unknown[0]!r} is in only one" if unknown else ""
         raise InputError(f"The trees must have the same leaf labels, but these differ{named}.")
     numbers = np.arange(2 * tree.n - 1)
     numbers[: tree.n] = [position[label] for label in tree.labels]

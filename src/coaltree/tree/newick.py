@@ -194,8 +194,8 @@ class _Builder:
             raise InputError("The branch lengths of the Newick tree add up to more than a float can hold.")
         if far - near > self.tolerance * far:
             raise InputError(
-                f"The tree is not ultrametric: leaf {_short(self.labels[near_leaf])} lies {near:.9g} below the root "
-                f"and leaf {_short(self.labels[far_leaf])} {far:.9g}, but all leaves must lie equally deep, within "
+                f"The tree is not ultrametric: leaf {_short(self.labels[near_leaf])} is {near:.9g} below the root and "
+                f"leaf {_short(self.labels[far_leaf])} {far:.9g}, but all leaves must be at the same distance, within "
                 f"{self.tolerance:g} of the root's height."
             )
         n = len(self.labels)

@@ -165,7 +165,7 @@ def test_what_fit_refuses_leaves_no_folder(tmp_path, only_line):
     (tmp_path / "x.csv").write_text("a,b\n1,\n2,\n3,NA\n")
     args = ["fit", str(tmp_path / "x.csv"), "--out", str(tmp_path / "out")]
     assert main(args) == 2
-    assert "column 'b' of X has no observed value" in only_line()
+    assert "column 'b' of X has only missing values" in only_line()
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").mkdir()
     assert main(args) == 2

@@ -122,7 +122,7 @@ def test_a_greedy_sampler_alternates_with_the_covariance():
 def test_copies_are_merged_at_time_0():
     X = data()
     X[5] = X[2]
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = quick_fit(X)
     assert post.n == 8
     assert np.all(post.times[:, 0] == 0)
@@ -130,7 +130,7 @@ def test_copies_are_merged_at_time_0():
 
 
 def test_rows_that_are_all_equal_end_in_a_tree():
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = quick_fit(np.ones((4, 3)))
     assert np.all(post.times == 0)
     assert np.all(np.isfinite(post.log_joint))
@@ -214,11 +214,11 @@ def test_missing_entries_are_drawn_and_kept():
 def test_empty_rows_and_columns_are_refused():
     X = data()
     X[4] = np.nan
-    with pytest.raises(InputError, match="row '4' of X has no observed value"):
+    with pytest.raises(InputError, match="row '4' of X has only missing values"):
         quick_fit(X)
     X = data()
     X[:, 1] = np.nan
-    with pytest.raises(InputError, match="column 1 of X has no observed value"):
+    with pytest.raises(InputError, match="column 1 of X has only missing values"):
         quick_fit(X)
 
 
@@ -495,10 +495,10 @@ def test_a_run_goes_on_from_the_last_draws_of_a_posterior():
 def test_a_run_goes_on_where_rows_are_copies():
     X = data()
     X[5], X[7] = X[2], X[2]
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         first = quick_fit(X)
     Recording.seen.clear()
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         quick_fit(X, sampler=Recording(), start=first, n_warmup=0, n_samples=1, n_chains=1)
     children, times = Recording.seen[0]
     Tree(children, times)

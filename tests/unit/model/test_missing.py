@@ -112,10 +112,10 @@ def test_a_start_without_correlations_is_that_of_the_columns():
 
 def test_rows_and_columns_without_values_are_refused_by_name():
     X = np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]])
-    with pytest.raises(InputError, match=r"row 'b' of X has no observed value"):
+    with pytest.raises(InputError, match=r"row 'b' of X has only missing values"):
         check_observed(X, ("a", "b", "c"), ("x", "y"), 0.0)
     X = np.array([[1.0, np.nan], [3.0, np.nan], [2.0, np.nan]])
-    with pytest.raises(InputError, match=r"column 'y' of X has no observed value"):
+    with pytest.raises(InputError, match=r"column 'y' of X has only missing values"):
         check_observed(X, ("a", "b", "c"), ("x", "y"), 0.0)
     with pytest.raises(InputError, match=r"column 1 of X"):
         check_observed(X, ("a", "b", "c"), None, 0.0)
@@ -123,7 +123,7 @@ def test_rows_and_columns_without_values_are_refused_by_name():
 
 def test_rows_that_nothing_tells_apart_are_refused():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [0.0, 2.0, 3.0]])
-    with pytest.raises(InputError, match=r"rows 'b' and 'a' agree in every column that both have"):
+    with pytest.raises(InputError, match=r"rows 'b' and 'a' are equal in every column that both have"):
         check_observed(X, ("a", "b", "c"), None, 0.0)
     check_observed(X, ("a", "b", "c"), None, 0.1)
     X[1, 0] = 1.5

@@ -122,11 +122,11 @@ def test_a_fitted_row_sits_on_its_own_leaf():
 def test_duplicates_among_the_fitted_rows():
     X, _ = simulated(8, PHI, 4)
     X = np.vstack([X, X[2], X[2], X[5]])
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = ct.sample_trees(X, PHI, n_samples=10, random_state=0, progress=False)
     placed = post.place(X[2:4] + 0.1)
     assert np.isfinite(placed.log_density).all()
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         longer = post.extend(np.vstack([X[2], X[0] + 0.5]), n_rounds=2, random_state=0)
     assert longer.n == 13
     assert all(tree.cophenetic([[2, 11]])[0] == 0.0 for tree in longer.trees)
@@ -138,7 +138,7 @@ def test_an_equal_row_has_no_density_however_rows_are_rotated(n, d):
     A = rng.standard_normal((d, d + 2))
     X = ct.simulate(n, d, random_state=n)[0] + 5.0
     X = np.vstack([X, X[1]])
-    with pytest.warns(CoaltreeWarning, match="repeat another"):
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
         post = ct.sample_trees(X, A @ A.T, n_samples=3, random_state=0)
     part = X.copy()
     part[:, 0] = np.nan
@@ -229,7 +229,7 @@ def test_frames_are_matched_by_name():
         post.place(new[["a", "c"]])
     with pytest.raises(InputError, match="'z' that was not fitted"):
         post.place(new.assign(z=1.0))
-    with pytest.raises(InputError, match="have 2 columns, and 3 were fitted"):
+    with pytest.raises(InputError, match="must have the 3 columns that were fitted, not 2"):
         post.place(new.to_numpy()[:, :2])
     assert post.extend(new, n_rounds=1, random_state=0).labels[-2:] == ("x", "y")
     with pytest.raises(InputError, match="name 'row 3'"):

@@ -131,7 +131,7 @@ def test_clade_support_finds_leaves_by_name():
         names[number[i]] = label
     shuffled = ct.Tree(number[tree.children], tree.times, names)
     np.testing.assert_array_equal(post.clade_support(shuffled), post.clade_support(tree))
-    with pytest.raises(ct.InputError, match="'x' is in one only"):
+    with pytest.raises(ct.InputError, match="'x' is in only one"):
         post.clade_support(tree.relabel([*"012345", "x"]))
 
 

@@ -61,7 +61,7 @@ def test_leaves_are_matched_by_name():
     for kind in KINDS:
         assert ct.tree_distance(tree, same, kind) == 0
         assert ct.tree_distance(tree, other, kind) > 0
-    with pytest.raises(ct.InputError, match="'e' is in one only"):
+    with pytest.raises(ct.InputError, match="'e' is in only one"):
         ct.tree_distance(tree, ct.Tree.from_newick("((a:1,b:1):2,(c:2,e:2):1);"))
     with pytest.raises(ct.InputError, match="same leaf labels"):
         ct.tree_distance(tree, ct.Tree.from_newick("(a:1,b:1);"))

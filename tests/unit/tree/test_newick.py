@@ -190,7 +190,7 @@ def test_a_tree_that_dendropy_simulated():
         ("tree.nwk", "one leaf 'tree.nwk'"),
         ("(a:1,b:1,c:1);", r"character 13 \('\);'\): a node has more than two children; only binary"),
         ("((a:1):1,b:2);", r"character 6 .*: a node has only one child"),
-        ("(a:1,b:2);", r"not ultrametric: leaf 'a' lies 1 below the root and leaf 'b' 2.* within 1e-06 of the root's"),
+        ("(a:1,b:2);", r"not ultrametric: leaf 'a' is 1 below the root and leaf 'b' 2.* within 1e-06 of the root's"),
         ("(a:1,b:1.00001);", "not ultrametric"),
         ("(a,b);", r"character 3 .*: a branch has no length"),
         ("((a:1,b:1),c:2);", r"character 11 .*: a branch has no length"),

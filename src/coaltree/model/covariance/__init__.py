@@ -48,12 +48,13 @@ def as_covariance(spec: CovarianceLike, d: int | None = None) -> Covariance:
     """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns."""
     if isinstance(spec, str):
         if spec not in _BY_NAME:
-            raise InputError(f"covariance: no family is called {spec!r}; the names are {', '.join(_BY_NAME)}.")
+            names = ", ".join(f'"{name}"' for name in _BY_NAME)
+            raise InputError(f"covariance must be {names}, a (d, d) array or a covariance object, not {spec!r}.")
         covariance = _BY_NAME[spec]()
     elif isinstance(spec, Covariance):
         covariance = spec
     elif isinstance(spec, type) and issubclass(spec, Covariance):
-        raise InputError(f"covariance: give an object such as {spec.__name__}(…), not the class itself.")
+        raise InputError(f"covariance must be an object such as {spec.__name__}(…), not the class itself.")
     elif hasattr(spec, "__array__") or isinstance(spec, (list, tuple)):
         covariance = Fixed(np.asarray(spec))
     else:

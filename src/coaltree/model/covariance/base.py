@@ -92,7 +92,7 @@ def cholesky_whitener(matrix: np.ndarray, name: str) -> CholeskyWhitener:
         chol = np.full((1, 1), np.nan)
     log_det = 2.0 * float(np.log(chol.diagonal()).sum())
     if not math.isfinite(log_det):
-        raise InputError(f"{name} is not positive definite in double precision; give it more noise.")
+        raise InputError(f"{name} is not positive definite in double precision; increase its noise.")
     return CholeskyWhitener(chol, log_det)
 
 
@@ -225,7 +225,7 @@ class LearnableCovariance(Covariance):
     def _require_prior(self, name, kind):
         """The exact updates need conjugate priors."""
         if name in self.priors and not isinstance(self.priors[name], kind):
-            raise InputError(f"priors: {name} takes an {kind.__name__} prior, with which its update is exact.")
+            raise InputError(f"priors: the prior of {name} must be of type {kind.__name__}.")
 
     @property
     def learnt(self) -> tuple[str, ...]:
