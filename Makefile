@@ -59,7 +59,7 @@ demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, clus
 	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
 
 test: $(STAMP) $(KERNELS) ## the tests that take seconds each (everything but `slow`)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 check: $(STAMP) javascript ## formatting and lint (ruff, Biome), types (mypy, and basedpyright as users see them)
 	$(BIN)/python -m ruff format --check .
