@@ -17,11 +17,10 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 _NOT_A_SETTING = {"convergence", "estimate"}
 _NAMES = {
     "n_warmup": "warm-up rounds",
-    "mean_accepted": "share of updates accepted",
-    "mean_candidates": "candidate branches per update",
-    "mean_missed": "share of updates that missed the old place",
+    "mean_accepted": "accepted updates",
+    "mean_candidates": "candidates per update",
+    "mean_missed": "missed updates",
     "n_distinct": "distinct rows",
-    "seconds": "run time in seconds",
 }
 _LONGEST = 400
 
