@@ -252,16 +252,18 @@ def _split(text, separator):
     return rows, lines
 
 
-def _fits(text, separator, most=20):
+def _fits(text: str, separator: str, most: int = 20) -> tuple[int, int]:
     """How well a separator explains the first lines: whether they have equally many cells, and how many numbers."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        rows = [row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=separator), most) if row]
-    except csv.Error:
-        return False, 0
+        rows = [row for row in islice(reader, most) if row]
+    except csv.Error:  # such as text right after a closing quote, where another separator would be
+        return 0, 0
     widths = {len(row) for row in rows[1:] or rows}
-    are_equal = len(widths) == 1 and max(widths) > 1 and max(widths) - len(rows[0]) in (0, 1)
+    lacking = max(widths, default=0) - len(rows[0]) if rows else 0  # R's header has one cell less than the rows
+    fit = 2 - lacking if len(widths) == 1 and max(widths) > 1 and lacking in (0, 1) else 0
     cells = [cell for row in rows[1:] for cell in row]
-    return are_equal, sum(_number(cell) is not None or bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
+    return fit, sum(_number(cell) is not None or bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
 
 
 def _has_header(rows):

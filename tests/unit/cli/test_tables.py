@@ -59,6 +59,7 @@ def test_header_names_and_missing_cells(table):
         ("a\tb\n1\t2\n3\t4\n", ("0", "1"), ("a", "b")),
         ("a;b;c,x\np,1\nq,2\n", ("p", "q"), ("x",)),
         ('"a,b";x\n"p,q";1\n"r,s";2\n', ("p,q", "r,s"), ("x",)),
+        ('id;","\na;1\n",";2\n', ("a", ","), (",",)),
         ('name,"a,b"\n"p ""q""",1\nr,2\n', ('p "q"', "r"), ("a,b",)),
         ("\ufeffname,a\r\np,1\r\n\r\nq,2\r\n", ("p", "q"), ("a",)),
         ("name,a\np\u2028q,1\nr,2\n", ("p\u2028q", "r"), ("a",)),
