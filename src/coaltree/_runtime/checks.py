@@ -56,13 +56,6 @@ def check_level(name: str, value) -> float:
     return number
 
 
-def check_flag(name: str, value) -> bool:
-    """Return True or False, or say which argument is neither."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, not {value!r}.")
-    return bool(value)
-
-
 def check_choice(name: str, value, choices) -> str:
     """Return one of some words, or say which argument is none of them."""
     if not isinstance(value, str) or value not in choices:

@@ -58,12 +58,6 @@ from coaltree._runtime import checks
             "x must be a number between 0 and 1, such as 0.9, not {!r}.",
         ),
         (
-            lambda v: checks.check_flag("f", v),
-            (True, np.False_),
-            (1, None, "yes"),
-            "f must be True or False, not {!r}.",
-        ),
-        (
             lambda v: checks.check_choice("c", v, ("a", "b", "c")),
             ("a", "c"),
             ("d", None, ["a"]),
