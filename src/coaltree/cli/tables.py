@@ -300,12 +300,14 @@ def _read_parquet(path) -> Columns:
         raise _Problem("the file is empty; expected rows and columns.")
     is_number = pandas.api.types.is_numeric_dtype
     cells: list[Any] = [
-        column.to_numpy(dtype=float, na_value=np.nan)
+        column.to_numpy()
+        if column.dtype.kind in "iu" and not column.hasnans  # which may be names with more digits than a float has
+        else column.to_numpy(dtype=float, na_value=np.nan)
         if is_number(column.dtype)
-        else column.fillna("").astype(str).tolist()
+        else ["" if missing else str(cell) for cell, missing in zip(column, column.isna(), strict=True)]
         for _, column in frame.items()
     ]
-    labels = None if isinstance(frame.index, pandas.RangeIndex) else frame.index.astype(str).tolist()
+    labels = None if isinstance(frame.index, pandas.RangeIndex) else [str(name) for name in frame.index]
     return Columns([str(name) for name in frame.columns], cells, lambda i: f"row {i + 1}", labels)
 
 
@@ -329,8 +331,8 @@ def _read_arrays(path, wanted) -> Columns:
     if array.ndim != 2 or array.dtype.kind not in "biuf" or array.size == 0:
         raise _Problem(f"expected a table of numbers, rows by columns, not shape {array.shape} and type {array.dtype}.")
     n, d = array.shape
-    names = [str(name) for name in (range(d) if names is None else names)]
+    names = [str(name) for name in (range(d) if names is None else np.ravel(names))]
+    labels = None if labels is None else [str(label) for label in np.ravel(labels)]
     if len(names) != d or (labels is not None and len(labels) != n):
         raise _Problem(f"the array has {n} rows and {d} columns, but labels or columns are of another length.")
-    labels = None if labels is None else [str(label) for label in labels]
-    return Columns(names, list(array.astype(float).T), lambda i: f"row {i + 1}", labels)
+    return Columns(names, list(array.T), lambda i: f"row {i + 1}", labels)

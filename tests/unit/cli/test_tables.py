@@ -174,6 +174,15 @@ def test_parquet(tmp_path):
     np.testing.assert_array_equal(frame.values, [[1.0], [np.nan]])
     pandas.DataFrame({"a": [1, 2]}, index=["u", "v"]).to_parquet(path)
     assert read(path).labels == ("u", "v")
+    kinds = pandas.Categorical(["r", None]), pandas.to_datetime(["2020-01-01", None])
+    for kind in kinds:  # which pandas does not turn into text where a value is missing
+        pandas.DataFrame({"a": [1, 2], "kind": kind}).to_parquet(path)
+        with pytest.raises(InputError, match=r"column 'kind' contains text .*; leave it out with --drop kind."):
+            read(path)
+    pandas.DataFrame({"a": [1, 2]}, index=pandas.MultiIndex.from_tuples([(1, 2), (1, 3)])).to_parquet(path)
+    assert read(path).labels == ("(1, 2)", "(1, 3)")
+    pandas.DataFrame({"id": [2**60, 2**60 + 1], "a": [1, 2]}).to_parquet(path)
+    assert read(path).labels == (str(2**60), str(2**60 + 1))
     path.write_text("no")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         read(path)
