@@ -76,9 +76,9 @@ def fit(
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
-    check_count("n_samples", n_samples)
-    check_count("n_warmup", n_warmup, 0)
-    check_count("n_chains", n_chains)
+    n_samples = check_count("n_samples", n_samples)
+    n_warmup = check_count("n_warmup", n_warmup, 0)
+    n_chains = check_count("n_chains", n_chains)
     check_jobs(n_jobs)
     leaf_noise = check_leaf_noise(leaf_noise)
     table = read_table(X, allow_missing=True)

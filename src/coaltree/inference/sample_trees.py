@@ -67,10 +67,10 @@ def sample_trees(
     sampler = as_sampler(sampler)
     leaf_noise = check_leaf_noise(leaf_noise)
     rng = as_generator(random_state)
-    check_count("n_samples", n_samples)
-    check_count("n_warmup", n_warmup, 0)
+    n_samples = check_count("n_samples", n_samples)
+    n_warmup = check_count("n_warmup", n_warmup, 0)
     if n_threads is not None:
-        check_count("n_threads", n_threads, 1)
+        n_threads = check_count("n_threads", n_threads, 1)
     check_choice("metric", metric, ("euclidean", "precomputed"))
     table = read_table(X)
     if metric == "precomputed":

@@ -44,8 +44,8 @@ def simulate(
     """
     rng = as_generator(random_state)
     leaf_noise = check_leaf_noise(leaf_noise)
-    check_count("n", n, 2)
-    check_count("d", d)
+    n = check_count("n", n, 2)
+    d = check_count("d", d)
     tree = simulate_tree(n, rng, labels)
     whitener = as_covariance(covariance, d).whitener(d)
     return simulate_data(tree, d, rng, whitener.color, leaf_noise=leaf_noise), tree

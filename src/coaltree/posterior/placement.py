@@ -64,7 +64,7 @@ class Placement:
 
     def time_interval(self, level: float = 0.9) -> np.ndarray:
         """(m, 2) quantiles of the time at which each row joins, with probability `level` between them."""
-        check_level("level", level)
+        level = check_level("level", level)
         ends = np.array([(1 - level) / 2, (1 + level) / 2])
         return np.stack([weighted_quantile(*row, ends) for row in zip(self.times, self.weights, strict=True)])
 

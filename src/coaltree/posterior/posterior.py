@@ -296,7 +296,7 @@ class Posterior:
 
         NaN where no tree contains it.
         """
-        check_level("level", level)
+        level = check_level("level", level)
         tails = [(1 - level) / 2, (1 + level) / 2]
         return clades.time_quantiles(self.clade_table, self._times, self.weights, self._find(tree), tails)
 

@@ -111,7 +111,7 @@ def majority_rule(
     min_support: float = 0.5,
 ) -> ConsensusTree:
     """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
-    check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
+    min_support = check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
     n, m = len(labels), children.shape[1]
     frequency = np.minimum(clades.frequencies(table, weights), 1.0)
     frequency[frequency > 1 - 1e-9] = 1.0

@@ -231,7 +231,7 @@ class Tree(RootedTree):
         """
         if not isinstance(text, str):
             raise InputError(f"from_newick reads text, not {type(text).__name__}.")
-        check_number("tolerance", tolerance, 0.0)
+        tolerance = check_number("tolerance", tolerance, 0.0)
         children, times, found = newick.read(text, keep_underscores, tolerance)
         found = check_labels(found, len(found))
         if labels is None:

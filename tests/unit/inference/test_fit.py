@@ -630,3 +630,9 @@ def test_bad_settings_are_refused_in_one_sentence(options, says):
         quick_fit(data(), **options)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+def test_counts_of_any_integer_type_are_the_same():
+    small = {"n_samples": np.uint8(3), "n_warmup": np.int8(1), "n_chains": np.uint8(2)}  # which overflow soon
+    post = quick_fit(data(), **small)
+    np.testing.assert_array_equal(post.times, quick_fit(data(), n_samples=3, n_warmup=1, n_chains=2).times)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -205,6 +206,7 @@ def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
 
 def test_consensus_refuses_less_than_half():
     post = random_posterior(0)
+    assert post.consensus(Decimal("0.5")).to_newick() == post.consensus().to_newick()
     for wrong in (0.3, 1.2, "half"):
         with pytest.raises(ct.InputError, match=r"min_support must be a number from 0\.5"):
             post.consensus(wrong)
