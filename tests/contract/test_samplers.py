@@ -157,7 +157,7 @@ def test_samplers_that_need_rows_refuse_distances(name, data):
         ({"X": [1.0, 2.0]}, "rows and columns"),
         ({"X": [["a", "b"], ["c", "d"]]}, "numbers"),
         ({"X": [[1.0, np.nan], [0.0, 1.0]]}, "missing value"),
-        ({"X": [[1.0, np.inf], [0.0, 1.0]]}, "infinity"),
+        ({"X": [[1.0, np.inf], [0.0, 1.0]]}, "infinite value"),
         ({"X": np.eye(3) * 1j}, "complex"),
         ({"covariance": np.ones((6, 6))}, "positive definite"),
         ({"covariance": np.eye(3)}, "3"),

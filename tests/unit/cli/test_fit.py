@@ -158,7 +158,7 @@ def test_a_folder_and_a_file_are_needed(data, tmp_path, capsys, only_line):
     assert "file not found" in only_line()
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     assert main(["fit", str(tmp_path / "one.csv"), "--out", str(tmp_path / "out")]) == 2
-    assert "at least 2 are needed" in capsys.readouterr().err.splitlines()[-1]
+    assert "X must have at least 2 row(s)" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_what_fit_refuses_leaves_no_folder(tmp_path, only_line):
