@@ -2,7 +2,9 @@
 
 import os
 import platform
+import subprocess
 import time
+from pathlib import Path
 
 
 def best_of(function, repeats=5):
@@ -43,13 +45,26 @@ def table(header, rows):
             print("  ".join("-" * width for width in widths))
 
 
+def commit():
+    """The commit that is checked out, and whether files have been changed since; nothing outside a git checkout."""
+
+    def git(*words):
+        return subprocess.run(["git", "-C", Path(__file__).parent, *words], capture_output=True, text=True).stdout
+
+    try:
+        name, changed = git("rev-parse", "--short", "HEAD").strip(), git("status", "--porcelain", "-uno").strip()
+    except OSError:
+        return ""
+    return f"commit {name}{' with changes' if changed else ''}, " if name else ""
+
+
 def machine():
-    """One line: Python, the packages that do the work, and the cores there are."""
+    """One line: the commit, Python, the packages that do the work, and the cores there are."""
     import numba
     import numpy
     import scipy
 
     return (
-        f"Python {platform.python_version()}, numpy {numpy.__version__}, scipy {scipy.__version__}, "
+        f"{commit()}Python {platform.python_version()}, numpy {numpy.__version__}, scipy {scipy.__version__}, "
         f"numba {numba.__version__}, {platform.machine()}, {os.cpu_count()} cores"
     )
