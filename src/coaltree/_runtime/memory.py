@@ -27,7 +27,7 @@ def require_memory(n_bytes: int, what: str, instead: str) -> None:
     available = available_bytes()
     if available is not None and n_bytes > _SHARE * available:
         raise InputError(
-            f"{what} needs {n_bytes / 1e9:.1f} GB of memory and {available / 1e9:.1f} GB are available; {instead}."
+            f"{what} would need {n_bytes / 1e9:.1f} GB of memory and {available / 1e9:.1f} GB are available; {instead}."
         )
 
 

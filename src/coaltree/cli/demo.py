@@ -23,9 +23,10 @@ SETTINGS = {"sampler": "regraft", "samples": 500, "warmup": 100, "chains": 2, "j
 @force_option
 @debug_option
 def demo(out, seed, force):
-    """Cluster a small bundled data set (60 wines, 13 measurements each).
+    """Cluster a small bundled data set.
 
-    Leaves what `coaltree fit` leaves: posterior, trees, clusters, a figure and a report page.
+    It has 60 wines, with 13 measurements each. Leaves what `coaltree fit` leaves: posterior, trees, clusters, a figure
+    and a report page.
 
     \b
     Example:

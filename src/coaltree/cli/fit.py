@@ -85,7 +85,7 @@ def count_option(name: str, default: int, text: str, least: int = 1) -> Callable
 @force_option
 @debug_option
 def fit(data, out, index, columns, drop, header, array, covariance, grid, clusters, title, force, **settings):
-    """Sample trees for the rows of DATA, and say how certain each group is.
+    """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
     values. If the first column is text, it gives the names of the rows.

@@ -24,6 +24,7 @@ POSTERIOR = "posterior.npz"
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     settings = SimpleNamespace(debug=False)
+    args = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning

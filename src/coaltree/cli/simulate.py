@@ -28,10 +28,11 @@ from .shell import commands, debug_option, force_option, out_option, output_fold
 @force_option
 @debug_option
 def simulate(n, d, covariance, length2, noise, out, seed, force):
-    """Simulate a tree from the coalescent, and data that diffused along it.
+    """Simulate a tree and data from the model.
 
-    Writes data.csv (with a header, and the names of the leaves in the first column) and the true tree, as tree.newick
-    and linkage.csv (the columns of a SciPy linkage: child, child, time, leaves).
+    The tree is drawn from the coalescent, and the data diffuse along it. Writes data.csv (with a header, and the names
+    of the leaves in the first column) and the true tree, as tree.newick and linkage.csv (the columns of a SciPy
+    linkage: child, child, time, leaves).
 
     \b
     Examples:

@@ -229,7 +229,7 @@ def _read_text(path, separator, header) -> Columns:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             first = f"line {lines[0]}" if names is None else "the header"
-            raise _Problem(f"{len(row)} cells, but {first} has {width}.", f"line {line}")
+            raise _Problem(f"{first} has {width} cells, but this line has {len(row)}.", f"line {line}")
     cells = [list(column) for column in zip(*rows, strict=True)]
     if names is None:
         names = [str(j) for j in range(width)]

@@ -174,7 +174,8 @@ def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.nd
 def check_cut(n: int, n_clusters: int | None, time: float | None) -> tuple[Any, Any]:
     """Return where to cut a tree of n leaves: a number of clusters or a time, the other being None."""
     if (n_clusters is None) == (time is None):
-        raise InputError(f"Give either n_clusters or time, not {'neither' if time is None else 'both'}.")
+        given = "neither" if time is None else "both"
+        raise InputError(f"exactly one of n_clusters and time must be given, not {given}.")
     if time is not None:
         return None, check_number("time", time)
     return check_count("n_clusters", n_clusters, 1, n), None

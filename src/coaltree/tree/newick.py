@@ -188,7 +188,7 @@ class _Builder:
 
     def finish(self):
         if not self.merges:
-            raise InputError(f"The Newick tree has the one leaf {_short(self.labels[0])}; a tree needs at least two.")
+            raise InputError(f"The Newick tree has only one leaf, {_short(self.labels[0])}; a tree needs at least two.")
         _, (near, near_leaf), (far, far_leaf) = self._latest
         if not np.isfinite(far):
             raise InputError("The branch lengths of the Newick tree add up to more than a float can hold.")

@@ -38,6 +38,9 @@ def test_version_and_help(capsys):
     assert main(["-h"]) == 0
     out = capsys.readouterr().out
     assert "demo" in out
+    assert "..." not in out.split("Commands:")[1]  # every summary fits its line
+    assert main([]) == 0
+    assert capsys.readouterr().out == out
     assert "simulate" in out
 
 

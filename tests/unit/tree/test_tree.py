@@ -310,8 +310,8 @@ def test_a_tree_that_is_none(children, times, names, sentence):
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        (lambda t: t.cut(), "Give either n_clusters or time, not neither"),
-        (lambda t: t.cut(2, time=1.0), "Give either n_clusters or time, not both"),
+        (lambda t: t.cut(), "exactly one of n_clusters and time must be given, not neither"),
+        (lambda t: t.cut(2, time=1.0), "exactly one of n_clusters and time must be given, not both"),
         (lambda t: t.cut(0), "n_clusters must be a whole number from 1 to 4, not 0"),
         (lambda t: t.cut(5), "from 1 to 4, not 5"),
         (lambda t: t.cut(2.0), r"not 2\.0"),

@@ -202,7 +202,7 @@ class Insertion(SMC):
         n, W = problem.n, vectors(problem, "Insertion")
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
         if not np.array_equal(np.sort(order), np.arange(n)):
-            raise InputError(f"order must hold each of the {n} distinct rows' numbers 0 … {n - 1} once.")
+            raise InputError(f"order must list the numbers 0 to {n - 1} of the {n} distinct rows, each once.")
         shuffled = problem._replace(W=np.ascontiguousarray(W[order]), eps=None)
         draws = super().run(shuffled, rng, n_threads=1, progress=progress)
         return draws._replace(children=_rename_leaves(draws.children, order))

@@ -105,7 +105,7 @@ def test_trees_carry_the_names_of_the_rows_and_their_log_joint():
 
 def test_wrong_settings_are_named():
     problem = problem_of(5, 2)
-    with pytest.raises(InputError, match="order must hold each of the 5"):
+    with pytest.raises(InputError, match="order must list the numbers 0 to 4"):
         run(Insertion(5, order=(0, 1, 2)), problem)
     with pytest.raises(InputError, match="n_updates must be"):
         Insertion(n_updates=-1)
