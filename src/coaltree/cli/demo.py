@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from ..model.table import Table
 
 # Each measurement has a unit of its own, so each column gets a variance of its own.
-COVARIANCE = "diagonal"
-SETTINGS = {"sampler": "regraft", "samples": 500, "warmup": 100, "chains": 2, "jobs": 1, "leaf_noise": 0.0}
+SETTINGS = {"covariance": "diagonal", "n_samples": 500, "n_warmup": 100, "n_chains": 2, "n_jobs": 1}
 
 
 @commands.command()
@@ -32,7 +31,7 @@ def demo(out, seed, force):
     Example:
       coaltree demo --out wines
     """
-    fit_table(load_wines(), "wines.csv", out, COVARIANCE, 3, "60 wines", force, {**SETTINGS, "seed": seed})
+    fit_table(load_wines(), "wines.csv", out, 3, "60 wines", force, {**SETTINGS, "random_state": seed})
 
 
 def load_wines() -> "Table":

@@ -10,20 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConvergenceWarning, InputError, InterruptedWarning
-from .shell import (
-    Interrupted,
-    clusters_option,
-    commands,
-    debug_option,
-    force_option,
-    output_folder,
-    seed_option,
-    show_warning,
-    table_options,
-)
+from . import shell
 
 if TYPE_CHECKING:
-    from ..model.covariance import CovarianceLike
     from ..model.table import Table
 
 COVARIANCES = ("spherical", "diagonal", "full", "squared_exponential", "matern32")
@@ -46,15 +35,15 @@ class Grid(click.ParamType):
         return tuple(int(side) for side in re.split("[x×,]", value))
 
 
-def count_option(name: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
-    """An option for a whole number."""
-    return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=text)
+def count_option(option: str, argument: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
+    """An option for a whole number that is an `argument` of `coaltree.fit`."""
+    return click.option(option, argument, type=click.IntRange(least), default=default, show_default=True, help=text)
 
 
-@commands.command()
+@shell.commands.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for the results.")
-@table_options
+@shell.table_options
 @click.option(
     "--covariance",
     type=click.Choice(COVARIANCES),
@@ -68,10 +57,10 @@ def count_option(name: str, default: int, text: str, least: int = 1) -> Callable
 @click.option(
     "--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="How trees are sampled."
 )
-@count_option("--samples", 500, "Trees to keep from each chain.")
-@count_option("--warmup", 100, "Rounds to discard before them.", least=0)
-@count_option("--chains", 2, "Number of independent chains.")
-@count_option("--jobs", 1, "Number of chains to run in parallel.")
+@count_option("--samples", "n_samples", 500, "Trees to keep from each chain.")
+@count_option("--warmup", "n_warmup", 100, "Rounds to discard before them.", least=0)
+@count_option("--chains", "n_chains", 2, "Number of independent chains.")
+@count_option("--jobs", "n_jobs", 1, "Number of chains to run in parallel.")
 @click.option(
     "--leaf-noise",
     type=click.FloatRange(min=0.0),
@@ -79,12 +68,12 @@ def count_option(name: str, default: int, text: str, least: int = 1) -> Callable
     show_default=True,
     help="Noise variance of the rows, as a multiple of the covariance.",
 )
-@clusters_option()
+@shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
-@seed_option
-@force_option
-@debug_option
-def fit(data, out, index, columns, drop, header, array, covariance, grid, clusters, title, force, **settings):
+@shell.seed_option
+@shell.force_option
+@shell.debug_option
+def fit(data, out, index, columns, drop, header, array, covariance, grid, clusters, title, force, seed, **settings):
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -107,29 +96,26 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, cluste
     if clusters is not None and clusters > n:
         raise InputError(f"--clusters {clusters} is more than the {n} rows of {data.name}.")
     phi = _covariance(covariance, grid, d)
-    fit_table(table, data.name, out, phi, clusters, title or data.stem, force, settings)
+    settings |= {"covariance": phi, "random_state": seed}
+    fit_table(table, data.name, out, clusters, title or data.stem, force, settings)
 
 
 def fit_table(
-    table: "Table",
-    name: str,
-    out: Path,
-    covariance: "CovarianceLike",
-    clusters: int | None,
-    title: str | None,
-    force: bool,
-    settings: Any,
+    table: "Table", name: str, out: Path, clusters: int | None, title: str, force: bool, settings: dict[str, Any]
 ) -> None:
-    """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them."""
+    """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them.
+
+    `settings` are arguments of `coaltree.fit`.
+    """
     from .outputs import FILES, list_files, write_all
 
     is_new = not out.exists()
-    folder = output_folder(out, FILES, force)
+    folder = shell.output_folder(out, FILES, force)
     checkpoint = folder / CHECKPOINT
     n, d = table.values.shape
     click.echo(f"{name}: {n} rows, {d} columns")
     try:
-        post = _run(table, covariance, settings, checkpoint, force)
+        post = _run(table, settings, checkpoint, force)
     except InputError:
         if is_new:
             with contextlib.suppress(OSError):
@@ -162,7 +148,7 @@ def _covariance(name, grid, d):
     return phi
 
 
-def _run(table, covariance, settings, checkpoint, force):
+def _run(table, settings, checkpoint, force):
     """Fit, or resume from the checkpoint; an interruption ends with a line on how to resume."""
     from ..inference.checkpoint import AnotherRun
     from ..inference.fit import fit
@@ -170,22 +156,11 @@ def _run(table, covariance, settings, checkpoint, force):
     if checkpoint.exists():
         click.echo(f"resuming from {checkpoint}")
     held: list[ConvergenceWarning] = []
-    arguments = {
-        "covariance": covariance,
-        "sampler": settings["sampler"],
-        "n_samples": settings["samples"],
-        "n_warmup": settings["warmup"],
-        "n_chains": settings["chains"],
-        "n_jobs": settings["jobs"],
-        "random_state": settings["seed"],
-        "leaf_noise": settings["leaf_noise"],
-        "checkpoint": checkpoint,
-    }
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_or_hold(held)
             try:
-                post = fit(table, **arguments)
+                post = fit(table, checkpoint=checkpoint, **settings)
             except AnotherRun:
                 if not force:
                     raise InputError(
@@ -193,14 +168,16 @@ def _run(table, covariance, settings, checkpoint, force):
                         "choose another --out, or start over with --force."
                     ) from None
                 checkpoint.unlink()
-                post = fit(table, **arguments)
+                post = fit(table, checkpoint=checkpoint, **settings)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
     for warning in held:
-        findings = "; ".join(warning.findings)
-        show_warning(f"the chains have not converged: {findings}. Increase --samples and --warmup.", ConvergenceWarning)
+        advice = "Increase --samples and --warmup."
+        shell.show_warning(
+            f"the chains have not converged: {'; '.join(warning.findings)}. {advice}", ConvergenceWarning
+        )
     return post
 
 
@@ -211,12 +188,12 @@ def _show_or_hold(held):
         if issubclass(category, ConvergenceWarning):
             held.append(message)
         elif not issubclass(category, InterruptedWarning):
-            show_warning(message, category)
+            shell.show_warning(message, category)
 
     return show
 
 
 def _interrupted(checkpoint):
     if not checkpoint.exists():
-        return Interrupted("interrupted before the first round; nothing was saved.")
-    return Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
+        return shell.Interrupted("interrupted before the first round; nothing was saved.")
+    return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")

@@ -7,34 +7,24 @@ from typing import Any
 
 import click
 
-from .shell import (
-    clusters_option,
-    commands,
-    debug_option,
-    file_option,
-    force_option,
-    load_posterior,
-    output_file,
-    posterior_argument,
-    table_options,
-)
+from . import shell
 
 PLACED = (
     "row", "log_density", "cluster", "probability", "time_low", "time_high", "clade_probability", "clade_size", "clade",
 )  # fmt: skip
 
 
-@commands.command()
-@posterior_argument
+@shell.commands.command()
+@shell.posterior_argument
 @click.argument("rows", type=click.Path(path_type=Path))
-@file_option("Output CSV file. [default: print to the terminal]")
-@clusters_option()
-@table_options
+@shell.file_option("Output CSV file. [default: print to the terminal]")
+@shell.clusters_option()
+@shell.table_options
 @click.option(
     "--trees", type=click.IntRange(min=1), default=200, show_default=True, help="Number of sampled trees to use."
 )
-@force_option
-@debug_option
+@shell.force_option
+@shell.debug_option
 def place(posterior, rows, out, clusters, index, columns, drop, header, array, trees, force):
     """Show where new rows would join the trees of a posterior.
 
@@ -58,8 +48,8 @@ def place(posterior, rows, out, clusters, index, columns, drop, header, array, t
     from .tables import Choice, read
 
     if out is not None:
-        output_file(out, force)
-    post = load_posterior(posterior)
+        shell.output_file(out, force)
+    post = shell.load_posterior(posterior)
     choice = Choice(index, columns, drop, header, array)
     if post.columns is not None and not (columns or drop):
         choice = Choice(index, post.columns, drop, header, array, columns_from="a column of the fitted data")

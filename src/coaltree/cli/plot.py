@@ -3,31 +3,22 @@
 import click
 
 from ..errors import InputError
-from .shell import (
-    clusters_option,
-    commands,
-    debug_option,
-    file_option,
-    force_option,
-    load_posterior,
-    output_file,
-    posterior_argument,
-)
+from . import shell
 
 KINDS = ("tree", "cloud", "heatmap", "coclustering")
 
 
-@commands.command()
-@posterior_argument
-@file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
+@shell.commands.command()
+@shell.posterior_argument
+@shell.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
 @click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="Kind of plot.")
-@clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
+@shell.clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
 @click.option("--width", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="Width. [default: 8]")
 @click.option(
     "--height", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="Height. [default: what the leaves need]"
 )
-@force_option
-@debug_option
+@shell.force_option
+@shell.debug_option
 def plot(posterior, out, kind, clusters, width, height, force):
     """Plot a posterior.
 
@@ -48,11 +39,11 @@ def plot(posterior, out, kind, clusters, width, height, force):
 
     from .outputs import draw, height_for
 
-    out = output_file(out, force)
+    out = shell.output_file(out, force)
     known = Figure().canvas.get_supported_filetypes()
     if out.suffix.removeprefix(".").lower() not in known:
         raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
-    post = load_posterior(posterior)
+    post = shell.load_posterior(posterior)
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
     picture = _picture(post, kind, n_clusters)
     draw(picture, [out], (width or 8.0, height or (7.0 if kind == "coclustering" else height_for(post.n))))
@@ -74,8 +65,5 @@ def _picture(post, kind, n_clusters):
         return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
-    if tree.n <= LARGE:
-        return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, support=post)
-    return lambda ax: plotting.heatmap(
-        tree, post.X, ax, features=post.columns, clusters=clusters, support=False, time_scale="sqrt"
-    )
+    of_size = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
+    return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, **of_size)

@@ -2,25 +2,16 @@
 
 import click
 
-from .shell import (
-    clusters_option,
-    commands,
-    debug_option,
-    file_option,
-    force_option,
-    load_posterior,
-    output_file,
-    posterior_argument,
-)
+from . import shell
 
 
-@commands.command()
-@posterior_argument
-@file_option("Output file. [default: report.html beside the posterior]")
-@clusters_option("Number of clusters the page opens with. [default: the suggested number]")
+@shell.commands.command()
+@shell.posterior_argument
+@shell.file_option("Output file. [default: report.html beside the posterior]")
+@shell.clusters_option("Number of clusters the page opens with. [default: the suggested number]")
 @click.option("--title", help="Title of the page.")
-@force_option
-@debug_option
+@shell.force_option
+@shell.debug_option
 def report(posterior, out, clusters, title, force):
     """Write the report page of a posterior.
 
@@ -33,6 +24,6 @@ def report(posterior, out, clusters, title, force):
     """
     from ..report import write_report
 
-    out = output_file(out or (posterior if posterior.is_dir() else posterior.parent) / "report.html", force)
-    post = load_posterior(posterior)
+    out = shell.output_file(out or (posterior if posterior.is_dir() else posterior.parent) / "report.html", force)
+    post = shell.load_posterior(posterior)
     click.echo(write_report(post, out, n_clusters=clusters, title=title, force=force))

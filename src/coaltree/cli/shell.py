@@ -92,13 +92,8 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show
 
 def out_option(default: str) -> Callable[[Any], Any]:
     """The folder that a command writes its files into."""
-    return click.option(
-        "--out",
-        type=click.Path(path_type=Path, file_okay=False),
-        default=default,
-        show_default=True,
-        help="Output folder.",
-    )
+    folder = click.Path(path_type=Path, file_okay=False)
+    return click.option("--out", type=folder, default=default, show_default=True, help="Output folder.")
 
 
 def file_option(text: str, **more: Any) -> Callable[[Any], Any]:
@@ -113,19 +108,14 @@ def clusters_option(text: str = "Number of clusters. [default: the suggested num
 
 def table_options(command: Any) -> Any:
     """How to read a table."""
+    header = "Whether the first line contains the column names. [default: detected]"
+    array = "Array to read from an .npz file. [default: X, or the only table]"
+    columns = "Column to use (may be repeated). [default: all]"
     for option in (
-        click.option(
-            "--array", metavar="NAME", help="Array to read from an .npz file. [default: X, or the only table]"
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Whether the first line contains the column names. [default: detected]",
-        ),
+        click.option("--array", metavar="NAME", help=array),
+        click.option("--header/--no-header", default=None, help=header),
         click.option("--drop", multiple=True, metavar="NAME", help="Column to leave out (may be repeated)."),
-        click.option(
-            "--columns", multiple=True, metavar="NAME", help="Column to use (may be repeated). [default: all]"
-        ),
+        click.option("--columns", multiple=True, metavar="NAME", help=columns),
         click.option("--index", metavar="NAME", help="Column with the names of the rows. [default: detected]"),
     ):
         command = option(command)

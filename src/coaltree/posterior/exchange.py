@@ -1,13 +1,12 @@
 """Posteriors in other programs' hands: NEXUS for tree viewers, ArviZ for diagnostics."""
 
-import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._runtime.aliases import PathLike
+from .._runtime.files import replacing
 from ..errors import CoaltreeWarning, InputError
 from ..numerics.weighted import pick_evenly
 from ..tree.nexus import nexus_lines
@@ -16,16 +15,13 @@ from .posterior import Posterior
 
 
 def write_nexus(posterior: Posterior, path: PathLike) -> None:
-    """Write all trees as NEXUS, one at a time."""
+    """Write all trees as NEXUS."""
     table = posterior.clade_table
     frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
     support = (frequency[ids] for ids in table.ids)
     lines = nexus_lines(posterior.children, posterior.times, posterior.weights, support, posterior.labels)
-    try:
-        with open(Path(path), "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise InputError(f"cannot write {os.fspath(path)}: {error.strerror or error}.") from None
+    with replacing(path) as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def to_arviz(posterior: Posterior) -> Any:

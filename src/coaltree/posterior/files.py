@@ -20,22 +20,10 @@ _KIND, _VERSION = "coaltree posterior", 1
 
 def save(posterior: Posterior, path: PathLike) -> None:
     """Write everything that a posterior holds to one file."""
-    content = {
-        "children": posterior.children,
-        "times": posterior.times,
-        "log_weights": posterior.log_weights,
-        "log_joint": posterior.log_joint,
-        "log_evidence": posterior.log_evidence,
-        "labels": list(posterior.labels),
-        "theta": dict(posterior.theta),
-        "chain": posterior.chain if posterior.is_chain else None,
-        "X": posterior.X,
-        "columns": None if posterior.columns is None else list(posterior.columns),
-        "covariance": posterior.covariance,
-        "leaf_noise": posterior.leaf_noise,
-        "imputed": posterior.imputed,
-        "info": posterior.info,
-    }
+    content = {name: getattr(posterior, name) for name in Posterior.__annotations__ if name != "is_chain"}
+    content["labels"], content["theta"] = list(posterior.labels), dict(posterior.theta)
+    content["chain"] = posterior.chain if posterior.is_chain else None
+    content["columns"] = None if posterior.columns is None else list(posterior.columns)
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 

@@ -14,7 +14,6 @@ score.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,13 +28,6 @@ _N_SCORED = 32  # candidates scored exactly where there are too many
 _TABLE_CELLS = 5e7  # intersection counts kept for improving under the variation of information
 LARGEST_DENSE = 5000  # leaves up to which candidates from the co-clustering matrix are worth n² memory
 _MAX_SWEEPS = 50
-
-
-class Partition(NamedTuple):
-    """A partition and what it is expected to lose."""
-
-    labels: np.ndarray  # (n,) numbered in order of first leaf
-    expected_loss: float
 
 
 def cut_labels(
@@ -79,19 +71,6 @@ def distinct(labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nd
     return labels[first], np.bincount(where, weights=weights)
 
 
-def expected_binder(candidate: np.ndarray, together: np.ndarray) -> float:
-    """B(c), the expected number of pairs that two partitions treat differently."""
-    total = (together.sum() - np.trace(together)) / 2
-    return total + _binder_within(candidate, together)
-
-
-def expected_vi(candidate: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """V(c) in nats."""
-    f = _x_log_x(len(candidate))
-    n_times_vi = _sampled_terms(labels, weights, f) + _terms_of(candidate, labels, weights, f)
-    return max(n_times_vi, 0.0) / len(candidate)
-
-
 def canonical(labels: np.ndarray) -> np.ndarray:
     """Number clusters 0, 1, … in order of first leaf."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
@@ -108,8 +87,8 @@ def best_partition(
     together: np.ndarray | None = None,
     extra: Sequence[np.ndarray] = (),
     fixed_number: bool = True,
-) -> Partition:
-    """Return the `Partition` with the least expected loss that was found.
+) -> np.ndarray:
+    """Return the labels (n,) with the least expected loss that were found, numbered in order of first leaf.
 
     Candidates are the distinct rows of `labels`, the rows of `extra`, and cuts of the average linkage of 1 - P; the
     best is then improved by moving one leaf at a time while that helps. With `fixed_number` every candidate has, and
@@ -130,25 +109,20 @@ def best_partition(
     candidates, _ = distinct(candidates, np.zeros(len(candidates)))
     if loss == "binder":
         assert together is not None
-        losses = np.array([_binder_within(candidate, together) for candidate in candidates])
+        losses = [_binder_within(candidate, together) for candidate in candidates]
         chosen = candidates[np.argmin(losses)].copy()
-        _improve_binder(chosen, together, fixed_number, _MAX_SWEEPS)
-        return Partition(canonical(chosen), float(expected_binder(chosen, together)))
+        _improve(chosen, int(chosen.max()) + 1 if fixed_number else n, fixed_number, together, None, None, None)
+        return canonical(chosen)
     if together is not None and len(candidates) * labels.size > _EXACT_WORK:
-        bounds = np.array([_vi_bound(candidate, together) for candidate in candidates])
+        bounds = [_vi_bound(candidate, together) for candidate in candidates]
         candidates = candidates[np.argsort(bounds, kind="stable")[:_N_SCORED]]
-    f = _x_log_x(n)
-    losses = np.array([_terms_of(candidate, labels, weights, f) for candidate in candidates])
-    chosen = candidates[np.argmin(losses)].copy()
+    x = np.arange(n + 2, dtype=np.float64)
+    f = x * np.log(np.maximum(x, 1.0))
+    chosen = candidates[np.argmin([_terms_of(candidate, labels, weights, f) for candidate in candidates])].copy()
     n_columns = int(chosen.max()) + 1 if fixed_number else min(n, int(candidates.max()) + 2)
     if len(labels) * (int(labels.max()) + 1) * n_columns <= _TABLE_CELLS:
-        _improve_vi(chosen, labels, weights, n_columns, fixed_number, _MAX_SWEEPS)
-    return Partition(canonical(chosen), float(expected_vi(chosen, labels, weights)))
-
-
-def _x_log_x(n):
-    x = np.arange(n + 2, dtype=np.float64)
-    return x * np.log(np.maximum(x, 1.0))
+        _improve(chosen, n_columns, fixed_number, None, labels, weights, f)
+    return canonical(chosen)
 
 
 def _linkage_cuts(together, numbers):
@@ -211,17 +185,8 @@ def add_coclustering(together, labels, weights):
 @jit
 def _members(labels):
     """Leaves sorted by cluster, and where each cluster starts among them (one more entry at the end)."""
-    count = labels.max() + 1
-    start = np.zeros(count + 1, np.int64)
-    for label in labels:
-        start[label + 1] += 1
-    start = np.cumsum(start)
-    members = np.empty(len(labels), np.int64)
-    free = start.copy()
-    for i in range(len(labels)):
-        members[free[labels[i]]] = i
-        free[labels[i]] += 1
-    return members, start
+    start = np.append(np.zeros(1, np.int64), np.cumsum(np.bincount(labels)))
+    return np.argsort(labels, kind="mergesort"), start
 
 
 @jit
@@ -252,23 +217,8 @@ def _vi_bound(labels, together):
 
 
 @jit
-def _sampled_terms(labels, weights, f):
-    """Σ_t w_t Σ_b f(n_tb), the part of n V that no candidate changes."""
-    n_samples, n = labels.shape
-    count = np.zeros(n, np.int64)
-    total = 0.0
-    for t in range(n_samples):
-        count[:] = 0
-        for label in labels[t]:
-            count[label] += 1
-        for label in range(n):
-            total += weights[t] * f[count[label]]
-    return total
-
-
-@jit
 def _terms_of(candidate, labels, weights, f):
-    """Σ_a f(n_a) - 2 Σ_t w_t Σ_ab f(n_tab), the rest of n V."""
+    """Σ_a f(n_a) - 2 Σ_t w_t Σ_ab f(n_tab), the part of n V that depends on the candidate."""
     members, start = _members(candidate)
     count = np.zeros(len(candidate), np.int64)
     total = 0.0
@@ -288,84 +238,51 @@ def _terms_of(candidate, labels, weights, f):
 
 
 @jit
-def _improve_binder(labels, together, fixed_number, max_sweeps):
-    """Move each leaf to the cluster where Σ_j (1 - 2 P_ij) over its members is least, until no move helps."""
+def _improve(labels, n_columns, fixed_number, together, samples, weights, f):
+    """Move each leaf to the cluster where it adds least to the loss, until no move helps.
+
+    To cluster b of n_b other leaves, leaf i adds Σ_{j in b} (1 - 2 P_ij) to B, where P is given (`together`), or, where
+    the s_t are (`samples`), g(n_b) - 2 Σ_t w_t g(n_tbs) to n V, with g(x) = f(x + 1) - f(x) and s = s_t(i).
+    """
     n = len(labels)
-    size = np.zeros(n, np.int64)
+    size = np.zeros(n_columns, np.int64)
     for label in labels:
         size[label] += 1
-    count = labels.max() + 1
-    cost = np.empty(n)
-    for _ in range(max_sweeps):
-        moved = False
+    if samples is not None:
+        g = f[1:] - f[:-1]
+        shared = np.zeros((len(samples), samples.max() + 1, n_columns), np.int32)
         for i in range(n):
-            if fixed_number and size[labels[i]] == 1:
-                continue
-            cost[:count] = 0.0
-            for j in range(n):
-                if j != i:
-                    cost[labels[j]] += 1.0 - 2.0 * together[i, j]
-            best, empty = labels[i], -1
-            for b in range(count):
-                if size[b] == 0:
-                    empty = b
-                elif cost[b] < cost[best] - 1e-12:
-                    best = b
-            if not fixed_number and size[labels[i]] > 1 and cost[best] > 1e-12:
-                if empty < 0:
-                    empty = count
-                    count += 1
-                best = empty
-            if best != labels[i]:
-                size[labels[i]] -= 1
-                size[best] += 1
-                labels[i] = best
-                moved = True
-        if not moved:
-            break
-
-
-@jit
-def _improve_vi(labels, samples, weights, n_columns, fixed_number, max_sweeps):
-    """Move each leaf to the cluster that lowers V most, until no move helps.
-
-    With g(x) = f(x + 1) - f(x), taking leaf i into cluster b adds g(n_b) - 2 Σ_t w_t g(n_tbs) to n V, s = s_t(i).
-    """
-    n_samples, n = samples.shape
-    f = np.zeros(n + 2)
-    for x in range(2, n + 2):
-        f[x] = x * np.log(x)
-    g = f[1:] - f[:-1]
-    size = np.zeros(n_columns, np.int64)
-    shared = np.zeros((n_samples, samples.max() + 1, n_columns), np.int32)
-    for i in range(n):
-        size[labels[i]] += 1
-        for t in range(n_samples):
-            shared[t, samples[t, i], labels[i]] += 1
+            for t in range(len(samples)):
+                shared[t, samples[t, i], labels[i]] += 1
     cost = np.empty(n_columns)
-    for _ in range(max_sweeps):
+    for _ in range(_MAX_SWEEPS):
         moved = False
         for i in range(n):
             a = labels[i]
             if fixed_number and size[a] == 1:
                 continue
             size[a] -= 1
-            for t in range(n_samples):
-                shared[t, samples[t, i], a] -= 1
             cost[:] = 0.0
-            for t in range(n_samples):
-                row = shared[t, samples[t, i]]
+            if samples is not None:
+                for t in range(len(samples)):
+                    row = shared[t, samples[t, i]]
+                    row[a] -= 1
+                    for b in range(n_columns):
+                        cost[b] -= 2.0 * weights[t] * g[row[b]]
                 for b in range(n_columns):
-                    cost[b] -= 2.0 * weights[t] * g[row[b]]
-            for b in range(n_columns):
-                cost[b] += g[size[b]]
+                    cost[b] += g[size[b]]
+            if together is not None:
+                for j in range(n):
+                    if j != i:
+                        cost[labels[j]] += 1.0 - 2.0 * together[i, j]
             best = a
             for b in range(n_columns):
                 if cost[b] < cost[best] - 1e-10 and not (size[b] == 0 and size[a] == 0):
                     best = b
             size[best] += 1
-            for t in range(n_samples):
-                shared[t, samples[t, i], best] += 1
+            if samples is not None:
+                for t in range(len(samples)):
+                    shared[t, samples[t, i], best] += 1
             if best != a:
                 labels[i] = best
                 moved = True

@@ -6,54 +6,29 @@ makes `Tree` objects on demand. The object is thin: what it answers is computed,
 `diagnostics` (effective sample sizes).
 """
 
-import operator
-from collections.abc import Iterable, Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._runtime.aliases import ArrayLike, PathLike, RandomState
 from .._runtime.checks import check_count, check_level
-from .._runtime.jit import jit
 from ..errors import InputError
 from ..numerics.weighted import effective_sample_size
-from ..tree import Tree, unchecked_tree
+from ..tree import Tree
 from ..tree.distances import with_leaves_as
 from ..tree.merges import check_cut
 from ..tree.rooted import check_labels
 from . import clades, cluster_count, diagnostics, partitions
+from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
 if TYPE_CHECKING:
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
     from .placement import Placement
-
-
-class TreeSequence(Sequence[Tree]):
-    """The trees of a posterior, made one at a time: it has a length, an index, slices and an iterator."""
-
-    def __init__(self, children: np.ndarray, times: np.ndarray, labels: tuple[str, ...]) -> None:
-        self._children, self._times, self._labels = children, times, labels
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    @overload
-    def __getitem__(self, index: SupportsIndex) -> Tree: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "TreeSequence": ...
-
-    def __getitem__(self, index: SupportsIndex | slice) -> "Tree | TreeSequence":
-        if isinstance(index, slice):
-            return TreeSequence(self._children[index], self._times[index], self._labels)
-        index = operator.index(index)
-        return unchecked_tree(self._children[index].astype(np.int64), self._times[index], self._labels)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} trees of {self._times.shape[1] + 1} leaves>"
 
 
 class Posterior:
@@ -72,7 +47,25 @@ class Posterior:
     columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     info : settings and diagnostics of the run.
+
+    All of these are also attributes, read-only.
     """
+
+    children: np.ndarray  #: (T, n-1, 2) int32: the two nodes joined by each merge of each tree, as in `Tree`.
+    times: np.ndarray  #: (T, n-1) float64: the times of the merges of each tree, non-decreasing.
+    log_weights: np.ndarray  #: (T,) log weights, 0 where a tree counts as much as the average tree of its run.
+    log_joint: np.ndarray | None  #: (T,) log p(X, tree | θ) + log p(θ), or None where the sampler does not know it.
+    log_evidence: float | None  #: The sampler's estimate of log p(X), or None.
+    labels: tuple[str, ...]  #: Names of the leaves.
+    theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters: name → (T, …).
+    chain: np.ndarray  #: (T,) the chain of every draw.
+    is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
+    X: np.ndarray | None  #: (n, d) what was fitted, NaN where missing.
+    columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
+    covariance: "Covariance | None"  #: The family of covariances that was fitted.
+    leaf_noise: float  #: Noise variance of the rows, as a multiple of the covariance.
+    imputed: np.ndarray | None  #: (T, k) draws of the missing entries of X; None where none are.
+    info: dict[str, Any]  #: Settings and diagnostics of the run.
 
     def __init__(
         self,
@@ -92,128 +85,87 @@ class Posterior:
         imputed: ArrayLike | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
-        self._children = _read_only(children, np.int32)
-        self._times = _read_only(times, np.float64)
-        _check_trees(self._children, self._times)
-        self._labels = check_labels(labels, self.n)
-        self._log_weights = _read_only(_relative(self._per_tree("log_weights", log_weights, 0.0)), np.float64)
-        self._log_joint = None if log_joint is None else _read_only(self._per_tree("log_joint", log_joint), np.float64)
-        self._chain = _read_only(self._per_tree("chain", chain, 0), np.int64)
-        self._is_chain = chain is not None
-        self._theta = {
-            str(name): _read_only(self._per_tree(f"theta[{name!r}]", draws), np.float64)
-            for name, draws in (theta or {}).items()
-        }
-        self.log_evidence: float | None = None if log_evidence is None else float(log_evidence)
-        self.covariance: Covariance | None = covariance
-        self.leaf_noise: float = float(leaf_noise)
-        self.info: dict[str, Any] = dict(info or {})
-        columns = getattr(X, "columns", None) if columns is None else columns
-        self._columns = None if columns is None else tuple(map(str, columns))
-        self.X: np.ndarray | None = None if X is None else _read_only(X, np.float64)
-        if self.X is not None and (self.X.ndim != 2 or len(self.X) != self.n):
-            raise InputError(f"X must have one row for each of the {self.n} leaves, not shape {self.X.shape}.")
-        if self.X is not None and self._columns is not None and len(self._columns) != self.X.shape[1]:
-            raise InputError(f"columns must name the {self.X.shape[1]} columns of X, not {len(self._columns)}.")
-        self._imputed = None if imputed is None else _read_only(self._per_tree("imputed", imputed), np.float64)
-        n_missing = 0 if self.X is None else int(np.isnan(self.X).sum())
-        if self._imputed is not None and self._imputed.shape[1:] != (n_missing,):
-            raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {self._imputed.shape[1:]}.")
+        children, times = read_only(children, np.int32), read_only(times)
+        check_trees(children, times)
+        n_trees, n = len(times), times.shape[1] + 1
 
-    def _per_tree(self, name, values, default=None):
-        if values is None:
-            return np.full(len(self), default)
-        values = np.asarray(values)
-        if values.shape[:1] != (len(self),):
-            raise InputError(f"{name} must have one entry for each of the {len(self)} trees, not shape {values.shape}.")
-        return values
+        def per_tree(name, values, dtype=np.float64):
+            if values is None:
+                return None
+            if np.shape(values)[:1] != (n_trees,):
+                shape = np.shape(values)
+                raise InputError(f"{name} must have one entry for each of the {n_trees} trees, not shape {shape}.")
+            return read_only(values, dtype)
+
+        columns = getattr(X, "columns", None) if columns is None else columns
+        columns = None if columns is None else tuple(map(str, columns))
+        if X is not None:
+            X = read_only(X)
+            if X.ndim != 2 or len(X) != n:
+                raise InputError(f"X must have one row for each of the {n} leaves, not shape {X.shape}.")
+            if columns is not None and len(columns) != X.shape[1]:
+                raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
+        n_missing = 0 if X is None else int(np.isnan(X).sum())
+        imputed = per_tree("imputed", imputed)
+        if imputed is not None and imputed.shape[1:] != (n_missing,):
+            raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {imputed.shape[1:]}.")
+        vars(self).update(
+            children=children,
+            times=times,
+            labels=check_labels(labels, n),
+            log_weights=_relative(np.zeros(n_trees) if log_weights is None else per_tree("log_weights", log_weights)),
+            log_joint=per_tree("log_joint", log_joint),
+            log_evidence=None if log_evidence is None else float(log_evidence),
+            theta={str(name): per_tree(f"theta[{name!r}]", draws) for name, draws in (theta or {}).items()},
+            chain=per_tree("chain", np.zeros(n_trees) if chain is None else chain, np.int64),
+            is_chain=chain is not None,
+            X=X,
+            columns=columns,
+            covariance=covariance,
+            leaf_noise=float(leaf_noise),
+            imputed=imputed,
+            info=dict(info or {}),
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Posterior is read-only, so {name} cannot be set.")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("clade_table", "_mcc_tree")}
+        return {name: value for name, value in vars(self).items() if name in Posterior.__annotations__}  # no caches
 
     # What it holds
 
     def __len__(self) -> int:
-        return len(self._times)
+        return len(self.times)
 
     def __repr__(self) -> str:
-        n_chains = len(np.unique(self._chain))
+        n_chains = len(np.unique(self.chain))
         chains = f", {n_chains} chains" if n_chains > 1 else ""
         return f"<Posterior: {len(self)} trees of {self.n} leaves{chains}, ess {self.ess:.0f}>"
 
     @property
     def n(self) -> int:
         """Number of leaves."""
-        return self._times.shape[1] + 1
+        return self.times.shape[1] + 1
 
     @property
     def trees(self) -> TreeSequence:
         """The trees, a lazy sequence of `Tree`."""
-        return TreeSequence(self._children, self._times, self._labels)
-
-    @property
-    def children(self) -> np.ndarray:
-        """(T, n-1, 2) int32: the two nodes joined by each merge of each tree, as in `Tree`. Read-only."""
-        return self._children
-
-    @property
-    def times(self) -> np.ndarray:
-        """(T, n-1) float64: the times of the merges of each tree, non-decreasing. Read-only."""
-        return self._times
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the leaves."""
-        return self._labels
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns of X, where it had any."""
-        return self._columns
-
-    @property
-    def log_weights(self) -> np.ndarray:
-        """(T,) log weights, 0 where a tree counts as much as the average tree of its run. Read-only."""
-        return self._log_weights
+        return TreeSequence(self.children, self.times, self.labels)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """(T,) weights that sum to 1."""
-        weights = np.exp(self._log_weights - self._log_weights.max())
-        return _read_only(weights / weights.sum(), np.float64)
-
-    @property
-    def log_joint(self) -> np.ndarray | None:
-        """(T,) log p(X, tree | θ) + log p(θ), or None where the sampler does not know it."""
-        return self._log_joint
-
-    @property
-    def theta(self) -> Mapping[str, np.ndarray]:
-        """Draws of the covariance's parameters: name → (T, …)."""
-        return self._theta
-
-    @property
-    def chain(self) -> np.ndarray:
-        """(T,) the chain of every draw."""
-        return self._chain
-
-    @property
-    def is_chain(self) -> bool:
-        """Whether the draws follow one another in chains; False for particles, which have no order."""
-        return self._is_chain
-
-    @property
-    def imputed(self) -> np.ndarray | None:
-        """(T, k) draws of the missing entries of X, in the order of ``X[numpy.isnan(X)]``; None where none are."""
-        return self._imputed
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return read_only(weights / weights.sum())
 
     def completed(self, index: int) -> np.ndarray:
         """X (n, d) with its missing entries as they were drawn together with tree `index`."""
         if self.X is None:
             raise InputError("this posterior does not include its data X.")
         filled = np.array(self.X)
-        if self._imputed is not None:
-            filled[np.isnan(filled)] = self._imputed[index]
+        if self.imputed is not None:
+            filled[np.isnan(filled)] = self.imputed[index]
         return filled
 
     # How good it is
@@ -222,9 +174,9 @@ class Posterior:
     def ess(self) -> float:
         """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
         by_weights = effective_sample_size(self.weights)
-        if not (self._is_chain and self.has_equal_weights) or self._log_joint is None:
+        if not (self.is_chain and self.has_equal_weights) or self.log_joint is None:
             return by_weights
-        by_chain = diagnostics.series_ess(self._log_joint, self._chain)
+        by_chain = diagnostics.series_ess(self.log_joint, self.chain)
         return by_chain if np.isfinite(by_chain) else by_weights
 
     @cached_property
@@ -233,37 +185,36 @@ class Posterior:
 
         For weighted particles, which have no order, 1 / Σ w².
         """
-        by_chain = (
-            diagnostics.topology_ess(self.clade_table.ids, self._chain)
-            if (self._is_chain and self.has_equal_weights)
-            else np.nan
-        )
-        return by_chain if np.isfinite(by_chain) else effective_sample_size(self.weights)
+        by_weights = effective_sample_size(self.weights)
+        if not (self.is_chain and self.has_equal_weights):
+            return by_weights
+        by_chain = diagnostics.topology_ess(self.clade_table.ids, self.chain)
+        return by_chain if np.isfinite(by_chain) else by_weights
 
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
 
         Clades below `min_frequency` in every chain are ignored. Above 0.05 the chains disagree about the tree.
         """
-        return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self._chain, min_frequency)
+        return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
     @property
     def has_equal_weights(self) -> bool:
         """Whether all trees count the same."""
-        return bool(np.ptp(self._log_weights) == 0)
+        return bool(np.ptp(self.log_weights) == 0)
 
     @cached_property
     def clade_table(self) -> clades.CladeTable:
         """The distinct clades of all trees, and which of them each tree has."""
-        return clades.enumerate_clades(self._children)
+        return clades.enumerate_clades(self.children)
 
     # Which tree
 
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
-        if self._log_joint is None:
+        if self.log_joint is None:
             raise InputError("This posterior has no log_joint, so map_tree() cannot rank its trees: use mcc_tree().")
-        possible = np.where((self.weights > 0) & ~np.isnan(self._log_joint), self._log_joint, -np.inf)
+        possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
         return self.trees[int(np.argmax(possible))]
 
     def mcc_tree(self) -> Tree:
@@ -276,14 +227,14 @@ class Posterior:
 
     @cached_property
     def _mcc_tree(self):
-        return maximum_clade_credibility(self._children, self._times, self.weights, self.clade_table, self._labels)
+        return maximum_clade_credibility(self.children, self.times, self.weights, self.clade_table, self.labels)
 
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
 
         Where no clade has enough support, a node has more than two children.
         """
-        return majority_rule(self._children, self._times, self.weights, self.clade_table, self._labels, min_support)
+        return majority_rule(self.children, self.times, self.weights, self.clade_table, self.labels, min_support)
 
     def clade_support(self, tree: Tree) -> np.ndarray:
         """(n-1,) support of the clades of `tree`: the share of the posterior that contains each of them."""
@@ -298,17 +249,17 @@ class Posterior:
         """
         level = check_level("level", level)
         tails = [(1 - level) / 2, (1 + level) / 2]
-        return clades.time_quantiles(self.clade_table, self._times, self.weights, self._find(tree), tails)
+        return clades.time_quantiles(self.clade_table, self.times, self.weights, self._find(tree), tails)
 
     def _find(self, tree):
-        return clades.find(self.clade_table, with_leaves_as(tree, self._labels).clade_keys())
+        return clades.find(self.clade_table, with_leaves_as(tree, self.labels).clade_keys())
 
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
         counts = self.weights > 0
         with np.errstate(divide="ignore"):
-            values = np.log(self._times[counts]) if log else self._times[counts]
-        mean = clades.mean_cophenetic(self._children[counts], values, self.weights[counts])
+            values = np.log(self.times[counts]) if log else self.times[counts]
+        mean = clades.mean_cophenetic(self.children[counts], values, self.weights[counts])
         if log:
             np.fill_diagonal(mean, -np.inf)
         return mean
@@ -318,7 +269,7 @@ class Posterior:
     def coclustering(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
         """(n, n) probability that two leaves share a cluster, when trees are cut into `n_clusters` or at `time`."""
         n_clusters, time = check_cut(self.n, n_clusters, time)
-        return partitions.coclustering(self._children, self._times, self.weights, n_clusters, time)
+        return partitions.coclustering(self.children, self.times, self.weights, n_clusters, time)
 
     def cut(self, n_clusters: int | None = None, *, time: float | None = None, loss: str = "vi") -> np.ndarray:
         """Cluster labels (n,) of the partition that agrees best with all trees, numbered in order of first leaf.
@@ -334,14 +285,11 @@ class Posterior:
             partition joins and the other does not (Binder). The search (all sampled partitions, the maximum clade
             credibility tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
         """
-        return self._best_partition(n_clusters, time, loss).labels
-
-    def _best_partition(self, n_clusters, time, loss):
         n_clusters, time = check_cut(self.n, n_clusters, time)
-        labels = partitions.cut_labels(self._children, self._times, n_clusters, time)
+        labels = partitions.cut_labels(self.children, self.times, n_clusters, time)
         together = None
         if loss == "binder" or self.n <= partitions.LARGEST_DENSE:
-            together = partitions.coclustering(self._children, self._times, self.weights, n_clusters, time)
+            together = partitions.coclustering(self.children, self.times, self.weights, n_clusters, time)
         return partitions.best_partition(
             labels,
             self.weights,
@@ -357,7 +305,7 @@ class Posterior:
         It is the number at which the gap before the next merge is unusually long under the coalescent; 1 where no gap
         stands out.
         """
-        return cluster_count.suggest_n_clusters(self._times, self.weights, max_clusters)
+        return cluster_count.suggest_n_clusters(self.times, self.weights, max_clusters)
 
     # Parts of it
 
@@ -369,29 +317,22 @@ class Posterior:
     def thin(self, k: int) -> "Posterior":
         """Keep every k-th draw of each chain."""
         check_count("k", k)
-        return self._select(np.sort(np.concatenate([draws[::k] for draws in diagnostics.by_chain(self._chain)])))
+        return self._select(np.sort(np.concatenate([draws[::k] for draws in diagnostics.by_chain(self.chain)])))
 
     def _select(self, index):
         if len(index) == 0:
             raise InputError(f"No tree of the {len(self)} is left; a posterior needs at least one.")
-        part = Posterior(
-            self._children[index],
-            self._times[index],
-            log_weights=self._log_weights[index],
-            log_joint=None if self._log_joint is None else self._log_joint[index],
-            labels=self._labels,
-            theta={name: draws[index] for name, draws in self._theta.items()},
-            chain=self._chain[index] if self._is_chain else None,
-            X=self.X,
-            columns=self._columns,
-            covariance=self.covariance,
-            leaf_noise=self.leaf_noise,
-            imputed=None if self._imputed is None else self._imputed[index],
-            info=self.info,
+        part = copy.copy(self)
+        of_trees = ("children", "times", "log_weights", "log_joint", "chain", "imputed")
+        whole = {name: getattr(self, name) for name in of_trees if getattr(self, name) is not None}
+        vars(part).update(
+            {name: read_only(values[index], values.dtype) for name, values in whole.items()},
+            theta={name: read_only(draws[index]) for name, draws in self.theta.items()},
+            # An evidence estimate belongs to all particles.
+            log_evidence=self.log_evidence if len(index) == len(self) else None,
+            info=dict(self.info),
         )
-        # An evidence estimate belongs to all particles; and parts must weigh as they did, to be put together again.
-        part.log_evidence = self.log_evidence if len(index) == len(self) else None
-        return with_log_weights(part, self._log_weights[index])
+        return part
 
     # New rows
 
@@ -463,113 +404,13 @@ class Posterior:
 
 def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:
     """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
-    posterior._log_weights = _read_only(log_weights, np.float64)
+    vars(posterior)["log_weights"] = read_only(log_weights)
     return posterior
-
-
-def concat(posteriors: Sequence[Posterior]) -> Posterior:
-    """Put posteriors of the same leaves together; chains are renumbered.
-
-    Where all have a `log_evidence` (runs of an SMC sampler) a run counts by its evidence, so that the result is the
-    one importance sample of all particles; otherwise each tree keeps its weight relative to the mean of its run.
-    """
-    posteriors = list(posteriors)
-    if not posteriors or not all(isinstance(post, Posterior) for post in posteriors):
-        raise InputError("concat takes a sequence of at least one Posterior.")
-    first = posteriors[0]
-    for number, post in enumerate(posteriors[1:], 1):
-        if post.labels != first.labels:
-            raise InputError(
-                f"Posterior {number} has other leaf labels than the first; only the same leaves can be joined."
-            )
-        if post.theta.keys() != first.theta.keys():
-            raise InputError(
-                f"Posterior {number} has other parameters than the first: {_names(post)}, not {_names(first)}."
-            )
-    log_weights = [post.log_weights for post in posteriors]
-    evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
-    log_evidence = None
-    if len(evidence) == len(posteriors):
-        log_weights = [weights + value for weights, value in zip(log_weights, evidence, strict=True)]
-        sizes = np.array([len(post) for post in posteriors])
-        top = max(evidence)
-        log_evidence = top + np.log(sizes @ np.exp(np.array(evidence) - top) / sizes.sum())
-    chains, n_chains = [], 0
-    for post in posteriors:
-        chains.append(n_chains + np.unique(post.chain, return_inverse=True)[1])
-        n_chains = chains[-1].max() + 1
-    same_X = all(_same(post.X, first.X) for post in posteriors)
-    imputed = [post.imputed for post in posteriors if post.imputed is not None]
-    joints = [post.log_joint for post in posteriors if post.log_joint is not None]
-    return Posterior(
-        np.concatenate([post.children for post in posteriors]),
-        np.concatenate([post.times for post in posteriors]),
-        log_weights=np.concatenate(log_weights),
-        log_joint=np.concatenate(joints) if len(joints) == len(posteriors) else None,
-        log_evidence=log_evidence,
-        labels=first.labels,
-        theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
-        chain=np.concatenate(chains),
-        X=first.X if same_X else None,
-        columns=first.columns,
-        covariance=first.covariance,
-        leaf_noise=first.leaf_noise,
-        imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,
-        info=first.info,
-    )
-
-
-def _names(post):
-    return ", ".join(post.theta) or "none"
-
-
-def _same(a, b):
-    return a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
-
-
-def _read_only(array, dtype):
-    """A read-only view in the given type, contiguous; copied only where it must be."""
-    array = np.ascontiguousarray(array, dtype=dtype).view()
-    array.flags.writeable = False
-    return array
 
 
 def _relative(log_weights):
     """Shift so that the mean weight is 1: runs of any size can then be put together by concatenation."""
-    log_weights = np.asarray(log_weights, dtype=np.float64)
     top = log_weights.max()
     if not np.isfinite(top) or np.isnan(log_weights).any():
         raise InputError("log_weights must be numbers, -inf allowed, with at least one finite; these are not.")
-    return log_weights - top - np.log(np.mean(np.exp(log_weights - top)))
-
-
-def _check_trees(children, times):
-    if times.ndim != 2 or times.size == 0 or children.shape != (*times.shape, 2):
-        raise InputError(
-            "A posterior needs at least one tree, with children of shape (T, n-1, 2) and times of shape (T, n-1), "
-            f"not {children.shape} and {times.shape}."
-        )
-    wrong = _first_wrong(children, times)
-    if wrong >= 0:
-        try:
-            Tree(children[wrong], times[wrong])  # says what is wrong with it
-        except InputError as error:
-            raise InputError(f"Tree {wrong} of the posterior is not valid: {error}") from None
-
-
-@jit
-def _first_wrong(children, times):
-    """The first tree that is not one, or -1: kernels rely on every node being joined once, after it is made."""
-    n = times.shape[1] + 1
-    joined_in = np.full(2 * n - 1, -1, np.int64)
-    for t in range(len(times)):
-        last = 0.0
-        for k in range(n - 1):
-            if not (last <= times[t, k] < np.inf):
-                return t
-            last = times[t, k]
-            for c in children[t, k]:
-                if c < 0 or c >= n + k or joined_in[c] == t:
-                    return t
-                joined_in[c] = t
-    return -1
+    return read_only(log_weights - top - np.log(np.mean(np.exp(log_weights - top))))

@@ -19,6 +19,7 @@ from ..tree import Tree, merges, newick, unchecked_tree
 from ..tree.rooted import RootedTree
 from . import clades
 from .clades import CladeTable
+from .stacked import read_only
 
 
 def maximum_clade_credibility(
@@ -46,8 +47,8 @@ class ConsensusTree(RootedTree):
         self, children: Sequence[Sequence[int]], times: ArrayLike, support: ArrayLike, labels: Sequence[str]
     ) -> None:
         self._children = tuple(tuple(int(c) for c in nodes) for nodes in children)
-        self._times = _read_only(times)
-        self._support = _read_only(support)
+        self._times = read_only(times)
+        self._support = read_only(support)
         self._labels = tuple(labels)
 
     @property
@@ -145,12 +146,6 @@ def _raised(parents, times):
         if above >= 0:
             times[above - n] = max(times[above - n], times[k])
     return times
-
-
-def _read_only(values):
-    array = np.array(values, dtype=np.float64)
-    array.setflags(write=False)
-    return array
 
 
 @jit

@@ -13,7 +13,7 @@ def left(tmp_path_factory):
     """The folder of a short run, and of the same run again."""
     folders = [tmp_path_factory.mktemp("demo") for _ in range(2)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "SETTINGS", demo.SETTINGS | {"samples": 4, "warmup": 1})
+        patch.setattr(demo, "SETTINGS", demo.SETTINGS | {"n_samples": 4, "n_warmup": 1})
         for folder in folders:
             assert main(["demo", "--out", str(folder), "--seed", "3"]) == 0
     return folders

@@ -147,7 +147,7 @@ def test_arrays_that_are_no_trees_are_refused(tmp_path, monkeypatch):
     post = full_posterior()
     wrong = post.children.copy()
     wrong[3, 0, 0] = 10**6
-    object.__setattr__(post, "_children", wrong)
+    vars(post)["children"] = wrong
     post.save(tmp_path / "post.ct")
     with pytest.raises(ct.InputError, match=r"is damaged .*Tree 3"):
         ct.load(tmp_path / "post.ct")
@@ -193,7 +193,7 @@ def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
 
 
 def test_nexus_into_no_folder_is_one_sentence(tmp_path):
-    with pytest.raises(ct.InputError, match=r"cannot write .*: No such file"):
+    with pytest.raises(ct.InputError, match=r"cannot write .*the folder .* does not exist"):
         random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
 
 
