@@ -8,6 +8,7 @@ makes `Tree` objects on demand. The object is thin: what it answers is computed,
 
 import copy
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .placement import Placement
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Posterior:
     """Weighted draws of trees (and covariance parameters) given the data.
 
@@ -126,9 +128,6 @@ class Posterior:
             imputed=imputed,
             info=dict(info or {}),
         )
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Posterior is read-only, so {name} cannot be set.")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name in Posterior.__annotations__}  # no caches
