@@ -102,7 +102,7 @@ def fit(
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, distinct)
-    post.info |= {"seconds": time.perf_counter() - began, "interrupted": interrupted}
+    post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
     if interrupted:
         message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
         warnings.warn(InterruptedWarning(message, run.n_kept, n_samples), stacklevel=2)
