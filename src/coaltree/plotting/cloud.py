@@ -11,10 +11,11 @@ from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.tree import Tree
 from . import geometry
-from .style import INK, PALETTE, Direction, add_legend, draw_scale, font_that_fits, new_axes
+from .style import INK, PALETTE, Direction, add_legend, draw_scale, font_that_fits
 
 _NAMED_TOPOLOGIES = 3
 _LEAST_SHARE = 0.05  # a topology rarer than this gets no colour of its own
+_OTHERS = "#808080"
 
 
 def cloud(
@@ -56,15 +57,16 @@ def cloud(
     picked = pick_evenly(posterior.weights, max_trees)
     children, times = posterior.children[picked], posterior.times[picked]
     if ax is None:
-        across = float(np.clip(0.8 + 0.17 * base.n, 2.6, 9.0))
-        ax = new_axes(*((max(4.0, across), 4.5) if direction.is_upright else (6.5, across)))
+        ax = direction.new_axes(base.n)
     draw_scale(ax, direction, time_scale)
     direction.frame(ax, place.limits, (0.0, 1.03 * (max(times.max(), base.times[-1]) or 1.0)), time_label)
 
     crowd = len(picked) * np.sqrt(max(base.n, 20) / 20)
     opacity = float(np.clip(16.0 / crowd, 0.02, 0.8)) if alpha is None else alpha
-    shares = _topology_shares(posterior)
-    for rank, (name, color, of_tree) in enumerate(_groups(posterior, picked, shares)):
+    topology, shares = _topologies(posterior)
+    groups = [(f"topology {k + 1}", PALETTE[k], topology[picked] == k) for k in range(len(shares))]
+    groups.append(("other topologies", _OTHERS if shares else PALETTE[0], topology[picked] >= len(shares)))
+    for rank, (name, color, of_tree) in enumerate(group for group in groups if group[2].any()):
         lines = _lines(children[of_tree], times[of_tree], place.across[: base.n], direction, shape)
         collection = LineCollection(
             list(lines), colors=color, linewidths=0.7, alpha=opacity, label=name, zorder=2 - 0.1 * rank
@@ -74,12 +76,8 @@ def cloud(
     if reference is not False:
         lines = _lines(base.children[None], base.times[None], place.across[: base.n], direction, shape)
         ax.add_collection(LineCollection(list(lines), colors=INK, linewidths=1.1, label="reference", zorder=3))
-    names = base.labels if labels else ()
-    gap = direction.length_across(ax) / place.total_width
-    tips = place.tips.tolist()
-    direction.name_leaves(
-        ax, place.across[tips], [base.labels[leaf] for leaf in tips], font_that_fits(gap) if names else None
-    )
+    size = font_that_fits(direction.length_across(ax) / place.total_width) if labels else None
+    direction.name_leaves(ax, place.across[place.tips], [base.labels[leaf] for leaf in place.tips], size)
     _add_legend(ax, direction, shares)
     return ax
 
@@ -115,39 +113,21 @@ def _lines(children, times, across_of_leaf, direction, shape):
     return points.reshape(-1, len(across), 2)
 
 
-def _topology_shares(posterior):
-    """Return (key, share) of the commonest topologies that deserve a colour, the commonest first."""
-    total: dict[bytes, float] = {}
-    for key, weight in zip(_topologies(posterior, range(len(posterior.weights))), posterior.weights, strict=True):
-        total[key] = total.get(key, 0.0) + float(weight)
-    common = sorted(total.items(), key=lambda item: -item[1])[:_NAMED_TOPOLOGIES]
-    return [(key, share) for key, share in common if share >= _LEAST_SHARE]
-
-
-def _topologies(posterior, which):
-    """Yield what names the topology of a tree: its clade keys, sorted."""
-    for t in which:
-        keys = posterior.trees[int(t)].clade_keys()
-        yield keys[np.lexsort(keys.T)].tobytes()
-
-
-def _groups(posterior, picked, shares):
-    """Return (name, colour, mask over the picked trees): the common topologies, then all others."""
-    keys = list(_topologies(posterior, picked))
-    groups = [
-        (f"topology {rank + 1}", PALETTE[rank], np.array([key == common for key in keys]))
-        for rank, (common, _) in enumerate(shares)
-    ]
-    rest = ~np.logical_or.reduce([mask for _, _, mask in groups]) if groups else np.ones(len(keys), dtype=bool)
-    groups.append(("other topologies", "#808080" if shares else PALETTE[0], rest))
-    return [group for group in groups if group[2].any()]
+def _topologies(posterior):
+    """The topology of each tree, (T,) numbered from the commonest on, and the shares of those that get a colour."""
+    clades = np.sort(posterior.clade_table.ids, axis=1)
+    _, first, number = np.unique(clades, axis=0, return_index=True, return_inverse=True)
+    share = np.bincount(number.ravel(), weights=posterior.weights)
+    order = np.lexsort((first, -share))
+    common = share[order][:_NAMED_TOPOLOGIES]
+    return np.argsort(order)[number.ravel()], common[common >= _LEAST_SHARE].tolist()
 
 
 def _add_legend(ax, direction, shares):
     if not shares:
         return
-    handles = [Line2D([], [], color=PALETTE[i], label=f"{100 * share:.0f} %") for i, (_, share) in enumerate(shares)]
-    rest = 1.0 - sum(share for _, share in shares)
+    handles = [Line2D([], [], color=PALETTE[i], label=f"{100 * share:.0f} %") for i, share in enumerate(shares)]
+    rest = 1.0 - sum(shares)
     if rest > 0.005:
-        handles.append(Line2D([], [], color="#808080", label=f"{100 * rest:.0f} % others"))
+        handles.append(Line2D([], [], color=_OTHERS, label=f"{100 * rest:.0f} % others"))
     add_legend(ax, direction, handles, "topologies")

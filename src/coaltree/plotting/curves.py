@@ -10,6 +10,7 @@ from .. import metrics
 from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from ..numerics.weighted import pick_evenly
+from ..posterior.convergence import series
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
 from .style import PALETTE, new_axes
@@ -75,7 +76,7 @@ def traces(
     -------
     The axes, or an array of them if there are several.
     """
-    known = _quantities(posterior)
+    known = {name: draws for name, draws in series(posterior).items() if draws.ndim == 1}
     wanted = list(known) if names is None else [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name not in known:
@@ -106,17 +107,5 @@ def traces(
     return axes[0] if len(axes) == 1 else axes
 
 
-def _quantities(posterior):
-    found = {}
-    if posterior.log_joint is not None:
-        found["log_joint"] = posterior.log_joint
-    found["root_time"] = posterior.times[:, -1]
-    for name, draws in (posterior.theta or {}).items():
-        if np.ndim(draws) == 1:
-            found[name] = np.asarray(draws)
-    return found
-
-
 def _bare(ax):
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)

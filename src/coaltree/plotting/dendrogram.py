@@ -28,7 +28,6 @@ from .style import (
     color_of,
     draw_scale,
     font_that_fits,
-    new_axes,
 )
 
 _POINTS_PER_NUMBER = 9.0  # room of a tip from which supports are printed as numbers; below, as shaded dots
@@ -91,7 +90,8 @@ def dendrogram(
     support = _per_node(tree, "support", own_support if support is None else support, "clade_support", 1)
     intervals = _per_node(tree, "intervals", intervals, "node_times", 2)
     if ax is None:
-        ax = _fitting_axes(tree, direction, max_leaves, names)
+        most = max_leaves if isinstance(max_leaves, int) else 60
+        ax = direction.new_axes(min(tree.n, most if names is not None else min(most, 40)))
     place = _arrange(tree, direction, ax, max_leaves, names is not None, ladder)
     draw_scale(ax, direction, time_scale)
     top = tree.node_times[-1]
@@ -140,15 +140,6 @@ def _per_node(tree, what, given, method, n_dimensions):
     if values.shape != wanted:
         raise InputError(f"{what} must have shape {wanted}, one per inner node, not {values.shape}.")
     return values
-
-
-def _fitting_axes(tree, direction, max_leaves, names):
-    tips = min(tree.n, max_leaves if isinstance(max_leaves, int) else 60)
-    if names is None:
-        tips = min(tips, 40)
-    across = float(np.clip(0.8 + 0.17 * tips, 2.6, 9.0))
-    along = 4.5 if direction.is_upright else 6.5
-    return new_axes(*((max(across, 4.0), along) if direction.is_upright else (along, across)))
 
 
 def _arrange(tree, direction, ax, max_leaves, has_names, ladder):
@@ -252,13 +243,12 @@ def _write_support(ax, tree, place, direction, nodes, support):
     taken: list[tuple[float, float]] = []
     times = tree.node_times
     points_per_pixel = 72.0 / ax.figure.dpi
-    align = {
+    horizontal, vertical, dx, dy = {
         "left": ("right", "bottom", -2, 1),
         "right": ("left", "bottom", 2, 1),
         "top": ("left", "bottom", 1, 2),
         "bottom": ("left", "top", 1, -2),
     }[direction.root]
-    horizontal, vertical, dx, dy = align
     for node in nodes[np.argsort(-times[nodes], kind="stable")].tolist():
         value = support[node - tree.n]
         if not np.isfinite(value):

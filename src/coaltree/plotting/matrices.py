@@ -10,6 +10,7 @@ from matplotlib.gridspec import GridSpec
 
 from .._runtime.aliases import ArrayLike
 from ..errors import InputError
+from ..model.table import column_names
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import RootedTree
@@ -58,8 +59,6 @@ def coclustering(
     image = ax.imshow(together[np.ix_(order, order)], vmin=0.0, vmax=1.0, cmap=cmap, interpolation="nearest")
     names = [posterior.labels[leaf] for leaf in order] if labels else []
     _name_cells(ax, names, names)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
     if colorbar:
         bar = ax.figure.colorbar(image, ax=ax, label="probability of the same cluster", fraction=0.046, pad=0.03)
         bar.ax.yaxis.label.set_fontsize(9)
@@ -107,7 +106,7 @@ def heatmap(
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
         raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
-    columns = features if features is not None else _column_names(X)
+    columns = features if features is not None else column_names(X)
     if columns is not None and len(columns) != values.shape[1]:
         raise InputError(f"features must have one name per column of X, {values.shape[1]} of them, not {len(columns)}.")
     coloured = as_clusters(tree, clusters, n_clusters)
@@ -144,13 +143,7 @@ def heatmap(
     names = leaf_names(tree, labels)
     _name_cells(ax, list(columns) if columns is not None else [], [names[leaf] for leaf in order] if names else [])
     ax.yaxis.tick_right()
-    for spine in ax.spines.values():
-        spine.set_visible(False)
     return parts
-
-
-def _column_names(X):
-    return [str(name) for name in X.columns] if hasattr(X, "columns") else None
 
 
 def _scale(values, center):
@@ -196,7 +189,8 @@ def _draw_strip(ax, number):
 
 
 def _name_cells(ax, columns, rows):
-    """Name columns and rows where the names can be read."""
+    """Name columns and rows where the names can be read, and draw no frame."""
+    ax.spines[:].set_visible(False)
     points = 72.0 / ax.figure.dpi
     for axis, names, length in ((ax.xaxis, columns, ax.bbox.width), (ax.yaxis, rows, ax.bbox.height)):
         size = font_that_fits(length * points / len(names)) if names else None

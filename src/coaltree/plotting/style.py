@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
 from ..errors import InputError
+from ..posterior.partitions import canonical
 from ..tree.rooted import RootedTree
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
@@ -63,12 +64,10 @@ def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | 
     given = np.asarray(clusters)
     if given.shape != (tree.n,):
         raise InputError(f"clusters must have shape ({tree.n},), one per leaf, not {given.shape}.")
-    values, first, inverse = np.unique(given, return_index=True, return_inverse=True)
     if np.issubdtype(given.dtype, np.integer) and given.min() >= 0:
         return Clusters(given, None)  # already numbers: keep them, and with them their colours
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return Clusters(rank[inverse], [str(value) for value in values[np.argsort(first)]])
+    values, first = np.unique(given, return_index=True)
+    return Clusters(canonical(given), [str(value) for value in values[np.argsort(first)]])
 
 
 def as_text(name: str) -> str:
@@ -88,6 +87,11 @@ class Direction(NamedTuple):
     @property
     def is_upright(self) -> bool:
         return self.root in ("top", "bottom")
+
+    def new_axes(self, n_tips: int) -> Axes:
+        """Make a figure that fits a tree with so many tips."""
+        across = float(np.clip(0.8 + 0.17 * n_tips, 2.6, 9.0))
+        return new_axes(max(across, 4.0), 4.5) if self.is_upright else new_axes(6.5, across)
 
     def points(self, across: ArrayLike, time: ArrayLike) -> np.ndarray:
         """Return (…, 2) positions on the axes."""

@@ -24,15 +24,18 @@ _SHORTEST = 4  # draws a chain; ArviZ needs as many
 _MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a selection of its entries
 
 
+def series(post: Posterior) -> dict[str, np.ndarray]:
+    """What is watched from draw to draw, (T, …): log joint, time of the root, parameters."""
+    joint = {} if post.log_joint is None else {"log_joint": post.log_joint}
+    return {**joint, "root_time": post.times[:, -1], **post.theta}
+
+
 def figures(post: Posterior) -> dict[str, Any]:
     """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
 
     Of an array parameter the worst element counts.
     """
-    series = {"root_time": post.times[:, -1], **post.theta}
-    if post.log_joint is not None:
-        series = {"log_joint": post.log_joint, **series}
-    found = {name: _worst(draws, post.chain) for name, draws in series.items()}
+    found = {name: _worst(draws, post.chain) for name, draws in series(post).items()}
     return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
 
 

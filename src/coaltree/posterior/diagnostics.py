@@ -93,19 +93,10 @@ def split_frequency_sd(ids: np.ndarray, weights: np.ndarray, chain: np.ndarray, 
     if len(chains) < 2:
         return np.nan
     n_clades = int(ids.max()) + 1
-    largest = np.zeros(n_clades)
-    for draws in chains:
-        np.maximum(largest, _frequency_in_chain(ids, weights, draws, n_clades), out=largest)
-    largest[ids[0, -1]] = -1.0
-    counts = np.flatnonzero(largest >= min_frequency - 1e-12)
-    if len(counts) == 0:
-        return 0.0
-    frequency = np.stack([_frequency_in_chain(ids, weights, draws, n_clades)[counts] for draws in chains])
-    return float(frequency.std(axis=0, ddof=1).mean())
-
-
-def _frequency_in_chain(ids, weights, draws, n_clades):
-    return weigh(ids[draws], weights[draws] / weights[draws].sum(), n_clades)
+    frequency = np.stack([weigh(ids[draws], weights[draws] / weights[draws].sum(), n_clades) for draws in chains])
+    counts = frequency.max(axis=0) >= min_frequency - 1e-12
+    counts[ids[0, -1]] = False
+    return float(frequency[:, counts].std(axis=0, ddof=1).mean()) if counts.any() else 0.0
 
 
 @jit

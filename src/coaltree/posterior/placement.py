@@ -8,7 +8,7 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -130,12 +130,12 @@ def read_new_rows(posterior: Posterior, X_new: ArrayLike) -> Table:
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
     d, names, given = posterior.X.shape[1], posterior.columns, column_names(X_new)
-    if names is None or given is None:
-        table = read_table(X_new, allow_missing=True, minimum_rows=1)
-    else:
+    order: Any = slice(None)
+    if names is not None and given is not None:
         _check_names(given, names)
-        table = read_table(X_new, allow_missing=True, minimum_rows=1)
-        table = table._replace(values=table.values[:, [given.index(name) for name in names]], features=names)
+        order, given = [given.index(name) for name in names], names
+    table = read_table(X_new, allow_missing=True, minimum_rows=1)
+    table = table._replace(values=table.values[:, order], features=given)
     if table.values.shape[1] != d:
         raise InputError(f"the new rows must have the {d} columns that were fitted, not {table.values.shape[1]}.")
     return table
@@ -208,19 +208,15 @@ def _whitened(posterior, tree, table, views):
             whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
             W, V = _rotated(whitener.whiten(old), whitener.whiten(new))
-        _require_moderate(V, [table.labels[i] for i in rows])
+        large = ~(np.abs(V).max(axis=1) < _LARGEST)
+        if large.any():
+            raise InputError(
+                f"the new row {table.labels[rows[np.argmax(large)]]!r} lies too far from the fitted ones for squared "
+                "distances; are its values in the same units?"
+            )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
         yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), posterior.leaf_noise), both[n:]
-
-
-def _require_moderate(V, labels):
-    large = ~(np.abs(V).max(axis=1) < _LARGEST)
-    if large.any():
-        raise InputError(
-            f"the new row {labels[np.argmax(large)]!r} lies too far from the fitted ones for squared distances; are "
-            "its values in the same units?"
-        )
 
 
 def _rotated(W, V):

@@ -5,7 +5,6 @@ large for a screen, neighbouring rows (and columns) of the data are averaged, an
 leaves only, so that the page stays small and no n × n matrix is ever made.
 """
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,26 +96,21 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
         shown = (shown - mean) / np.where(sd > 0, sd, 1.0)
     shown = pixels.shrink(shown, n_rows, n_columns)
     low, high, is_two_sided = _limits(shown)
-    edges = pixels.blocks(len(data.names), n_columns)
     content = {
         "rows": n_rows,
         "columns": n_columns,
-        "of": shape_of(data),
+        "of": list(data.values.shape),
         "low": low,
         "high": high,
         "twoSided": is_two_sided,
         "scaled": is_scaled,
-        "names": [_block_name(data.names[a:b]) for a, b in pairwise(edges)],
+        "names": pixels.block_names(data.names, n_columns),
         "missing": int(np.isnan(data.values).sum()),
         "codes": pixels.values(shown, low, high),
     }
     if is_scaled and n_columns == len(data.names):
         content |= {"mean": rounded(mean, 4), "sd": rounded(np.where(sd > 0, sd, 1.0), 4)}
     return content
-
-
-def shape_of(data: Data) -> list[int]:
-    return [int(size) for size in data.values.shape]
 
 
 def _columns(values):
@@ -137,10 +131,6 @@ def _limits(shown):
     return float(low), float(high if high > low else low + 1.0), False
 
 
-def _block_name(names):
-    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-
-
 def together_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
     """How often leaves are in one cluster, for the number of clusters the page starts with and some others."""
     n = posterior.n
@@ -150,8 +140,10 @@ def together_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) ->
     for k in numbers:
         m = min(n, _MOST_TOGETHER if k == n_clusters else _MOST_TOGETHER_ELSEWHERE)
         at = (2 * np.arange(m) + 1) * n // (2 * m)
+        together = np.zeros((m, m))
         labels = partitions.cut_labels(children, times, k)[:, order[at]]
-        levels.append({"clusters": k, "size": m, "codes": pixels.shares(_upper(labels, weights))})
+        partitions.add_coclustering(together, np.ascontiguousarray(labels), weights)
+        levels.append({"clusters": k, "size": m, "codes": pixels.shares(together[np.triu_indices(m, 1)])})
     return {"draws": len(times), "levels": levels}
 
 
@@ -162,14 +154,6 @@ def _draws(posterior):
         return children, times, weights
     chosen = pick_evenly(weights, _MOST_DRAWS)
     return children[chosen], times[chosen], np.full(_MOST_DRAWS, 1.0 / _MOST_DRAWS)
-
-
-def _upper(labels, weights):
-    """Σ_t w_t [label_t(i) = label_t(j)] for i < j, row after row."""
-    m = labels.shape[1]
-    total = np.zeros((m, m))
-    partitions.add_coclustering(total, np.ascontiguousarray(labels), weights)
-    return total[np.triu_indices(m, 1)]
 
 
 class Doubt(NamedTuple):

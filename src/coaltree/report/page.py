@@ -91,7 +91,7 @@ def report_html(
             "trust": verdicts.section(posterior, verdict),
             "reproduce": reproduce.section(posterior, data),
             "policy": _policy(),
-            "style": _style(),
+            "style": _part("page.css"),
             "script": _script(),
             # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
             "content": json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
@@ -138,10 +138,6 @@ def _part(name):
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _style():
-    return _part("page.css")
-
-
 def _script():
     body = "\n".join(_part(f"script/{name}") for name in _SCRIPT_PARTS)
     return f'(() => {{\n"use strict";\n{body}\n}})();'
@@ -152,6 +148,6 @@ def _policy():
         return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
     return (
-        f"default-src 'none'; script-src 'sha256-{digest(_script())}'; style-src 'sha256-{digest(_style())}'; "
+        f"default-src 'none'; script-src 'sha256-{digest(_script())}'; style-src 'sha256-{digest(_part('page.css'))}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )

@@ -1,7 +1,6 @@
 """The covariance's parameters: a description, a histogram of the draws, the median and the 90 % interval."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,17 +32,17 @@ def section(
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:
             rows.append(_row(name, draws, posterior.weights, _WORDS.get(name, ""), scalars.get(name)))
-        elif draws.ndim == 2:
-            labels = names if names and len(names) == draws.shape[1] else None
+        if draws.ndim not in (2, 3) or len(set(draws.shape[1:])) > 1:  # a number, or an array without a picture
+            continue
+        labels = names if names and len(names) == draws.shape[1] else None
+        if draws.ndim == 2:
             rows_of, extra = _vector(name, draws, posterior.weights, labels, scalars)
-            rows += rows_of
-            extras.append(extra)
-        elif draws.ndim == 3 and draws.shape[1] == draws.shape[2]:
+        else:
             variances = np.diagonal(draws, axis1=1, axis2=2)
-            labels = names if names and len(names) == draws.shape[1] else None
             rows_of, extra = _vector(f"{name} (diagonal)", variances, posterior.weights, labels, {}, _WORDS.get(name))
-            rows += rows_of
-            extras.append(extra)
+        rows += rows_of
+        extras.append(extra)
+        if draws.ndim == 3:
             correlation = _correlation(draws, posterior.weights, labels)
             extras.append(_CORRELATION.replace("{{strongest}}", correlation.pop("strongest")))
     html = ""
@@ -104,12 +103,11 @@ def _correlation(draws, weights, labels):
     mean = np.einsum("t,tij->ij", weights, draws / (sd[:, :, None] * sd[:, None, :]))
     d = len(mean)
     m = min(d, _MOST_CELLS_ACROSS)
-    edges = pixels.blocks(d, m)
     names = [str(j) for j in range(d)] if labels is None else [printable(label) for label in labels]
     return {
         "strongest": _strongest(mean, names),
         "size": m,
-        "names": [names[a] if b - a == 1 else f"{names[a]} … {names[b - 1]}" for a, b in pairwise(edges)],
+        "names": pixels.block_names(names, m),
         "codes": pixels.values(pixels.shrink(mean, m, m), -1.0, 1.0),
     }
 

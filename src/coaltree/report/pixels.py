@@ -3,6 +3,9 @@
 Every character stands for itself in HTML and JSON, needs no library to read, and a page of them mails well.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from .._runtime.aliases import ArrayLike
@@ -30,6 +33,12 @@ def blocks(n: int, most: int) -> np.ndarray:
     """Boundaries of min(n, most) blocks of nearly equal size: block i is from floor(i n / m) on."""
     m = min(n, most)
     return np.arange(m + 1) * n // m
+
+
+def block_names(names: Sequence[str], most: int) -> list[str]:
+    """What each of the `blocks` of named columns is called, from its first to its last."""
+    edges = pairwise(blocks(len(names), most))
+    return [names[a] if b - a == 1 else f"{names[a]} … {names[b - 1]}" for a, b in edges]
 
 
 def shrink(matrix: np.ndarray, n_rows: int, n_columns: int) -> np.ndarray:

@@ -71,10 +71,6 @@ def describe(value: Any) -> str:
     """A value as one would write it, arrays by their shape."""
     if isinstance(value, np.ndarray) and value.ndim:
         text = f"array of shape {value.shape}"
-    elif isinstance(value, bool | str) or value is None:
-        text = str(value)
-    elif isinstance(value, int | np.integer):
-        text = str(int(value))
     elif isinstance(value, float | np.floating | np.ndarray):
         text = number(float(value), 5)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):

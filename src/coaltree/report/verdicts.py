@@ -47,6 +47,7 @@ def judge(posterior: Posterior) -> Verdict:
 
 
 _ASK_FOR_MORE = "Use coaltree.fit(X), which samples many trees in several chains."
+_MORE_CHAINS = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
 _GO_ON = "Run longer: increase n_warmup and n_samples, or continue with fit(…, start=posterior)."
 
 
@@ -84,15 +85,55 @@ def _of_particles(posterior):
 def _of_chains(posterior):
     figures = convergence.figures(posterior)
     scalars = {name: value for name, value in figures.items() if isinstance(value, dict)}
-    n_chains = len(np.unique(posterior.chain))
+    n_chains, n_draws = len(np.unique(posterior.chain)), len(posterior)
+    split_sd, topology_ess = figures["split_frequency_sd"], posterior.topology_ess
+    of_r_hat, r_hat = _extreme(scalars, "r_hat", max)
+    of_ess, ess = _extreme(scalars, "ess", min)
+    ess = min(ess, n_draws)
+    enough = (-convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
     findings = [
-        _r_hat(scalars, n_chains),
-        _split_sd(figures["split_frequency_sd"]),
-        _ess(scalars, len(posterior)),
-        _topology_ess(posterior),
+        _finding(
+            "R-hat",
+            f"{r_hat:.3f} (largest: {of_r_hat})",
+            _grade(r_hat, convergence.R_HAT_ABOVE, 1.2),
+            "R-hat compares the spread between chains (or between parts of one) with the spread within them: 1.00 "
+            f"means that they agree, above {convergence.R_HAT_ABOVE} that they do not yet.",
+            _GO_ON,
+            good=_MORE_CHAINS if n_chains == 1 else "",
+        ),
+        _finding(
+            "Standard deviation of split frequencies",
+            f"{split_sd:.3f}",
+            _grade(split_sd, convergence.SPLIT_SD_ABOVE, 0.1),
+            "How often a group of leaves occurs should not depend on the chain. This is the average standard deviation "
+            f"of that share across chains. Below {convergence.SPLIT_SD_ABOVE} is good: supports on this page can be "
+            "taken as they are.",
+            f"Supports are rough: they may be off by ± {percent(2 * np.nan_to_num(split_sd))}. {_GO_ON}",
+            unknown="This needs at least two chains: run with n_chains=2.",
+        ),
+        _finding(
+            _ESS,
+            f"{number(ess)} of {n_draws:,} (smallest: {of_ess})",
+            _grade(-ess, *enough),
+            "Successive draws resemble each other. Together they carry as much information as this many independent "
+            f"ones; {convergence.ESS_BELOW} are enough for medians and intervals.",
+            f"Intervals are rough. {_GO_ON}",
+        ),
+        _finding(
+            "Effective sample size of topologies",
+            f"{number(topology_ess)} of {n_draws:,}",
+            _grade(-topology_ess, *enough),
+            "The same for the shapes of the trees.",
+            f"Supports are rough. {_GO_ON}",
+        ),
     ]
-    sentence = f"{count(n_chains, 'chain')} of {count(len(posterior) // n_chains, 'tree')}."
-    return _verdict(findings, sentence, scalars)
+    return _verdict(findings, f"{count(n_chains, 'chain')} of {count(n_draws // n_chains, 'tree')}.", scalars)
+
+
+def _finding(name, value, grade, meaning, advice, *, good="", unknown="Too few draws to tell; run longer."):
+    if grade == "unknown":
+        return Finding(name, "–", grade, meaning, unknown)
+    return Finding(name, value, grade, meaning, good if grade == "good" else advice)
 
 
 def _verdict(findings, sentence, scalars):
@@ -114,78 +155,19 @@ def _verdict(findings, sentence, scalars):
     return Verdict(findings, grade, heading, sentence, scalars)
 
 
-def _r_hat(scalars, n_chains):
-    name = "R-hat"
-    meaning = (
-        "R-hat compares the spread between chains (or between parts of one) with the spread within them: 1.00 means "
-        f"that they agree, above {convergence.R_HAT_ABOVE} that they do not yet."
-    )
-    worst, value = _extreme(scalars, "r_hat", max)
-    if worst is None:
-        return Finding(name, "–", "unknown", meaning, "Too few draws to tell; run longer.")
-    grade = _grade(value, convergence.R_HAT_ABOVE, 1.2)
-    advice = "" if grade == "good" else _GO_ON
-    if n_chains == 1 and not advice:
-        advice = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
-    return Finding(name, f"{value:.3f} (largest: {_spoken(worst)})", grade, meaning, advice)
-
-
-def _split_sd(value):
-    name = "Standard deviation of split frequencies"
-    meaning = (
-        "How often a group of leaves occurs should not depend on the chain. This is the average standard deviation "
-        f"of that share across chains. Below {convergence.SPLIT_SD_ABOVE} is good: supports on this page can be taken "
-        "as they are."
-    )
-    if not math.isfinite(value):
-        return Finding(name, "–", "unknown", meaning, "This needs at least two chains: run with n_chains=2.")
-    grade = _grade(value, convergence.SPLIT_SD_ABOVE, 0.1)
-    advice = "" if grade == "good" else f"Supports are rough: they may be off by ± {percent(2 * value)}. {_GO_ON}"
-    return Finding(name, f"{value:.3f}", grade, meaning, advice)
-
-
-def _ess(scalars, n_draws):
-    name = _ESS
-    meaning = (
-        "Successive draws resemble each other. Together they carry as much information as this many independent ones; "
-        f"{convergence.ESS_BELOW} are enough for medians and intervals."
-    )
-    worst, value = _extreme(scalars, "ess", min)
-    if worst is None:
-        return Finding(name, "–", "unknown", meaning, "Too few draws to tell; run longer.")
-    value = min(value, n_draws)
-    grade = _grade(-value, -convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
-    advice = "" if grade == "good" else f"Intervals are rough. {_GO_ON}"
-    return Finding(name, f"{number(value)} of {n_draws:,} (smallest: {_spoken(worst)})", grade, meaning, advice)
-
-
-def _topology_ess(posterior):
-    value, n_draws = posterior.topology_ess, len(posterior)
-    grade = _grade(-value, -convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
-    return Finding(
-        "Effective sample size of topologies",
-        f"{number(value)} of {n_draws:,}",
-        grade,
-        "The same for the shapes of the trees.",
-        "" if grade == "good" else f"Supports are rough. {_GO_ON}",
-    )
-
-
 def _grade(value, good_to, fair_to):
     """Grade a figure of which less is better."""
+    if not math.isfinite(value):
+        return "unknown"
     return "good" if value <= good_to else "fair" if value <= fair_to else "poor"
 
 
 def _extreme(scalars, key, choose):
+    """Which scalar is worst, in words, and its value; NaN where none has one."""
     known = {name: value[key] for name, value in scalars.items() if math.isfinite(value[key])}
-    if not known:
-        return None, math.nan
-    name = choose(known, key=known.__getitem__)
-    return name, known[name]
-
-
-def _spoken(name):
-    return {"log_joint": "log probability", "root_time": "time of the root"}.get(name, name)
+    worst = choose(known, key=known.__getitem__, default="")
+    spoken = {"log_joint": "log probability", "root_time": "time of the root"}.get(worst, worst)
+    return spoken, known.get(worst, math.nan)
 
 
 def _badge(grade):

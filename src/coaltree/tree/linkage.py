@@ -34,11 +34,6 @@ def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"Row {k} of the linkage joins {joined[k, 0]} and {joined[k, 1]}; clusters are whole numbers.")
     children = check_children(joined.astype(np.int64), word="row")
     heights = check_heights(matrix[:, 2], len(matrix), word="row")
-    _refuse_inversions(children, heights)
-    return in_order_of_time(children, heights)
-
-
-def _refuse_inversions(children, heights):
     n = len(heights) + 1
     above = parents(children)[n:-1] - n
     inverted = np.flatnonzero(heights[above] < heights[:-1])
@@ -49,3 +44,4 @@ def _refuse_inversions(children, heights):
             f"height {heights[low]} (row {low}), but a merge cannot come before those below it; centroid and median "
             "linkage do this, single, complete, average, weighted and ward do not."
         )
+    return in_order_of_time(children, heights)
