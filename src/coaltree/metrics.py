@@ -183,21 +183,14 @@ def _ari_curve(children, codes, n_classes):
     """
     n = len(codes)
     counts = np.zeros((n, n_classes), np.int32)  # of the classes in a cluster; a merge reuses its first child's row
-    row = np.empty(2 * n - 1, np.int64)
-    label = np.empty(2 * n - 1, np.int64)
-    table = np.zeros((n_classes, n_classes), np.int64)
+    row, label = np.arange(2 * n - 1), np.empty(2 * n - 1, np.int64)
+    label[:n] = codes
     for i in range(n):
-        row[i] = i
-        label[i] = codes[i]
         counts[i, codes[i]] = 1
-        table[codes[i], codes[i]] += 1
-    sizes = np.zeros(n_classes, np.int64)  # of the labels
-    in_class, both = 0.0, 0.0
-    for a in range(n_classes):
-        sizes[a] = table[a, a]
-        in_class += 0.5 * sizes[a] * (sizes[a] - 1)
-    both = in_class
-    in_label = in_class
+    sizes = np.bincount(codes, minlength=n_classes)  # of the labels
+    table = np.diag(sizes)
+    in_class = 0.5 * np.sum(sizes * (sizes - 1))
+    in_label = both = in_class
     pairs = 0.5 * n * (n - 1)
     ari = np.empty(n)
     ari[n - 1] = 1.0
@@ -208,8 +201,7 @@ def _ari_curve(children, codes, n_classes):
         for a in range(n_classes):
             if own[a] + other[a] > own[z] + other[z]:
                 z = a
-        for side in range(2):
-            c = children[k, side]
+        for c in children[k]:
             x = label[c]
             if x == z:
                 continue

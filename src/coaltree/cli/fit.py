@@ -107,7 +107,7 @@ def fit_table(
 
     `settings` are arguments of `coaltree.fit`.
     """
-    from .outputs import FILES, list_files, write_all
+    from .outputs import FILES, write_all
 
     is_new = not out.exists()
     folder = shell.output_folder(out, FILES, force)
@@ -133,7 +133,9 @@ def fit_table(
     if reason is not None:
         click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
     click.echo(f"{folder}:")
-    list_files()
+    width = max(map(len, FILES))
+    for file, what in FILES.items():
+        click.echo(f"  {file:{width}}  {what}")
 
 
 def _covariance(name, grid, d):

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
@@ -53,7 +51,9 @@ def _write(folder, post, n_clusters, title):
     post.save(folder / POSTERIOR)
     post.to_nexus(folder / "trees.nex")
     write_tree(folder, tree, [f"{share:.4g}" for share in post.clade_support(tree)])
-    write_clusters(folder / "clusters.csv", post.labels, labels, tree.cut(n_clusters))
+    # The cluster in the partition that agrees best with all trees, and the cluster in the tree.
+    rows = zip(post.labels, labels.tolist(), tree.cut(n_clusters).tolist(), strict=True)
+    write_csv(folder / "clusters.csv", ["leaf", "cluster", "cluster_in_tree"], rows)
     clusters = labels if n_clusters > 1 else None
     draw(
         lambda ax: draw_tree(ax, tree, post, clusters),
@@ -67,18 +67,14 @@ def _write(folder, post, n_clusters, title):
 def write_tree(folder: Path, tree: "Tree", node_labels: Sequence[Any] | None = None) -> None:
     """Write tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) into `folder`."""
     (folder / "tree.newick").write_text(tree.to_newick(node_labels) + "\n", encoding="utf-8")
-    with open(folder / "linkage.csv", "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["child_1", "child_2", "time", "leaves"])
-        rows.writerows([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
+    rows = ([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
+    write_csv(folder / "linkage.csv", ["child_1", "child_2", "time", "leaves"], rows)
 
 
-def write_clusters(path: Path, names: Sequence[str], labels: "np.ndarray", in_tree: "np.ndarray") -> None:
-    """Write each leaf, its cluster in the partition that agrees best with all trees, and its cluster in the tree."""
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a table, its header first."""
     with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["leaf", "cluster", "cluster_in_tree"])
-        rows.writerows(zip(names, labels.tolist(), in_tree.tolist(), strict=True))
+        csv.writer(file).writerows([header, *rows])
 
 
 def height_for(n_leaves: int) -> float:
@@ -100,7 +96,6 @@ def draw(picture: Callable[[Any], object], paths: Iterable[Path], size: tuple[fl
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    missing_letters = False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # A fixed salt and no date: the same run leaves the same bytes. Text stays text, in the fonts of its reader.
@@ -108,22 +103,14 @@ def draw(picture: Callable[[Any], object], paths: Iterable[Path], size: tuple[fl
             picture(figure.add_subplot())
             for path in paths:
                 figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    letters = [warning for warning in caught if "missing from font" in str(warning.message)]
     for warning in caught:
-        if "missing from font" in str(warning.message):
-            missing_letters = True
-        else:
+        if warning not in letters:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if missing_letters and any(path.suffix.lower() != ".svg" for path in paths):
+    if letters and any(path.suffix.lower() != ".svg" for path in paths):
         warnings.warn(
             "Matplotlib's font lacks some characters of the names, shown as boxes in PNG and PDF files; SVG files and "
             "the report page have them.",
             CoaltreeWarning,
             stacklevel=2,
         )
-
-
-def list_files() -> None:
-    """Print what each file is."""
-    width = max(map(len, FILES))
-    for name, what in FILES.items():
-        click.echo(f"  {name:{width}}  {what}")

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,15 +66,8 @@ def _one_line(message):
     return " ".join(str(message).split())
 
 
-def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str = "",
-    lineno: int = 0,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Write a warning as one line on stderr."""
+def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Write a warning as one line on stderr; where it comes from is not said."""
     place = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     click.echo(f"coaltree: warning: {place}{_one_line(message)}", err=True)
 

@@ -1,7 +1,5 @@
 """``coaltree simulate``: a tree drawn from the coalescent, and data that diffused along it."""
 
-import csv
-
 import click
 
 from .shell import commands, debug_option, force_option, out_option, output_folder, seed_option
@@ -41,15 +39,13 @@ def simulate(n, d, covariance, length2, noise, out, seed, force):
     """
     from ..model import covariance as families
     from ..model.simulation import simulate as draw
-    from .outputs import write_tree
+    from .outputs import write_csv, write_tree
 
     smooth = covariance == "squared_exponential"
     phi = families.SquaredExponential(length2=length2, noise=noise) if smooth else families.Spherical()
     X, tree = draw(n, d, phi, random_state=seed)
     folder = output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
-    with open(folder / "data.csv", "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["leaf", *(f"x{j}" for j in range(d))])
-        rows.writerows([label, *map(repr, row)] for label, row in zip(tree.labels, X.tolist(), strict=True))
+    rows = ([label, *map(repr, row)] for label, row in zip(tree.labels, X.tolist(), strict=True))
+    write_csv(folder / "data.csv", ["leaf", *(f"x{j}" for j in range(d))], rows)
     write_tree(folder, tree)
     click.echo(f"{folder}: data.csv ({n} x {d}), tree.newick, linkage.csv")

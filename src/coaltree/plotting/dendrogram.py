@@ -20,7 +20,6 @@ from .style import (
     PALE,
     PALETTE,
     SMALLEST_FONT,
-    Clusters,
     Direction,
     add_legend,
     as_clusters,
@@ -110,7 +109,8 @@ def dendrogram(
     if support is not None:
         _draw_support(ax, tree, place, direction, support)
     if coloured is not None and coloured.names is not None:
-        _name_clusters(ax, direction, coloured)
+        named = enumerate(coloured.names)
+        add_legend(ax, direction, [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in named])
     return ax
 
 
@@ -145,11 +145,8 @@ def _per_node(tree, what, given, method, n_dimensions):
 def _arrange(tree, direction, ax, max_leaves, has_names, ladder):
     # Without names lines may be closer, but not so close that they run into each other.
     room = direction.length_across(ax) / (1.2 * SMALLEST_FONT if has_names else 3.0)
-    if max_leaves is None:
-        return geometry.arrange(tree, ladder=ladder)
-    if max_leaves == "auto":
-        return geometry.arrange(tree, room=room, ladder=ladder)
-    return geometry.arrange(tree, max_tips=check_count("max_leaves", max_leaves, 2), room=room, ladder=ladder)
+    max_tips = None if max_leaves in (None, "auto") else check_count("max_leaves", max_leaves, 2)
+    return geometry.arrange(tree, max_tips, None if max_leaves is None else room, ladder)
 
 
 # Drawing
@@ -285,9 +282,3 @@ def _dot_support(ax, tree, place, direction, nodes, support):
         )
         upper = least
     add_legend(ax, direction, handles, "support")
-
-
-def _name_clusters(ax, direction, coloured: Clusters):
-    names = coloured.names or []
-    handles = [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in enumerate(names)]
-    add_legend(ax, direction, handles)

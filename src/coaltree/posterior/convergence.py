@@ -60,17 +60,17 @@ def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int =
     `missed` : share of local updates whose candidates did not include the subtree's old place, so that it stayed there.
     """
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
-    r_hats = {name: value["r_hat"] for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE}
-    sizes = {name: value["ess"] for name, value in scalars.items() if value["ess"] < ESS_BELOW}
+    r_hats = [(value["r_hat"], name) for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE]
+    sizes = [(value["ess"], name) for name, value in scalars.items() if value["ess"] < ESS_BELOW]
+    sd = found["split_frequency_sd"]
     findings = []
     if r_hats:
-        worst = max(r_hats, key=r_hats.__getitem__)
-        findings.append(f"R-hat of {worst} is {r_hats[worst]:.2f} (above {R_HAT_ABOVE})")
+        r_hat, name = max(r_hats)
+        findings.append(f"R-hat of {name} is {r_hat:.2f} (above {R_HAT_ABOVE})")
     if sizes:
-        worst = min(sizes, key=sizes.__getitem__)
-        findings.append(f"effective sample size of {worst} is {sizes[worst]:.0f} (below {ESS_BELOW})")
-    if found["split_frequency_sd"] > SPLIT_SD_ABOVE:
-        sd = found["split_frequency_sd"]
+        size, name = min(sizes)
+        findings.append(f"effective sample size of {name} is {size:.0f} (below {ESS_BELOW})")
+    if sd > SPLIT_SD_ABOVE:
         findings.append(f"clade frequencies differ between chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
     if findings:
         advice = "increase n_warmup and n_samples, or continue this run with start=posterior"

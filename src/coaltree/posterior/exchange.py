@@ -45,18 +45,13 @@ def to_arviz(posterior: Posterior) -> Any:
         chosen = pick_evenly(posterior.weights, len(posterior))
         chain = np.zeros(len(posterior), dtype=int)
     index = chosen[diagnostics.last_of_chains(chain)]
-    groups: dict[str, Any] = {
-        "posterior": {name: draws[index] for name, draws in posterior.theta.items()}
-        | {"root_time": posterior.times[:, -1][index], "tree_length": _tree_lengths(posterior.times)[index]}
-    }
+    times = posterior.times
+    # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
+    lengths = np.diff(times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
+    draws = {**posterior.theta, "root_time": times[:, -1], "tree_length": lengths}
+    groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
     if int(arviz.__version__.split(".")[0]) >= 1:
         return arviz.from_dict(groups)
     return arviz.from_dict(**groups)
-
-
-def _tree_lengths(times):
-    """Total branch length: m lineages during the wait with m left, Σ_m m Δ_m."""
-    n = times.shape[1] + 1
-    return np.diff(times, axis=1, prepend=0.0) @ np.arange(n, 1, -1)

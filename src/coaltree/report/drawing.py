@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
+from ..posterior.diagnostics import by_chain
 from .text import escape, number
 
 INTERVAL = np.array([0.05, 0.5, 0.95])
@@ -106,11 +107,10 @@ def trace(
     if not top > bottom:
         bottom, top = bottom - 1.0, top + 1.0
     margin = 64
-    names = np.unique(chain)
-    length = max(int(np.count_nonzero(chain == name)) for name in names)
+    chains = [values[draws] for draws in by_chain(chain)]
+    length = max(map(len, chains))
     lines = []
-    for i, name in enumerate(names):
-        draws = values[chain == name]
+    for i, draws in enumerate(chains):
         at = np.arange(0, len(draws), max(1, -(-len(draws) // most)))
         points = " ".join(
             f"{margin + t / max(length - 1, 1) * (width - margin - 4):.1f},"

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,9 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
 
 def versions() -> list[tuple[str, str]]:
     """What was installed when the page was made."""
-    rows = [("coaltree", __version__), ("Python", platform.python_version())]
-    for name in _PACKAGES:
-        try:
-            rows.append((name, version(name)))
-        except PackageNotFoundError:
-            continue
-    rows.append(("system", f"{platform.system()} {platform.machine()}"))
-    return rows
+    ours = [("coaltree", __version__), ("Python", platform.python_version())]
+    system = ("system", f"{platform.system()} {platform.machine()}")
+    return [*ours, *((name, version(name)) for name in _PACKAGES), system]
 
 
 def describe(value: Any) -> str:

@@ -57,29 +57,15 @@ def _of_particles(posterior):
         finding = Finding(_ESS, count(len(posterior), "tree"), "unknown", meaning, _ASK_FOR_MORE)
         return _verdict([finding], f"{meaning} Trees from coaltree.fit can be checked.", {})
     ess = effective_sample_size(posterior.weights)
-    share = ess / len(posterior)
+    shown = f"{number(ess)} of {count(len(posterior), 'tree')} ({percent(ess / len(posterior))})"
     grade = _grade(-ess, -convergence.ESS_BELOW, -10)
-    findings = [
-        Finding(
-            _ESS,
-            f"{number(ess)} of {count(len(posterior), 'tree')} ({percent(share)})",
-            grade,
-            "The trees have unequal weights. Together they carry as much information as this many with equal weights.",
-            "" if grade == "good" else "Use more particles, or the regraft sampler.",
-        )
-    ]
+    meaning = "The trees have unequal weights. Together they carry as much information as this many with equal weights."
+    findings = [_finding(_ESS, shown, grade, meaning, "Use more particles, or the regraft sampler.")]
     if posterior.log_evidence is not None:
-        findings.append(
-            Finding(
-                "Log evidence",
-                number(posterior.log_evidence, 6),
-                "plain",
-                "Log probability of the data under this model; among models for the same data, higher is better.",
-            )
-        )
-    return _verdict(
-        findings, f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}.", {}
-    )
+        meaning = "Log probability of the data under this model; among models for the same data, higher is better."
+        findings.append(Finding("Log evidence", number(posterior.log_evidence, 6), "plain", meaning))
+    sentence = f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}."
+    return _verdict(findings, sentence, {})
 
 
 def _of_chains(posterior):

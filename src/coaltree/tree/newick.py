@@ -113,7 +113,7 @@ def read(text: str, keep_underscores: bool = False, tolerance: float = TOLERANCE
         elif value == "(":
             if state != "start":
                 raise _wrong(text, at, "a '(' follows a finished subtree; a comma belongs between them")
-            tree.open_group()
+            tree.groups.append([])
         elif state == "start":
             raise _wrong(text, at, "a leaf has no name")
         elif state == "colon":
@@ -123,11 +123,11 @@ def read(text: str, keep_underscores: bool = False, tolerance: float = TOLERANCE
                 raise _wrong(text, at, "a second branch length")
             state = "colon"
         elif value == ";":
-            if tree.depth:
-                raise _wrong(text, at, f"{tree.depth} '(' not closed")
+            if tree.groups:
+                raise _wrong(text, at, f"{len(tree.groups)} '(' not closed")
             state = "end"
         else:
-            if not tree.depth:
+            if not tree.groups:
                 raise _wrong(text, at, f"a '{value}' outside all parentheses")
             if tree.length is None:
                 raise _wrong(text, at, "a branch has no length; times are read from branch lengths")
@@ -136,10 +136,10 @@ def read(text: str, keep_underscores: bool = False, tolerance: float = TOLERANCE
             if value == ")" and not tree.close_group():
                 raise _wrong(text, at, "a node has only one child; only binary trees can be read")
             state = "start" if value == "," else "closed"
-    if state == "start" and not tree.depth:
+    if state == "start" and not tree.groups:
         raise InputError("The Newick text holds no tree; it should look like (a:1,b:1);")
-    if tree.depth or state in ("start", "colon"):
-        raise _wrong(text, len(text), f"the text ends early, with {tree.depth} '(' not closed")
+    if tree.groups or state in ("start", "colon"):
+        raise _wrong(text, len(text), f"the text ends early, with {len(tree.groups)} '(' not closed")
     return tree.finish()
 
 
@@ -153,30 +153,23 @@ class _Builder:
         self.times: list[float] = []
         self.length: Any = None  # of the branch above the latest subtree
         self._latest: Any = None  # reference, and its nearest and farthest leaf: (distance, leaf)
-        self._groups: list[list] = []  # of the open groups, the subtrees already in them
-
-    @property
-    def depth(self):
-        return len(self._groups)
+        self.groups: list[list] = []  # of the open groups, the subtrees already in them
 
     def add_leaf(self, label):
         leaf = len(self.labels)
         self.labels.append(label)
         self._latest, self.length = (leaf, (0.0, leaf), (0.0, leaf)), None
 
-    def open_group(self):
-        self._groups.append([])
-
     def add_to_group(self):
         """Hang the latest subtree by its branch into the open group; False if that is full."""
         reference, (near, near_leaf), (far, far_leaf) = self._latest
-        group = self._groups[-1]
+        group = self.groups[-1]
         group.append((reference, (_add(near, self.length), near_leaf), (_add(far, self.length), far_leaf)))
         return len(group) <= 2
 
     def close_group(self):
         """Make the open group the latest subtree; False if it has one child only."""
-        group = self._groups.pop()
+        group = self.groups.pop()
         if len(group) != 2:
             return False
         (left, left_near, left_far), (right, right_near, right_far) = group
