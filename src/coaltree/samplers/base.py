@@ -27,6 +27,11 @@ class Draws(NamedTuple):
     info: Mapping[str, Any] = MappingProxyType({})  # what a person wants to see of the run
 
 
+Merges = tuple[np.ndarray, np.ndarray]  # children and times of one tree
+Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and what a person wants to see of how it was drawn
+Watcher = Callable[[int, int], object]  # is told (done, total)
+
+
 class Sampler(ABC):
     """The base class of every sampler. `run` and `step` must be written; the rest may stay as it is.
 
@@ -53,7 +58,7 @@ class Sampler(ABC):
         n_samples: int = 100,
         n_warmup: int = 10,
         n_threads: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        progress: Watcher | None = None,
     ) -> Draws:
         """Draw trees given the covariance; `progress(done, total)` is called now and then.
 
@@ -64,12 +69,12 @@ class Sampler(ABC):
     def step(
         self,
         problem: Problem,
-        tree: tuple[np.ndarray, np.ndarray] | None,
+        tree: Merges | None,
         rng: np.random.Generator,
         *,
         neighbors: np.ndarray | None = None,
         n_threads: int | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    ) -> Step:
         """Return (children, times, info) of one tree, given the current one (children, times) or None.
 
         `neighbors` is what the method of that name gave, now or in an earlier round. Numbers in `info` are averaged

@@ -11,7 +11,6 @@ so that a row is read only if its smallest entry could win.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...model.problem import Problem
-from ..base import Draws, Sampler
+from ..base import Draws, Sampler, Step, Watcher
 from .particles import ALIVE, merge, read_row, release_merged, skip_merged, slot_of, take_slots
 from .population import make_context, trees_of
 
@@ -108,17 +107,8 @@ class _GreedyTree(Sampler):
     needs_vectors = False
     _rule = LOG_MODE
 
-    def run(
-        self,
-        problem: Problem,
-        rng: np.random.Generator | None = None,
-        *,
-        n_samples: int = 0,
-        n_warmup: int = 0,
-        n_threads: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
-    ) -> Draws:
-        """Grow the one tree; counts, threads and the generator are not used."""
+    def run(self, problem: Problem, rng: Any = None, *, progress: Watcher | None = None, **unused: Any) -> Draws:
+        """Grow the one tree; there is nothing to draw or to count."""
         context = make_context(problem, np.zeros((1, 4), dtype=np.uint64), n_near=8, with_density=False)
         merges = problem.n - 1
         for first in range(0, merges, 256):
@@ -129,15 +119,7 @@ class _GreedyTree(Sampler):
         children, times, log_joint = trees_of(context)
         return Draws(children, times, np.zeros(1), log_joint)
 
-    def step(
-        self,
-        problem: Problem,
-        tree: tuple[np.ndarray, np.ndarray] | None,
-        rng: np.random.Generator,
-        *,
-        neighbors: np.ndarray | None = None,
-        n_threads: int | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, problem: Problem, tree: Any = None, rng: Any = None, **unused: Any) -> Step:
         """Return the greedy tree: a round of the paper's third experiment."""
         draws = self.run(problem)
         return draws.children[0], draws.times[0], {}

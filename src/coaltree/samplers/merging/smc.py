@@ -12,7 +12,7 @@ stream, so the number of threads changes nothing.
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,7 +25,7 @@ from ..._runtime.checks import check_count, check_number
 from ..._runtime.random_streams import make_streams
 from ...model.problem import Problem
 from ...numerics.weighted import effective_sample_size, pick_evenly
-from ..base import Draws, Sampler
+from ..base import Draws, Sampler, Step, Watcher
 
 
 def available_threads() -> int:
@@ -133,10 +133,9 @@ class SMC(Sampler):
         problem: Problem,
         rng: np.random.Generator,
         *,
-        n_samples: int = 0,
-        n_warmup: int = 0,
         n_threads: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        progress: Watcher | None = None,
+        **unused: Any,
     ) -> Draws:
         """Grow M trees to the root and return them with their weights; the counts of draws are not used."""
         M, merges = self.n_particles, problem.n - 1
@@ -165,14 +164,8 @@ class SMC(Sampler):
         return Draws(children, times, log_weights, log_joint, log_evidence + log_mean, info)
 
     def step(
-        self,
-        problem: Problem,
-        tree: tuple[np.ndarray, np.ndarray] | None,
-        rng: np.random.Generator,
-        *,
-        neighbors: np.ndarray | None = None,
-        n_threads: int | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        self, problem: Problem, tree: Any, rng: np.random.Generator, *, n_threads: int | None = None, **unused: Any
+    ) -> Step:
         """Run once and draw one tree by weight: the paper's alternation of trees and covariance."""
         draws = self.run(problem, rng, n_threads=n_threads)
         weights, _ = normalised(draws.log_weights)

@@ -9,8 +9,8 @@ with m, v from the messages of the tree so far. The product of mean weights is a
 insertions, a few regrafting updates leave p(tree | x_1 … x_i) as it is and keep particles apart.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ...errors import InputError
 from ...model.coalescent import log_prior
 from ...model.diffusion import LOG_2PI, log_likelihood
 from ...model.problem import Problem
-from ..base import Draws, require_apart
+from ..base import Draws, Watcher, require_apart
 from ..merging.smc import SMC, Population
 from .branch_density import Target
 from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
@@ -186,14 +186,7 @@ class Insertion(SMC):
         return _GrowingTrees(problem, streams, self.n_updates)
 
     def run(
-        self,
-        problem: Problem,
-        rng: np.random.Generator,
-        *,
-        n_samples: int = 0,
-        n_warmup: int = 0,
-        n_threads: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        self, problem: Problem, rng: np.random.Generator, *, progress: Watcher | None = None, **unused: Any
     ) -> Draws:
         """Take in the rows one by one and return M trees with their weights; the counts of draws are not used.
 

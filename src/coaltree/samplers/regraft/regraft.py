@@ -13,7 +13,6 @@ layers below, from the whole to the part:
 """
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ from ..._runtime.random_streams import make_streams
 from ...model.coalescent import log_prior
 from ...model.diffusion import log_likelihood
 from ...model.problem import Problem
-from ..base import Draws, Sampler, require_apart
+from ..base import Draws, Merges, Sampler, Step, Watcher, require_apart
 from ..starts import first_tree
 from .candidates import empty_candidates, rows_are_apart, vectors
 from .neighbors import neighbor_lists
@@ -77,8 +76,8 @@ class Regraft(Sampler):
         *,
         n_samples: int = 100,
         n_warmup: int = 10,
-        n_threads: int | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        progress: Watcher | None = None,
+        **unused: Any,
     ) -> Draws:
         """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread.
 
@@ -123,12 +122,12 @@ class Regraft(Sampler):
     def step(
         self,
         problem: Problem,
-        tree: tuple[np.ndarray, np.ndarray] | None,
+        tree: Merges | None,
         rng: np.random.Generator,
         *,
         neighbors: np.ndarray | None = None,
-        n_threads: int | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        **unused: Any,
+    ) -> Step:
         """One sweep from `tree` (children, times), or the first tree if it is None; on one thread.
 
         `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
