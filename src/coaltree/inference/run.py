@@ -3,42 +3,35 @@
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress
 from ..model.covariance.base import Covariance
-from ..samplers.merging.smc import available_threads
 from .chain import Chain, Plan, Rounds, Start, advance, begin
 from .checkpoint import Checkpoint
 
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
 
 
+@dataclass
 class Run:
     """The chains of a fit, and what they have given so far."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        values: np.ndarray,
-        covariance: Covariance,
-        n_samples: int,
-        n_chains: int,
-        seed: int,
-        starts: Sequence[Start],
-    ) -> None:
-        self.plan: Plan = plan
-        self.values: np.ndarray = values
-        self.covariance: Covariance = covariance
-        self.n_samples: int = n_samples
-        self.n_chains: int = n_chains
-        self.seed: int = seed
-        self.starts: Sequence[Start] = starts
+    plan: Plan
+    values: np.ndarray
+    covariance: Covariance
+    n_samples: int
+    n_chains: int
+    seed: int
+    starts: Sequence[Start]
+
+    def __post_init__(self) -> None:
         self.chains: list[Chain] = []
-        self.kept: list[list[Rounds]] = [[] for _ in range(n_chains)]
+        self.kept: list[list[Rounds]] = [[] for _ in range(self.n_chains)]
         self.estimate: dict[str, float] = {}
 
     @property
@@ -80,7 +73,7 @@ class Run:
         """Run all rounds that are left; return whether it was interrupted."""
         at_once = min(self.n_chains, effective_n_jobs(n_jobs))
         if at_once > 1:  # chains that run side by side share the processors
-            self.plan = self.plan._replace(n_threads=max(1, available_threads() // at_once))
+            self.plan = self.plan._replace(n_threads=max(1, cpu_count() // at_once))
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
                 if not self.chains:

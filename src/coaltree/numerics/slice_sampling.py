@@ -18,12 +18,10 @@ def slice_sample(
     width: float,
     rng: np.random.Generator,
     *,
-    lower: float = -math.inf,
-    upper: float = math.inf,
     max_steps: int = 50,
     max_shrinks: int = 200,
 ) -> float:
-    """Return one slice-sampling update of `x0`, which leaves exp(log_density) on (lower, upper) invariant.
+    """Return one slice-sampling update of `x0`, which leaves exp(log_density) invariant.
 
     Parameters
     ----------
@@ -37,13 +35,6 @@ def slice_sample(
         At most max_steps + max_shrinks + 2 evaluations are made. Shrinking ends by returning x0 unchanged, which
         happens only where rounding leaves no other point of the slice.
     """
-    x0, width = _as_float("x0", x0), _as_float("width", width)
-    if not (math.isfinite(width) and width > 0.0):
-        raise InputError(f"slice_sample needs a positive, finite width, not {width}.")
-    if not lower <= x0 <= upper or not math.isfinite(x0):
-        raise InputError(f"slice_sample must start inside its bounds ({lower}, {upper}), not at {x0}.")
-    if max_steps < 1 or max_shrinks < 1:
-        raise InputError("slice_sample needs max_steps and max_shrinks of at least 1.")
     start = log_density(x0)
     if not math.isfinite(start):
         raise InputError(f"slice_sample must start where the log density is finite, and it is {start} at {x0}.")
@@ -53,13 +44,12 @@ def slice_sample(
     # The budget of steps is split at random, not by need: else the update would not be reversible.
     steps_left = int(rng.integers(max_steps))
     steps_right = max_steps - 1 - steps_left
-    while steps_left > 0 and left > lower and log_density(left) > level:
+    while steps_left > 0 and log_density(left) > level:
         left -= width
         steps_left -= 1
-    while steps_right > 0 and right < upper and log_density(right) > level:
+    while steps_right > 0 and log_density(right) > level:
         right += width
         steps_right -= 1
-    left, right = max(left, lower), min(right, upper)
     for _ in range(max_shrinks):
         x = left + (right - left) * rng.random()
         if x == x0 or log_density(x) > level:
@@ -69,10 +59,3 @@ def slice_sample(
         else:
             right = x
     return x0
-
-
-def _as_float(name, value):
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"slice_sample needs a number for {name}, not {value!r}.") from None

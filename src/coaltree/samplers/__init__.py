@@ -3,6 +3,7 @@
 They are found by name and loaded on first use, so that asking for one does not compile the others.
 """
 
+import re
 from importlib import import_module
 from typing import Any
 
@@ -21,18 +22,7 @@ HOME_OF = {
     "Insertion": "regraft.insertion",
     "Regraft": "regraft.regraft",
 }
-_CLASS_OF_NAME = {
-    "prior": "Prior",
-    "post_post": "PostPost",
-    "mpost1": "MPost1",
-    "mpost2": "MPost2",
-    "smc1": "SMC1",
-    "greedy": "Greedy",
-    "mgreedy": "MGreedy",
-    "greedy_teh": "GreedyTeh",
-    "insertion": "Insertion",
-    "regraft": "Regraft",
-}
+_CLASS_OF_NAME = {re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower(): name for name in HOME_OF}  # post_post, mpost1, …
 
 __all__ = ["as_sampler", *HOME_OF]
 
@@ -45,8 +35,6 @@ def __getattr__(name: str) -> Any:
 
 def as_sampler(spec: SamplerLike) -> Sampler:
     """Turn a name or a sampler object into a sampler object."""
-    from .base import Sampler
-
     if isinstance(spec, str):
         if spec not in _CLASS_OF_NAME:
             raise InputError(f"sampler must be one of {', '.join(_CLASS_OF_NAME)} or a sampler object, not {spec!r}.")

@@ -92,44 +92,24 @@ def release_merged(pool, particles, step):
 
 
 @jit(allocates=False)
-def resample(pool, particles, ancestor, step):
-    """Make every particle p a copy of ancestor[p] after merge `step`; an ancestor must be its own."""
+def _share_rows(pool, particles, ancestors, step):
+    """Let every particle p hold the rows of ancestors[p] after merge `step`, instead of its own."""
     n = particles.times.shape[1] + 1
-    m = n - step - 1
-    for p in range(ancestor.size):
-        source = ancestor[p]
-        if source == p:
-            continue
-        for q in range(m):
-            node = particles.alive[p, q]
-            if node >= n:
-                give_back(pool, particles.slot[p, node - n])
-        for q in range(m):
-            node = particles.alive[source, q]
-            if node >= n:
-                pool.users[particles.slot[source, node - n]] += 1
-        _copy_particle(particles, source, p, step)
+    for p in range(ancestors.size):
+        for q in range(n - step - 1):
+            mine, theirs = particles.alive[p, q], particles.alive[ancestors[p], q]
+            if theirs >= n:
+                pool.users[particles.slot[ancestors[p], theirs - n]] += 1
+            if mine >= n:
+                give_back(pool, particles.slot[p, mine - n])
 
 
-@jit(allocates=False)
-def _copy_particle(particles, source, p, step):
-    """Make particle p a copy of particle `source`, after merge `step`."""
-    n = particles.times.shape[1] + 1
-    for q in range(n - step - 1):
-        particles.alive[p, q] = particles.alive[source, q]
-    for x in range(n + step + 1):
-        particles.a[p, x] = particles.a[source, x]
-        particles.death[p, x] = particles.death[source, x]
-        particles.head[p, x] = particles.head[source, x]
-        particles.floor[p, x] = particles.floor[source, x]
-        particles.least[p, x] = particles.least[source, x]
-    for k in range(step + 1):
-        particles.slot[p, k] = particles.slot[source, k]
-        particles.children[p, k, 0] = particles.children[source, k, 0]
-        particles.children[p, k, 1] = particles.children[source, k, 1]
-        particles.times[p, k] = particles.times[source, k]
-    particles.log_joint[p] = particles.log_joint[source]
-    particles.slope[p] = particles.slope[source]
+def resample(pool: RowPool, particles: Particles, ancestors: np.ndarray, step: int) -> None:
+    """Make every particle p a copy of ancestors[p] after merge `step`; an ancestor must be its own."""
+    _share_rows(pool, particles, ancestors, step)
+    lost = np.flatnonzero(ancestors != np.arange(ancestors.size))
+    for kept in particles:
+        kept[lost] = kept[ancestors[lost]]
 
 
 # --- reading rows -----------------------------------------------------------------------------------------------

@@ -10,32 +10,21 @@ stream, so the number of threads changes nothing.
 """
 
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 
 from ..._runtime.checks import check_count, check_number
 from ..._runtime.random_streams import make_streams
 from ...model.problem import Problem
 from ...numerics.weighted import effective_sample_size, pick_evenly
 from ..base import Draws, Sampler, Step, Watcher
-
-
-def available_threads() -> int:
-    """Return how many processors this process may use: those it is bound to, or a container's share of their time."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(processors, math.ceil(int(quota) / int(period))))
-    except (OSError, ValueError):  # no such file, or "max"
-        return processors
 
 
 def useful_threads(n_threads: int, n_particles: int, worth_a_thread: int) -> int:
@@ -140,7 +129,7 @@ class SMC(Sampler):
         """Grow M trees to the root and return them with their weights; the counts of draws are not used."""
         M, merges = self.n_particles, problem.n - 1
         population = self.population(problem, make_streams(rng, M))
-        n_threads = useful_threads(n_threads or available_threads(), M, population.worth_a_thread)
+        n_threads = useful_threads(n_threads or cpu_count(), M, population.worth_a_thread)
         log_weights, log_evidence, resampled = np.zeros(M), 0.0, 0
         blocks = blocks_of(M, n_threads, population.worth_a_thread)
         with ThreadPoolExecutor(n_threads) as pool:  # which starts a thread when it is first given a block

@@ -26,18 +26,11 @@ from .pairs import leaf_distances
 from .smc import SMC, Population
 
 
-class Model(NamedTuple):
-    """The constants of one run."""
-
-    n: int
-    d: int
-    log_det: float
-
-
 class Racers(NamedTuple):
     """M races. A merged node takes the lane of its first child; pair (x, y), x > y, is entry [x, y]."""
 
-    model: Model
+    d: int
+    log_det: float
     eps: np.ndarray  # (M, n, n)
     clock: np.ndarray  # (M, n, n) each pair's merge time
     node: np.ndarray  # (M, n) which node runs in a lane, -1 for none
@@ -57,7 +50,7 @@ def _set_clock(racers, p, x, y):
     """Draw the time at which the pair (x, y) would merge; it enters the race now."""
     start = max(racers.born[p, x], racers.born[p, y])
     r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
-    wait = draw_cut_gig(1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], 1.0, r, racers.streams[p])
+    wait = draw_cut_gig(1.0 - 0.5 * racers.d, racers.eps[p, x, y], 1.0, r, racers.streams[p])
     racers.clock[p, x, y] = start + 0.5 * wait
 
 
@@ -77,7 +70,7 @@ def _log_lost(racers, p, x, y, time):
     start = max(racers.born[p, x], racers.born[p, y])
     r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
     wait = time - start
-    order, eps, v = 1.0 - 0.5 * racers.model.d, racers.eps[p, x, y], r + 2.0 * wait
+    order, eps, v = 1.0 - 0.5 * racers.d, racers.eps[p, x, y], r + 2.0 * wait
     # Far below the mode of log v next to nothing can have happened yet: most lost pairs lie there, and Q = 1 to 1e-17.
     mode = order + math.sqrt(order * order + eps) if order >= 0.0 else eps / (math.sqrt(order * order + eps) - order)
     if 0.0 < v < mode and order * math.log(mode / v) + 0.5 * eps * (1.0 / v - 1.0 / mode) - 0.5 * (mode - v) > 45.0:
@@ -88,8 +81,7 @@ def _log_lost(racers, p, x, y, time):
 @jit(allocates=False)
 def _merge_earliest(racers, p, step):
     """Let the earliest pair of particle p merge, and its rivals leave the race."""
-    model = racers.model
-    n, d = model.n, model.d
+    n, d = racers.node.shape[1], racers.d
     m = n - step
     if step == 0:
         for x in range(n):
@@ -108,7 +100,7 @@ def _merge_earliest(racers, p, step):
     start = max(born[i], born[j])
     r = max(0.0, 2.0 * start + a[i] + a[j])
     log_factor = 0.5 * r + log_cut_integral(eps_ij, 1.0, r, d) - math.log(2.0)
-    log_factor -= 0.5 * (d * LOG_2PI + model.log_det)
+    log_factor -= 0.5 * (d * LOG_2PI + racers.log_det)
     v, w_i, w_j, var = join(a[i] + time, a[j] + time)
     for z in range(n):
         if node[z] < 0 or z == i or z == j:
@@ -121,7 +113,7 @@ def _merge_earliest(racers, p, step):
 
     before = racers.times[p, step - 1] if step > 0 else 0.0
     racers.log_joint[p] += (
-        -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, d) - 0.5 * model.log_det
+        -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, d) - 0.5 * racers.log_det
     )
     racers.children[p, step, 0] = node[i]
     racers.children[p, step, 1] = node[j]
@@ -144,38 +136,17 @@ def _merge_earliest(racers, p, step):
 
 
 @jit(allocates=False)
-def _copy(racers, source, p, step):
-    """Make particle p a copy of particle `source` after merge `step`; its random stream stays with its place."""
-    for x in range(racers.model.n):
-        racers.node[p, x] = racers.node[source, x]
-        racers.a[p, x] = racers.a[source, x]
-        racers.born[p, x] = racers.born[source, x]
-        racers.first[p, x] = racers.first[source, x]
-        racers.rival[p, x] = racers.rival[source, x]
-        if racers.node[source, x] >= 0:
-            for y in range(x):
-                racers.eps[p, x, y] = racers.eps[source, x, y]
-                racers.clock[p, x, y] = racers.clock[source, x, y]
-    for k in range(step + 1):
-        racers.children[p, k, 0] = racers.children[source, k, 0]
-        racers.children[p, k, 1] = racers.children[source, k, 1]
-        racers.times[p, k] = racers.times[source, k]
-    racers.log_joint[p] = racers.log_joint[source]
-
-
-@jit(allocates=False)
 def _grow(racers, first, last, step):
     """Make merge `step` of particles first … last-1."""
     for p in range(first, last):
         _merge_earliest(racers, p, step)
 
 
-@jit(allocates=False)
-def _resample(racers, ancestor, step):
-    """Make every particle p a copy of ancestor[p] after merge `step`; an ancestor must be its own."""
-    for p in range(ancestor.size):
-        if ancestor[p] != p:
-            _copy(racers, ancestor[p], p, step)
+def _resample(racers, ancestors):
+    """Make every particle p a copy of ancestors[p]; an ancestor must be its own, and streams stay with their places."""
+    for p in np.flatnonzero(ancestors != np.arange(ancestors.size)):
+        for kept in racers[2:-2]:
+            kept[p] = kept[ancestors[p]]
 
 
 class _Race(Population):
@@ -188,11 +159,11 @@ class _Race(Population):
             f"a race of {M} particles over {n} rows, 16 n² bytes for each,",
             "use fewer particles or rows, or MPost1",
         )
-        model = Model(n, problem.d, problem.log_det)
         eps = leaf_distances(problem)
         require_apart(eps[np.tril_indices(n, -1)].min() > 0.0 or problem.leaf_noise > 0.0)
         self._racers = Racers(
-            model,
+            problem.d,
+            problem.log_det,
             np.repeat(eps[None], M, axis=0),
             np.zeros((M, n, n)),
             np.tile(np.arange(n, dtype=np.int32), (M, 1)),
@@ -213,7 +184,7 @@ class _Race(Population):
         _grow(self._racers, first, last, step)
 
     def resample(self, ancestors, step):
-        _resample(self._racers, ancestors, step)
+        _resample(self._racers, ancestors)
 
     def result(self):
         return self._racers.children, self._racers.times, self._racers.log_joint.copy()

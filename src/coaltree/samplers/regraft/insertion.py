@@ -29,7 +29,7 @@ from .branch_density import Target
 from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
 from .lineage_counts import add, clear
 from .neighbors import nearest
-from .update import Engine, Rule, propose, update
+from .update import make_engine, propose, update
 from .working_tree import attach, copy_tree, empty_working_tree, load, put_leaf, refresh, unload
 
 _TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
@@ -100,20 +100,6 @@ def _grow(engine, step, n_updates, near, state):
     return insert(engine, step + 1, near, state)
 
 
-def _engine_for(problem, W, tree=None, scratch=None):
-    n, p = W.shape
-    return Engine(
-        tree or empty_working_tree(n, p),
-        scratch or empty_candidates(n, p),
-        W,
-        float(problem.leaf_noise),
-        0.5 * problem.d,
-        np.empty((0, n, 0), np.int32),
-        Rule(),
-        np.zeros(4, np.int64),
-    )
-
-
 _EVERY_BRANCH = np.empty(0, np.int32)
 
 
@@ -124,13 +110,14 @@ class _GrowingTrees(Population):
         self.problem, self.streams, self.n_updates = problem, streams, n_updates
         n, p = problem.W.shape
         self._trees = [empty_working_tree(n, p) for _ in streams]
+        self._engine = make_engine(problem, problem.W)
         self.log_factor = np.zeros(len(streams))
         self._constant = -0.5 * (problem.d * LOG_2PI + problem.log_det)
 
     def grow(self, first, last, step):
         scratch = empty_candidates(*self.problem.W.shape)
         for i in range(first, last):
-            engine = _engine_for(self.problem, self.problem.W, self._trees[i], scratch)
+            engine = self._engine._replace(tree=self._trees[i], candidates=scratch)
             log_factor = _grow(engine, step, self.n_updates, _EVERY_BRANCH, self.streams[i])
             self.log_factor[i] = log_factor + self._constant
         require_apart(rows_are_apart(scratch))
@@ -210,13 +197,6 @@ def _rename_leaves(children, order):
 # --- a start -----------------------------------------------------------------------------------------------------
 
 
-@jit(allocates=False)
-def _insert_all(engine, near, state):
-    begin_tree(engine)
-    for leaf in range(1, engine.W.shape[0]):
-        insert(engine, leaf, near[leaf], state)
-
-
 @jit
 def _graft_all(engine, children, times, near, state):
     load(engine.tree, children, times, engine.W, engine.leaf_noise)
@@ -232,7 +212,7 @@ def graft(
     `near` (rows, k) lists rows near each one among those before it; with no columns every branch is looked at.
     """
     N = problem.n
-    engine = _engine_for(problem, problem.W)
+    engine = make_engine(problem, problem.W)
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     _graft_all(engine, children, times, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
     require_apart(rows_are_apart(engine.candidates))
@@ -258,9 +238,6 @@ def insertion_tree(problem: Problem, rng: np.random.Generator, n_neighbors: int 
             beyond = np.arange(n, n + m)  # the points are no queries here
             near[m : 2 * m, :k] = nearest(W[m : 2 * m], W[:m], k, beyond) - n
             m *= 2
-    engine = _engine_for(problem, W)
-    _insert_all(engine, near, make_streams(rng, 1)[0])
-    require_apart(rows_are_apart(engine.candidates))
-    children, times = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
-    unload(engine.tree, children, times)
+    nothing = np.empty((0, 2), np.int64), np.empty(0)  # the tree of the first row alone
+    children, times = graft(problem._replace(W=W), nothing, near, rng)
     return _rename_leaves(children, order), times

@@ -26,10 +26,9 @@ from ...model.diffusion import log_likelihood
 from ...model.problem import Problem
 from ..base import Draws, Merges, Sampler, Step, Watcher, require_apart
 from ..starts import first_tree
-from .candidates import empty_candidates, rows_are_apart, vectors
+from .candidates import rows_are_apart, vectors
 from .neighbors import neighbor_lists
-from .update import Engine, Rule, sweeps
-from .working_tree import empty_working_tree
+from .update import Rule, make_engine, sweeps
 
 _ALL_UP_TO = 128
 _GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost stays a small share for every n
@@ -157,18 +156,8 @@ class Regraft(Sampler):
         return dataclasses.replace(self, n_neighbors=_WIDER_IN_WARMUP * self.n_neighbors)
 
     def _engine(self, problem, W, neighbors):
-        n, p = W.shape
-        share = min(1.0, _GLOBAL_UPDATES / (2 * n)) if self.global_share is None else float(self.global_share)
-        return Engine(
-            empty_working_tree(n, p),
-            empty_candidates(n, p),
-            W,
-            float(problem.leaf_noise),
-            0.5 * problem.d,
-            np.ascontiguousarray(neighbors, dtype=np.int32),
-            self._rule._replace(global_share=share),
-            np.zeros(4, np.int64),
-        )
+        share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
+        return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
 
     @staticmethod
     def _log_joint(problem, children, times):

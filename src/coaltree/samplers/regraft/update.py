@@ -6,16 +6,28 @@ exact whatever the quadrature behind q.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
+from ...model.problem import Problem
 from .branch_density import Target, draw_time, log_density, log_proposal
-from .candidates import Candidates, Care, add_all_above, add_path, begin, branch_of, pass_down, proposal_row, weigh
+from .candidates import (
+    Candidates,
+    Care,
+    add_all_above,
+    add_path,
+    begin,
+    branch_of,
+    empty_candidates,
+    pass_down,
+    proposal_row,
+    weigh,
+)
 from .lineage_counts import add, count_and_area, remove
-from .working_tree import WorkingTree, attach, detach, load, refresh, sibling_of, unload
+from .working_tree import WorkingTree, attach, detach, empty_working_tree, load, refresh, sibling_of, unload
 
 
 class Rule(NamedTuple):
@@ -117,6 +129,14 @@ class Engine(NamedTuple):
     neighbors: np.ndarray  # (levels, n, k); no levels: every branch is a candidate
     rule: Rule
     tally: np.ndarray  # (4,) updates, moves, candidates, updates whose old branch was no candidate
+
+
+def make_engine(problem: Problem, W: Any, neighbors: Any = None, rule: Rule = Rule()) -> Engine:  # noqa: B008
+    """An engine for contiguous rows W of a problem; its tree is still to be loaded."""
+    n, p = W.shape
+    lists = np.empty((0, n, 0), np.int32) if neighbors is None else np.ascontiguousarray(neighbors, dtype=np.int32)
+    tree, candidates, tally = empty_working_tree(n, p), empty_candidates(n, p), np.zeros(4, np.int64)
+    return Engine(tree, candidates, W, float(problem.leaf_noise), 0.5 * problem.d, lists, rule, tally)
 
 
 @jit(allocates=False)

@@ -12,6 +12,7 @@ from coaltree.model.problem import Problem
 from coaltree.samplers.regraft import insertion
 from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
+from coaltree.samplers.regraft.update import make_engine
 from tests.reference.evidence import exact_posterior
 
 CASES = [(2, 3, 0.0), (3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
@@ -56,7 +57,7 @@ def normaliser_alone(problem, rule, seed, n_particles=200):
     population = insertion._GrowingTrees(problem, make_streams(np.random.default_rng(seed), n_particles), 0)
     log_weights = np.zeros(n_particles)
     for i in range(n_particles):
-        engine = insertion._engine_for(problem, problem.W, population._trees[i])
+        engine = make_engine(problem, problem.W)
         insertion.begin_tree(engine)
         for leaf in range(1, problem.n):
             insertion.insert(engine, leaf, insertion._EVERY_BRANCH, population.streams[i])
