@@ -101,8 +101,8 @@ def _first_tree(plan, problem, rng, dispersed):
     return first_tree(problem, start, rng)
 
 
-def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
-    """Take a chain `n_rounds` further; rounds of the warm-up are not kept."""
+def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds]]:
+    """Take a chain `n_rounds` further; return it and what was kept, in one block or none in the warm-up."""
     # Another process is handed read-only arrays, for which every kernel would be compiled again; and an interruption
     # must leave the caller's generator where it was.
     plan = plan._replace(missing=_copied(plan.missing))
@@ -119,7 +119,7 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, Rounds]:
             chain, problem, info = one_round(plan, chain, problem)
             if chain.round > plan.n_warmup:
                 kept.append(_record(plan, chain, problem, info))
-    return chain, _stack(kept, plan, chain)
+    return chain, [concatenate_rounds(kept)] if kept else []
 
 
 def _copied(array):
@@ -188,43 +188,28 @@ def _likelihood_at_scale(plan, values, children, times, covariance):
 
 
 def _record(plan, chain, problem, info):
+    """One round to keep."""
     children, times = chain.tree
     log_joint = log_prior(times) + chain.covariance.log_prior()
     if problem is not None:
         log_joint += log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise)
     imputed = chain.values[plan.missing] if plan.missing is not None else np.empty(0)
-    numbers = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
-    return children.astype(np.int32), times, float(log_joint), chain.covariance.theta, imputed, numbers
-
-
-def _stack(kept, plan, chain):
-    if not kept:
-        n_merges = len(chain.tree[1])
-        n_missing = 0 if plan.missing is None else int(plan.missing.sum())
-        theta = {name: np.empty((0, *np.shape(value))) for name, value in chain.covariance.theta.items()}
-        empty = np.empty((0, n_merges, 2), np.int32), np.empty((0, n_merges)), np.empty(0)
-        return Rounds(*empty, theta, np.empty((0, n_missing)), {})
-    children, times, log_joint, theta, imputed, info = zip(*kept, strict=True)
-    return Rounds(
-        np.stack(children),
-        np.stack(times),
-        np.array(log_joint),
-        {name: np.stack([draw[name] for draw in theta]) for name in theta[0]},
-        np.stack(imputed),
-        {name: np.array([said.get(name, np.nan) for said in info], dtype=float) for name in info[0]},
-    )
+    theta = {name: np.array([value]) for name, value in chain.covariance.theta.items()}
+    said = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
+    info = {name: np.array([value], dtype=float) for name, value in said.items()}
+    return Rounds(children[None].astype(np.int32), times[None], np.array([log_joint]), theta, imputed[None], info)
 
 
 def concatenate_rounds(blocks: Sequence[Rounds]) -> Rounds:
     """One block of rounds from blocks of one chain, or of all chains."""
-    full = [block for block in blocks if len(block.times)] or blocks[:1]
+    children, times, log_joint, theta, imputed, info = zip(*blocks, strict=True)
     return Rounds(
-        children=np.concatenate([block.children for block in full]),
-        times=np.concatenate([block.times for block in full]),
-        log_joint=np.concatenate([block.log_joint for block in full]),
-        theta=_concatenate_by_name([block.theta for block in full]),
-        imputed=np.concatenate([block.imputed for block in full]),
-        info=_concatenate_by_name([block.info for block in full]),
+        np.concatenate(children),
+        np.concatenate(times),
+        np.concatenate(log_joint),
+        _concatenate_by_name(theta),
+        np.concatenate(imputed),
+        _concatenate_by_name(info),
     )
 
 

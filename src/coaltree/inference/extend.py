@@ -20,7 +20,7 @@ from ..samplers.regraft.insertion import graft
 from ..samplers.regraft.neighbors import nearest
 from ..samplers.regraft.regraft import Regraft
 from ..tree.merges import restricted
-from .chain import Chain, Plan, advance, concatenate_rounds
+from .chain import Chain, Plan, Rounds, advance, concatenate_rounds
 
 _EVERY_BRANCH_UP_TO = 2000
 _NEAR = 16
@@ -52,13 +52,14 @@ def extend(
     values = X[distinct.first]
     plan = Plan(sampler, posterior.leaf_noise, missing_entries(values), int(n_rounds) - 1)
     chosen, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
-    kept, lists = [], None
+    kept: list[Rounds] = []
+    lists = None
     with single_threaded_blas():
         for tree in chosen:
             seed = rng.integers(2**63)
             chain = _grafted(posterior, int(tree), plan, values, distinct, n_old, np.random.default_rng(seed))
             chain, rounds = advance(plan, chain._replace(neighbors=lists), int(n_rounds))
-            kept.append(rounds)
+            kept += rounds
             if not posterior.covariance.learnt and plan.missing is None:
                 lists = chain.neighbors  # the same data and covariance for every tree
     every = concatenate_rounds(kept)

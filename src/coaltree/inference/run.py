@@ -125,6 +125,6 @@ class Run:
         # Both at once, after all chains are done: an interruption cannot leave one ahead of the others.
         self.chains, self.kept = (
             [chain for chain, _ in results],
-            [[*kept, rounds] for kept, (_, rounds) in zip(self.kept, results, strict=True)],
+            [kept + rounds for kept, (_, rounds) in zip(self.kept, results, strict=True)],
         )
         return (time.perf_counter() - began) / n_rounds

@@ -25,8 +25,8 @@ from .smc import SMC
 
 
 @jit
-def _grow(context, first, last, step, drop_rate, printed, prune):
-    """Make merge `step` of particles first … last-1."""
+def grow(context, first, last, step, rule, drop_rate, sum_alone, prune):
+    """Make merge `step` of particles first … last-1; with `sum_alone` the weight factor is Σ_C alone."""
     model, pool, particles = context.model, context.pool, context.particles
     row_sum, buffer = np.empty(model.n), np.empty((2, model.n + 1))
     m = model.n - step
@@ -35,15 +35,15 @@ def _grow(context, first, last, step, drop_rate, printed, prune):
     for p in range(first, last):
         state = context.streams[p]
         before = particles.times[p, step - 1] if step > 0 else 0.0
-        weighed = weigh_rows(FULL, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
+        weighed = weigh_rows(rule, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
         older, younger, eps = draw_pair(
-            FULL, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
+            rule, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
         )
         a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
         r = max(0.0, 2.0 * before + a_sum)
         time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
         log_factor = math.log(weighed.total) + weighed.shift + lam * before
-        if printed:
+        if sum_alone:
             log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
         else:
             log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
@@ -71,7 +71,7 @@ class MPost1(SMC):
         check_choice("weights", self.weights, ("exact", "printed"))
 
     def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
-        return MergingPopulation(problem, streams, _grow, self._drop_rate, self.weights == "printed", True)
+        return MergingPopulation(problem, streams, grow, FULL, self._drop_rate, self.weights == "printed", True)
 
 
 @dataclass(frozen=True)

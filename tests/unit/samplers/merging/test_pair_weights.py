@@ -8,7 +8,8 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.model.covariance import as_covariance
 from coaltree.model.problem import make_problem
 from coaltree.numerics.special import full_integral_table, log_full_integral
-from coaltree.samplers.merging import greedy, mpost, pair_weights, post_post
+from coaltree.samplers.merging import greedy, mpost, pair_weights
+from coaltree.samplers.merging.pair_weights import CUT, FULL
 from coaltree.samplers.merging.particles import Model
 from coaltree.samplers.merging.population import MergingPopulation, make_context, trees_of
 
@@ -22,10 +23,10 @@ DATA = {
     "tiny": lambda: 1e-150 * ct.simulate(30, 5, random_state=6)[0],
     "huge": lambda: 1e150 * ct.simulate(30, 5, random_state=7)[0],
 }
-KERNELS = {
-    "mpost1": (mpost._grow, lambda prune: (False, False, prune)),
-    "mpost2": (mpost._grow, lambda prune: (True, False, prune)),
-    "post_post": (post_post._grow, lambda prune: (prune,)),
+SETTINGS = {  # rule, whether the rate is dropped, whether the factor is the sum alone
+    "mpost1": lambda prune: (FULL, False, False, prune),
+    "mpost2": lambda prune: (FULL, True, False, prune),
+    "post_post": lambda prune: (CUT, False, True, prune),
 }
 
 
@@ -34,9 +35,9 @@ def problem_of(name, leaf_noise=0.0):
     return make_problem(X, as_covariance(np.eye(X.shape[1])), leaf_noise)
 
 
-def grow(problem, kernel, settings, n_particles=3, n_near=None):
+def grow(problem, settings, n_particles=3, n_near=None):
     streams = make_streams(np.random.default_rng(11), n_particles)
-    population = MergingPopulation(problem, streams, kernel, *settings, n_near=n_near)
+    population = MergingPopulation(problem, streams, mpost.grow, *settings, n_near=n_near)
     factors = []
     for step in range(problem.n - 1):
         population.begin(step)
@@ -48,12 +49,12 @@ def grow(problem, kernel, settings, n_particles=3, n_near=None):
 
 @pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("sampler", KERNELS)
+@pytest.mark.parametrize("sampler", SETTINGS)
 def test_pruned_choice_equals_exhaustive_choice(sampler, name, leaf_noise):
-    kernel, settings = KERNELS[sampler]
+    settings = SETTINGS[sampler]
     problem = problem_of(name, leaf_noise)
-    fast = grow(problem, kernel, settings(True), n_near=2)  # short lists run out, so that every branch is taken
-    slow = grow(problem, kernel, settings(False))
+    fast = grow(problem, settings(True), n_near=2)  # short lists run out, so that every branch is taken
+    slow = grow(problem, settings(False))
     np.testing.assert_array_equal(fast[0], slow[0])  # the same pairs
     np.testing.assert_array_equal(fast[1], slow[1])  # at the same times
     np.testing.assert_allclose(fast[3], slow[3], rtol=1e-12, atol=1e-10)  # with the same weights

@@ -9,6 +9,7 @@ from coaltree.model.covariance import as_covariance
 from coaltree.model.diffusion import messages, squared_distances
 from coaltree.model.problem import make_problem
 from coaltree.samplers.merging import mpost
+from coaltree.samplers.merging.pair_weights import FULL
 from coaltree.samplers.merging.particles import ALIVE, all_distances
 from coaltree.samplers.merging.population import MergingPopulation
 from coaltree.samplers.merging.smc import systematic_ancestors
@@ -17,7 +18,7 @@ from coaltree.samplers.merging.smc import systematic_ancestors
 def population_of(X, n_particles):
     problem = make_problem(X, as_covariance(np.eye(X.shape[1])))
     streams = make_streams(np.random.default_rng(0), n_particles)
-    return problem, MergingPopulation(problem, streams, mpost._grow, False, False, True)
+    return problem, MergingPopulation(problem, streams, mpost.grow, FULL, False, False, True)
 
 
 def slots_in_use(population):
