@@ -17,7 +17,7 @@ import numpy as np
 from .._runtime.blas import single_threaded_blas
 from ..model.coalescent import log_prior, standardized_gaps
 from ..model.covariance import Covariance
-from ..model.diffusion import contrasts, log_likelihood
+from ..model.diffusion import contrasts
 from ..model.missing import fill_at_random, impute
 from ..model.problem import Problem, make_problem
 from ..samplers.base import Sampler
@@ -183,8 +183,7 @@ def _likelihood_at_scale(plan, values, children, times, covariance):
     problem = _problem(plan, values, covariance)
     if problem is None:
         return None
-    W, d, log_det = problem.W, problem.d, problem.log_det
-    return lambda c: log_likelihood(children, times, W, d, log_det, plan.leaf_noise / c)
+    return lambda c: problem._replace(leaf_noise=plan.leaf_noise / c).log_likelihood(children, times)
 
 
 def _record(plan, chain, problem, info):
@@ -192,7 +191,7 @@ def _record(plan, chain, problem, info):
     children, times = chain.tree
     log_joint = log_prior(times) + chain.covariance.log_prior()
     if problem is not None:
-        log_joint += log_likelihood(children, times, problem.W, problem.d, problem.log_det, plan.leaf_noise)
+        log_joint += problem.log_likelihood(children, times)
     imputed = chain.values[plan.missing] if plan.missing is not None else np.empty(0)
     theta = {name: np.array([value]) for name, value in chain.covariance.theta.items()}
     said = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}

@@ -73,17 +73,21 @@ class Messages(NamedTuple):
     eps: np.ndarray  # (n - 1,)
 
 
+@jit(inline="always")
+def variance_at(c, k, times, var):
+    """Return s̃_c = var_c + τ_k - τ_c, what node c says at the time of merge k."""
+    n = times.shape[0] + 1
+    return var[c] + times[k] - (times[c - n] if c >= n else 0.0)
+
+
 @jit
 def _pass_up(children, times, mean, var, v, eps):
     n = children.shape[0] + 1
-    p = mean.shape[1]
     for k in range(n - 1):
         i, j = children[k, 0], children[k, 1]
-        s1 = var[i] + times[k] - (times[i - n] if i >= n else 0.0)
-        s2 = var[j] + times[k] - (times[j - n] if j >= n else 0.0)
-        v[k], w1, w2, var[n + k] = join(s1, s2)
+        v[k], w1, w2, var[n + k] = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
         squared = 0.0
-        for f in range(p):
+        for f in range(mean.shape[1]):
             difference = mean[i, f] - mean[j, f]
             squared += difference * difference
             mean[n + k, f] = w1 * mean[i, f] + w2 * mean[j, f]
@@ -102,14 +106,6 @@ def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_noise:
     return Messages(mean, var, v, eps)
 
 
-def _sum_of_densities(v, eps, d, log_det):
-    proper = v > 0.0
-    if np.any(eps[~proper] > 0.0):
-        return -math.inf
-    v, eps = v[proper], eps[proper]
-    return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
-
-
 def log_likelihood(
     children: np.ndarray,
     times: np.ndarray,
@@ -123,7 +119,12 @@ def log_likelihood(
     `d` is the model's dimension (default p) and `log_det` is log|Φ|.
     """
     up = messages(children, times, W, leaf_noise)
-    return _sum_of_densities(up.v, up.eps, W.shape[1] if d is None else d, log_det)
+    d = W.shape[1] if d is None else d
+    proper = up.v > 0.0
+    if np.any(up.eps[~proper] > 0.0):
+        return -math.inf
+    v, eps = up.v[proper], up.eps[proper]
+    return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
 
 
 def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_noise: float = 0.0) -> np.ndarray:

@@ -39,11 +39,10 @@ class Distinct(NamedTuple):
             seen[c] = True
         copies = len(merges_of_copies)
         new_node = np.concatenate([node_of_group, n + copies + np.arange(g - 1)])
-        repeat = (len(times), 1)
         zero_merges = np.broadcast_to(np.array(merges_of_copies), (len(times), copies, 2))
         return (
             np.concatenate([zero_merges, new_node[children]], axis=1).astype(np.int32),
-            np.concatenate([np.tile(np.zeros(copies), repeat), times], axis=1),
+            np.concatenate([np.zeros((len(times), copies)), times], axis=1),
         )
 
 

@@ -20,7 +20,7 @@ from .._runtime.jit import jit
 from .._runtime.random_streams import make_streams, standard_normal
 from ..errors import InputError
 from .covariance.base import Covariance, DiagonalWhitener, column_variances
-from .diffusion import join, messages
+from .diffusion import join, messages, variance_at
 
 
 def check_observed(
@@ -160,9 +160,7 @@ def _scan(children, times, mean, var, missing, to_visit, precision, stream):
 def _send_up(k, children, times, mean, var):
     n = children.shape[0] + 1
     i, j = children[k, 0], children[k, 1]
-    s1 = var[i] + times[k] - (times[i - n] if i >= n else 0.0)
-    s2 = var[j] + times[k] - (times[j - n] if j >= n else 0.0)
-    _, w1, w2, _ = join(s1, s2)
+    _, w1, w2, _ = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
     for f in range(mean.shape[1]):
         mean[n + k, f] = w1 * mean[i, f] + w2 * mean[j, f]
 
@@ -171,7 +169,7 @@ def _send_up(k, children, times, mean, var):
 def _send_out(c, sibling, k, parent_time, times, mean, var, outward, outward_var):
     """The outward message of child c of merge k: its sibling's word, and what comes from above if k is not the root."""
     n = times.shape[0] + 1
-    s1 = var[sibling] + times[k] - (times[sibling - n] if sibling >= n else 0.0)
+    s1 = variance_at(sibling, k, times, var)
     if parent_time == math.inf:
         outward[c] = mean[sibling]
         outward_var[c] = s1

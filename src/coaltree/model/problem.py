@@ -8,7 +8,7 @@ import numpy as np
 from .._runtime.blas import single_threaded_blas
 from ..errors import InputError
 from .covariance.base import Covariance
-from .diffusion import squared_distances
+from .diffusion import log_likelihood, squared_distances
 
 _CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
 
@@ -31,6 +31,11 @@ class Problem(NamedTuple):
         rows = self.W if self.W is not None else self.eps
         assert rows is not None
         return len(rows)
+
+    def log_likelihood(self, children: np.ndarray, times: np.ndarray) -> float:
+        """Return log p(X | tree); it needs `W`."""
+        assert self.W is not None
+        return log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_noise)
 
 
 def largest_distance(n: int) -> float:

@@ -23,6 +23,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial.polynomial import polyadd, polyder, polyint, polymul
 
 from .._runtime.jit import jit
 
@@ -65,25 +66,16 @@ def _debye_polynomials(n_terms):
         D_1' = (1 - 5x²)/8 ,  D_{k+1}' = [h D_k']' + h Σ_{0<j<k} D_j' D_{k-j}' ,  h = x²(1 - x²)/2 .
     """
 
-    def times(f, g):
-        product: dict[int, Fraction] = {}
-        for i, a in f.items():
-            for j, b in g.items():
-                product[i + j] = product.get(i + j, Fraction(0)) + a * b
-        return product
-
-    h = {2: Fraction(1, 2), 4: Fraction(-1, 2)}
-    slopes = [{0: Fraction(1, 8), 2: Fraction(-5, 8)}]
+    h = np.array([0, 0, Fraction(1, 2), 0, Fraction(-1, 2)])
+    slopes = [np.array([Fraction(1, 8), 0, Fraction(-5, 8)])]
     for k in range(1, n_terms):
-        following = {i - 1: i * c for i, c in times(h, slopes[k - 1]).items()}
+        following = polyder(polymul(h, slopes[k - 1]))
         for j in range(1, k):
-            for i, c in times(h, times(slopes[j - 1], slopes[k - j - 1])).items():
-                following[i] = following.get(i, Fraction(0)) + c
+            following = polyadd(following, polymul(h, polymul(slopes[j - 1], slopes[k - j - 1])))
         slopes.append(following)
     q = np.zeros((n_terms, n_terms + 1))
     for k, slope in enumerate(slopes, start=1):
-        for i, c in slope.items():
-            q[k - 1, (i + 1 - k) // 2] = float(c / (i + 1))
+        q[k - 1, : k + 1] = polyint(slope)[k::2]
     return q
 
 

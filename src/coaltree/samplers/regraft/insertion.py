@@ -21,7 +21,7 @@ from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import integer_below, make_streams, uniform
 from ...errors import InputError
 from ...model.coalescent import log_prior
-from ...model.diffusion import LOG_2PI, log_likelihood
+from ...model.diffusion import LOG_2PI
 from ...model.problem import Problem
 from ..base import Draws, Watcher, require_apart
 from ..merging.smc import SMC, Population
@@ -130,12 +130,10 @@ class _GrowingTrees(Population):
     def result(self):
         n, M = self.problem.n, len(self._trees)
         children, times = np.empty((M, n - 1, 2), np.int32), np.empty((M, n - 1))
-        _, _, d, log_det, leaf_noise = self.problem
-        log_joint = np.empty(M)
         for i, tree in enumerate(self._trees):
             unload(tree, children[i], times[i])
-            log_joint[i] = log_likelihood(children[i], times[i], self.problem.W, d, log_det, leaf_noise)
-        return children, times, log_joint + log_prior(times)
+        likelihood = map(self.problem.log_likelihood, children, times)
+        return children, times, np.fromiter(likelihood, float) + log_prior(times)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from ..._runtime.checks import check_choice, check_count, check_number
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
 from ...model.coalescent import log_prior
-from ...model.diffusion import log_likelihood
 from ...model.problem import Problem
 from ..base import Draws, Merges, Sampler, Step, Watcher, require_apart
 from ..starts import first_tree
@@ -87,7 +86,7 @@ class Regraft(Sampler):
         total = n_warmup + n_samples
         bytes_needed = n_samples * (n - 1) * 16 + 40 * n * (W.shape[1] + 16)
         require_memory(bytes_needed, f"{n_samples} trees over {n} rows", "draw fewer, or thin several runs")
-        children, times = (a.copy() for a in first_tree(problem, self.start, rng))
+        children, times = first_tree(problem, self.start, rng)
         engine = self._engine(problem, W, self.neighbors(problem, rng))
         state = make_streams(rng, 1)[0]
         kept_children = np.empty((n_samples, n - 1, 2), np.int32)
@@ -114,7 +113,8 @@ class Regraft(Sampler):
             interrupted = True
         n_kept = done - n_warmup
         kept_children, kept_times = kept_children[:n_kept], kept_times[:n_kept]
-        log_joint = np.array([self._log_joint(problem, c, t) for c, t in zip(kept_children, kept_times, strict=True)])
+        likelihood = map(problem.log_likelihood, kept_children, kept_times)
+        log_joint = log_prior(kept_times) + np.fromiter(likelihood, float)
         info = {**_information(engine.tally), "interrupted": interrupted}
         return Draws(kept_children, kept_times, np.zeros(n_kept), log_joint, None, info)
 
@@ -158,11 +158,6 @@ class Regraft(Sampler):
     def _engine(self, problem, W, neighbors):
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
         return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
-
-    @staticmethod
-    def _log_joint(problem, children, times):
-        likelihood = log_likelihood(children, times, problem.W, problem.d, problem.log_det, problem.leaf_noise)
-        return float(log_prior(times)) + likelihood
 
 
 def _information(tally):
