@@ -1,15 +1,6 @@
 """The generalized inverse Gaussian GIG(p, χ, ψ), density ∝ v^{p-1} exp(-χ/(2v) - ψv/2), whole or cut to v > r.
 
-Scalar kernels, for use inside other kernels (χ, ψ, r >= 0):
-
-    log_normaliser(p, chi, psi)              log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv
-    log_cut_normaliser(p, chi, psi, r)       log ∫_r^∞ (the same) dv
-    log_survival(p, chi, psi, r, r_late)     log P(v > r_late | v > r), accurate when it is near 0 and when it is huge
-    log_cut_integral(eps, lam, r, d)         log_cut_normaliser(1 - d/2, eps, lam, r), the Z_C of a pair of lineages
-    log_cut_given_full(p, chi, psi, r, full) the same where the log normaliser without a cut is known already
-    mode_of_log(p, chi, psi)                 where y = log v is most likely (as a value of v)
-    draw_cut_gig(p, chi, psi, r, state)      an exact independent draw of the excess v - r given v > r
-    anchor, draw_from_anchor, excess_at      its three parts, for many draws with the same parameters
+Scalar kernels, for use inside other kernels (χ, ψ, r >= 0): log normalisers, log survival, and exact draws.
 
 Everything rests on y = log v having the concave log density p y - (χ/2) e^{-y} - (ψ/2) e^{y}. At a distance u to the
 right of v_0 = e^{y_0} it has fallen by
@@ -293,7 +284,7 @@ def log_cut_given_full(p, chi, psi, r, full):
 
 @jit
 def log_cut_integral(eps, lam, r, d):
-    """Log ∫_r^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv."""
+    """Log ∫_r^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv, the Z_C of a pair of lineages."""
     return log_cut_normaliser(1.0 - 0.5 * d, eps, lam, r)
 
 

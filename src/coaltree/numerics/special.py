@@ -1,13 +1,10 @@
 """Logarithms of modified Bessel functions, and the small functions that inner loops are made of.
 
-Scalar kernels, for use inside other kernels:
+Scalar kernels, for use inside other kernels. What samplers ask for most is
 
-    log_full_integral(eps, lam, d)      G(ε, λ) = log ∫_0^∞ v^{p-1} exp(-ε/(2v) - λv/2) dv, p = 1 - d/2
-    log_gig_normaliser_k(p, chi, psi)   the same for any p with 2p whole, χ = ε, ψ = λ; log 2K_p(z) for χ = ψ = z
-    tabled_integral(table, x)           g(x) = G(x, 1) from a `FullIntegralTable`; G(ε, λ) = g(λε) - p log λ
-    fast_exp(x), exp_in_range(x)        e^x to rounding, for loops that LLVM is to vectorise
+    G(ε, λ) = log ∫_0^∞ v^{p-1} exp(-ε/(2v) - λv/2) dv = log [2 K_ν(√(λε)) (ε/λ)^{p/2}] ,  p = 1 - d/2 , ν = |p| ,
 
-`full_integral_table(d, low, high)` makes the table.
+exactly or from a table.
 
 With s = √(ν² + z²), t = ν²/s², Debye's uniform expansion in logarithmic form reads
 
@@ -216,7 +213,7 @@ def log_gig_normaliser_k(p, chi, psi):
 
 @jit
 def log_full_integral(eps, lam, d):
-    """G(ε, λ) = log [2 K_ν(√(λε)) (ε/λ)^{p/2}], p = 1 - d/2, ν = |p|; inf at ε = 0 for d >= 2."""
+    """G(ε, λ); inf at ε = 0 for d >= 2."""
     return log_gig_normaliser_k(1.0 - 0.5 * d, eps, lam)
 
 

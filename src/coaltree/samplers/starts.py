@@ -13,14 +13,13 @@ from .merging.greedy import MGreedy
 from .regraft.insertion import insertion_tree
 
 _AVERAGE_UP_TO = 5_000  # above, a linkage takes longer than the few sweeps that insertion needs more
-NAMES = ("auto", "average", "insertion", "greedy", "prior")
 
 
 def first_tree(problem: Problem, start: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return (children, times) of a tree to start from, all times different and above 0."""
-    if isinstance(start, str) and start in NAMES:
-        if start == "auto":
-            start = "average" if problem.n <= _AVERAGE_UP_TO else "insertion"
+    if isinstance(start, str) and start == "auto":
+        start = "average" if problem.n <= _AVERAGE_UP_TO else "insertion"
+    if isinstance(start, str) and start in _MAKERS:
         children, times = _MAKERS[start](problem, rng)
     else:
         children, times = _given(start, problem.n)
@@ -32,7 +31,7 @@ def _given(start, n):
         children, times = start if isinstance(start, tuple) else (start.children, start.times)
         n_leaves = len(times) + 1
     except (AttributeError, TypeError, ValueError):
-        names = ", ".join(f'"{name}"' for name in NAMES)
+        names = ", ".join(f'"{name}"' for name in ("auto", *_MAKERS))
         raise InputError(f"start must be {names} or a Tree, not {start!r}.") from None
     if n_leaves != n:
         raise InputError(f"start must be a tree with one leaf for each of {n} distinct rows, not one with {n_leaves}.")
@@ -58,11 +57,6 @@ def average_linkage(problem: Problem, rng: np.random.Generator | None = None) ->
     return Z[:, :2].astype(np.int64), np.square(Z[:, 2]) / (2.0 * max(problem.d, 1))
 
 
-def _greedy(problem, rng):
-    draws = MGreedy().run(problem)
-    return draws.children[0], draws.times[0]
-
-
 def _prior(problem, rng):
     tree = simulate_tree(problem.n, rng)
     return tree.children, tree.times
@@ -71,6 +65,6 @@ def _prior(problem, rng):
 _MAKERS: dict[str, Callable[..., Any]] = {
     "average": average_linkage,
     "insertion": insertion_tree,
-    "greedy": _greedy,
+    "greedy": lambda problem, rng: MGreedy().step(problem)[:2],
     "prior": _prior,
 }

@@ -183,6 +183,14 @@ class Covariance:
         """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""
         return self
 
+    def _scale_terms(self) -> tuple[float, float] | None:
+        """(α, b) such that p(Φ/c) has the factor c^α exp(-b c) in c, or None where no overall scale is learnt."""
+        return None
+
+    def _divided(self, c) -> "Covariance":
+        """The covariance Φ/c."""
+        raise NotImplementedError
+
     def scale_move(
         self,
         total_rate_time: float,
@@ -190,8 +198,28 @@ class Covariance:
         rng: np.random.Generator,
         log_likelihood: Callable[[float], float] | None = None,
     ) -> tuple[float, "Covariance"]:
-        """Draw c, by which all times are to be multiplied, and divide Φ by it; c = 1 where no scale is learnt."""
-        return 1.0, self
+        """Multiply all times by c and divide Φ by c, with c drawn from its exact conditional; 1 if no scale is learnt.
+
+        The likelihood of the tree does not change, so with A = Σ λ_k Δ_k and the prior's terms (α, b)
+
+            p(c) ∝ c^(n_merges + α - 1) exp(-(A + b) c) .
+
+        With a leaf variance the likelihood does change: `log_likelihood(c)` is then added, and log c slice-sampled.
+        """
+        terms = self._scale_terms()
+        if terms is None:
+            return 1.0, self
+        shape, rate = n_merges + terms[0], total_rate_time + terms[1]
+        if log_likelihood is None:
+            c = rng.standard_gamma(shape) / rate
+        else:
+
+            def log_density(y):
+                c = math.exp(min(y, 700.0))
+                return shape * y - rate * c + log_likelihood(c)
+
+            c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
+        return c, self._divided(c)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +240,10 @@ class LearnableCovariance(Covariance):
         self._store("learn", _checked_learn(self.learn))
         if not isinstance(self.learn, bool):
             self._check_names("learn", self.learn)
-        self._store("priors", _checked_priors(self.priors))
+        priors = {} if self.priors is None else self.priors
+        if not isinstance(priors, Mapping):
+            raise InputError(f"priors must be a dict such as {{'amplitude': InverseGamma(2, 1)}}, not {priors!r}.")
+        self._store("priors", dict(priors))
         self._check_names("priors", self.priors)
         for name, prior in self.priors.items():
             if not isinstance(prior, Prior):
@@ -254,45 +285,13 @@ class LearnableCovariance(Covariance):
         raise NotImplementedError
 
     def _scale_terms(self):
-        """(α, b) such that p(Φ/c) has the factor c^α exp(-b c) in c, or None where no overall scale is learnt."""
         if "amplitude" not in self.learnt:
             return None
         prior = self._prior("amplitude")
         return prior.shape, prior.scale / self.amplitude
 
     def _divided(self, c):
-        """The covariance Φ/c."""
         return self._replaced({"amplitude": self.amplitude / c})
-
-    def scale_move(
-        self,
-        total_rate_time: float,
-        n_merges: int,
-        rng: np.random.Generator,
-        log_likelihood: Callable[[float], float] | None = None,
-    ) -> tuple[float, Covariance]:
-        """Multiply all times by c and divide Φ by c, with c drawn from its exact conditional.
-
-        The likelihood of the tree does not change, so with A = Σ λ_k Δ_k and the prior's terms (α, b)
-
-            p(c) ∝ c^(n_merges + α - 1) exp(-(A + b) c) .
-
-        With a leaf variance the likelihood does change: `log_likelihood(c)` is then added, and log c slice-sampled.
-        """
-        terms = self._scale_terms()
-        if terms is None:
-            return 1.0, self
-        shape, rate = n_merges + terms[0], total_rate_time + terms[1]
-        if log_likelihood is None:
-            c = rng.standard_gamma(shape) / rate
-        else:
-
-            def log_density(y):
-                c = math.exp(min(y, 700.0))
-                return shape * y - rate * c + log_likelihood(c)
-
-            c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
-        return c, self._divided(c)
 
 
 def _checked_learn(learn):
@@ -304,12 +303,6 @@ def _checked_learn(learn):
     if not isinstance(learn, Iterable):
         raise InputError(f"learn must be True, False or names of parameters, not {learn!r}.")
     return tuple(learn)
-
-
-def _checked_priors(priors):
-    if priors is not None and not isinstance(priors, Mapping):
-        raise InputError(f"priors must be a dict such as {{'amplitude': InverseGamma(2, 1)}}, not {priors!r}.")
-    return dict(priors or {})
 
 
 def adapt_amplitude(covariance: Any, scale: float) -> Any:

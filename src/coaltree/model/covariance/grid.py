@@ -14,7 +14,7 @@ import numpy as np
 from ..._runtime.checks import check_positive
 from ...errors import InputError
 from .base import NOISE_FLOOR, Statistics, Whitener, read_only
-from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms
+from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, with_noise
 from .priors import LogNormal
 
 
@@ -87,7 +87,7 @@ class Matern32(KernelCovariance):
         K = np.ones((1, 1))
         for size, length in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True):
             K = np.kron(K, _matern32(size, length))
-        return self.amplitude * _with_noise(K, self.noise)
+        return self.amplitude * with_noise(K, self.noise)
 
     def whitener(self, d: int) -> Whitener:
         axes = self._axes(d)
@@ -108,7 +108,7 @@ class Matern32(KernelCovariance):
         axes = self._axes(statistics.d)
         if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
             return lambda theta: dense_terms(
-                _with_noise(_matern32(axes[0], theta["length"]), theta["noise"]), statistics
+                with_noise(_matern32(axes[0], theta["length"]), theta["noise"]), statistics
             )
         kept: list = []  # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
 
@@ -126,9 +126,6 @@ class Matern32(KernelCovariance):
             return float(np.sum(np.log(eigenvalues))), float(np.sum(powers / eigenvalues))
 
         return terms
-
-    def _diagonal_mean(self, d):
-        return 1.0 + self.noise
 
     def _default_priors(self, d):
         axes = np.array(self._axes(d), dtype=np.float64)
@@ -155,11 +152,6 @@ def _matern32(size, length):
     row = (1.0 + steps) * np.exp(-steps)
     index = np.arange(size)
     return row[np.abs(index[:, None] - index[None, :])]
-
-
-def _with_noise(K, noise):
-    K[np.diag_indices(len(K))] += max(noise, NOISE_FLOOR)
-    return K
 
 
 def _eigen(size, length):

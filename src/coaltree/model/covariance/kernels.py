@@ -45,8 +45,8 @@ class KernelCovariance(LearnableCovariance):
         raise NotImplementedError
 
     def _diagonal_mean(self, d) -> float:
-        """The mean of K's diagonal."""
-        raise NotImplementedError
+        """The mean of K's diagonal: 1 and the noise, but for `Kernel`."""
+        return 1.0 + self._value("noise")
 
     def _default_priors(self, d) -> dict[str, Any]:
         """Weak priors of θ, scaled to the inputs."""
@@ -87,7 +87,9 @@ class KernelCovariance(LearnableCovariance):
             return -math.inf if found is None else log_likelihood(*found) + log_prior
 
         width = max(0.05, min(2.0, 4.0 / math.sqrt(statistics.n + 1)))
-        coordinates = [(name, index) for name in self.learnt if name != "amplitude" for index in _indices(values[name])]
+        coordinates = [
+            (name, index) for name in self.learnt if name != "amplitude" for index in np.ndindex(np.shape(values[name]))
+        ]
         for name, index in coordinates:
             start = math.log(np.asarray(values[name])[index])
             try:
@@ -117,10 +119,6 @@ class KernelCovariance(LearnableCovariance):
 
 def _listed(theta):
     return ", ".join(f"{name}={value}" for name, value in theta.items())
-
-
-def _indices(value):
-    return np.ndindex(np.shape(value))
 
 
 def _with_element(value, index, element):
@@ -216,9 +214,6 @@ class SquaredExponential(KernelCovariance):
         distances = self._distances(statistics.d)
         return lambda theta: dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
 
-    def _diagonal_mean(self, d):
-        return 1.0 + self.noise
-
     def _default_priors(self, d):
         distances = self._distances(d)
         apart = distances[distances > 0]
@@ -233,7 +228,11 @@ class SquaredExponential(KernelCovariance):
 
 def _squared_exponential(distances, length2, noise):
     K = distances / (-2.0 * length2)
-    np.exp(K, out=K)
+    return with_noise(np.exp(K, out=K), noise)
+
+
+def with_noise(K: np.ndarray, noise: float) -> np.ndarray:
+    """K + noise · I, in place."""
     K.ravel("K")[:: len(K) + 1] += max(noise, NOISE_FLOOR)
     return K
 
@@ -324,11 +323,8 @@ class Kernel(KernelCovariance):
         for h in needed:
             if not np.all(np.isfinite(h.bounds)):
                 raise InputError(f"Kernel: {h.name} has no finite bounds; give it some, or a prior in priors.")
-        return {h.name: LogUniform(*(_scalar_if_equal(side) for side in np.asarray(h.bounds).T)) for h in needed}
-
-
-def _scalar_if_equal(values):
-    return values[0] if len(values) == 1 else values
+        bounds = {h.name: h.bounds[0] if len(h.bounds) == 1 else np.transpose(h.bounds) for h in needed}
+        return {name: LogUniform(low, high) for name, (low, high) in bounds.items()}
 
 
 def _kernel_matrix(kernel, inputs):
