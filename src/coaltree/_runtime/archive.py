@@ -96,13 +96,12 @@ def _write_member(archive, name, array):
 
 def _read_member(archive, path, name):
     info = archive.getinfo(f"{name}.npy")
-    if info.compress_type == zipfile.ZIP_STORED and info.file_size >= _MAPPED_FROM_BYTES:
-        start = _data_start(archive, info)
-        if start % _ALIGNMENT == 0:
-            return _mapped(path, start, info)
-    data = archive.read(info)  # checks the sum
-    array_type, shape, order, offset = _array_header(BytesIO(data))
-    return np.frombuffer(data, array_type, offset=offset).reshape(shape, order=order)
+    start = _data_start(archive, info)
+    if info.compress_type == zipfile.ZIP_STORED and info.file_size >= _MAPPED_FROM_BYTES and start % _ALIGNMENT == 0:
+        return _mapped(path, start, info)
+    array = np.lib.format.read_array(BytesIO(archive.read(info)), allow_pickle=False)  # checks the sum
+    array.setflags(write=False)
+    return array
 
 
 def _mapped(path, start, info):
@@ -113,23 +112,16 @@ def _mapped(path, start, info):
         check = zlib.crc32(raw[at : at + _CHECK_BLOCK].data, check)
     if check != info.CRC:
         raise ValueError(f"bad check sum of {info.filename}")
-    array_type, shape, order, offset = _array_header(BytesIO(raw[:_CHECK_BLOCK].tobytes()))
-    return np.asarray(raw[offset:]).view(array_type).reshape(shape, order=order)
+    header = BytesIO(raw[:_CHECK_BLOCK].tobytes())
+    np.lib.format.read_magic(header)
+    shape, fortran_order, array_type = np.lib.format.read_array_header_1_0(header)
+    return np.asarray(raw[header.tell() :]).view(array_type).reshape(shape, order="F" if fortran_order else "C")
 
 
 def _data_start(archive, info):
     archive.fp.seek(info.header_offset)
     lengths = _LOCAL_HEADER.unpack(archive.fp.read(_LOCAL_HEADER.size))
     return info.header_offset + _LOCAL_HEADER.size + sum(lengths)
-
-
-def _array_header(file):
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("unknown array format")
-    shape, fortran_order, array_type = np.lib.format.read_array_header_1_0(file)
-    if array_type.hasobject:
-        raise ValueError("an array of Python objects")
-    return array_type, shape, "F" if fortran_order else "C", file.tell()
 
 
 def _encode(value, where, arrays, default):

@@ -16,7 +16,7 @@ from .._runtime.random_streams import as_generator
 from ..errors import InputError, InterruptedWarning
 from ..model.covariance import CovarianceLike, Spherical, as_covariance
 from ..model.diffusion import check_leaf_noise
-from ..model.duplicates import Distinct, find_distinct
+from ..model.duplicates import find_distinct
 from ..model.problem import Problem, largest_distance, make_problem
 from ..model.table import read_table
 from ..posterior import Posterior
@@ -154,14 +154,9 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
     eps = (0.5 * eps + 0.5 * eps.T) / covariance.amplitude
     if not eps.max() < largest_distance(len(eps)):
         raise InputError(f"squared distances reach {eps.max():.3g}, too large to compute with; rescale them.")
-    distinct = _distinct_by_distance(eps, table.labels, leaf_noise)
+    first_equal = np.argmax(eps == 0.0, axis=1)  # rows at distance 0 are equal
+    distinct = find_distinct(first_equal[:, None].astype(float), table.labels, leaf_noise)
     problem = None
     if len(distinct.first) > 1:
         problem = Problem(None, eps[np.ix_(distinct.first, distinct.first)], int(d), whitener.log_det, leaf_noise)
     return covariance, problem, distinct
-
-
-def _distinct_by_distance(eps, labels, leaf_noise) -> Distinct:
-    """Group rows at distance 0: each belongs to the first row it equals."""
-    first_equal = np.argmax(eps == 0.0, axis=1)
-    return find_distinct(first_equal[:, None].astype(float), labels, leaf_noise)

@@ -61,9 +61,9 @@ def _as_numbers(X, columns):
         if array.dtype.kind in "mM":
             raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
         return np.ma.filled(array.astype(float), np.nan)  # what is masked is missing
-    except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
 
 

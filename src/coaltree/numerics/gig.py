@@ -184,12 +184,6 @@ def _centre(p, chi, psi):
     return (v, smaller, larger) if p >= 0.0 else (v, larger, smaller)
 
 
-@jit
-def _is_proper(p, chi, psi):
-    """Whether ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv is finite."""
-    return (chi > 0.0 or p > 0.0) and (psi > 0.0 or p < 0.0)
-
-
 class Anchor(NamedTuple):
     """The highest point of the log density of log v on v > r, from which φ falls: the mode, or the cut."""
 
@@ -236,7 +230,7 @@ def excess_at(at, r, u):
 @jit
 def log_normaliser(p, chi, psi):
     """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
-    if not _is_proper(p, chi, psi):
+    if (chi == 0.0 and p <= 0.0) or (psi == 0.0 and p >= 0.0):
         return np.inf
     value = log_gig_normaliser_k(p, chi, psi)
     if not math.isnan(value):

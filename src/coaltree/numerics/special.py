@@ -16,7 +16,7 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 
 import math
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,12 +185,6 @@ def _debye_correction(nu, s):
 
 
 @jit
-def _radius(nu, z):
-    """√(ν² + z²) without overflow."""
-    return math.sqrt(nu * nu + z * z) if z < 1e150 else z
-
-
-@jit
 def log_gig_normaliser_k(p, chi, psi):
     """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv = log [2 K_ν(√(χψ)) (χ/ψ)^{p/2}], ν = |p|, 2p whole or s >= 20.
 
@@ -198,7 +192,7 @@ def log_gig_normaliser_k(p, chi, psi):
     """
     nu = abs(p)
     z = math.sqrt(chi) * math.sqrt(psi)
-    s = _radius(nu, z)
+    s = math.sqrt(nu * nu + z * z) if z < 1e150 else z  # without overflow
     if p == 0.0 and z == 0.0:
         return np.inf
     vanishing = chi if p < 0.0 else psi
@@ -270,20 +264,14 @@ def _fill_table(d, edges, nodes, solve, coefficients):
         coefficients[cell, 0] += g
 
 
-@cache
-def _interpolation():
-    """Chebyshev's nodes, and the matrix that turns values there into coefficients of powers."""
-    nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
-    return nodes, np.linalg.inv(np.vander(nodes, increasing=True))
-
-
 @lru_cache(maxsize=8)
 def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> Any:
     """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
     ends = np.clip(np.array([low, high], dtype=float), 1e-100, 1e100)
     first, last = (int(bits) >> _CELL_BITS for bits in ends.view(np.int64))
     edges = (np.arange(first, last + 2, dtype=np.int64) << _CELL_BITS).view(np.float64)
-    nodes, solve = _interpolation()
+    nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))  # Chebyshev's
+    solve = np.linalg.inv(np.vander(nodes, increasing=True))  # turns values there into coefficients of powers
     coefficients = np.empty((last - first + 1, _DEGREE + 1))
     _fill_table(float(d), edges, nodes, solve, coefficients)
     coefficients.flags.writeable = False

@@ -45,15 +45,12 @@ class Whitener(Protocol):
     @property
     def log_det(self) -> float:
         """Return log |Φ|."""
-        ...
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
         """Turn rows of covariance Φ into rows of covariance I."""
-        ...
 
     def color(self, W: np.ndarray) -> np.ndarray:
         """Undo `whiten`."""
-        ...
 
 
 class DiagonalWhitener(NamedTuple):

@@ -140,12 +140,14 @@ def older_distances(pool, particles, p, node, out):
 
 
 @jit(allocates=False)
-def _younger_distances(pool, particles, p, step, node, older, out):
-    """Write ε of `node`, which is younger than `older` lineages, to all younger than it, in order of age."""
+def all_distances(pool, particles, p, step, node, out):
+    """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
+    older = older_distances(pool, particles, p, node, out)
+    out[older] = 0.0
     n = particles.times.shape[1] + 1
     m = n - step
     alive, death = particles.alive[p], particles.death[p]
-    if node < n:
+    if node < n:  # younger leaves, then younger merged nodes from the last one back
         q = older + 1
         while q < m and alive[q] < n:
             out[q] = pool.leaf_eps[node, alive[q]]
@@ -157,14 +159,6 @@ def _younger_distances(pool, particles, p, step, node, older, out):
             out[q] = pool.entries[pool.offset[particles.slot[p, s]] + older]  # its place when that row was written
         older += particles.children[p, s, 0] < node
         older += particles.children[p, s, 1] < node
-
-
-@jit(allocates=False)
-def all_distances(pool, particles, p, step, node, out):
-    """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
-    count = older_distances(pool, particles, p, node, out)
-    out[count] = 0.0
-    _younger_distances(pool, particles, p, step, node, count, out)
 
 
 @jit(allocates=False)

@@ -198,7 +198,5 @@ def sweeps(engine, children, times, kept_children, kept_times, state):
             if c >= 0 and parent[c] >= 0:
                 update(engine, c, leaf, state)
         unload(engine.tree, children, times)
-        for k in range(times.size):
-            kept_times[i, k] = times[k]
-            kept_children[i, k, 0] = children[k, 0]
-            kept_children[i, k, 1] = children[k, 1]
+        kept_times[i] = times
+        kept_children[i] = children

@@ -76,15 +76,14 @@ def put_leaf(tree, leaf, values, leaf_noise):
     """Write a leaf's own message."""
     tree.parent[leaf] = -1
     tree.time[leaf] = 0.0
-    for j in range(values.size):
-        tree.mean[leaf, j] = values[j]
+    tree.mean[leaf] = values
     tree.var[leaf] = leaf_noise
 
 
 @jit
 def _depth_first(child, root, order):
     """List the inner nodes, parents before children and each subtree in one piece; return how many there are."""
-    n_found, n_open = 0, 0
+    n_found = 0
     stack = np.empty(order.size + 1, np.int64)
     stack[0] = root
     n_open = 1
@@ -111,9 +110,7 @@ def load(tree, children, times, W, leaf_noise):
     n = n_merges + 1
     first_inner = (tree.parent.size + 1) // 2
     by_time = np.full((2 * n - 1, 2), -1, np.int64)
-    for k in range(n_merges):
-        by_time[n + k, 0] = children[k, 0]
-        by_time[n + k, 1] = children[k, 1]
+    by_time[n:] = children
     order = np.empty(n_merges, np.int64)
     _depth_first(by_time, n + n_merges - 1, order)
     number = np.arange(2 * n - 1)
@@ -121,8 +118,7 @@ def load(tree, children, times, W, leaf_noise):
         number[order[i]] = first_inner + n_merges - 1 - i
     for i in range(n):
         put_leaf(tree, i, W[i], leaf_noise)
-        tree.child[i, 0] = -1
-        tree.child[i, 1] = -1
+        tree.child[i] = -1
     clear(tree.lineages)
     for k in range(n_merges):
         node = number[n + k]
