@@ -31,22 +31,17 @@ class RowPool(NamedTuple):
     counts: np.ndarray  # [free slots, slots ever made, entries used]
 
 
-def pool_entries(n: int, n_particles: int) -> int:
-    """How many entries a pool may come to hold: rows of alive merged nodes, of which there are never more than n/2."""
-    steps = np.arange((n + 1) // 2 + 1)
-    return int(n_particles * np.maximum(n - steps, 0).sum()) + 1
-
-
 def make_pool(leaf_eps: np.ndarray, n_particles: int, n_near: int) -> RowPool:
     """Reserve the rows of all particles. The system hands out memory as it is written, so unused rows cost nothing."""
     n = len(leaf_eps)
+    longest_rows = np.maximum(n - np.arange((n + 1) // 2 + 1), 0)  # alive are never more than n/2 merged nodes
     slots = n + n_particles * ((n + 1) // 2 + 2)
     near_eps, near_node = np.empty((slots, n_near)), np.empty((slots, n_near), dtype=np.int32)
     near_eps[:n], near_node[:n] = math.inf, 0
     list_nearest_leaves(leaf_eps, near_eps, near_node)
     return RowPool(
         leaf_eps,
-        np.empty(pool_entries(n, n_particles)),
+        np.empty(n_particles * longest_rows.sum() + 1),
         np.empty(slots, dtype=np.int64),
         np.zeros(slots, dtype=np.int32),
         near_eps,
