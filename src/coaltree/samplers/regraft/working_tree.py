@@ -76,7 +76,8 @@ def put_leaf(tree, leaf, values, leaf_noise):
     """Write a leaf's own message."""
     tree.parent[leaf] = -1
     tree.time[leaf] = 0.0
-    tree.mean[leaf] = values
+    for j in range(values.size):
+        tree.mean[leaf, j] = values[j]
     tree.var[leaf] = leaf_noise
 
 
