@@ -75,8 +75,7 @@ def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int =
     if findings:
         advice = "increase n_warmup and n_samples, or continue this run with start=posterior"
         if missed > MISSED_ABOVE:
-            advice += (
-                f"; also increase n_neighbors of Regraft, whose candidates too often ({missed:.0%}) miss the old place"
-            )
+            often = f"too often ({missed:.0%})"
+            advice += f"; also increase n_neighbors of Regraft, whose candidates {often} miss the old place"
         message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
         warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)

@@ -126,8 +126,7 @@ def majority_rule(
         parent[n + row] = smallest[leaves[0]]
         smallest[leaves] = n + row
     parent[:n] = smallest
-    median = clades.time_quantiles(table, times, weights, found, [0.5])[:, 0]
-    median = _raised(parent, median)
+    median = _raised(parent, clades.time_quantiles(table, times, weights, found, [0.5])[:, 0])
     in_time = np.argsort(median, kind="stable")
     number = np.arange(n + len(found))
     number[n + in_time] = np.arange(n, n + len(found))

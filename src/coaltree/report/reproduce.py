@@ -51,7 +51,8 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
         missing = int(np.isnan(data.values).sum())
         if missing:
             rows.append(("missing values", f"{missing:,}"))
-        rows.append(("checksum of the data", _checksum(data.values)))
+        digest = hashlib.sha256(np.ascontiguousarray(data.values, dtype="<f8").tobytes()).hexdigest()
+        rows.append(("checksum of the data", f"{digest[:16]} (SHA-256 of the float64 values)"))
     return rows
 
 
@@ -79,12 +80,6 @@ def describe(value: Any) -> str:
     else:
         text = str(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _checksum(values):
-    """The first 16 digits of the SHA-256 of the values as little-endian float64, row after row."""
-    digest = hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
-    return f"{digest[:16]} (SHA-256 of the float64 values)"
 
 
 def _call(posterior):
