@@ -12,7 +12,7 @@ from coaltree.model.problem import Problem
 from coaltree.samplers.regraft import insertion
 from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
-from coaltree.samplers.regraft.update import make_engine
+from coaltree.samplers.regraft.update import Rule, make_engine
 from tests.reference.evidence import exact_posterior
 
 CASES = [(2, 3, 0.0), (3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
@@ -45,8 +45,8 @@ def test_the_quadratures_own_normaliser_is_not_the_evidence(monkeypatch):
     """Negative control: with a coarse proposal, weighing by its mass instead of f / q is wrong."""
     problem = problem_of(3, 1, 31)
     exact = exact_posterior(problem.W)
-    coarse = insertion.Rule(care=Care(coarse=12.0))
-    monkeypatch.setattr(insertion, "Rule", lambda: coarse)
+    coarse = Rule(care=Care(coarse=12.0))
+    monkeypatch.setattr(insertion, "make_engine", lambda problem, W: make_engine(problem, W, rule=coarse))
     right = np.exp([run(Insertion(200), problem, seed).log_evidence - exact.log_evidence for seed in range(25)])
     assert abs(right.mean() - 1.0) < 4.5 * right.std() / math.sqrt(24)
     wrong = np.exp([normaliser_alone(problem, coarse, seed) - exact.log_evidence for seed in range(25)])
@@ -57,7 +57,7 @@ def normaliser_alone(problem, rule, seed, n_particles=200):
     population = insertion._GrowingTrees(problem, make_streams(np.random.default_rng(seed), n_particles), 0)
     log_weights = np.zeros(n_particles)
     for i in range(n_particles):
-        engine = make_engine(problem, problem.W)
+        engine = make_engine(problem, problem.W, rule=rule)
         insertion.begin_tree(engine)
         for leaf in range(1, problem.n):
             insertion.insert(engine, leaf, insertion._EVERY_BRANCH, population.streams[i])
