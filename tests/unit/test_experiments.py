@@ -93,6 +93,7 @@ def test_digits(options):
     assert (options.out / "digits_tree.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_usps(options, monkeypatch):
     needs("usps.npz")
     monkeypatch.setattr(usps, "ROUNDS", 10)
@@ -110,6 +111,7 @@ def test_usps_images_count_by_their_shape_alone_once_scaled():
     np.testing.assert_allclose(prepare(X), prepare(brighter), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_usps_images(options):
     needs("usps.npz")
     usps_images.run(options, per_digit=3)
@@ -119,6 +121,7 @@ def test_usps_images(options):
     assert len(rows) == 2 * len(usps_images.PREPARATIONS) * len(usps_images.TREES)
 
 
+@pytest.mark.slow
 def test_mocap(options, monkeypatch):
     needs("mocap_run1.npz")
     monkeypatch.setattr(mocap, "ROUNDS", 6)
@@ -135,6 +138,7 @@ def test_mocap(options, monkeypatch):
     assert scores["average link"] == pytest.approx(0.68, abs=0.02)  # the figure that was there before the package
 
 
+@pytest.mark.slow
 def test_yeast(options):
     needs("yeast_cellcycle.npz")
     yeast.run(options, n_genes=60, rounds=6, warmup=4)

@@ -1,6 +1,7 @@
 """Insertion: evidence against quadrature, orders, threads, and trees that hold together."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,12 +28,16 @@ def run(sampler, problem, seed=0, n_threads=None):
     return sampler.run(problem, np.random.default_rng(seed), n_threads=n_threads)
 
 
+@cache
+def case_and_quadrature(n, d, leaf_noise):
+    problem = problem_of(n, d, 10 * n + d, leaf_noise, log_det=0.7)
+    return problem, exact_posterior(problem.W, leaf_noise=leaf_noise, log_det=0.7)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("n_updates", [0, 3])
 def test_evidence_equals_quadrature(case, n_updates):
-    n, d, leaf_noise = case
-    problem = problem_of(n, d, 10 * n + d, leaf_noise, log_det=0.7)
-    exact = exact_posterior(problem.W, leaf_noise=leaf_noise, log_det=0.7)
+    problem, exact = case_and_quadrature(*case)
     ratios = np.exp(
         [run(Insertion(60, n_updates=n_updates), problem, seed).log_evidence - exact.log_evidence for seed in range(25)]
     )
