@@ -89,8 +89,8 @@ def one_particle_against_linkage():
 
 
 def threads():
-    # No goal: a plain pool wakes its threads at every merge, and what that costs depends on the machine.
     print("\nTwo threads beside one, M = 100, n = d = 128")
+    print("No goal: a plain pool hands each merge to its threads, which takes about as long as MPost1's share of it.")
     X, _ = ct.simulate(128, 128, random_state=1)
     rows = []
     for name in ("MPost1", "MPost2", "PostPost", "SMC1"):

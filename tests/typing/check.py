@@ -5,6 +5,7 @@ below 95 % with the names that lack one, and then reads user_calls.py.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 def basedpyright(*arguments):
     """Run it on this checkout with this interpreter's packages; return what it prints."""
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    search_path = {**os.environ, "PYTHONPATH": str(ROOT / "src")}  # an editable install is not seen otherwise
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=search_path)
 
 
 def completeness():
