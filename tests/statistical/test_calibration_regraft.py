@@ -111,9 +111,9 @@ BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="average
 EXACT = {**BOTH, "coarse": Coarse("all", start="prior")}
 
 
-@pytest.mark.parametrize("rule", EXACT)
-def test_ranks_are_uniform(rule):
-    assert np.all(p_values_of_ranks(EXACT[rule], 8, 4, n_sets=300, thin=4, n_warmup=40, seed=1) > 1e-4)
+def test_ranks_are_uniform():
+    # The hardest rule, beside its negative control; the others below from the truth, and at length in `make verify`.
+    assert np.all(p_values_of_ranks(EXACT["coarse"], 8, 4, n_sets=300, thin=4, n_warmup=40, seed=1) > 1e-4)
 
 
 def test_ranks_are_not_uniform_without_the_correction():

@@ -53,13 +53,13 @@ class Posterior:
     All of these are also attributes, read-only.
     """
 
-    children: np.ndarray  #: (T, n-1, 2) int32: the two nodes joined by each merge of each tree, as in `Tree`.
-    times: np.ndarray  #: (T, n-1) float64: the times of the merges of each tree, non-decreasing.
+    children: np.ndarray  #: The two nodes that each merge joins, as in `Tree`; int32, (T, n-1, 2).
+    times: np.ndarray  #: The times of the merges of each tree, non-decreasing; float64, (T, n-1).
     log_weights: np.ndarray  #: (T,) log weights, 0 where a tree counts as much as the average tree of its run.
     log_joint: np.ndarray | None  #: (T,) log p(X, tree | θ) + log p(θ), or None where the sampler does not know it.
     log_evidence: float | None  #: The sampler's estimate of log p(X), or None.
     labels: tuple[str, ...]  #: Names of the leaves.
-    theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters: name → (T, …).
+    theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
     chain: np.ndarray  #: (T,) the chain of every draw.
     is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
     X: np.ndarray | None  #: (n, d) what was fitted, NaN where missing.
