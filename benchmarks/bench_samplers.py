@@ -90,7 +90,7 @@ def one_particle_against_linkage():
 
 def threads():
     print("\nTwo threads beside one, M = 100, n = d = 128")
-    print("No goal: a plain pool hands each merge to its threads, which takes about as long as MPost1's share of it.")
+    print("The gain has no goal: threads come from a plain pool, and are a convenience for the larger runs.")
     X, _ = ct.simulate(128, 128, random_state=1)
     rows = []
     for name in ("MPost1", "MPost2", "PostPost", "SMC1"):
