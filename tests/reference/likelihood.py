@@ -4,6 +4,7 @@ Under Brownian motion from a root at time T the leaves have covariance (T - coph
 diagonal. Under a flat root only the n - 1 differences to the first leaf have a density.
 """
 
+import mpmath
 import numpy as np
 
 
@@ -41,3 +42,22 @@ def log_prior(times):
         total -= lineages * (lineages - 1) / 2 * (time - before)
         before = time
     return total
+
+
+def log_likelihood_in_many_digits(children, times, X, leaf_noise=0.0, digits=200):
+    """Return log p(X | tree) under Φ = I, merge by merge with so many digits that none is lost."""
+    n, d = np.shape(X)
+    with mpmath.workdps(digits):
+        said = {i: ([mpmath.mpf(float(x)) for x in row], mpmath.mpf(leaf_noise)) for i, row in enumerate(X)}
+        made = dict.fromkeys(range(n), mpmath.mpf(0))
+        total = mpmath.mpf(0)
+        for k, (a, b) in enumerate(children):
+            time = mpmath.mpf(float(times[k]))
+            (mean_a, var_a), (mean_b, var_b) = said[a], said[b]
+            s_a, s_b = var_a + time - made[a], var_b + time - made[b]
+            v = s_a + s_b
+            eps = sum((p - q) ** 2 for p, q in zip(mean_a, mean_b, strict=True))
+            total -= (d * mpmath.log(2 * mpmath.pi * v) + eps / v) / 2
+            said[n + k] = [(s_b * p + s_a * q) / v for p, q in zip(mean_a, mean_b, strict=True)], s_a * s_b / v
+            made[n + k] = time
+        return float(total)

@@ -47,6 +47,22 @@ def join(s1, s2):
     return v, w1, 1.0 - w1, s1 * w1
 
 
+@jit(allocates=False)
+def blend(w1, x, w2, y, out):
+    """out = w1 x + w2 y for weights of sum 1, as the heavier of the two and a step towards the other.
+
+    So that equal coordinates stay as they are: w1 x + w2 x is not x, and where branches are short the difference of
+    one digit would count. In exact steps, one by one: which code runs may depend on where arrays lie, and must not
+    change a bit.
+    """
+    if w1 < w2:
+        for j in range(out.size):
+            out[j] = y[j] + w1 * (x[j] - y[j])
+    else:
+        for j in range(out.size):
+            out[j] = x[j] + w2 * (y[j] - x[j])
+
+
 @jit(inline="always")
 def log_density_of_difference(eps, v, d):
     """Return log N(difference | 0, v I_d), for a squared length eps of the difference: -(d/2) log(2πv) - ε/(2v)."""
@@ -90,8 +106,8 @@ def _pass_up(children, times, mean, var, v, eps):
         for f in range(mean.shape[1]):
             difference = mean[i, f] - mean[j, f]
             squared += difference * difference
-            mean[n + k, f] = w1 * mean[i, f] + w2 * mean[j, f]
         eps[k] = squared
+        blend(w1, mean[i], w2, mean[j], mean[n + k])
 
 
 def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_noise: float = 0.0) -> Messages:

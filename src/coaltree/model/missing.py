@@ -20,7 +20,7 @@ from .._runtime.jit import jit
 from .._runtime.random_streams import make_streams, standard_normal
 from ..errors import InputError
 from .covariance.base import Covariance, DiagonalWhitener, column_variances
-from .diffusion import join, messages, variance_at
+from .diffusion import blend, join, messages, variance_at
 
 
 def check_observed(
@@ -161,8 +161,7 @@ def _send_up(k, children, times, mean, var):
     n = children.shape[0] + 1
     i, j = children[k, 0], children[k, 1]
     _, w1, w2, _ = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
-    for f in range(mean.shape[1]):
-        mean[n + k, f] = w1 * mean[i, f] + w2 * mean[j, f]
+    blend(w1, mean[i], w2, mean[j], mean[n + k])
 
 
 @jit
@@ -176,8 +175,7 @@ def _send_out(c, sibling, k, parent_time, times, mean, var, outward, outward_var
         return
     s2 = outward_var[n + k] + parent_time - times[k]
     _, w1, w2, outward_var[c] = join(s1, s2)
-    for f in range(mean.shape[1]):
-        outward[c, f] = w1 * mean[sibling, f] + w2 * outward[n + k, f]
+    blend(w1, mean[sibling], w2, outward[n + k], outward[c])
 
 
 @jit

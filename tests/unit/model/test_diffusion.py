@@ -7,6 +7,7 @@ import coaltree as ct
 from coaltree.model import diffusion
 from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import as_covariance
+from coaltree.samplers.regraft.working_tree import empty_working_tree, load
 from tests.reference import likelihood as reference
 
 
@@ -90,3 +91,43 @@ def test_simulate_returns_data_and_tree():
         ct.simulate(n=4, d=0)
     with pytest.raises(ct.InputError, match="random_state"):
         ct.simulate(n=4, d=2, random_state="seed")
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e-12, 1e-20, 1e-33])
+@pytest.mark.parametrize("offset", [1.0, 0.1, 1e6])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equal_coordinates_stay_equal_however_short_the_branches(seed, offset, unit):
+    """Three columns are the same number in every row: a digit lost in one of them is 1e-16 against √v of 1e-33."""
+    rng = np.random.default_rng(seed)
+    tree = simulate_tree(12, rng)
+    X = np.full((12, 5), offset * np.array([1.0, 1 / 3, 0.7, 0.0, 0.0]))
+    X[:, 3:] = unit * rng.standard_normal((12, 2))
+    times = tree.times * unit**2
+    expected = reference.log_likelihood_in_many_digits(tree.children, times, X)
+    assert diffusion.log_likelihood(tree.children, times, X) == pytest.approx(expected, rel=1e-12)
+    assert ct.Tree(tree.children, times).log_likelihood(X) == pytest.approx(expected, rel=1e-12)
+    found = working_tree_means(tree.children, times, X)
+    assert np.array_equal(found[:, :3], np.broadcast_to(X[0, :3], (23, 3)))
+    wrong = X.copy()
+    wrong[0, 0] = np.nextafter(offset, np.inf)  # what one digit would do
+    if unit <= 1e-20:
+        assert diffusion.log_likelihood(tree.children, times, wrong) < expected - 1e6
+
+
+def working_tree_means(children, times, X):
+    tree = empty_working_tree(*X.shape)
+    load(tree, np.asarray(children, dtype=np.int64), times, X, 0.0)
+    return tree.mean
+
+
+def test_ties_beside_columns_that_differ_agree_with_many_digits():
+    """Two columns without differences beside one whose differences are far below a digit of them."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        n = int(rng.integers(3, 10))
+        tree = simulate_tree(n, rng)
+        times = tree.times * 10.0 ** -rng.uniform(0, 40, n - 1).cumsum()[::-1]
+        times = np.sort(times)
+        X = np.column_stack([np.full(n, 0.1), rng.standard_normal(n) * np.sqrt(times[0]), np.full(n, 1e5 / 3)])
+        expected = reference.log_likelihood_in_many_digits(tree.children, times, X)
+        assert diffusion.log_likelihood(tree.children, times, X) == pytest.approx(expected, rel=1e-10)

@@ -18,10 +18,9 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...errors import InputError
-from ...model.diffusion import join
+from ...model.diffusion import blend, join
 from ...model.problem import Problem
 from .branch_density import Branch, Proposals, empty_proposals, log_mass_bound, trace
-from .working_tree import blend
 
 _KEPT = 31  # proposals that are remembered; there are rarely so many
 _LARGEST = 1e12  # times grow with the values, and log densities with the times: beyond, rounding decides what is drawn

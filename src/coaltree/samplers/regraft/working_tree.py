@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...model.diffusion import join
+from ...model.diffusion import blend, join
 from .lineage_counts import Lineages, add, clear, copy_lineages, empty_lineages
 
 
@@ -42,13 +42,6 @@ def empty_working_tree(n: int, p: int) -> WorkingTree:
         np.zeros(2, np.int64),
         empty_lineages(n),
     )
-
-
-@jit(allocates=False)
-def blend(a, x, b, y, out):
-    """out = a x + b y, in exact steps: which code runs may depend on where arrays lie, and must not change a bit."""
-    for j in range(out.size):
-        out[j] = a * x[j] + b * y[j]
 
 
 @jit(allocates=False)
