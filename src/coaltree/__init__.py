@@ -30,6 +30,7 @@ _HOME_OF = {
     "tree_distance": "tree.distances",
     "Fixed": "model.covariance",
     "Spherical": "model.covariance",
+    "Scaled": "model.covariance",
     "Diagonal": "model.covariance",
     "Full": "model.covariance",
     "SquaredExponential": "model.covariance",

@@ -20,6 +20,7 @@ from .model.covariance import Kernel as Kernel
 from .model.covariance import LogNormal as LogNormal
 from .model.covariance import LogUniform as LogUniform
 from .model.covariance import Matern32 as Matern32
+from .model.covariance import Scaled as Scaled
 from .model.covariance import Spherical as Spherical
 from .model.covariance import SquaredExponential as SquaredExponential
 from .model.simulation import simulate as simulate

@@ -18,6 +18,7 @@ from coaltree.model.covariance import (
     LogNormal,
     LogUniform,
     Matern32,
+    Scaled,
     Spherical,
     SquaredExponential,
 )
@@ -32,6 +33,7 @@ NOISE = LogNormal(0.2, 0.6)
 COVARIANCES = {
     "fixed": Fixed(A @ A.T + np.eye(D)),
     "spherical": Spherical(amplitude=2.0, priors={"amplitude": AMPLITUDE}),
+    "scaled": Scaled(np.arange(1.0, D + 1), amplitude=2.0, priors={"amplitude": AMPLITUDE}),
     "diagonal": Diagonal(np.arange(1.0, D + 1), priors={"variances": InverseGamma(3.0, np.arange(1.0, D + 1))}),
     "diagonal, amplitude": Diagonal(np.arange(1.0, D + 1), learn="amplitude", priors={"amplitude": AMPLITUDE}),
     "full": Full(A @ A.T + np.eye(D), priors={"Phi": InverseWishart(D + 4.0, A @ A.T + np.eye(D))}),
@@ -157,6 +159,10 @@ def test_conjugate_draws_are_the_analytic_posterior():
     spherical = COVARIANCES["spherical"]
     draws = [spherical.update(spherical.statistics(U), rng).amplitude for _ in range(3000)]
     exact = stats.invgamma(4.0 + 12 * D / 2, scale=3.0 + 0.5 * np.sum(U**2))
+    assert stats.kstest(draws, exact.cdf).pvalue > 1e-4
+    scaled = COVARIANCES["scaled"]
+    draws = [scaled.update(scaled.statistics(U), rng).amplitude for _ in range(3000)]
+    exact = stats.invgamma(4.0 + 12 * D / 2, scale=3.0 + 0.5 * np.sum(U**2 / scaled.variances))
     assert stats.kstest(draws, exact.cdf).pvalue > 1e-4
     diagonal = COVARIANCES["diagonal"]
     draws = np.array([diagonal.update(diagonal.statistics(U), rng).variances for _ in range(3000)])

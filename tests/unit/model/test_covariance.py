@@ -18,6 +18,7 @@ from coaltree.model.covariance import (
     LogNormal,
     LogUniform,
     Matern32,
+    Scaled,
     Spherical,
     SquaredExponential,
     as_covariance,
@@ -213,6 +214,34 @@ def test_adapt_sees_through_missing_and_constant_columns():
     assert Spherical().adapt(np.full((3, 2), 7.0)).amplitude == 1.0
 
 
+def test_every_column_has_a_prior_of_its_own_unit():
+    X = np.random.default_rng(7).normal(size=(30, 4))
+    units = np.array([1e-9, 1.0, 1e5, 1e9])
+    for family in (Scaled(), Diagonal(), Full()):
+        one, other = family.adapt(X), family.adapt(X * units)
+        np.testing.assert_allclose(other.matrix(4), one.matrix(4) * np.outer(units, units), rtol=1e-12)
+        assert other.log_prior() == pytest.approx(
+            one.log_prior() - {Scaled: 0, Diagonal: 2, Full: 5}[type(family)] * np.log(units).sum(), rel=1e-12
+        )
+
+
+def test_scaled_has_the_variances_of_the_columns_and_one_parameter():
+    X = np.random.default_rng(8).normal(size=(50, 3)) * [1.0, 10.0, 1e-4]
+    X[4, 1] = np.nan
+    adapted = Scaled().adapt(X)
+    np.testing.assert_allclose(adapted.variances, np.nanvar(X, axis=0, ddof=1), rtol=1e-12)
+    assert adapted.theta == {"amplitude": 1.0}
+    assert (adapted.priors["amplitude"].shape, adapted.priors["amplitude"].scale) == (0.5, 0.5)
+    np.testing.assert_allclose(Scaled(learn=False).adapt(X).variances, adapted.variances)
+    given = Scaled([1.0, 2.0, 4.0]).adapt(X)
+    np.testing.assert_array_equal(given.variances, [1.0, 2.0, 4.0])
+    assert given.amplitude == pytest.approx(np.mean(adapted.variances / given.variances))
+    with pytest.raises(InputError, match="no parameter 'variances'"):
+        Scaled(learn="variances")
+    with pytest.raises(InputError, match="variances is for 3 columns"):
+        given.check(4)
+
+
 # -- the joint move -------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +250,11 @@ def scale_cases():
     shapes, scales = np.array([2.0, 3.0]), np.array([1.0, 4.0])
     yield (
         Spherical(amplitude=1.5, priors={"amplitude": InverseGamma(2.0, 3.0)}),
+        lambda c: reference.log_inverse_gamma(1.5 / c, 2.0, 3.0),
+        1,
+    )
+    yield (
+        Scaled([1.5, 0.4], amplitude=1.5, priors={"amplitude": InverseGamma(2.0, 3.0)}),
         lambda c: reference.log_inverse_gamma(1.5 / c, 2.0, 3.0),
         1,
     )

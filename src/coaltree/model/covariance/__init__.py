@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from .base import Covariance, Statistics
-from .conjugate import Diagonal, Fixed, Full, Spherical
+from .conjugate import Diagonal, Fixed, Full, Scaled, Spherical
 from .grid import Matern32
 from .kernels import Kernel, SquaredExponential
 from .priors import InverseGamma, InverseWishart, LogNormal, LogUniform, Prior
@@ -27,6 +27,7 @@ __all__ = [
     "LogUniform",
     "Matern32",
     "Prior",
+    "Scaled",
     "Spherical",
     "SquaredExponential",
     "Statistics",
@@ -37,6 +38,7 @@ CovarianceLike = str | Covariance | np.ndarray | Sequence[Sequence[float]]
 
 _BY_NAME = {
     "spherical": Spherical,
+    "scaled": Scaled,
     "diagonal": Diagonal,
     "full": Full,
     "squared_exponential": SquaredExponential,

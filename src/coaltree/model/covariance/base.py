@@ -27,8 +27,8 @@ NOISE_FLOOR = 1e-10
 
 _LARGEST_VARIANCE = 1e301
 
-# A column (or a whole data set) without spread counts as having this share of the mean column variance.
-VARIANCE_FLOOR = 1e-6
+# A column without spread counts as having this share of the mean column variance, where it is in the model at all.
+_SHARE_OF_A_CONSTANT = 1e-6
 
 
 class Statistics(NamedTuple):
@@ -100,19 +100,20 @@ def read_only(array: ArrayLike) -> np.ndarray:
 
 
 def column_variances(X: np.ndarray) -> np.ndarray:
-    """Sample variances of the columns over the observed rows, floored so that each is positive."""
+    """Sample variances of the columns over the observed rows, each in its own unit; positive for constants too."""
     seen = ~np.isnan(X)
     count = seen.sum(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
         variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
         typical = float(np.mean(variances))
     # Amplitudes are inverted, and multiplied by numbers of the size of n: leave room for both.
     if not typical < _LARGEST_VARIANCE:
         raise InputError("the values of X are too large for variances to be computed; rescale X.")
-    if typical < 1.0 / _LARGEST_VARIANCE and np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
+    varies = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
+    if np.any(varies & (variances < 1.0 / _LARGEST_VARIANCE)):
         raise InputError("the values of X differ too little for variances to be computed; rescale X.")
-    return np.maximum(variances, VARIANCE_FLOOR * typical if typical > 0 else 1.0)
+    return np.where(varies, variances, _SHARE_OF_A_CONSTANT * typical if typical > 0 else 1.0)
 
 
 def weak_inverse_gamma(variance: Any) -> InverseGamma:

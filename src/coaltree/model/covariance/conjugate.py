@@ -1,4 +1,4 @@
-"""Covariances with exact conjugate draws: `Fixed`, `Spherical`, `Diagonal`, `Full`."""
+"""Covariances with exact conjugate draws: `Fixed`, `Spherical`, `Scaled`, `Diagonal`, `Full`."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._runtime.aliases import ArrayLike
 from ...errors import InputError
 from .base import (
     Covariance,
@@ -15,6 +16,7 @@ from .base import (
     Whitener,
     adapt_amplitude,
     cholesky_whitener,
+    column_variances,
     draw_amplitude,
     read_only,
     weak_inverse_gamma,
@@ -187,6 +189,29 @@ class Diagonal(_ShapeOrAmplitude):
             return super()._scale_terms()
         prior, unit = self._prior("variances"), np.ones_like(self.variances)
         return float(np.sum(prior.shape * unit)), float(np.sum(prior.scale / self.variances))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Diagonal):
+    """Φ = amplitude · diag(variances), with the variances fixed: one parameter, whatever the units of the columns.
+
+    amplitude ~ InverseGamma(α, β);  amplitude | U ~ InverseGamma(α + (n-1)d/2, β + ½ Σ_k Σ_j u_kj² / variances_j).
+    Default: α = β = ½. `variances=None`: the columns' observed variances, missing values aside (1 without data).
+    """
+
+    parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
+
+    def _learnt_by_default(self):
+        return ("amplitude",)
+
+    def adapt(self, X: ArrayLike) -> Covariance:
+        X = np.asarray(X, dtype=np.float64)
+        self.check(X.shape[1])
+        return self._adapted(column_variances(X))  # where nothing is learnt too: the variances are the data's
+
+    def _adapted(self, spread):
+        variances = spread if self.variances is None else self.variances
+        return adapt_amplitude(self._replaced({"variances": variances}), float(np.mean(spread / variances)))
 
 
 @dataclass(frozen=True, eq=False)
