@@ -1,32 +1,79 @@
-"""One thread for matrix products that reach a draw: BLAS rounds differently with another number of threads."""
+"""One thread for matrix products that reach a draw: BLAS rounds differently with another number of threads.
+
+Most libraries (OpenBLAS with threads of its own) have one number for the whole process, some (MKL, OpenMP) one for each
+thread of it. The first context to be entered sets the limit, the last to be left lifts it: over all threads for the
+former, in each thread for the latter.
+"""
 
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# The limit holds for the whole process, so runs in several threads share one: set by the first of them to come,
-# lifted by the last to go.
-_lock = threading.Lock()
-_limits: list[Any] = []  # one for each context entered; None for all but one of them
-
-
-@cache
-def _controller():
-    return ThreadpoolController()  # looking the libraries up takes milliseconds: once is enough
-
 
 @contextmanager
-def single_threaded_blas():
+def single_threaded_blas() -> Iterator[None]:
     """Return a context in which BLAS and LAPACK use one thread."""
     with _lock:
-        _limits.append(None if _limits else _controller().limit(limits=1, user_api="blas"))
+        limits = _limits()
+        for limit in limits:
+            limit.enter()
     try:
         yield
     finally:
         with _lock:
-            if len(_limits) == 1:
-                _limits[0].restore_original_limits()
-            _limits.pop()
+            for limit in limits:
+                limit.leave()
+
+
+class _Limit:
+    """One thread for some libraries, as long as anybody is inside."""
+
+    def __init__(self, libraries: list[Any]) -> None:
+        self.libraries = libraries
+        self.n_inside = 0
+        self.before: dict[int, int] = {}  # library → the number of threads to go back to
+
+    def enter(self):
+        # Every time, not only the first: another package may have set its own number since, and is given it back.
+        self.n_inside += 1
+        for i, library in enumerate(self.libraries):
+            if library.num_threads not in (None, 1):
+                self.before[i] = library.num_threads
+                _set(library, 1)
+
+    def leave(self):
+        self.n_inside -= 1
+        if self.n_inside == 0:
+            for i, number in self.before.items():
+                _set(self.libraries[i], number)
+            self.before.clear()
+
+
+_lock = threading.Lock()
+_of_thread = threading.local()
+
+
+def _limits() -> tuple[_Limit, _Limit]:
+    """The limit of the process, and that of this thread."""
+    process, libraries_of_threads = _of_process()
+    if not hasattr(_of_thread, "limit"):
+        _of_thread.limit = _Limit(libraries_of_threads)
+    return process, _of_thread.limit
+
+
+@cache
+def _of_process() -> tuple[_Limit, list[Any]]:
+    """The limit of libraries with one number for the process, and the other libraries; looked up once, in some ms."""
+    found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
+    shared = [one for one in found if one.internal_api == "openblas" and one.threading_layer != "openmp"]
+    return _Limit(shared), [one for one in found if one not in shared]
+
+
+def _set(library, number):
+    # threadpoolctl lets only one thread, the first that asked, change the number of the process, and ignores the
+    # others in silence. Here the lock and the count do its work, so that the last to leave may be any thread.
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)

@@ -1,11 +1,14 @@
 """What all commands share: exit status, error messages, and common options."""
 
+import contextlib
 import errno
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -26,7 +29,7 @@ def main(args: Sequence[str] | None = None) -> int:
     settings = SimpleNamespace(debug=False)
     args = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
-        with warnings.catch_warnings():
+        with _told_to_stop_as_by_ctrl_c(), warnings.catch_warnings():
             warnings.showwarning = show_warning
             status = commands.main(args, prog_name="coaltree", obj=settings, standalone_mode=False)
         sys.stdout.flush()
@@ -47,6 +50,23 @@ def main(args: Sequence[str] | None = None) -> int:
             return 1
         hint = "" if settings.debug else " (--debug shows the traceback)"
         return _fail(f"{type(error).__name__}: {_one_line(error) or 'no message'}{hint}", 1, settings.debug)
+
+
+@contextlib.contextmanager
+def _told_to_stop_as_by_ctrl_c() -> Iterator[None]:
+    """Let a batch system's SIGTERM, or a terminal that closes, end a run as Ctrl-C does: saved, and with its workers."""
+    changed = []
+    if threading.current_thread() is threading.main_thread():  # no other thread may
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup's wish is respected
+                signal.signal(number, signal.default_int_handler)
+                changed.append(number)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class Interrupted(click.ClickException):

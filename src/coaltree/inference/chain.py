@@ -9,7 +9,6 @@ before or after an interruption, are the same to the last bit.
 
 import copy
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..samplers.starts import first_tree
 
 _WARMUP_ROUNDS_A_LIST = 10
 _FIRST_UPDATES = 3  # of the covariance, before the first round
+_NOTHING: Mapping[str, Any] = {}  # plain: it is sent to other processes, and a read-only view cannot be pickled
 
 
 class Plan(NamedTuple):
@@ -63,7 +63,7 @@ class Start(NamedTuple):
     """Where a chain is to start, as far as it is given."""
 
     tree: tuple[np.ndarray, np.ndarray] | None = None
-    theta: Mapping[str, Any] = MappingProxyType({})
+    theta: Mapping[str, Any] = _NOTHING
     imputed: np.ndarray | None = None
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -100,6 +101,18 @@ def test_a_reader_that_leaves_is_no_failure_worth_a_word():
     os.close(write)
     assert done.stderr == ""
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_told_to_stop_it_stops_as_by_ctrl_c(number, monkeypatch, capsys):
+    def told(*args, **options):
+        signal.raise_signal(number)
+
+    before = signal.getsignal(number)
+    monkeypatch.setattr("coaltree.model.simulation.simulate", told)
+    assert main(["simulate"]) == 130
+    assert capsys.readouterr().err.strip() == "coaltree: interrupted."
+    assert signal.getsignal(number) is before
 
 
 def test_simulate_leaves_data_and_the_tree_it_came_from(tmp_path, capsys):

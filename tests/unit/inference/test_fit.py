@@ -242,13 +242,23 @@ def test_blocks_make_no_difference(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"max_nbytes": 1}, {"backend": "threading"}], ids=["loky", "memmap", "threading"]
+    "options",
+    [{}, {"max_nbytes": 1}, {"backend": "threading"}, {"backend": "multiprocessing"}],
+    ids=["loky", "memmap", "threading", "multiprocessing"],
 )
 def test_two_jobs_give_the_same_bits(options):
     X = with_missing(data(8, 4))
     alone = quick_fit(X, "squared_exponential", sampler=LOCAL)
     with joblib.parallel_config(**{"backend": "loky"} | options):
         assert_same(alone, quick_fit(X, "squared_exponential", sampler=LOCAL, n_jobs=2))
+
+
+def test_eight_threads_at_once_give_the_same_bits():
+    X = with_missing(data(8, 4))
+    alone = quick_fit(X, "full")
+    found = joblib.Parallel(n_jobs=8, backend="threading")(joblib.delayed(quick_fit)(X, "full") for _ in range(8))
+    for one in found:
+        assert_same(one, alone)
 
 
 def test_a_dask_cluster_gives_the_same_bits():
