@@ -10,6 +10,8 @@ from typing import Any
 from numba import njit
 from numba.core.options import DefaultOptions
 
+from .kernel_cache import keep_compiled
+
 # Numba's own switch for code that neither makes nor keeps arrays; without it the kernels are slower, not wrong.
 _NO_COUNTS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
@@ -23,5 +25,9 @@ def jit(
     then counts no references, which halves the time of small kernels that are handed many arrays.
     """
     memory = {} if allocates else _NO_COUNTS
-    decorate = njit(cache=True, nogil=True, error_model="numpy", inline=inline, fastmath=fastmath, **memory)
+    compiled = njit(nogil=True, error_model="numpy", inline=inline, fastmath=fastmath, **memory)
+
+    def decorate(kernel):
+        return keep_compiled(compiled(kernel))
+
     return decorate if function is None else decorate(function)

@@ -54,7 +54,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _told_to_stop_as_by_ctrl_c() -> Iterator[None]:
-    """Let a batch system's SIGTERM, or a terminal that closes, end a run as Ctrl-C does: saved, and with its workers."""
+    """Let SIGTERM, or a terminal that closes, end a run as Ctrl-C does: saved, and with its workers."""
     changed = []
     if threading.current_thread() is threading.main_thread():  # no other thread may
         for name in ("SIGTERM", "SIGHUP"):

@@ -1,0 +1,82 @@
+"""Compiled kernels are kept where that can be done, in a place that is ours alone; where not, they still run."""
+
+import os
+import tempfile
+
+import pytest
+from numba import njit
+from numba.core import caching, config
+
+from coaltree import CoaltreeWarning
+from coaltree._runtime import kernel_cache
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.fixture
+def homeless(monkeypatch, tmp_path):
+    """Neither the package's folder nor the user's cache can be written to; temporary files go to `tmp_path`."""
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [caching.UserProvidedCacheLocator])
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    kernel_cache._temporary_folder.cache_clear()
+    kernel_cache._say.cache_clear()
+    yield tmp_path
+    kernel_cache._temporary_folder.cache_clear()
+
+
+def compiled():
+    kernel = kernel_cache.keep_compiled(njit(double))
+    assert kernel(3) == 6
+    return kernel
+
+
+@pytest.mark.usefixtures("homeless")
+def test_numba_alone_gives_up():
+    with pytest.raises(RuntimeError, match="no locator available"):
+        njit(double, cache=True)
+
+
+def test_a_temporary_folder_that_only_we_can_write_to(homeless):
+    with pytest.warns(CoaltreeWarning, match=r"kept in .*coaltree-kernels.*, which may not last; set NUMBA_CACHE_DIR"):
+        compiled()
+    (folder,) = homeless.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    assert list(folder.rglob("*.nbc"))
+    assert config.CACHE_DIR == ""  # that of other packages
+    assert sum(compiled().stats.cache_hits.values()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="temporary folders are the user's own")
+def test_a_folder_that_others_can_write_to_is_not_trusted(homeless):
+    trap = homeless / f"coaltree-kernels-{os.getuid()}"
+    trap.mkdir()
+    trap.chmod(0o777)
+    with pytest.warns(CoaltreeWarning, match="which may not last"):
+        compiled()
+    assert not any(trap.iterdir())
+    assert len(list(homeless.rglob("*.nbc"))) == 1
+
+
+def test_without_any_folder_they_run_all_the_same(homeless, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(homeless / "absent"))
+    with pytest.warns(CoaltreeWarning, match="no folder to keep compiled kernels in, so each run compiles them"):
+        compiled()
+    assert not any(homeless.iterdir())
+
+
+def test_a_full_disk_and_a_damaged_file_are_no_reason_to_fail(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    kernel_cache._say.cache_clear()
+    compiled()
+    for path in tmp_path.rglob("*.nb[ci]"):
+        path.write_bytes(b"damaged")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
+    with pytest.warns(CoaltreeWarning, match=r"cannot be kept \(No space left on device\)"):
+        compiled()
