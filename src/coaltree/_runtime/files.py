@@ -1,27 +1,118 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and leave what stood in their place as it was in all but its content."""
 
 import contextlib
+import errno
 import os
+import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from ..errors import InputError
 
 
 @contextlib.contextmanager
-def replacing(path, mode="w"):
-    """Open a temporary file that takes the place of `path` once it is complete; what fails is an `InputError`."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterator[IO[Any]]:
+    """Open a temporary file that takes the place of `path` once it is complete; what fails is an `InputError`.
+
+    A symbolic link stays one: the file it points to is replaced. An existing file keeps its permissions.
+    """
     try:
-        with open(temporary, mode, encoding=None if "b" in mode else "utf-8") as file:
+        target = _target(path)
+        temporary = _temporary(target)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    try:
+        with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        _keep_mode(temporary, target)
+        os.replace(temporary, target)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
+        raise _cannot_write(path, error) from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def move_into_place(source: Path, path: Path) -> None:
+    """Let a complete file take the place of `path`, as `replacing` does."""
+    try:
+        target = _target(path)
+        _keep_mode(source, target)
+        os.replace(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise _cannot_write(path, error) from None
+        with open(source, "rb") as whole, replacing(path, "wb") as file:  # a link to another disk
+            shutil.copyfileobj(whole, file)
+        source.unlink()
+
+
+def as_path(path: Any, name: str = "path") -> Path:
+    """Return a path, or say that something else was given; a number would be an open file's, and is none."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError(f"{name} must be a path, such as 'tree/posterior.npz', not {path!r}.")
+    if "\0" in os.fspath(path):
+        raise InputError(f"{name} must be a path, and {os.fspath(path)!r} has a zero byte in it.")
+    return Path(path)
+
+
+def open_to_read(path: Any) -> IO[bytes]:
+    """Open a regular file; a device or a pipe, which may have no end or never begin, is refused."""
+    path = as_path(path)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise InputError(f"{str(path)!r} cannot be read: it is not a regular file.")
+        return open(path, "rb")
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
+
+
+def _target(path):
+    """The file that is to be written: behind a link the one it points to; a device or a pipe is never replaced."""
+    target = Path(os.path.realpath(as_path(path)))
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {target.parent} does not exist.")
+    if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "a device or pipe, which is never replaced"
+        raise InputError(f"cannot write {path}: it is {what}; choose another path.")
+    return target
+
+
+def _temporary(target):
+    """A new name beside the target; what killed processes left there of the same file is cleared away."""
+    name = f".{target.name[:100]}."  # which leaves room: 255 bytes is the longest that most systems take
+    for left in target.parent.glob(f"{_escaped(name)}*.tmp"):
+        number = left.name.removeprefix(name).removesuffix(".tmp")
+        if number.isdecimal() and int(number) != os.getpid() and not _is_running(int(number)):
+            with contextlib.suppress(OSError):
+                left.unlink()
+    return target.with_name(f"{name}{os.getpid()}.tmp")
+
+
+def _escaped(name):
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+def _is_running(process):
+    if os.name != "posix":
+        return True  # asking there would end it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _keep_mode(source, target):
+    with contextlib.suppress(FileNotFoundError):
+        os.chmod(source, stat.S_IMODE(target.stat().st_mode))
+
+
+def _cannot_write(path, error):
+    return InputError(f"cannot write {path}: {error.strerror or error}.")

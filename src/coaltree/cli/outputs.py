@@ -1,7 +1,7 @@
 """The files that ``coaltree fit`` leaves: written to a temporary folder first, so that all appear or none does."""
 
 import csv
-import os
+import math
 import shutil
 import tempfile
 import warnings
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._runtime.files import move_into_place
 from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
@@ -38,7 +39,7 @@ def write_all(folder: Path, post: "Posterior", n_clusters: int, title: str | Non
     try:
         _write(aside, post, n_clusters, title)
         for name in FILES:
-            os.replace(aside / name, folder / name)
+            move_into_place(aside / name, folder / name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -66,7 +67,10 @@ def _write(folder, post, n_clusters, title):
 
 def write_tree(folder: Path, tree: "Tree", node_labels: Sequence[Any] | None = None) -> None:
     """Write tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) into `folder`."""
-    (folder / "tree.newick").write_text(tree.to_newick(node_labels) + "\n", encoding="utf-8")
+    from ..tree.newick import names_in_files
+
+    text = tree.relabel(names_in_files(tree.labels)).to_newick(node_labels)
+    (folder / "tree.newick").write_text(f"{text}\n", encoding="utf-8")
     rows = ([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
     write_csv(folder / "linkage.csv", ["child_1", "child_2", "time", "leaves"], rows)
 
@@ -74,7 +78,20 @@ def write_tree(folder: Path, tree: "Tree", node_labels: Sequence[Any] | None = N
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
     """Write a table, its header first."""
     with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
+        csv.writer(file).writerows([header, *([harmless(cell) for cell in row] for row in rows)])
+
+
+def harmless(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: a quote goes before =, +, -, @ and the like; numbers stay."""
+    risky = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if risky and math.isnan(_number(cell)) else cell
+
+
+def _number(cell):
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 def height_for(n_leaves: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from . import shell
+from .outputs import harmless
 
 PLACED = (
     "row", "log_density", "cluster", "probability", "time_low", "time_high", "clade_probability", "clade_size", "clade",
@@ -72,5 +73,6 @@ def _write_placed(file, placed, most=5):
     for i, name in enumerate(placed.labels):
         ((share, leaves),) = placed.nearest_clades(i, 1)
         numbers = (placed.log_density[i], best[i], placed.class_probability[i, best[i]], *times[i], share)
-        more = ("…",) if len(leaves) > most else ()
-        lines.writerow([name, *(f"{number:.6g}" for number in numbers), len(leaves), "; ".join(leaves[:most] + more)])
+        clade = "; ".join((*leaves[:most], "…") if len(leaves) > most else leaves)
+        cells = (name, *(f"{number:.6g}" for number in numbers), len(leaves), clade)
+        lines.writerow(map(harmless, cells))

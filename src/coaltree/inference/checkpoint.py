@@ -1,30 +1,39 @@
 """Checkpoints: the state of a run in one archive, replaced in one stroke, and known by what it is a run of.
 
 A process killed at any moment leaves either the old checkpoint or the new one. `fingerprint` is a digest of data and
-settings by value, so that a checkpoint of another run is told apart.
+settings by value, so that a checkpoint of another run is told apart. What is read is checked field by field, for
+kernels trust the numbers of a chain: a file from a stranger is only data.
 """
 
 import dataclasses
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from .._runtime import archive
 from .._runtime.aliases import PathLike
+from .._runtime.fields import Array, Value, check_fields, is_finite, is_number
 from ..errors import InputError
+from ..posterior.stacked import check_trees
+from ..samplers.base import Sampler
 from ..tree import Tree
 from .chain import Chain, Rounds, concatenate_rounds
 
-_KIND, _VERSION = "coaltree checkpoint", 1
+_KIND, _VERSION = "coaltree checkpoint", 2
 SECONDS_BETWEEN = 10.0
 
 
-class AnotherRun(InputError):
+class UnusableCheckpoint(InputError):
+    """The checkpoint cannot be gone on from: it is damaged, or of another version."""
+
+
+class AnotherRun(UnusableCheckpoint):
     """The checkpoint was left by a run of other data or settings."""
 
 
@@ -42,14 +51,37 @@ class Checkpoint:
         """Take up the run where the file left it, if there is one."""
         if not os.path.exists(self.path):
             return
-        content = archive.read(self.path, _KIND, _VERSION)
+        try:
+            content = archive.read(self.path, _KIND, _VERSION, oldest=_VERSION)
+        except InputError as error:
+            raise UnusableCheckpoint(str(error)) from None
+        try:
+            check_fields(content, _FIELDS)
+            self._check_that_it_is_ours(content, run)
+            states, kept = content["chains"], content["kept"]
+            if len(states) != run.n_chains or len(kept) != run.n_chains:
+                raise ValueError("it holds another number of chains")
+            chains = [_chain_from(run, state) for state in states]
+            if len({chain.round for chain in chains}) > 1:
+                raise ValueError("its chains stand at different rounds")
+            rounds = [_rounds_from(run, blocks, chains[0].round) for blocks in kept]
+        except UnusableCheckpoint:
+            raise
+        except Exception as error:  # whatever odd values may lead to
+            raise UnusableCheckpoint(str(archive.damaged(self.path, error))) from None
+        run.seed, run.chains, run.kept = content["seed"], chains, rounds
+
+    def _check_that_it_is_ours(self, content, run):
+        """Tell a checkpoint of another version or another run, which may be a good one, from a damaged one."""
+        if content["coaltree"] != __version__:
+            raise UnusableCheckpoint(
+                f"the checkpoint {self.path!r} was left by coaltree {content['coaltree'][:30]!r} and this is "
+                f"{__version__!r}, whose draws may differ; delete it, or give another path."
+            )
         other_seed = self.seed_is_given and content["seed"] != run.seed
         if content["fingerprint"] != self.fingerprint or other_seed:
             what = "another random_state" if content["fingerprint"] == self.fingerprint else "other data or settings"
             raise AnotherRun(f"the checkpoint {self.path!r} belongs to {what}; delete it, or give another path.")
-        run.seed = content["seed"]
-        run.chains = [_chain_from(run, state) for state in content["chains"]]
-        run.kept = [[Rounds(**rounds) for rounds in blocks] for blocks in content["kept"]]
 
     def save(self, run: Any, finished: bool) -> None:
         """Write the state, unless the last time was a moment ago; never spend more than a small share on it."""
@@ -57,6 +89,7 @@ class Checkpoint:
         if began < self._next_save and not finished:
             return
         content = {
+            "coaltree": __version__,
             "fingerprint": self.fingerprint,
             "seed": run.seed,
             "chains": [_state_of(run.plan, chain) for chain in run.chains],
@@ -65,6 +98,64 @@ class Checkpoint:
         archive.write(self.path, _KIND, _VERSION, content)
         ended = time.monotonic()
         self._next_save = ended + max(SECONDS_BETWEEN, 20.0 * (ended - began))
+
+
+# What each field of a file is. Whoever adds one to `save`, `_state_of` or `Rounds` adds it here: others are refused.
+_FIELDS = {
+    "coaltree": Value(str),
+    "fingerprint": Value(str),
+    "seed": Value(int, lambda seed: seed >= 0),
+    "chains": Value(list),
+    "kept": Value(list),
+}
+
+
+_FIELDS_OF_RNG = {
+    "bit_generator": Value(str, lambda name: name == "PCG64"),
+    "state": {"state": Value(int, lambda s: 0 <= s < 2**128), "inc": Value(int, lambda s: 0 < s < 2**128 and s % 2)},
+    "has_uint32": Value(int, lambda flag: flag in (0, 1)),
+    "uinteger": Value(int, lambda s: 0 <= s < 2**32),
+}
+
+
+def _fields_of_state(run: Any) -> dict[str, Any]:
+    n, n_missing = len(run.values), _n_missing(run)
+    has_lists = n > 1 and type(run.plan.sampler).neighbors is not Sampler.neighbors
+    return {
+        "children": Array("i", (n - 1, 2)),
+        "times": Array("f", (n - 1,), is_finite),
+        "theta": {name: _like(value) for name, value in run.covariance.theta.items()},
+        "imputed": Array("f", (n_missing,), is_finite, optional=n_missing == 0),
+        "neighbors": Array("i", (None, n, None), lambda near: _are_rows(near, n), optional=not has_lists),
+        "rng": _FIELDS_OF_RNG,
+        "round": Value(int, lambda round: 0 <= round <= run.rounds_per_chain),
+    }
+
+
+def _fields_of_rounds(run: Any, n_rounds: int, names: Iterable[str]) -> dict[str, Any]:
+    n = len(run.values)
+    return {
+        "children": Array("i", (n_rounds, n - 1, 2)),
+        "times": Array("f", (n_rounds, n - 1), is_finite),
+        "log_joint": Array("f", (n_rounds,), is_finite),
+        "theta": {
+            name: Array("f", (n_rounds, *np.shape(value)), is_finite) for name, value in run.covariance.theta.items()
+        },
+        "imputed": Array("f", (n_rounds, _n_missing(run)), is_finite),
+        "info": {name: Array("f", (n_rounds,)) for name in names},
+    }
+
+
+def _are_rows(numbers, n):
+    return ((numbers >= -1) & (numbers < n)).all()  # -1 is none
+
+
+def _n_missing(run):
+    return 0 if run.plan.missing is None else int(run.plan.missing.sum())
+
+
+def _like(value):
+    return Value((int, float), is_number) if np.ndim(value) == 0 else Array("f", np.shape(value), is_finite)
 
 
 def _state_of(plan, chain):
@@ -80,6 +171,7 @@ def _state_of(plan, chain):
 
 
 def _chain_from(run, state):
+    check_fields(state, _fields_of_state(run))
     values = run.values
     if run.plan.missing is not None:
         values = values.copy()
@@ -87,8 +179,22 @@ def _chain_from(run, state):
     rng = np.random.default_rng()
     rng.bit_generator.state = state["rng"]
     tree = (np.array(state["children"]), np.array(state["times"]))
+    if len(values) > 1:
+        Tree(*tree)  # says what is wrong with it
     covariance = run.covariance.with_theta(state["theta"])
     return Chain(tree, covariance, values, state["neighbors"], rng, state["round"])
+
+
+def _rounds_from(run, blocks, round):
+    """What a chain has kept after `round` rounds: one block, or none in the warm-up."""
+    n_rounds = max(0, round - run.plan.n_warmup)
+    if not isinstance(blocks, list) or len(blocks) != (n_rounds > 0):
+        raise ValueError(f"a chain at round {round} keeps {n_rounds} rounds, in one block")
+    for block in blocks:
+        check_fields(block, _fields_of_rounds(run, n_rounds, dict(block["info"])))
+        if len(run.values) > 1:
+            check_trees(block["children"], block["times"])
+    return [Rounds(**block) for block in blocks]
 
 
 def _check_writable(path):
@@ -130,7 +236,7 @@ def _feed(digest, value):
         for item in value:
             _feed(digest, item)
     else:
-        say(type(value).__module__, type(value).__qualname__)
+        say(type(value).__name__)  # not its module, which may move: a run goes on after an update that moves it
         _feed(digest, _settings(value))
 
 

@@ -36,6 +36,7 @@ from .run import Run
 from .starts import starts_of_chains
 
 _SCALES_APART = 100.0
+_MOST_ROUNDS, _MOST_CHAINS = 10**9, 10**4  # beyond, a number is a slip of the pen
 
 
 def fit(
@@ -76,9 +77,9 @@ def fit(
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
-    n_samples = check_count("n_samples", n_samples)
-    n_warmup = check_count("n_warmup", n_warmup, 0)
-    n_chains = check_count("n_chains", n_chains)
+    n_samples = check_count("n_samples", n_samples, 1, _MOST_ROUNDS)
+    n_warmup = check_count("n_warmup", n_warmup, 0, _MOST_ROUNDS)
+    n_chains = check_count("n_chains", n_chains, 1, _MOST_CHAINS)
     check_jobs(n_jobs)
     leaf_noise = check_leaf_noise(leaf_noise)
     table = read_table(X, allow_missing=True)

@@ -1,17 +1,22 @@
 """Posteriors in files: save and load.
 
-A saved posterior is one `archive` (plain arrays and a header, no pickle). The covariance, its priors and the settings
+A saved posterior is one `archive` (plain arrays and a header, no pickle), and each field is checked when it is read: a
+file from a stranger is only data. The covariance, its priors and the settings
 of a run are the package's own dataclasses and are written as their name and fields; scikit-learn's kernels as theirs.
 """
 
 import dataclasses
 import os
 import warnings
+from typing import Any
+
+import numpy as np
 
 from .. import samplers
 from .._runtime import archive
 from .._runtime.aliases import PathLike
-from ..errors import CoaltreeWarning, InputError
+from .._runtime.fields import Array, Value, are_names, check_fields, is_finite, is_number
+from ..errors import CoaltreeWarning
 from ..model import covariance
 from .posterior import Posterior, with_log_weights
 
@@ -31,12 +36,44 @@ def load(path: PathLike) -> Posterior:
     """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
     content = archive.read(path, _KIND, _VERSION)
     try:
+        check_fields(content, _fields(content))
         log_weights = content.pop("log_weights")
         content["covariance"], content["info"] = _revived(content["covariance"]), _revived(content["info"])
+        _check_covariance(content["covariance"], content["X"])
         posterior = Posterior(content.pop("children"), content.pop("times"), log_weights=log_weights, **content)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{os.fspath(path)!r} is damaged and cannot be read ({error}).") from None
+    except Exception as error:  # whatever odd values may lead to
+        raise archive.damaged(path, error) from None
     return with_log_weights(posterior, log_weights)
+
+
+def _fields(content: Any) -> dict[str, Any]:
+    """What each field of a saved posterior is; what the fields are to each other, `Posterior` checks."""
+    n_trees, n_merges = np.shape(content["times"])[:2]
+    return {
+        "children": Array("i", (n_trees, n_merges, 2)),
+        "times": Array("f", (n_trees, n_merges), is_finite),
+        "log_weights": Array("f", (n_trees,)),
+        "log_joint": Array("f", (n_trees,), optional=True),
+        "log_evidence": Value((int, float), lambda value: value == value, optional=True),  # not NaN
+        "labels": Value(list, are_names),
+        "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
+        "chain": Array("i", (n_trees,), optional=True),
+        "X": Array("f", (n_merges + 1, None), lambda X: not np.isinf(X).any(), optional=True),
+        "columns": Value(list, are_names, optional=True),
+        "covariance": Value(dict, optional=True),
+        "leaf_noise": Value((int, float), lambda noise: is_number(noise) and noise >= 0),
+        "imputed": Array("f", (n_trees, None), is_finite, optional=True),
+        "info": Value(dict),
+    }
+
+
+def _check_covariance(value, X):
+    if value is None:
+        return
+    if not isinstance(value, covariance.Covariance):
+        raise ValueError("covariance is not one")
+    if X is not None:
+        value.check(X.shape[1])
 
 
 def _plain(value, where):

@@ -3,12 +3,14 @@
 import dataclasses
 import hashlib
 import platform
+import re
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
+from .._runtime.checks import is_whole
 from ..posterior.posterior import Posterior
 from .figures import Data
 from .text import escape, number, table
@@ -23,6 +25,7 @@ _NAMES = {
     "n_distinct": "distinct rows",
 }
 _LONGEST = 400
+_PLAIN_CALL = re.compile(r"\w+\([\w\s=.,'-]*\)")  # such as Regraft(n_neighbors=8)
 
 
 def section(posterior: Posterior, data: Data | None) -> str:
@@ -90,6 +93,9 @@ def _call(posterior):
     n_chains = len(np.unique(posterior.chain))
     sampler, covariance = str(info["sampler"]), repr(posterior.covariance)
     if len(posterior) % n_chains or len(sampler + covariance) > _LONGEST or "array(" in sampler + covariance:
+        return None
+    # A posterior may come from a stranger, and this is code that a reader will copy: only plain settings.
+    if not (_PLAIN_CALL.fullmatch(sampler) and is_whole(info["seed"]) and is_whole(info["n_warmup"])):
         return None
     lines = [
         "import coaltree as ct",

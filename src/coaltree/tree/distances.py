@@ -20,11 +20,20 @@ from .tree import Tree, unchecked_tree
 def tree_distance(a: Tree, b: Tree, kind: str = "rf") -> float:
     """Distance between two trees with the same leaf labels; `kind` is "rf", "branch_score" or "cophenetic"."""
     check_choice("kind", kind, _DISTANCES)
+    check_tree("a", a)
+    check_tree("b", b)
     return _DISTANCES[kind](a, with_leaves_as(b, a.labels))
+
+
+def check_tree(name: str, tree: object) -> None:
+    """Refuse what is not a binary `Tree`."""
+    if not isinstance(tree, Tree):
+        raise InputError(f"{name} must be a Tree, such as post.mcc_tree(), not {type(tree).__name__}.")
 
 
 def with_leaves_as(tree: Tree, labels: Sequence[str]) -> Tree:
     """Return `tree` with its leaves numbered as in `labels`, or refuse other labels."""
+    check_tree("tree", tree)
     if tree.labels == tuple(labels):
         return tree
     position = {label: i for i, label in enumerate(labels)}

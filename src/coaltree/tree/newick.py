@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,23 @@ class Parsed(NamedTuple):
 def quote(label: str) -> str:
     """Return the label as Newick wants it: bare where that is safe, else in single quotes."""
     return label if _NEEDS_NO_QUOTES.fullmatch(label) else "'" + label.replace("'", "''") + "'"
+
+
+def names_in_files(labels: Sequence[str]) -> list[str]:
+    """Labels that survive a text file: a carriage return, which readers turn into a line feed, becomes a blank.
+
+    Where two names become one, a number sets them apart.
+    """
+    taken = {label for label in labels if "\r" not in label}
+    names = []
+    for label in labels:
+        name = label
+        if "\r" in label:
+            blank = label.replace("\r\n", " ").replace("\r", " ")
+            name = next(one for one in chain([blank], (f"{blank} {i}" for i in count(2))) if one not in taken)
+            taken.add(name)
+        names.append(name)
+    return names
 
 
 def write(children: np.ndarray | Sequence[Sequence[int]], times: np.ndarray, names: Sequence[str]) -> str:

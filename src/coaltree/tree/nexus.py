@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from .newick import quote, write
+from .newick import names_in_files, quote, write
 
 
 def nexus_lines(
     children: np.ndarray, times: np.ndarray, weights: np.ndarray, support: Iterable[np.ndarray], labels: Sequence[str]
 ) -> Iterator[str]:
     """Yield the lines of the file, one tree at a time; `support` yields that of each tree's clades, (n-1,)."""
-    names = [quote(label) for label in labels]
+    names = [quote(label) for label in names_in_files(labels)]
     yield "#NEXUS"
     yield "begin taxa;"
     yield f"  dimensions ntax={len(labels)};"

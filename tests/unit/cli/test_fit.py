@@ -98,6 +98,15 @@ def test_dendropy_reads_the_tree_with_its_supports(left):
     assert all(0 <= float(node.label) <= 1 for node in tree.preorder_internal_node_iter())
 
 
+def test_names_that_a_spreadsheet_would_run_are_written_as_text(tmp_path):
+    from coaltree.cli.outputs import write_csv
+
+    names = ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\tx", "-1.5", "+3", "x=1", "-", "東京"]
+    write_csv(tmp_path / "x.csv", ["leaf"], [[name] for name in names])
+    found = [row[0] for row in table_of(tmp_path / "x.csv")[1:]]
+    assert found == [f"'{name}" for name in names[:5]] + ["-1.5", "+3", "x=1", "'-", "東京"]
+
+
 def test_nothing_is_overwritten_unless_told(left, data, only_line):
     before = {path.name: path.read_bytes() for path in left.iterdir()}
     args = ["fit", str(data), "--drop", "Art", "--out", str(left), "--seed", "4", *SHORT]

@@ -1,0 +1,168 @@
+"""Fuzzers: whatever a file holds, it is read or refused in one sentence; never a traceback, never nonsense.
+
+The same cases each time in `make test`, and many more in `make verify`.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree._runtime import archive
+from tests import hostile
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    with warnings.catch_warnings():  # of arrays that turn into other types on their way
+        warnings.simplefilter("ignore")
+        yield
+
+
+def refused(work):
+    """Whether `work` refuses, which must be in one sentence."""
+    said = None
+    try:
+        work()
+    except ct.InputError as error:
+        said = str(error)
+    assert said is None or ("\n" not in said and len(said) < 700)
+    return said is not None
+
+
+# --- posteriors and checkpoints with valid check sums -----------------------------------------------------------------
+
+# Where an odd value is a good one: what is optional, names, priors and amplitudes, and anything about the run.
+FREE = {
+    "log_joint",
+    "log_evidence",
+    "labels",
+    "theta",
+    "chain",
+    "columns",
+    "covariance",
+    "leaf_noise",
+    "imputed",
+    "info",
+}
+
+
+def crafted(content):
+    return [(place, value) for place in hostile.places(content) for value in hostile.ODD_VALUES]
+
+
+@pytest.mark.parametrize("part", [pytest.param(1, marks=pytest.mark.slow), 13])
+def test_crafted_posteriors_are_refused_or_answer(part, tmp_path):
+    path = tmp_path / "posterior.npz"
+    hostile.small_posterior().save(path)
+    content = archive.read(path, "coaltree posterior", 1)
+    for place, value in crafted(content)[::part]:
+        archive.write(path, "coaltree posterior", 1, hostile.changed(content, place, value))
+        if not refused(lambda: ct.load(path)):
+            assert place[0] in FREE, (place, value)
+            answers(ct.load(path))
+
+
+def answers(post):
+    """Ask a posterior what people ask; it must not fail."""
+    tree = post.mcc_tree()
+    assert np.isfinite(post.clade_support(tree)).all()
+    assert np.isfinite(post.ess)
+    repr(post)
+
+
+@pytest.mark.parametrize("part", [pytest.param(1, marks=pytest.mark.slow), 19])
+def test_crafted_checkpoints_are_refused(part, tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    saved = hostile.small_checkpoint(path)
+    content = archive.read(path, "coaltree checkpoint", 2)
+    same = hostile.small_run()
+    saved.restore(same)
+    assert same.n_kept == 2
+    passed = []
+    for place, value in crafted(content)[::part]:
+        archive.write(path, "coaltree checkpoint", 2, hostile.changed(content, place, value))
+        if not refused(lambda: saved.restore(hostile.small_run())):
+            passed.append((place[2:], value))
+    # Other numbers of the right kind cannot be told from the right ones; they are still trees and states.
+    assert {place[-1] for place, _ in passed} <= {"times", "state", "inc", "info", "accepted", "candidates", "missed"}
+
+
+# --- mangled bytes ----------------------------------------------------------------------------------------------------
+
+
+def mangled(whole, rng):
+    """Bytes flipped, cut out, doubled or moved."""
+    data = bytearray(whole)
+    for _ in range(rng.integers(1, 4)):
+        at, to = np.sort(rng.integers(0, len(data) + 1, 2))
+        to = min(to, at + 40)
+        kind = rng.integers(5)
+        if kind == 0 and at < len(data):
+            data[at] ^= 1 << rng.integers(8)
+        elif kind == 1:
+            del data[at:to]
+        elif kind == 2:
+            data[at:at] = data[at:to]
+        elif kind == 3:
+            data[at:to] = rng.bytes(int(to - at))
+        else:
+            data = data[: max(at, 1)]
+    return bytes(data)
+
+
+@pytest.mark.parametrize("n_cases", [pytest.param(5000, marks=pytest.mark.slow), 60])
+def test_mangled_posteriors_are_refused_or_the_same(n_cases, tmp_path):
+    path = tmp_path / "posterior.npz"
+    post = hostile.small_posterior()
+    post.save(path)
+    whole, rng = path.read_bytes(), np.random.default_rng(n_cases)
+    for _ in range(n_cases):
+        path.write_bytes(mangled(whole, rng))
+        if not refused(lambda: ct.load(path)):
+            np.testing.assert_array_equal(ct.load(path).times, post.times)
+
+
+NEWICK = [
+    "((a:1,b:1):2,c:3);",
+    "[&R] (('it''s':0.25,b_b:0.25)0.9:1e-3,[x[y]]'(':0.251)root:0.1;",
+    "(((a:1,b:1):1,(c:1.5,d:1.5):0.5):1,'\u6771\u4eac':3.0000000000000000000000000001);",
+]
+LETTERS = "()[]',:;_ \n\r\t=.0123456789eE+-abc#&\u00e9\u6771\ufeff\0"
+
+
+@pytest.mark.parametrize("n_cases", [pytest.param(100_000, marks=pytest.mark.slow), 1500])
+def test_mangled_newick_is_refused_or_a_tree(n_cases):
+    rng = np.random.default_rng(n_cases)
+    for _ in range(n_cases):
+        text = list(NEWICK[rng.integers(len(NEWICK))])
+        for _ in range(rng.integers(1, 5)):
+            at, to = np.sort(rng.integers(0, len(text) + 1, 2))
+            kind = rng.integers(3)
+            text[at : to if kind == 0 else at] = text[at:to] * 2 if kind == 1 else LETTERS[rng.integers(len(LETTERS))]
+        text = "".join(text)
+        if not refused(lambda text=text: ct.Tree.from_newick(text)):
+            tree = ct.Tree.from_newick(text)
+            assert ct.Tree.from_newick(tree.to_newick(), tree.labels) == tree
+
+
+@pytest.mark.parametrize("n_cases", [pytest.param(2000, marks=pytest.mark.slow), 15])
+def test_nexus_of_any_names_is_read_by_dendropy(n_cases, tmp_path):
+    dendropy = pytest.importorskip("dendropy")
+    rng = np.random.default_rng(n_cases)
+    path = tmp_path / "trees.nex"
+    for _ in range(n_cases):
+        # A first letter of its own: DendroPy takes a name such as ';' for a mark, and does not tell A from a.
+        ends = ["".join(rng.choice(list(LETTERS.replace("\0", "")), rng.integers(0, 6))) for _ in range(9)]
+        names = [f"n{i}x{end}" for i, end in enumerate(ends)]
+        children = [[0, 1], *([k + 1, len(names) + k - 1] for k in range(1, len(names) - 1))]
+        post = ct.Posterior([children], [np.arange(1.0, len(names))], labels=names)
+        post.to_nexus(path)
+        read = dendropy.TreeList.get(path=path, schema="nexus", preserve_underscores=True)
+        found = [taxon.label for taxon in read.taxon_namespace]
+        assert len(set(found)) == len(names)
+        assert [name for name in names if "\r" not in name] == [
+            name for name, given in zip(found, names, strict=True) if "\r" not in given
+        ]

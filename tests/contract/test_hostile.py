@@ -1,0 +1,319 @@
+"""One table of what once broke: each case is refused in one sentence that says what to do, and leaves nothing behind.
+
+A case is a function of an empty folder; its words are those of the sentence. `docs/trust.md` lists what is promised.
+"""
+
+import os
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree._runtime import archive
+from tests import hostile
+
+CASES = []
+
+
+def case(words):
+    """Add a function to the table; it must raise an `InputError` with these words."""
+
+    def add(work):
+        CASES.append(pytest.param(work, words, id=work.__name__))
+        return work
+
+    return add
+
+
+def data(n=6, d=3):
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+def post():
+    return hostile.small_posterior()
+
+
+@case("tree must be a Tree, such as post.mcc_tree(), not str.")
+def support_of_no_tree(folder):
+    post().clade_support("((a:1,b:1):1,c:2);")
+
+
+@case("tree must be a Tree, such as post.mcc_tree(), not NoneType.")
+def node_times_of_no_tree(folder):
+    post().node_times(None)
+
+
+@case("tree must be a Tree, such as post.mcc_tree(), not ConsensusTree.")
+def support_of_a_consensus(folder):
+    post().clade_support(post().consensus())
+
+
+@case("a must be a Tree, such as post.mcc_tree(), not list.")
+def distance_from_no_tree(folder):
+    ct.tree_distance([[0, 1]], post().mcc_tree())
+
+
+@case("b must be a Tree, such as post.mcc_tree(), not int.")
+def distance_to_no_tree(folder):
+    ct.tree_distance(post().mcc_tree(), 3)
+
+
+@case("n_chains must be a whole number from 1 to 10000, not 1000000000000000000000000000000.")
+def chains_beyond_counting(folder):
+    ct.fit(data(), n_chains=10**30)
+
+
+@case("n_chains must be a whole number from 1 to 10000, not 1000000000.")
+def a_billion_chains(folder):
+    ct.fit(data(), n_chains=10**9)
+
+
+@case("n_samples must be a whole number from 1 to 1000000000, not 1")
+def samples_beyond_counting(folder):
+    ct.fit(data(), n_samples=10**400)
+
+
+@case("path must be a path, such as 'tree/posterior.npz', not 3.")
+def load_of_an_open_file(folder):
+    ct.load(3)
+
+
+@case("path must be a path, such as 'tree/posterior.npz', not None.")
+def load_of_nothing(folder):
+    ct.load(None)
+
+
+@case("path must be a path, such as 'tree/posterior.npz', not b'x'.")
+def load_of_bytes(folder):
+    ct.load(b"x")
+
+
+@case("has a zero byte in it.")
+def load_of_a_zero_byte(folder):
+    ct.load("a\0b")
+
+
+@case("cannot be read: it is not a regular file.")
+def load_of_a_device(folder):
+    ct.load("/dev/zero")
+
+
+@case("cannot be read: it is not a regular file.")
+def load_of_a_pipe_that_never_begins(folder):
+    os.mkfifo(folder / "pipe")
+    try:
+        ct.load(folder / "pipe")
+    finally:
+        (folder / "pipe").unlink()
+
+
+@case("it is a device or pipe, which is never replaced; choose another path.")
+def save_over_a_device(folder):
+    post().save("/dev/null")
+
+
+@case("it is a device or pipe, which is never replaced; choose another path.")
+def nexus_over_a_device(folder):
+    post().to_nexus("/dev/full")
+
+
+@case("is a folder; choose another path.")
+def save_over_a_folder(folder):
+    post().save(folder)
+
+
+# --- posterior files --------------------------------------------------------------------------------------------------
+
+HEADER = {"format": "coaltree posterior", "version": 1, "written_by": {"coaltree": "0.1.0"}, "content": {"dict": {}}}
+
+
+def posterior_with(folder, header, members=(), **options):
+    path = hostile.with_members(folder / "posterior.npz", header, dict(members), **options)
+    try:
+        ct.load(path)
+    finally:
+        path.unlink()
+
+
+def header_with(**changes):
+    return {**HEADER, **changes}
+
+
+@case("is damaged and cannot be read (its header lacks the version, the writer or the content).")
+def header_without_version(folder):
+    posterior_with(folder, {"format": "coaltree posterior"})
+
+
+@case("is damaged and cannot be read (its header lacks the version, the writer or the content).")
+def header_with_a_strange_writer(folder):
+    posterior_with(folder, header_with(written_by="me"))
+
+
+@case("in format 99, and this version reads formats up to 1; update coaltree.")
+def header_of_a_newer_version(folder):
+    posterior_with(folder, header_with(version=99))
+
+
+@case("in format -3, and this version reads format 1 and later.")
+def header_of_no_version(folder):
+    posterior_with(folder, header_with(version=-3))
+
+
+@case("is damaged and cannot be read")
+def header_nested_without_end(folder):
+    posterior_with(folder, '{"format": "coaltree posterior", "content": ' + "[" * 100_000)
+
+
+@case("is damaged and cannot be read")
+def content_nested_without_end(folder):
+    content = '{"tuple": [' * 20_000 + "1" + "]}" * 20_000
+    head = '{"format": "coaltree posterior", "version": 1, "written_by": {}, "content": '
+    posterior_with(folder, head + content + "}")
+
+
+@case("is not a coaltree posterior file.")
+def header_that_is_a_list(folder):
+    posterior_with(folder, "[]")
+
+
+@case("is damaged and cannot be read ('times').")
+def content_without_fields(folder):
+    posterior_with(folder, HEADER)
+
+
+@case("is damaged and cannot be read (a member is compressed).")
+def posterior_bomb(folder):
+    """A thousand times as large in memory as on disk."""
+    members = {"times.npy": hostile.npy_header((10**6,)) + bytes(8 * 10**6)}
+    posterior_with(folder, HEADER, members, compression=zipfile.ZIP_DEFLATED)
+
+
+@case("is damaged and cannot be read (an array has another size than its header says).")
+def array_that_claims_48_gigabytes(folder):
+    content = {"dict": {"times": {"array": "times"}}}
+    posterior_with(folder, header_with(content=content), {"times.npy": hostile.npy_header((6 * 10**9,)) + bytes(80)})
+
+
+@case("is damaged and cannot be read (an array of type [('x', '<f8')]).")
+def array_of_records(folder):
+    content = {"dict": {"times": {"array": "times"}}}
+    head = hostile.npy_header((1,), [("x", "<f8")])
+    posterior_with(folder, header_with(content=content), {"times.npy": head + bytes(8)})
+
+
+@case("is damaged and cannot be read (its members are larger than the file).")
+def members_that_share_their_bytes(folder):
+    """A thousand names for one array: read one by one they would fill the memory."""
+    path = folder / "posterior.npz"
+    hostile.with_members(path, HEADER, {"a.npy": bytes(10_000)})
+    whole = path.read_bytes()
+    directory = whole.rindex(b"PK\x05\x06")
+    at = whole.rindex(b"PK\x01\x02")
+    entry, end = whole[at:directory], bytearray(whole[directory:])
+    entries = b"".join(entry[:46] + f"{i:05d}"[-5:].encode() for i in range(1000))
+    first = whole.index(b"PK\x01\x02")
+    struct.pack_into("<HHI", end, 8, 1001, 1001, at - first + len(entries))
+    path.write_bytes(whole[:at] + entries + bytes(end))
+    try:
+        ct.load(path)
+    finally:
+        path.unlink()
+
+
+@case("is damaged and cannot be read (covariance is not one).")
+def covariance_that_is_a_sampler(folder):
+    crafted_posterior(folder, covariance={"__class__": "Regraft", "fields": {}})
+
+
+@case("is damaged and cannot be read")
+def covariance_of_other_columns(folder):
+    crafted_posterior(folder, covariance={"__class__": "Matern32", "fields": {"grid": (2, 2)}})
+
+
+def crafted_posterior(folder, **changes):
+    path = folder / "posterior.npz"
+    post().save(path)
+    content = archive.read(path, "coaltree posterior", 1)
+    archive.write(path, "coaltree posterior", 1, content | changes)
+    try:
+        ct.load(path)
+    finally:
+        path.unlink()
+
+
+# --- checkpoints ------------------------------------------------------------------------------------------------------
+
+
+def crafted_checkpoint(folder, place, value, version=2):
+    path = folder / "checkpoint.npz"
+    saved = hostile.small_checkpoint(path)
+    content = archive.read(path, "coaltree checkpoint", 2)
+    archive.write(path, "coaltree checkpoint", version, hostile.changed(content, place, value))
+    try:
+        saved.restore(hostile.small_run())
+    finally:
+        path.unlink()
+
+
+@case("is damaged and cannot be read (Merge 0 joins node 1000000, but only nodes 0 to 5 exist by then")
+def checkpoint_with_children_out_of_range(folder):
+    """Which was a segmentation fault."""
+    children = np.array([[10**6, 1], [2, 3], [4, 5], [6, 7], [8, 9]])
+    crafted_checkpoint(folder, ("chains", 0, "children"), children)
+
+
+@case("is damaged and cannot be read (neighbors is not what it should be).")
+def checkpoint_with_neighbours_out_of_range(folder):
+    crafted_checkpoint(folder, ("chains", 1, "neighbors"), np.full((1, 6, 4), 10**6, np.int32))
+
+
+@case("is damaged and cannot be read (Tree 1 of the posterior is not valid")
+def checkpoint_whose_kept_rounds_are_no_trees(folder):
+    children = np.array([[[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]], [[0, 0]] * 5], np.int32)
+    crafted_checkpoint(folder, ("kept", 0, 0, "children"), children)
+
+
+@case("was left by coaltree '0.0.1' and this is '")
+def checkpoint_of_another_version(folder):
+    crafted_checkpoint(folder, ("coaltree",), "0.0.1")
+
+
+@case("in format 1, and this version reads format 2 and later.")
+def checkpoint_of_an_older_format(folder):
+    crafted_checkpoint(folder, ("seed",), 0, version=1)
+
+
+@case("belongs to other data or settings; delete it, or give another path.")
+def checkpoint_of_another_run(folder):
+    crafted_checkpoint(folder, ("fingerprint",), "x")
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("work", "words"), CASES)
+def test_it_is_refused_in_one_sentence_and_leaves_nothing(work, words, tmp_path):
+    with pytest.raises(ct.InputError) as caught:
+        work(tmp_path)
+    said = str(caught.value)
+    assert words in said
+    assert "\n" not in said
+    assert said.endswith(".")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
+    """The same large array under many names is read once."""
+    name = "x" * 10
+    array = hostile.npy_header((125_000,)) + bytes(1_000_000)
+    content = {"dict": {f"field {i}": {"array": name} for i in range(1000)}}
+    path = hostile.with_members(tmp_path / "p.npz", {**HEADER, "content": content}, {f"{name}.npy": array})
+    found = archive.read(path, "coaltree posterior", 1)
+    assert len({id(value) for value in found.values()}) == 1
+    assert zlib.crc32(found["field 7"].tobytes()) == zlib.crc32(bytes(1_000_000))

@@ -1,0 +1,108 @@
+"""Files made to harm: archives with a valid check sum and crafted content, and the run that a checkpoint belongs to."""
+
+import json
+import zipfile
+
+import numpy as np
+
+import coaltree as ct
+from coaltree._runtime import archive
+from coaltree.inference import checkpoint
+from coaltree.inference.chain import Plan
+from coaltree.inference.run import Run
+from coaltree.inference.starts import Start
+from coaltree.model.covariance import Diagonal
+from coaltree.model.missing import missing_entries
+from tests.posteriors import random_posterior
+
+ODD_VALUES = [
+    None, True, -1, 10**30, 2.5, float("nan"), float("-inf"), "x", "", [], {}, ["x", 3], {"x": None}, (1, 2),
+    np.empty(0), np.zeros(3), np.full((2, 2), np.nan), np.full((5, 2), 10**6), np.full((5, 2), -7),
+    np.zeros((5, 2), np.int64), np.full((1, 6, 3), 99, np.int32), np.array(["x"] * 6), np.zeros((2, 5, 2), bool),
+    np.zeros(5, ">f8"), np.zeros(5, complex), np.ones((2, 5)), np.full(2, np.inf), np.full((2, 5, 2), 2**31 - 1),
+]  # fmt: skip
+"""What no field of a checkpoint or posterior of six leaves and two rounds is, whatever its name."""
+
+
+def small_posterior(**extra):
+    """A posterior with every field there is."""
+    X = np.arange(21.0).reshape(7, 3)
+    X[2, 1] = np.nan
+    return random_posterior(
+        1,
+        labels=list("abcdefg"),
+        theta={"amplitude": np.linspace(1, 2, 12), "variances": np.ones((12, 3))},
+        chain=np.arange(12) // 6,
+        log_evidence=-12.5,
+        X=X,
+        columns=["u", "v", "w"],
+        imputed=np.zeros((12, 1)),
+        covariance=ct.Diagonal().adapt(X),
+        info={"seed": 1, "sampler": "Regraft()", "n_warmup": 3},
+        **extra,
+    )
+
+
+def small_run():
+    """A run of two chains, Regraft with local candidates over six rows with missing entries, and no round taken."""
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    X[1, 2] = X[4, 0] = np.nan
+    plan = Plan(ct.Regraft(candidates="local", n_neighbors=2), 0.0, missing_entries(X), 1)
+    return Run(plan, X, Diagonal().adapt(X), 4, 2, 0, [Start()] * 2)
+
+
+def small_checkpoint(path):
+    """Leave a checkpoint of `small_run` after three rounds, two of them kept; return it."""
+    from coaltree.inference.chain import advance, begin
+
+    run = small_run()
+    seeds = np.random.SeedSequence(0).spawn(2)
+    chains = [begin(run.plan, run.values, run.covariance, Start(), seed) for seed in seeds]
+    run.chains, run.kept = map(list, zip(*(advance(run.plan, chain, 3) for chain in chains), strict=True))
+    saved = checkpoint.Checkpoint(path, "fingerprint", seed_is_given=True)
+    saved.save(run, finished=True)
+    return saved
+
+
+def places(content, at=()):
+    """The place of every value in nested dicts and lists, as tuples of keys."""
+    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in items:
+        yield (*at, key)
+        yield from places(value, (*at, key))
+
+
+def changed(content, place, value):
+    """A copy of nested dicts and lists with another value in one place."""
+    if not place:
+        return value
+    copy = content.copy()
+    copy[place[0]] = changed(content[place[0]], place[1:], value)
+    return copy
+
+
+def value_at(content, place):
+    for key in place:
+        content = content[key]
+    return content
+
+
+def rewrite(path, kind, version, content):
+    """Write content as our own archive, check sums and all."""
+    archive.write(path, kind, version, content)
+
+
+def with_members(path, header, members, compression=zipfile.ZIP_STORED):
+    """A zip file with any header and any bytes for members."""
+    with zipfile.ZipFile(path, "w", compression) as file:
+        file.writestr("header.json", header if isinstance(header, str | bytes) else json.dumps(header))
+        for name, data in members.items():
+            file.writestr(name, data)
+    return path
+
+
+def npy_header(shape, descr="<f8"):
+    """The head of a .npy file that claims anything."""
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
