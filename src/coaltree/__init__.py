@@ -43,6 +43,7 @@ _HOME_OF = {
     "InputError": "errors",
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",
+    "ClusterSizeWarning": "errors",
     "InterruptedWarning": "errors",
 }
 _MODULES = ("metrics", "plotting", "report")

@@ -28,3 +28,12 @@ class InterruptedWarning(CoaltreeWarning):
         super().__init__(message)
         self.n_done: int = n_done
         self.n_asked: int = n_asked
+
+
+class ClusterSizeWarning(CoaltreeWarning):
+    """Trees cannot be cut into so many clusters of at least `asked` leaves: clusters of `min_size` were allowed."""
+
+    def __init__(self, message: str, asked: int = 0, min_size: int = 0):
+        super().__init__(message)
+        self.asked: int = asked
+        self.min_size: int = min_size

@@ -91,6 +91,23 @@ def subtree_score(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]
     return float(weights @ _pure_merges(children, codes)) / (n - n_classes)
 
 
+def dendrogram_purity(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> float:
+    """Mean over pairs of leaves of one class of the share of that class under their common ancestor.
+
+    1 if every class is a clade (Heller & Ghahramani 2005). `tree` is a `Tree` or a `Posterior` (the weighted mean over
+    its trees), `classes` one class for each leaf in order, or a mapping from label to class. Exact, O(n C) a tree.
+    """
+    codes = _codes(tree, classes)
+    sizes = np.bincount(codes)
+    n_pairs = float(np.sum(sizes * (sizes - 1.0))) / 2
+    if n_pairs == 0:
+        raise InputError("dendrogram_purity is not defined when every leaf has its own class; give fewer classes.")
+    children, _, weights = _draws(tree)
+    require_memory(8 * len(codes) * len(sizes), f"The counts of {len(sizes)} classes", "give fewer classes")
+    total = sum(w * _purity(pairs, codes, len(sizes)) for pairs, w in zip(children, weights, strict=True))
+    return float(total) / n_pairs / float(weights.sum())
+
+
 def ari_curve(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> ARICurve:
     """Adjusted Rand index with the classes, for every number of clusters, of clusters labelled by majority.
 
@@ -172,6 +189,26 @@ def _pure_merges(children, codes):
             code[n + k] = a if a == b else -1
             counts[t] += code[n + k] >= 0
     return counts
+
+
+@jit
+def _purity(children, codes, n_classes):
+    """Σ over merges and classes of (pairs of the class that meet there) · (its share of the leaves below)."""
+    n = len(codes)
+    counts = np.zeros((n, n_classes))  # of the classes in a cluster; a merge reuses its first child's row
+    row, size = np.arange(2 * n - 1), np.ones(2 * n - 1)
+    for i in range(n):
+        counts[i, codes[i]] = 1.0
+    total = 0.0
+    for k in range(n - 1):
+        left, right = children[k]
+        own, other = counts[row[left]], counts[row[right]]
+        size[n + k] = size[left] + size[right]
+        for a in range(n_classes):
+            total += own[a] * other[a] * (own[a] + other[a]) / size[n + k]
+            own[a] += other[a]
+        row[n + k] = row[left]
+    return total
 
 
 @jit

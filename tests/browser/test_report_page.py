@@ -82,7 +82,7 @@ def wait_for_clusters(page, k):
 
 
 def sizes_of(tree, k):
-    return sorted(np.bincount(tree.cut(k)).tolist())
+    return sorted(np.bincount(tree.cut(k, min_size=1)).tolist())
 
 
 # It opens
@@ -204,7 +204,7 @@ def saved(page, button):
 def test_clusters_are_saved_as_they_are_named(page, posterior):
     header, *rows = saved(page, "#save-clusters").splitlines()
     assert header == "leaf,cluster"
-    expected = tree_of(posterior).tree.cut(4).tolist()
+    expected = tree_of(posterior).tree.cut(4, min_size=1).tolist()
     assert rows == [f"{label},{cluster}" for label, cluster in zip(posterior.labels, expected, strict=True)]
 
 
@@ -430,7 +430,7 @@ def test_the_heat_map_shows_the_data(page, posterior):
 
 
 def test_clusters_are_marked_by_the_columns_they_differ_in(page, posterior):
-    labels = tree_of(posterior).tree.cut(4)
+    labels = tree_of(posterior).tree.cut(4, min_size=1)
     X = posterior.X
     said = page.evaluate("[...document.querySelectorAll('#groups td.marks')].map(cell => cell.textContent)")
     assert len(said) == 4

@@ -195,3 +195,91 @@ def majority_labels(partition, classes):
         votes = Counter(c for p, c in zip(partition, classes, strict=True) if p == cluster)
         label[cluster] = min(c for c in votes if votes[c] == max(votes.values()))
     return [label[p] for p in partition]
+
+
+def clusters(children, n_clusters, min_size):
+    """k clades of at least min_size leaves (halved where that cannot be), and who they shed, from their definition.
+
+    Returns the clades, the leaves that each of them keeps, the cluster that each stray goes to, and the least size.
+    """
+    n = len(children) + 1
+    under = [frozenset([i]) for i in range(n)] + clades(children)
+
+    def true_splits():
+        return [k for k, (a, b) in enumerate(children) if min(len(under[int(a)]), len(under[int(b)])) >= min_size]
+
+    while len(true_splits()) < n_clusters - 1:
+        min_size //= 2
+    chosen = true_splits()[len(true_splits()) - (n_clusters - 1) :]
+    tops = [int(c) for k in chosen for c in children[k] if not any(under[n + j] <= under[int(c)] for j in chosen)]
+    tops = tops or [2 * n - 2]
+    kept = []
+    for node in tops:
+        while chosen and node - n > min(chosen) and max(len(under[int(c)]) for c in children[node - n]) >= min_size:
+            node = max((int(c) for c in children[node - n]), key=lambda c: len(under[c]))
+        kept.append(under[node])
+    strays = {}
+    for leaf in set(range(n)).difference(*kept):
+        first = [min(k for k in range(n - 1) if leaf in under[n + k] and under[n + k] & core) for core in kept]
+        strays[leaf] = min(range(len(tops)), key=lambda a: (first[a], -len(under[tops[a]]), -tops[a]))
+    return [under[node] for node in tops], kept, strays, min_size
+
+
+def transfer_distance(clade, children):
+    """Fewest leaves to move in or out to make `clade` one of the tree's, its leaves and its root among them."""
+    n = len(children) + 1
+    every = [frozenset([i]) for i in range(n)] + clades(children)
+    return min(len(clade ^ other) for other in every)
+
+
+def transfer_support(clade, trees, weights):
+    """1 - E[distance] / min(size - 1, n - size); 1 for all leaves together."""
+    n = len(trees[0][0]) + 1
+    if len(clade) == n:
+        return 1.0
+    mean = sum(w * transfer_distance(clade, children) for (children, _), w in zip(trees, weights, strict=True))
+    return 1 - mean / sum(weights) / min(len(clade) - 1, n - len(clade))
+
+
+def best_of_observed_splits(trees, weights):
+    """The highest Σ log f over the clades of any tree that observed splits can be put together to."""
+    frequency = clade_frequencies(trees, weights)
+    splits = {}
+    for (children, _), w in zip(trees, weights, strict=True):
+        if w > 0:
+            n = len(children) + 1
+            under = [frozenset([i]) for i in range(n)] + clades(children)
+            for k, (a, b) in enumerate(children):
+                splits.setdefault(under[n + k], set()).add(frozenset([under[int(a)], under[int(b)]]))
+
+    def every_score(clade):
+        if len(clade) == 1:
+            return [0.0]
+        own = math.log(frequency[clade])
+        return [own + sum(scores) for s in splits[clade] for scores in itertools.product(*map(every_score, s))]
+
+    return max(every_score(frozenset(range(len(trees[0][0]) + 1))))
+
+
+def dendrogram_purity(children, classes):
+    """Mean over pairs of leaves of one class of the share of that class under their common ancestor."""
+    under = clades(children)
+    pairs = [(i, j) for i, j in itertools.combinations(range(len(classes)), 2) if classes[i] == classes[j]]
+    shares = []
+    for i, j in pairs:
+        ancestor = next(clade for clade in under if i in clade and j in clade)
+        shares.append(sum(classes[leaf] == classes[i] for leaf in ancestor) / len(ancestor))
+    return sum(shares) / len(shares)
+
+
+def matching(labels, sampled):
+    """All one-to-one matchings of clusters that share the most leaves, each {cluster of labels: of sampled}."""
+    own, others = sorted(set(labels) - {-1}), sorted(set(sampled) - {-1})
+
+    def shared(order):
+        return sum(
+            a == x and b == y for a, b in zip(labels, sampled, strict=True) for x, y in zip(own, order, strict=True)
+        )
+
+    best = max(shared(order) for order in itertools.permutations(others))
+    return [dict(zip(own, order, strict=True)) for order in itertools.permutations(others) if shared(order) == best]

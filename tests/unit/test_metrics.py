@@ -139,6 +139,25 @@ def test_subtree_score_by_listing(seed):
     assert ct.metrics.subtree_score(post, classes) == pytest.approx(expected)
 
 
+def test_dendrogram_purity_by_hand():
+    """((a b) c) (d e): of the pairs of x, a b meets among x alone, a d and b d among all, of which 3 of 5 are x."""
+    tree = ct.Tree.from_newick("(((a:1,b:1):1,c:2):2,(d:3,e:3):1);")
+    assert ct.metrics.dendrogram_purity(tree, list("xxxyy")) == 1.0
+    assert ct.metrics.dendrogram_purity(tree, list("xxyxz")) == pytest.approx((1 + 0.6 + 0.6) / 3)
+    assert ct.metrics.dendrogram_purity(tree, dict(zip("edcba", "zxyxx", strict=True))) == pytest.approx(2.2 / 3)
+    with pytest.raises(ct.InputError, match="every leaf has its own class"):
+        ct.metrics.dendrogram_purity(tree, list("abcde"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_dendrogram_purity_by_listing(seed):
+    post = random_posterior(seed, n=14)
+    classes = np.random.default_rng(seed).integers(seed % 3 + 1, size=14).tolist()
+    each = [summaries.dendrogram_purity(tree.children.tolist(), classes) for tree in post.trees]
+    assert ct.metrics.dendrogram_purity(post, classes) == pytest.approx(np.dot(post.weights, each))
+    assert ct.metrics.dendrogram_purity(post.trees[0], classes) == pytest.approx(each[0])
+
+
 def test_ari_curve_by_hand():
     """((a b) c) (d e), classes x x y y y. Four clusters: ab right. Three: (abc) is x by majority. Two: x x x y y."""
     tree = ct.Tree.from_newick("(((a:1,b:1):1,c:2):2,(d:3,e:3):1);")

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
 from ..errors import InputError
-from ..posterior.partitions import canonical
+from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.

@@ -124,7 +124,8 @@ def _index(keys, count, n_slots):
 
 
 @jit
-def _grown(array, capacity):
+def grown(array, capacity):
+    """A copy with room for `capacity` rows."""
     grown = np.empty((capacity, *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown
@@ -153,9 +154,9 @@ def _enumerate(children, leaf):
             if slots[s] < 0:
                 if count == capacity:
                     capacity *= 2
-                    keys = _grown(keys, capacity)
-                    sizes = _grown(sizes, capacity)
-                    first = _grown(first, capacity)
+                    keys = grown(keys, capacity)
+                    sizes = grown(sizes, capacity)
+                    first = grown(first, capacity)
                     slots = _index(keys, count, 2 * capacity)
                     s = _slot(slots, keys, tree_keys[n + k, 0], tree_keys[n + k, 1])
                 slots[s] = count

@@ -233,7 +233,10 @@ def _rotated(W, V):
 def covariance_of(posterior: Posterior, tree: int) -> Covariance:
     """The covariance as it was drawn together with a tree."""
     assert posterior.covariance is not None
-    return posterior.covariance.with_theta({name: draws[tree] for name, draws in posterior.theta.items()})
+    known = posterior.covariance.parameters
+    return posterior.covariance.with_theta(
+        {name: posterior.theta[name][tree] for name in known if name in posterior.theta}
+    )
 
 
 def _classes(classes, n):

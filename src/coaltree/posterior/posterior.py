@@ -10,19 +10,22 @@ import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._runtime.aliases import ArrayLike, PathLike, RandomState
-from .._runtime.checks import check_count, check_level
+from .._runtime.checks import check_choice, check_count, check_level
 from ..errors import InputError
-from ..numerics.weighted import effective_sample_size
+from ..numerics.weighted import effective_sample_size, weighted_quantile
 from ..tree import Tree
+from ..tree.cuts import warn_of_smaller_clusters
 from ..tree.distances import with_leaves_as
-from ..tree.merges import check_cut
+from ..tree.merges import MinSize, check_cut
 from ..tree.rooted import check_labels
-from . import clades, cluster_count, diagnostics, partitions
+from . import clade_times, clades, cluster_count, diagnostics, partitions, sureness, transfer
+from .best_clades import best_clades
+from .best_partition import LARGEST_DENSE, LOSSES, best_partition
 from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
@@ -228,6 +231,18 @@ class Posterior:
     def _mcc_tree(self):
         return maximum_clade_credibility(self.children, self.times, self.weights, self.clade_table, self.labels)
 
+    def summary_tree(self) -> Tree:
+        """The tree with the best clades: the highest Σ log support of those that sampled splits can be put together to.
+
+        It need not be among the sampled ones, and is closer to most of them than `mcc_tree`. The time of each clade is
+        its posterior mean, raised where needed so that no clade is older than the clade around it.
+        """
+        return self._summary_tree
+
+    @cached_property
+    def _summary_tree(self):
+        return best_clades(self.children, self.times, self.weights, self.clade_table, self.labels)
+
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
 
@@ -235,20 +250,35 @@ class Posterior:
         """
         return majority_rule(self.children, self.times, self.weights, self.clade_table, self.labels, min_support)
 
-    def clade_support(self, tree: Tree) -> np.ndarray:
-        """(n-1,) support of the clades of `tree`: the share of the posterior that contains each of them."""
+    def clade_support(self, tree: Tree, kind: Literal["exact", "transfer"] = "exact") -> np.ndarray:
+        """(n-1,) support of the clades of `tree`.
+
+        "exact" is the share of the posterior with just this clade, which falls to 0 if one leaf of forty wanders.
+        "transfer" is 1 - E[δ] / min(size - 1, n - size), δ the least number of leaves that must move to make it a
+        clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
+        """
+        if check_choice("kind", kind, ("exact", "transfer")) == "transfer":
+            tree = with_leaves_as(tree, self.labels)
+            found = transfer.transfers(tree, self.children, self.weights, np.empty(0, np.int64))
+            return np.clip(1.0 - found.distance / transfer.greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0)
         found = self._find(tree)
         frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
         return np.where(found >= 0, frequency[found], 0.0)
 
     def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
-        """(n-1, 2) equal-tailed credible intervals of the time of each clade of `tree`, over the trees that contain it.
+        """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
-        NaN where no tree contains it.
+        They are taken over the trees that have the clade, where it is in enough of them for each tail to hold one,
+        2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
+        where these are too few as well. `node_time_basis` says which.
         """
         level = check_level("level", level)
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        return clades.time_quantiles(self.clade_table, self.times, self.weights, self._find(tree), tails)
+        return clade_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
+
+    def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
+        """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
+        level = check_level("level", level)
+        return clade_times.intervals(self, with_leaves_as(tree, self.labels), level).basis
 
     def _find(self, tree):
         return clades.find(self.clade_table, with_leaves_as(tree, self.labels).clade_keys())
@@ -265,38 +295,106 @@ class Posterior:
 
     # Which clusters
 
-    def coclustering(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
-        """(n, n) probability that two leaves share a cluster, when trees are cut into `n_clusters` or at `time`."""
-        n_clusters, time = check_cut(self.n, n_clusters, time)
-        return partitions.coclustering(self.children, self.times, self.weights, n_clusters, time)
+    def coclustering(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: MinSize = "auto",
+        outliers: bool = False,
+    ) -> np.ndarray:
+        """(n, n) probability that two leaves share a cluster, when the trees are cut as in `cut`."""
+        how = check_cut(self.n, n_clusters, time, min_size, outliers)
+        return partitions.coclustering(self.children, self.times, self.weights, how, self._rows_for(how))
 
-    def cut(self, n_clusters: int | None = None, *, time: float | None = None, loss: str = "vi") -> np.ndarray:
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: MinSize = "auto",
+        outliers: bool = False,
+        loss: Literal["binder", "vi"] = "binder",
+    ) -> np.ndarray:
         """Cluster labels (n,) of the partition that agrees best with all trees, numbered in order of first leaf.
+
+        Every tree is cut as by `Tree.cut`; a stray is given to the cluster with the nearest centre if the posterior
+        holds the data.
 
         Parameters
         ----------
         n_clusters : int, optional
             Number of clusters, of the sampled trees and of the result.
         time : float, optional
-            Time at which to cut every tree; the result may have any number of clusters.
-        loss : "vi" or "binder"
-            The expected loss to minimise: variation of information, or the number of pairs of leaves that one
-            partition joins and the other does not (Binder). The search (all sampled partitions, the maximum clade
-            credibility tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
+            Time at which to cut every tree; the result may have any number of clusters, of any size.
+        min_size : "auto" or int
+            Least number of leaves of a cluster; "auto" is a fifth of n / n_clusters, rounded up. It is halved in trees
+            that cannot be cut so; where that is half of them or more, it is so for the result as well, with a
+            `ClusterSizeWarning`.
+        outliers : bool
+            Whether leaves that are strays more often than members of a cluster are labelled -1.
+        loss : "binder" or "vi"
+            The expected loss to minimise: the number of pairs of leaves that one partition joins and the other does
+            not (Binder), or the variation of information; an outlier is a cluster of its own. The search (sampled
+            partitions, the summary tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
         """
-        n_clusters, time = check_cut(self.n, n_clusters, time)
-        labels = partitions.cut_labels(self.children, self.times, n_clusters, time)
-        together = None
-        if loss == "binder" or self.n <= partitions.LARGEST_DENSE:
-            together = partitions.coclustering(self.children, self.times, self.weights, n_clusters, time)
-        return partitions.best_partition(
+        how = check_cut(self.n, n_clusters, time, min_size, outliers)
+        check_choice("loss", loss, LOSSES)
+        labels, used = self._cut_trees(how)
+        least = int(weighted_quantile(used, self.weights, 0.5))
+        warn_of_smaller_clusters(how.min_size, least, "At least half of the trees have")
+        tree = self.summary_tree()
+        of_tree, _ = partitions.cut_labels(tree.children[None], tree.times[None], how, self._rows_for(how))
+        return best_partition(
             labels,
             self.weights,
             loss=loss,
-            together=together,
-            extra=[self.mcc_tree().cut(n_clusters, time=time)],
-            fixed_number=n_clusters is not None,
+            together=partitions.coclustering_of(labels, self.weights) if self.n <= LARGEST_DENSE else None,
+            extra=of_tree,
+            fixed_number=how.n_clusters is not None,
+            min_size=least,
+            outliers=how.outliers,
         )
+
+    def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
+        """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
+
+        The trees are cut into k clusters, matched with those in `labels` by the leaves that they share. Columns are in
+        the order of the sorted labels; with `outliers` (by default if -1 is among the labels) there is one more, the
+        probability of being in no cluster. Give `min_size` as in `cut`.
+        """
+        reference, sampled, outliers = self._beside(labels, min_size, outliers)
+        return sureness.membership(reference, sampled, self.weights, outliers)
+
+    def stability(
+        self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
+    ) -> sureness.ClusterStability:
+        """How well each cluster in `labels` is found again in the trees: Jaccard similarities, with a word for each.
+
+        Trees are cut and matched as in `membership`; `interval` holds the similarity with probability `level`.
+        """
+        level = check_level("level", level)
+        reference, sampled, _ = self._beside(labels, min_size, outliers)
+        return sureness.stability(reference, sampled, self.weights, level)
+
+    def _beside(self, labels, min_size, outliers):
+        """The given partition, and the trees cut into as many clusters."""
+        reference = sureness.read_labels(labels, self.n)
+        outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
+        how = check_cut(self.n, len(reference.clusters), None, min_size, outliers)
+        return reference, self._cut_trees(how)[0], outliers
+
+    def _cut_trees(self, how):
+        return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
+
+    def _rows_for(self, how):
+        """The rows that strays are compared by, where they are to be given to clusters."""
+        return self.stray_rows if how.min_size > 1 and not how.outliers else None
+
+    @cached_property
+    def stray_rows(self) -> np.ndarray | None:
+        """(n, p) the data, whitened, by which strays find the nearest cluster; None where they are not known."""
+        return partitions.whitened_rows(self)
 
     def suggest_n_clusters(self, max_clusters: int | None = None) -> cluster_count.ClusterSuggestion:
         """Suggest a number of clusters, with the reason in a sentence and the table it was read from.

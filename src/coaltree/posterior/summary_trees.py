@@ -32,8 +32,8 @@ def maximum_clade_credibility(
     best = int(np.argmax(score))
     median = clades.time_quantiles(table, times, weights, table.ids[best], [0.5])[:, 0]
     pairs = children[best].astype(np.int64)
-    pairs, raised = merges.in_order_of_time(pairs, _raised(merges.parents(pairs), median))
-    return unchecked_tree(pairs, raised, labels)
+    pairs, heights = merges.in_order_of_time(pairs, raised(merges.parents(pairs), median))
+    return unchecked_tree(pairs, heights, labels)
 
 
 class ConsensusTree(RootedTree):
@@ -126,7 +126,7 @@ def majority_rule(
         parent[n + row] = smallest[leaves[0]]
         smallest[leaves] = n + row
     parent[:n] = smallest
-    median = _raised(parent, clades.time_quantiles(table, times, weights, found, [0.5])[:, 0])
+    median = raised(parent, clades.time_quantiles(table, times, weights, found, [0.5])[:, 0])
     in_time = np.argsort(median, kind="stable")
     number = np.arange(n + len(found))
     number[n + in_time] = np.arange(n, n + len(found))
@@ -137,7 +137,7 @@ def majority_rule(
     return ConsensusTree(nodes, median[in_time], frequency[found][in_time], labels)
 
 
-def _raised(parents, times):
+def raised(parents: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Raise parents to their children's times; inner nodes have larger numbers than their children, the root is -1."""
     n = len(parents) - len(times)
     times = np.array(times)

@@ -16,6 +16,7 @@ from ..numerics.weighted import pick_evenly
 from ..posterior import partitions
 from ..posterior.posterior import Posterior
 from ..tree import Tree, unchecked_tree
+from ..tree.merges import check_cut
 from . import pixels
 from .text import printable
 
@@ -141,7 +142,7 @@ def together_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) ->
         m = min(n, _MOST_TOGETHER if k == n_clusters else _MOST_TOGETHER_ELSEWHERE)
         at = (2 * np.arange(m) + 1) * n // (2 * m)
         together = np.zeros((m, m))
-        labels = partitions.cut_labels(children, times, k)[:, order[at]]
+        labels = _cut(posterior, children, times, k)[:, order[at]]
         partitions.add_coclustering(together, np.ascontiguousarray(labels), weights)
         levels.append({"clusters": k, "size": m, "codes": pixels.shares(together[np.triu_indices(m, 1)])})
     return {"draws": len(times), "levels": levels}
@@ -154,6 +155,11 @@ def _draws(posterior):
         return children, times, weights
     chosen = pick_evenly(weights, _MOST_DRAWS)
     return children[chosen], times[chosen], np.full(_MOST_DRAWS, 1.0 / _MOST_DRAWS)
+
+
+def _cut(posterior, children, times, n_clusters):
+    """(T, n) the clusters of some of the posterior's trees, as `Posterior.coclustering` has them."""
+    return partitions.cut_labels(children, times, check_cut(posterior.n, n_clusters), posterior.stray_rows)[0]
 
 
 class Doubt(NamedTuple):
@@ -176,7 +182,7 @@ def doubtful_leaves(posterior: Posterior, labels: np.ndarray, most: int = 8) -> 
     if n_clusters < 2 or n_clusters > _MOST_CLUSTERS_TO_DOUBT:
         return None
     children, times, weights = _draws(posterior)
-    sampled = partitions.cut_labels(children, times, n_clusters)
+    sampled = _cut(posterior, children, times, n_clusters)
     size = np.bincount(labels, minlength=n_clusters)
     share = np.zeros((posterior.n, n_clusters))
     for row, weight in zip(sampled, weights, strict=True):

@@ -65,7 +65,7 @@ def report_html(
     data = figures.read_data(posterior, X)
     figure = figures.tree_figure(posterior)
     order = figure.tree.leaf_order()
-    labels = figure.tree.cut(start.n_clusters)
+    labels = figure.tree.cut(start.n_clusters, min_size=1)  # as the page's script cuts it
     verdict = verdicts.judge(posterior)
     names = None if posterior.columns is None else list(posterior.columns)
     parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)

@@ -7,13 +7,16 @@ of it, so a clade is a range, a cut is a set of gaps, and the common ancestor of
 the gaps between them. Every question then is an array operation, however deep the tree.
 """
 
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_count, check_number
 from ..errors import InputError
+
+MinSize = int | Literal["auto"]  # of a cluster
+_SHARE_OF_MEAN_SIZE = 5  # a cluster has at least a fifth of the mean number of leaves, n / k
 
 
 class Layout(NamedTuple):
@@ -64,6 +67,16 @@ def cut(place: Layout, n_merges: int) -> np.ndarray:
     labels = np.empty_like(run)
     labels[place.order] = number[run]
     return labels
+
+
+def canonical(labels: np.ndarray) -> np.ndarray:
+    """Number clusters 0, 1, … in order of first leaf; outliers, where whole numbers are -1, stay so."""
+    values, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    if np.issubdtype(values.dtype, np.integer):
+        first[values == -1] = -1
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first)) - (first.min(initial=0) < 0)
+    return rank[number]
 
 
 def common_ancestors(place: Layout, pairs: np.ndarray) -> np.ndarray:
@@ -171,14 +184,37 @@ def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.nd
     return checked
 
 
-def check_cut(n: int, n_clusters: int | None, time: float | None) -> tuple[Any, Any]:
-    """Return where to cut a tree of n leaves: a number of clusters or a time, the other being None."""
+class Cut(NamedTuple):
+    """How to cut trees of n leaves: into a number of clusters, or at a time, the other being None."""
+
+    n_clusters: int | None
+    time: float | None
+    min_size: int  # least number of leaves of a cluster; 1 for a cut at a time
+    outliers: bool  # whether strays are named (-1) rather than given to a cluster
+
+
+def check_cut(
+    n: int,
+    n_clusters: int | None = None,
+    time: float | None = None,
+    min_size: MinSize = "auto",
+    outliers: bool = False,
+) -> Cut:
+    """Return how to cut trees of n leaves; `min_size="auto"` is a fifth of n / n_clusters, rounded up."""
     if (n_clusters is None) == (time is None):
         given = "neither" if time is None else "both"
         raise InputError(f"exactly one of n_clusters and time must be given, not {given}.")
-    if time is not None:
-        return None, check_number("time", time)
-    return check_count("n_clusters", n_clusters, 1, n), None
+    if isinstance(min_size, str) and min_size != "auto":
+        raise InputError(f'min_size must be "auto" or a whole number from 1 to {n}, not {min_size!r}.')
+    least = None if min_size == "auto" else check_count("min_size", min_size, 1, n)
+    if not isinstance(outliers, bool | np.bool_):
+        raise InputError(f"outliers must be True or False, not {outliers!r}.")
+    if n_clusters is None:
+        if outliers or (least or 1) > 1:
+            raise InputError("min_size and outliers need n_clusters: a cut at a time has clusters of every size.")
+        return Cut(None, check_number("time", time), 1, False)
+    k = check_count("n_clusters", n_clusters, 1, n)
+    return Cut(k, None, -(-n // (_SHARE_OF_MEAN_SIZE * k)) if least is None else least, bool(outliers))
 
 
 def check_order(times: np.ndarray) -> None:

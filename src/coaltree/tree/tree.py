@@ -76,23 +76,47 @@ class Tree(RootedTree):
         """Return the leaves (n,) from left to right, each merge's first child left of its second."""
         return self._layout.order.copy()
 
-    def cut(self, n_clusters: int | None = None, *, time: float | None = None) -> np.ndarray:
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: merges.MinSize = "auto",
+        outliers: bool = False,
+    ) -> np.ndarray:
         """Cut the tree into clusters and return the cluster of each leaf.
+
+        Undoing the last merges would give the outliers, one by one: it is the last n_clusters - 1 merges of two groups
+        of at least `min_size` leaves that are undone. Strays, the leaves in neither, are given to the cluster that
+        they merge with first, the largest of several.
 
         Parameters
         ----------
         n_clusters : int, optional
-            How many clusters: the last n_clusters - 1 merges are undone.
+            How many clusters.
         time : float, optional
-            When to cut: leaves that have met by then, `time` included, are together.
+            When to cut: leaves that have met by then, `time` included, are together, in clusters of any size.
+        min_size : "auto" or int
+            Least number of leaves of a cluster; "auto" is a fifth of n / n_clusters, rounded up. With 1 the last
+            n_clusters - 1 merges are undone, whatever they join. Where the tree has too few such merges, it is halved,
+            with a `ClusterSizeWarning`.
+        outliers : bool
+            Whether strays are labelled -1, as outliers.
 
         Returns
         -------
-        (n,) int64 labels 0, 1, …, numbered in order of first leaf.
+        (n,) int64 labels 0, 1, …, numbered in order of first leaf; -1 for outliers.
         """
-        n_clusters, time = merges.check_cut(self.n, n_clusters, time)
-        n_merges = np.searchsorted(self._times, time, side="right") if n_clusters is None else self.n - n_clusters
-        return merges.cut(self._layout, int(n_merges))
+        how = merges.check_cut(self.n, n_clusters, time, min_size, outliers)
+        if how.min_size == 1:
+            k = how.n_clusters
+            n_merges = np.searchsorted(self._times, how.time, side="right") if k is None else self.n - k
+            return merges.cut(self._layout, int(n_merges))
+        from .cuts import cut_trees, warn_of_smaller_clusters
+
+        labels, used = cut_trees(self._children[None], np.array([how.n_clusters - 1]), how.min_size)
+        warn_of_smaller_clusters(how.min_size, int(used[0]), "The tree has")
+        return merges.canonical(np.where(labels[0] >= 0, labels[0], -1 if outliers else ~labels[0]))
 
     def cophenetic(self, pairs: ArrayLike | None = None) -> np.ndarray:
         """Return the times at which leaves first meet.

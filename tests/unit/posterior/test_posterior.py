@@ -212,21 +212,6 @@ def test_consensus_refuses_less_than_half():
             post.consensus(wrong)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9])
-def test_node_times(post, level):
-    trees = listed(post)
-    frequency = summaries.clade_frequencies(trees, post.weights)
-    for tree in [post.trees[1], random_posterior(98, n=post.n).trees[0]]:
-        found = post.node_times(tree, level)
-        for clade, interval in zip(leaf_sets(tree), found, strict=True):
-            if frequency.get(clade, 0.0) == 0:
-                assert np.isnan(interval).all()
-            else:
-                times, weights = summaries.clade_times(trees, post.weights, clade)
-                expected = [summaries.quantile(times, weights, (1 + s * level) / 2) for s in (-1, 1)]
-                assert interval.tolist() == expected
-
-
 def test_cophenetic(post):
     mean, log_mean = post.cophenetic(), post.cophenetic(log=True)
     n = post.n

@@ -129,7 +129,9 @@ def test_the_tree_is_the_posteriors(page, posterior):
     assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in mcc.clades()}
     np.testing.assert_allclose(shown.times, mcc.times, rtol=1e-5)
     np.testing.assert_allclose(tree["support"], posterior.clade_support(shown), atol=1e-3)
-    np.testing.assert_allclose(np.transpose([tree["low"], tree["high"]]), posterior.node_times(shown, 0.9), rtol=1e-5)
+    np.testing.assert_allclose(
+        np.transpose([tree["low"], tree["high"]]).astype(float), posterior.node_times(shown, 0.9), rtol=1e-5
+    )
     assert (shown.sizes[shown.children[:, 0]] <= shown.sizes[shown.children[:, 1]]).all()
 
 

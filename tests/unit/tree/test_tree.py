@@ -115,7 +115,7 @@ def test_zero_and_minus_zero_are_one_time():
 @given(trees(max_leaves=15))
 def test_cut_by_number_undoes_the_last_merges(tree):
     for n_clusters in range(1, tree.n + 1):
-        found = tree.cut(n_clusters)
+        found = tree.cut(n_clusters, min_size=1)
         np.testing.assert_array_equal(found, slow.cut(tree.children, tree.n - n_clusters))
         assert len(np.unique(found)) == n_clusters
 
@@ -130,7 +130,7 @@ def test_cut_by_time_keeps_together_what_has_met(tree, time):
 @given(trees(max_leaves=15))
 def test_cuts_are_nested(tree):
     for n_clusters in range(2, tree.n + 1):
-        fine, coarse = tree.cut(n_clusters), tree.cut(n_clusters - 1)
+        fine, coarse = tree.cut(n_clusters, min_size=1), tree.cut(n_clusters - 1, min_size=1)
         assert len(set(zip(fine, coarse, strict=True))) == n_clusters
 
 
@@ -144,7 +144,7 @@ def test_cuts_agree_with_scipy(tree):
     everywhere = hierarchy.cut_tree(Z)
     untied = len(set(tree.times)) == tree.n - 1  # cut_tree takes tied merges in an order of its own
     for n_clusters in range(1, tree.n + 1) if untied else ():
-        assert same_partition(tree.cut(n_clusters), everywhere[:, tree.n - n_clusters])
+        assert same_partition(tree.cut(n_clusters, min_size=1), everywhere[:, tree.n - n_clusters])
     for time in (0.0, *tree.times, 0.5 * tree.times[-1]):
         assert same_partition(tree.cut(time=time), hierarchy.fcluster(Z, time, criterion="distance"))
 
@@ -257,7 +257,7 @@ def test_a_deep_chain_in_every_method(deep):
     np.testing.assert_array_equal(deep.sizes[LARGE:], np.arange(2, LARGE + 1))
     np.testing.assert_array_equal(deep.leaf_order(), np.arange(LARGE))
     assert deep.parents[0] == LARGE
-    np.testing.assert_array_equal(np.bincount(deep.cut(3)), [LARGE - 2, 1, 1])
+    np.testing.assert_array_equal(np.bincount(deep.cut(3, min_size=1)), [LARGE - 2, 1, 1])
     np.testing.assert_array_equal(deep.cut(time=10.0)[:13], [0] * 11 + [1, 2])
     pairs = np.random.default_rng(0).integers(0, LARGE, (10_000, 2))
     np.testing.assert_array_equal(
@@ -319,6 +319,12 @@ def test_a_tree_that_is_none(children, times, names, sentence):
         (lambda t: t.cut("two"), "not 'two'"),
         (lambda t: t.cut(time=np.nan), "time must be a number, not nan"),
         (lambda t: t.cut(time="late"), "time must be a number, not 'late'"),
+        (lambda t: t.cut(2, min_size=0), "min_size must be a whole number from 1 to 4, not 0"),
+        (lambda t: t.cut(2, min_size=5), "from 1 to 4, not 5"),
+        (lambda t: t.cut(2, min_size="big"), "must be \"auto\" or a whole number from 1 to 4, not 'big'"),
+        (lambda t: t.cut(2, outliers="yes"), "outliers must be True or False, not 'yes'"),
+        (lambda t: t.cut(time=1.0, min_size=2), "min_size and outliers need n_clusters"),
+        (lambda t: t.cut(time=1.0, outliers=True), "min_size and outliers need n_clusters"),
         (lambda t: t.cophenetic(pairs=[0, 1]), r"pairs must be whole numbers of shape \(m, 2\)"),
         (lambda t: t.cophenetic(pairs=[[0.5, 1]]), "pairs must be whole numbers"),
         (lambda t: t.cophenetic(pairs=[[0, 4]]), "pairs must name leaves 0 to 3, but has 0 to 4"),

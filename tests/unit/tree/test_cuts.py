@@ -1,0 +1,105 @@
+"""Clusters of at least so many leaves, against their definition by sets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coaltree import ClusterSizeWarning, Tree
+from coaltree.tree.cuts import cut_trees
+from coaltree.tree.merges import check_cut
+from tests.reference import summaries
+from tests.strategies import chain, random_tree, trees
+
+
+def quiet_cut(tree, k, m, outliers=False):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_, **__: None)
+        return tree.cut(k, min_size=m, outliers=outliers)
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
+
+
+@given(trees(max_leaves=16), st.data())
+def test_clusters_and_strays_are_those_of_the_definition(tree, data):
+    k = data.draw(st.integers(1, tree.n))
+    m = data.draw(st.integers(1, tree.n))
+    _, kept, strays, least = summaries.clusters(tree.children.tolist(), k, m)
+    labels, used = cut_trees(tree.children[None], np.array([k - 1]), m)
+    assert used[0] == least
+    found = quiet_cut(tree, k, m, outliers=True)
+    assert set(np.flatnonzero(found < 0)) == set(strays)
+    assert {frozenset(np.flatnonzero(found == a).tolist()) for a in range(k)} == set(kept)
+    everyone = quiet_cut(tree, k, m)
+    expected = [strays.get(i, next((a for a, core in enumerate(kept) if i in core), None)) for i in range(tree.n)]
+    assert same_partition(everyone.tolist(), expected)
+    assert np.bincount(everyone).min() >= least
+    np.testing.assert_array_equal(labels[0] < 0, found < 0)
+
+
+@given(trees(max_leaves=16), st.data())
+def test_a_least_size_of_one_undoes_the_last_merges(tree, data):
+    k = data.draw(st.integers(1, tree.n))
+    labels, used = cut_trees(tree.children[None], np.array([k - 1]), 1)
+    np.testing.assert_array_equal(labels[0], tree.cut(k, min_size=1))
+    assert used[0] == 1
+    np.testing.assert_array_equal(tree.cut(k, min_size=1, outliers=True), labels[0])
+
+
+@given(trees(max_leaves=16), st.randoms(use_true_random=False), st.data())
+def test_names_of_leaves_do_not_matter(tree, random, data):
+    k, m = data.draw(st.integers(1, tree.n)), data.draw(st.integers(2, tree.n))
+    number = np.arange(2 * tree.n - 1)
+    shuffled = list(range(tree.n))
+    random.shuffle(shuffled)
+    number[: tree.n] = shuffled  # leaf i becomes leaf number[i]
+    other = Tree(number[tree.children], tree.times)
+    for outliers in (False, True):
+        a, b = quiet_cut(tree, k, m, outliers), quiet_cut(other, k, m, outliers)[shuffled]
+        _, used = cut_trees(tree.children[None], np.array([k - 1]), m)
+        if used[0] > 1:  # clades of one leaf can tie in every respect
+            assert same_partition(a.tolist(), b.tolist())
+            np.testing.assert_array_equal(a < 0, b < 0)
+    first = [np.flatnonzero(a == cluster)[0] for cluster in range(k)]
+    assert first == sorted(first)
+
+
+def test_outliers_do_not_take_the_clusters():
+    """Two groups of five, leaf 10 above both, and leaf 11 just below the split, on top of the first group."""
+    children = [[0, 1], [12, 2], [13, 3], [14, 4], [5, 6], [16, 7], [17, 8], [18, 9], [15, 11], [19, 20], [21, 10]]
+    tree = Tree(children, np.arange(1.0, 12.0))
+    np.testing.assert_array_equal(np.bincount(tree.cut(2, min_size=1)), [11, 1])
+    np.testing.assert_array_equal(tree.cut(2, min_size=3), [0] * 5 + [1] * 5 + [0, 0])
+    np.testing.assert_array_equal(tree.cut(2, min_size=3, outliers=True), [0] * 5 + [1] * 5 + [-1, 0])
+    # with a third cluster, {4 … 9} being split as well, leaf 11 joins later than the earliest split
+    three = [[0, 1], [12, 2], [3, 4], [5, 6], [15, 7], [8, 9], [16, 17], [13, 14], [19, 11], [20, 18], [21, 10]]
+    np.testing.assert_array_equal(
+        Tree(three, np.arange(1.0, 12.0)).cut(3, min_size=2, outliers=True)[[10, 11]], [-1, -1]
+    )
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(20, 3, 2), (7, 3, 1), (150, 3, 10), (10, 2, 1), (11, 2, 2), (4, 4, 1)])
+def test_the_automatic_size_is_a_fifth_of_the_mean_size(n, k, m):
+    assert check_cut(n, k).min_size == m
+
+
+def test_halving_is_said():
+    tree = chain(9)
+    with pytest.warns(ClusterSizeWarning, match="The tree has too few splits with 4 leaves on both sides") as caught:
+        labels = tree.cut(2, min_size=4)
+    assert (caught[0].message.asked, caught[0].message.min_size) == (4, 1)
+    np.testing.assert_array_equal(labels, tree.cut(2, min_size=1))
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_leaves():
+    n = 100_000
+    tree = random_tree(n, np.random.default_rng(0))
+    labels = tree.cut(10)
+    assert np.bincount(labels).min() >= n / 50
+    found = tree.cut(10, outliers=True)
+    np.testing.assert_array_equal(np.unique(found[found >= 0]), np.arange(10))
+    with pytest.warns(ClusterSizeWarning):
+        np.testing.assert_array_equal(np.bincount(chain(n).cut(2)), [n - 1, 1])
