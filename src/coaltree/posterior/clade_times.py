@@ -35,7 +35,7 @@ def intervals(posterior: "Posterior", tree: Tree, level: float) -> Intervals:
     enough = total**2 >= needed * squares
     enough &= total > 0
     interval = np.full((tree.n - 1, 2), np.nan)
-    interval[enough] = clades.time_quantiles(table, posterior.times, weights, found[enough], tails)
+    interval[enough] = clades.time_quantiles(table, posterior.times, weights, found[enough], tails.tolist())
     basis = np.where(enough, "exact", "none").astype("<U7")
     rare = np.flatnonzero(~enough)
     if len(rare) == 0:

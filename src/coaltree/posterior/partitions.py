@@ -37,7 +37,9 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
         return None
     n, d = values.shape
     rows = covariance_of(posterior, draw).whitener(d).whiten(values - values.mean(axis=0))
-    return rows if d <= n else np.ascontiguousarray(np.linalg.qr(rows.T, mode="r").T)  # distances are the same
+    if d > n:  # the same distances, in fewer columns
+        rows = np.ascontiguousarray(np.linalg.qr(rows.T).R.T)
+    return rows
 
 
 def cut_labels(

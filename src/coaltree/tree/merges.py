@@ -7,6 +7,7 @@ of it, so a clade is a range, a cut is a set of gaps, and the common ancestor of
 the gaps between them. Every question then is an array operation, however deep the tree.
 """
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -185,10 +186,10 @@ def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.nd
 
 
 class Cut(NamedTuple):
-    """How to cut trees of n leaves: into a number of clusters, or at a time, the other being None."""
+    """How to cut trees of n leaves: into a number of clusters, or at a time."""
 
     n_clusters: int | None
-    time: float | None
+    time: float  # NaN with a number of clusters
     min_size: int  # least number of leaves of a cluster; 1 for a cut at a time
     outliers: bool  # whether strays are named (-1) rather than given to a cluster
 
@@ -214,7 +215,7 @@ def check_cut(
             raise InputError("min_size and outliers need n_clusters: a cut at a time has clusters of every size.")
         return Cut(None, check_number("time", time), 1, False)
     k = check_count("n_clusters", n_clusters, 1, n)
-    return Cut(k, None, -(-n // (_SHARE_OF_MEAN_SIZE * k)) if least is None else least, bool(outliers))
+    return Cut(k, math.nan, -(-n // (_SHARE_OF_MEAN_SIZE * k)) if least is None else least, bool(outliers))
 
 
 def check_order(times: np.ndarray) -> None:

@@ -108,10 +108,10 @@ class Tree(RootedTree):
         (n,) int64 labels 0, 1, …, numbered in order of first leaf; -1 for outliers.
         """
         how = merges.check_cut(self.n, n_clusters, time, min_size, outliers)
+        if how.n_clusters is None:
+            return merges.cut(self._layout, int(np.searchsorted(self._times, how.time, side="right")))
         if how.min_size == 1:
-            k = how.n_clusters
-            n_merges = np.searchsorted(self._times, how.time, side="right") if k is None else self.n - k
-            return merges.cut(self._layout, int(n_merges))
+            return merges.cut(self._layout, self.n - how.n_clusters)
         from .cuts import cut_trees, warn_of_smaller_clusters
 
         labels, used = cut_trees(self._children[None], np.array([how.n_clusters - 1]), how.min_size)

@@ -107,7 +107,7 @@ def test_many_leaves_need_no_matrix(monkeypatch, loss):
     post = random_posterior(5, n=40, n_trees=20)
     sampled = brute_partitions(post, {"n_clusters": 4})
     found = expected_loss(post.cut(4, min_size=1, loss=loss).tolist(), sampled, post.weights, loss)
-    monkeypatch.setattr("coaltree.posterior.posterior.LARGEST_DENSE", 10)
+    monkeypatch.setattr("coaltree.posterior.clusters.LARGEST_DENSE", 10)
     monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 40 * 40 * 8)
     again = expected_loss(post.cut(4, min_size=1, loss=loss).tolist(), sampled, post.weights, loss)
     assert again <= found * 1.2

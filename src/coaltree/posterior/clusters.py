@@ -1,0 +1,145 @@
+"""What is asked of a posterior about clusters; a part of `Posterior`.
+
+Trees are cut (`partitions`), the partition that agrees best with all of them is looked for (`best_partition`), and
+compared with each (`sureness`); `cluster_count` suggests how many clusters there are.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+
+from .._runtime.aliases import ArrayLike
+from .._runtime.checks import check_choice, check_level
+from ..numerics.weighted import weighted_quantile
+from ..tree.cuts import warn_of_smaller_clusters
+from ..tree.merges import MinSize, check_cut
+from . import cluster_count, partitions, sureness
+from .best_partition import LARGEST_DENSE, LOSSES, best_partition
+
+if TYPE_CHECKING:
+    from ..tree import Tree
+    from .posterior import Posterior
+
+
+class ClusterQuestions:
+    """The methods of `Posterior` that are about clusters."""
+
+    if TYPE_CHECKING:  # what they need of it
+        children: np.ndarray
+        times: np.ndarray
+
+        @property
+        def n(self) -> int: ...
+        @cached_property
+        def weights(self) -> np.ndarray: ...
+        def summary_tree(self) -> "Tree": ...
+
+    def coclustering(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: MinSize = "auto",
+        outliers: bool = False,
+    ) -> np.ndarray:
+        """(n, n) probability that two leaves share a cluster, when the trees are cut as in `cut`."""
+        how = check_cut(self.n, n_clusters, time, min_size, outliers)
+        return partitions.coclustering(self.children, self.times, self.weights, how, self._rows_for(how))
+
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: MinSize = "auto",
+        outliers: bool = False,
+        loss: Literal["binder", "vi"] = "binder",
+    ) -> np.ndarray:
+        """Cluster labels (n,) of the partition that agrees best with all trees, numbered in order of first leaf.
+
+        Every tree is cut as by `Tree.cut`; a stray is given to the cluster with the nearest centre if the posterior
+        holds the data.
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            Number of clusters, of the sampled trees and of the result.
+        time : float, optional
+            Time at which to cut every tree; the result may have any number of clusters, of any size.
+        min_size : "auto" or int
+            Least number of leaves of a cluster; "auto" is a fifth of n / n_clusters, rounded up. It is halved in trees
+            that cannot be cut so; where that is half of them or more, it is so for the result as well, with a
+            `ClusterSizeWarning`.
+        outliers : bool
+            Whether leaves that are strays more often than members of a cluster are labelled -1.
+        loss : "binder" or "vi"
+            The expected loss to minimise: the number of pairs of leaves that one partition joins and the other does
+            not (Binder), or the variation of information; an outlier is a cluster of its own. The search (sampled
+            partitions, the summary tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
+        """
+        how = check_cut(self.n, n_clusters, time, min_size, outliers)
+        check_choice("loss", loss, LOSSES)
+        labels, used = self._cut_trees(how)
+        least = int(weighted_quantile(used, self.weights, 0.5))
+        warn_of_smaller_clusters(how.min_size, least, "At least half of the trees have")
+        tree = self.summary_tree()
+        of_tree, _ = partitions.cut_labels(tree.children[None], tree.times[None], how, self._rows_for(how))
+        return best_partition(
+            labels,
+            self.weights,
+            loss=loss,
+            together=partitions.coclustering_of(labels, self.weights) if self.n <= LARGEST_DENSE else None,
+            extra=list(of_tree),
+            fixed_number=how.n_clusters is not None,
+            min_size=least,
+            outliers=how.outliers,
+        )
+
+    def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
+        """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
+
+        The trees are cut into k clusters, matched with those in `labels` by the leaves that they share. Columns are in
+        the order of the sorted labels; with `outliers` (by default if -1 is among the labels) there is one more, the
+        probability of being in no cluster. Give `min_size` as in `cut`.
+        """
+        reference, sampled, outliers = self._beside(labels, min_size, outliers)
+        return sureness.membership(reference, sampled, self.weights, outliers)
+
+    def stability(
+        self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
+    ) -> sureness.ClusterStability:
+        """How well each cluster in `labels` is found again in the trees: Jaccard similarities, with a word for each.
+
+        Trees are cut and matched as in `membership`; `interval` holds the similarity with probability `level`.
+        """
+        level = check_level("level", level)
+        reference, sampled, _ = self._beside(labels, min_size, outliers)
+        return sureness.stability(reference, sampled, self.weights, level)
+
+    def _beside(self, labels, min_size, outliers):
+        """The given partition, and the trees cut into as many clusters."""
+        reference = sureness.read_labels(labels, self.n)
+        outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
+        how = check_cut(self.n, len(reference.clusters), None, min_size, outliers)
+        return reference, self._cut_trees(how)[0], outliers
+
+    def _cut_trees(self, how):
+        return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
+
+    def _rows_for(self, how):
+        """The rows that strays are compared by, where they are to be given to clusters."""
+        return self.stray_rows if how.min_size > 1 and not how.outliers else None
+
+    @cached_property
+    def stray_rows(self) -> np.ndarray | None:
+        """(n, p) the data, whitened, by which strays find the nearest cluster; None where they are not known."""
+        return partitions.whitened_rows(cast("Posterior", self))
+
+    def suggest_n_clusters(self, max_clusters: int | None = None) -> cluster_count.ClusterSuggestion:
+        """Suggest a number of clusters, with the reason in a sentence and the table it was read from.
+
+        It is the number at which the gap before the next merge is unusually long under the coalescent; 1 where no gap
+        stands out.
+        """
+        return cluster_count.suggest_n_clusters(self.times, self.weights, max_clusters)
