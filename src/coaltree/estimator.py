@@ -61,7 +61,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int | None = None,
         *,
-        covariance: CovarianceLike = "spherical",
+        covariance: CovarianceLike = "auto",
         sampler: SamplerLike = "regraft",
         n_samples: int = 200,
         n_warmup: int = 50,

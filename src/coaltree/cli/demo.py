@@ -12,8 +12,7 @@ from .shell import commands, debug_option, force_option, out_option, seed_option
 if TYPE_CHECKING:
     from ..model.table import Table
 
-# Each measurement has a unit of its own, so each column gets a variance of its own.
-SETTINGS = {"covariance": "diagonal", "n_samples": 500, "n_warmup": 100, "n_chains": 2, "n_jobs": 1}
+SETTINGS = {"covariance": "auto", "n_samples": 500, "n_warmup": 100, "n_chains": 2, "n_jobs": 1}
 
 
 @commands.command()

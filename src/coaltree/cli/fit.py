@@ -15,7 +15,7 @@ from . import shell
 if TYPE_CHECKING:
     from ..model.table import Table
 
-COVARIANCES = ("spherical", "diagonal", "full", "squared_exponential", "matern32")
+COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
@@ -47,11 +47,11 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @click.option(
     "--covariance",
     type=click.Choice(COVARIANCES),
-    default="diagonal",
+    default="auto",
     show_default=True,
-    help="How columns vary: all alike (spherical), each with a variance of its own (diagonal), correlated (full), or "
-    "smoothly from one to the next (squared_exponential, matern32). The columns of a file often have different units, "
-    "hence diagonal; in Python, fit() uses spherical by default.",
+    help="How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a learnt "
+    "variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32). auto is "
+    "full where there are at least 0.75 d (d + 1) distinct rows for d columns that vary, and else scaled.",
 )
 @click.option("--grid", type=Grid(), metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option(
@@ -107,6 +107,7 @@ def fit_table(
 
     `settings` are arguments of `coaltree.fit`.
     """
+    from ..model.columns import choice_for, is_auto
     from .outputs import FILES, write_all
 
     is_new = not out.exists()
@@ -114,6 +115,8 @@ def fit_table(
     checkpoint = folder / CHECKPOINT
     n, d = table.values.shape
     click.echo(f"{name}: {n} rows, {d} columns")
+    if is_auto(settings["covariance"]):
+        click.echo(f"covariance: {choice_for(table.values)}")
     try:
         post = _run(table, settings, checkpoint, force)
     except InputError:

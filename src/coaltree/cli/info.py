@@ -42,7 +42,11 @@ def _contents(post):
         if name in post.info:
             yield name.replace("n_", ""), describe(post.info[name])
     if post.covariance is not None:
-        yield "covariance", type(post.covariance).__name__
+        choice = post.info.get("covariance_choice")
+        yield "covariance", type(post.covariance).__name__ + (f" (auto: {choice})" if choice else "")
+    for name in ("left_out", "ties"):
+        if name in post.info:
+            yield name.replace("_", " "), str(post.info[name])
     if post.leaf_noise:
         yield "leaf noise", f"{post.leaf_noise:g}"
 
@@ -55,7 +59,7 @@ def _parameters(post, most=20):
         if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > most):
             yield name, f"draws of shape {draws.shape[1:]}"
             continue
-        columns = [name] if draws.ndim == 1 else [f"{name}, {j}" for j in post.columns or range(draws.shape[1])]
+        columns = [name] if draws.ndim == 1 else [f"{name}, {j}" for j in post.model_columns]
         for title, values in zip(columns, draws.reshape(len(draws), -1).T, strict=True):
             low, middle, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
             yield title, f"{middle:.4g}  (90 %: {low:.4g} to {high:.4g})"

@@ -9,9 +9,11 @@ from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
 from ..errors import InputError
+from ..model.columns import imputed_everywhere
 from ..model.duplicates import find_distinct
-from ..model.missing import check_observed, missing_entries
+from ..model.missing import check_apart, check_observed, missing_entries
 from ..model.problem import make_problem
+from ..model.ties import spread_ties
 from ..posterior import Posterior
 from ..posterior.placement import covariance_of, pick_trees, read_new_rows
 from ..samplers import as_sampler
@@ -46,10 +48,11 @@ def extend(
     labels = _all_labels(posterior, table)
     assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
     X = np.concatenate([posterior.X, table.values])
-    check_observed(X, labels, posterior.columns, posterior.leaf_noise)
+    check_observed(X, labels, posterior.columns)
     distinct = find_distinct(X, labels, posterior.leaf_noise)
     n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
-    values = X[distinct.first]
+    values = _model_values(posterior, X, distinct, n_old)
+    check_apart(values, [labels[i] for i in distinct.first], posterior.leaf_noise)
     plan = Plan(sampler, posterior.leaf_noise, missing_entries(values), int(n_rounds) - 1)
     chosen, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept: list[Rounds] = []
@@ -81,7 +84,9 @@ def extend(
         chain=posterior.chain[chosen] if posterior.is_chain else None,
         X=X,
         columns=posterior.columns,
-        imputed=every.imputed if plan.missing is not None else None,
+        imputed=imputed_everywhere(every.imputed, X, posterior.used) if np.isnan(X).any() else None,
+        used=posterior.used,
+        fitted=None if posterior.fitted is None else values[distinct.group],
         covariance=posterior.covariance,
         leaf_noise=posterior.leaf_noise,
         info=info,
@@ -102,10 +107,20 @@ def _all_labels(posterior, table):
     return (*posterior.labels, *new)
 
 
+def _model_values(posterior, X, distinct, n_old):
+    """The distinct rows as the model sees them; those that were fitted stay as they were."""
+    used = np.arange(X.shape[1]) if posterior.used is None else posterior.used
+    values = np.ascontiguousarray(X[distinct.first][:, used])
+    if posterior.fitted is not None:
+        values, _ = spread_ties(values, distinct.first, used)
+    values[:n_old] = posterior.model_values()[distinct.first[:n_old]]
+    return values
+
+
 def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
     """A chain that stands at one tree of the posterior with the new rows grafted on."""
     values = values.copy()
-    values[:n_old] = posterior.completed(tree)[distinct.first[:n_old]]
+    values[:n_old] = posterior.model_values(tree)[distinct.first[:n_old]]
     covariance = covariance_of(posterior, tree)
     if len(values) == 1:  # all rows are the same: there is no tree
         return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, values, None, rng)

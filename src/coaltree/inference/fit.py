@@ -20,11 +20,12 @@ from .._runtime.progress import Progress
 from .._runtime.random_streams import seed_of
 from .._runtime.text import some
 from ..errors import CoaltreeWarning, InterruptedWarning
-from ..model.covariance import CovarianceLike, Spherical, as_covariance
+from ..model.columns import imputed_everywhere, modelled
+from ..model.covariance import CovarianceLike, Spherical
 from ..model.covariance.base import column_variances
 from ..model.diffusion import check_leaf_noise
 from ..model.duplicates import find_distinct
-from ..model.missing import check_observed, missing_entries
+from ..model.missing import check_apart, check_observed, missing_entries
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
@@ -41,7 +42,7 @@ _MOST_ROUNDS, _MOST_CHAINS = 10**9, 10**4  # beyond, a number is a slip of the p
 
 def fit(
     X: ArrayLike,
-    covariance: CovarianceLike = "spherical",
+    covariance: CovarianceLike = "auto",
     sampler: SamplerLike = "regraft",
     *,
     n_samples: int = 500,
@@ -59,7 +60,9 @@ def fit(
     Parameters
     ----------
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
-    covariance : a name ("spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an object.
+    covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an
+        object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows, d being the number of columns
+        that are not constant, and else "scaled"; which, is in ``info["covariance_choice"]``.
     sampler : a name or a sampler object; it draws one tree per round.
     n_samples, n_warmup : trees to keep from each chain, and warm-up (burn-in) rounds to discard before them.
     n_chains : number of independent chains.
@@ -83,14 +86,15 @@ def fit(
     check_jobs(n_jobs)
     leaf_noise = check_leaf_noise(leaf_noise)
     table = read_table(X, allow_missing=True)
-    check_observed(table.values, table.labels, table.features, leaf_noise)
+    check_observed(table.values, table.labels, table.features)
     distinct = find_distinct(table.values, table.labels, leaf_noise)
-    values = table.values[distinct.first]
-    covariance = as_covariance(covariance, values.shape[1]).adapt(values)
+    model = modelled(table.values[distinct.first], distinct.first, table.features, covariance)
+    covariance, values = model.covariance, model.values
+    check_apart(values, [table.labels[i] for i in distinct.first], leaf_noise)
     _warn_of_scales(covariance, table)
 
     plan = Plan(as_sampler(sampler), leaf_noise, missing_entries(values), n_warmup)
-    starts = starts_of_chains(start, table, distinct, covariance, n_chains)
+    starts = starts_of_chains(start, table, distinct, covariance, int(np.isnan(values).sum()), n_chains)
     run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts)
     run.reserve_memory(len(table.values))
     saved = None
@@ -102,7 +106,7 @@ def fit(
     began = time.perf_counter()
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, saved)
-    post = _posterior(run, table, distinct)
+    post = _posterior(run, table, distinct, model)
     post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
     if interrupted:
         message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
@@ -112,7 +116,7 @@ def fit(
     return post
 
 
-def _posterior(run, table, distinct):
+def _posterior(run, table, distinct, model):
     rounds = [concatenate_rounds(blocks) for blocks in run.kept]
     every = concatenate_rounds(rounds)
     children, times = distinct.expand(every.children, every.times)
@@ -120,6 +124,7 @@ def _posterior(run, table, distinct):
         "seed": run.seed,
         "sampler": repr(run.plan.sampler),
         "n_warmup": run.plan.n_warmup,
+        **model.info,
         "estimate": run.estimate,
         **{f"mean_{name}": float(np.nanmean(said)) for name, said in every.info.items() if not np.isnan(said).all()},
     }
@@ -132,7 +137,9 @@ def _posterior(run, table, distinct):
         chain=np.repeat(np.arange(run.n_chains), [len(one.times) for one in rounds]),
         X=table.values,
         columns=table.features,
-        imputed=every.imputed if run.plan.missing is not None else None,
+        imputed=imputed_everywhere(every.imputed, table.values, model.used) if np.isnan(table.values).any() else None,
+        used=model.used,
+        fitted=model.values[distinct.group] if model.is_spread else None,
         covariance=run.covariance,
         leaf_noise=run.plan.leaf_noise,
         info=info,
@@ -153,7 +160,7 @@ def _warn_of_scales(covariance, table: Table):
     small = [repr(names[j]) for j in order if sd[j] * _SCALES_APART < sd[order[-1]]]
     warnings.warn(
         f"columns differ in scale by more than a factor of {_SCALES_APART:.0f}: {some(large)} vary most, {some(small)} "
-        'least, with hardly any effect under a spherical covariance; use covariance="diagonal", or scale the columns.',
+        'least, with hardly any effect under a spherical covariance; use covariance="scaled", or scale the columns.',
         CoaltreeWarning,
         stacklevel=3,
     )

@@ -10,10 +10,13 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress
+from ..errors import InputError
 from ..model.covariance.base import Covariance
 from .chain import Chain, Plan, Rounds, Start, advance, begin
 from .checkpoint import Checkpoint
 
+_LARGEST_JOINT = 1e18  # what is beyond has no digit left for a difference between trees
+_FARTHEST = 1e30  # of the root where a scale is learnt: the coalescent puts it near 2
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
 
 
@@ -127,4 +130,21 @@ class Run:
             [chain for chain, _ in results],
             [kept + rounds for kept, (_, rounds) in zip(self.kept, results, strict=True)],
         )
+        _require_sense(self.chains, results)
         return (time.perf_counter() - began) / n_rounds
+
+
+def _require_sense(chains, results):
+    """Stop where rounding, or a posterior that has no total, has led a chain to numbers that mean nothing."""
+    for number, (chain, (_, blocks)) in enumerate(zip(chains, results, strict=True)):
+        theta = [np.ravel(value) for value in chain.covariance.theta.values()]
+        times = [chain.tree[1], *(block.times.ravel() for block in blocks)]
+        joints = np.concatenate([np.zeros(1), *(block.log_joint for block in blocks)])
+        root = float(chain.tree[1][-1]) if len(chain.tree[1]) else 1.0
+        finite = all(np.isfinite(part).all() for part in (*theta, *times, joints))
+        if finite and np.abs(joints).max() < _LARGEST_JOINT and (not theta or 1.0 / _FARTHEST < root < _FARTHEST):
+            continue
+        raise InputError(
+            f"chain {number} has left all sense by round {chain.round} (the root at {root:.3g}, log joint "
+            f'{joints[-1]:.3g}), as rows that are all but equal can cause; use covariance="scaled", or leaf_noise > 0.'
+        )

@@ -14,7 +14,8 @@ from .._runtime.checks import check_choice, check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
 from ..errors import InputError, InterruptedWarning
-from ..model.covariance import CovarianceLike, Spherical, as_covariance
+from ..model.columns import modelled
+from ..model.covariance import CovarianceLike, Scaled, Spherical, as_covariance
 from ..model.diffusion import check_leaf_noise
 from ..model.duplicates import find_distinct
 from ..model.problem import Problem, largest_distance, make_problem
@@ -45,7 +46,8 @@ def sample_trees(
     X : array-like or DataFrame (n, d)
         The data; with ``metric="precomputed"`` the (n, n) squared distances between rows.
     covariance : Covariance, str or (d, d) array
-        The covariance Φ of the diffusion. It is not learnt; use `fit` for that.
+        The covariance Φ of the diffusion. It is not learnt; use `fit` for that. "scaled" is that of the columns' own
+        variances.
     sampler : Sampler or str
         Such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
     n_samples, n_warmup : int
@@ -74,9 +76,9 @@ def sample_trees(
     check_choice("metric", metric, ("euclidean", "precomputed"))
     table = read_table(X)
     if metric == "precomputed":
-        covariance, problem, distinct = _from_distances(table, covariance, sampler, d, leaf_noise)
+        covariance, problem, distinct, used = _from_distances(table, covariance, sampler, d, leaf_noise)
     else:
-        covariance, problem, distinct = _from_rows(table, covariance, sampler, d, leaf_noise)
+        covariance, problem, distinct, used = _from_rows(table, covariance, sampler, d, leaf_noise)
 
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
@@ -107,6 +109,7 @@ def sample_trees(
         columns=table.features,
         covariance=covariance,
         leaf_noise=leaf_noise,
+        used=used,
         info={
             **draws.info,
             "sampler": repr(sampler),
@@ -123,11 +126,13 @@ def _from_rows(table, covariance, sampler, d, leaf_noise):
     with single_threaded_blas():  # whose other threads would go on spinning for some 20 ms, where ours want to work
         covariance = as_covariance(covariance, table.values.shape[1])
     distinct = find_distinct(table.values, table.labels, leaf_noise)
+    rows, used = table.values[distinct.first], None
+    if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
+        covariance, rows, used, _, _ = modelled(rows, distinct.first, table.features, covariance)
     problem = None
     if len(distinct.first) > 1:
-        rows = table.values[distinct.first]
         problem = make_problem(rows, covariance, leaf_noise, rotate=sampler.needs_vectors)
-    return covariance, problem, distinct
+    return covariance, problem, distinct, used
 
 
 def _from_distances(table, covariance, sampler, d, leaf_noise):
@@ -159,4 +164,4 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
     problem = None
     if len(distinct.first) > 1:
         problem = Problem(None, eps[np.ix_(distinct.first, distinct.first)], int(d), whitener.log_det, leaf_noise)
-    return covariance, problem, distinct
+    return covariance, problem, distinct, None

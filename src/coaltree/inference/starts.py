@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..model.columns import imputed_in_model
 from ..model.covariance.base import Covariance
 from ..model.duplicates import Distinct
 from ..model.table import Table
@@ -15,7 +16,7 @@ from .chain import Start
 
 
 def starts_of_chains(
-    start: Any, table: Table, distinct: Distinct, covariance: Covariance, n_chains: int
+    start: Any, table: Table, distinct: Distinct, covariance: Covariance, n_missing: int, n_chains: int
 ) -> list[Start]:
     """A `Start` for each chain; a posterior with fewer chains gives each of its last draws several times."""
     if start is None:
@@ -31,7 +32,9 @@ def starts_of_chains(
         raise InputError(
             f"start has draws of {names}, but the covariance learns {', '.join(covariance.learnt) or 'none'}."
         )
-    n_missing = int(np.isnan(table.values[distinct.first]).sum())
+    for name, value in covariance.theta.items():
+        if start.theta[name].shape[1:] != np.shape(value):
+            raise InputError(f"start has draws of {name} for other columns than those of X; fit it to the same table.")
     last = [np.flatnonzero(start.chain == c)[-1] for c in np.unique(start.chain)]
     return [_from_draw(start, last[c % len(last)], distinct.first, n_missing) for c in range(n_chains)]
 
@@ -40,6 +43,7 @@ def _from_draw(posterior: Posterior, t, distinct_rows, n_missing) -> Start:
     tree = restricted(posterior.children[t].astype(np.int64), posterior.times[t], distinct_rows)
     theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in posterior.theta.items()}
     imputed = posterior.imputed
-    if imputed is None or n_missing == 0 or imputed.shape[1] != n_missing:
+    if imputed is None or n_missing == 0:
         return Start(tree, theta)
-    return Start(tree, theta, imputed[t])
+    imputed = imputed_in_model(imputed[t : t + 1], posterior.X, posterior.used)[0]
+    return Start(tree, theta, imputed if len(imputed) == n_missing else None)

@@ -23,10 +23,8 @@ from .covariance.base import Covariance, DiagonalWhitener, column_variances
 from .diffusion import blend, join, messages, variance_at
 
 
-def check_observed(
-    values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None, leaf_noise: float
-) -> None:
-    """Refuse rows and columns without any observed entry, and rows that the model would put at distance 0."""
+def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
+    """Refuse rows and columns without any observed entry."""
     seen = ~np.isnan(values)
     for axis, names, what in ((1, labels, "row"), (0, features, "column")):
         empty = np.flatnonzero(~seen.any(axis=axis))
@@ -34,9 +32,14 @@ def check_observed(
             name = repr(names[empty[0]]) if names else str(empty[0])
             more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
             raise InputError(f"{what} {name}{more} of X has only missing values; drop it.")
-    if leaf_noise > 0.0 or seen.all():
+
+
+def check_apart(values: np.ndarray, labels: Sequence[str], leaf_noise: float) -> None:
+    """Refuse rows with missing entries that the model would put at distance 0 from others."""
+    incomplete = np.isnan(values).any(axis=1)
+    if leaf_noise > 0.0 or not incomplete.any():
         return
-    i, j = _agreeing_pair(values, ~seen.all(axis=1))
+    i, j = _agreeing_pair(values, incomplete)
     if i >= 0:
         raise InputError(
             f"rows {labels[i]!r} and {labels[j]!r} are equal in every column that both have, so their distance is 0; "

@@ -26,6 +26,8 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         if post.theta.keys() != first.theta.keys():
             names, wanted = (", ".join(theta) or "none" for theta in (post.theta, first.theta))
             raise InputError(f"Posterior {number} has other parameters than the first: {names}, not {wanted}.")
+        if not _same(post.used, first.used):
+            raise InputError(f"Posterior {number} has other columns in the model than the first; fit the same table.")
     log_weights = [post.log_weights for post in posteriors]
     evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
     log_evidence = None
@@ -55,6 +57,8 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         covariance=first.covariance,
         leaf_noise=first.leaf_noise,
         imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,
+        used=first.used if same_X else None,
+        fitted=first.fitted if same_X else None,
         info=first.info,
     )
 

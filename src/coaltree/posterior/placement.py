@@ -81,6 +81,8 @@ def place(
     """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
     table = read_new_rows(posterior, X_new)
+    if posterior.used is not None:
+        table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.used]))
     chosen, prior_weights = pick_trees(posterior.weights, n_trees)
     m, n, s = len(table.values), posterior.n, len(chosen)
     classes, members = _classes(classes, n)
@@ -172,6 +174,7 @@ class _View(NamedTuple):
 
 
 def _views(posterior, table):
+    fitted = posterior.model_values()
     seen = ~np.isnan(table.values)
     patterns, group = np.unique(seen, axis=0, return_inverse=True)
     at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
@@ -182,7 +185,7 @@ def _views(posterior, table):
             rows = of_pattern[start : start + at_once]
             twin = np.arange(posterior.n + len(rows))
             if len(columns) > 0:
-                both = np.concatenate([posterior.X[:, columns], table.values[np.ix_(rows, columns)]])
+                both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
                 distinct = find_distinct(both, leaf_noise=posterior.leaf_noise, quiet=True)
                 twin = distinct.first[distinct.group]
             views.append(_View(rows, columns, twin))
@@ -192,7 +195,7 @@ def _views(posterior, table):
 def _whitened(posterior, tree, table, views):
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
-    values = posterior.completed(tree)
+    values = posterior.model_values(tree)
     covariance = covariance_of(posterior, tree)
     centre = values.mean(axis=0)
     for rows, columns, twin in views:

@@ -49,6 +49,8 @@ class Posterior(ClusterQuestions):
     X, covariance, leaf_noise : what was fitted, needed to place new rows.
     columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
+    used : numbers of the columns of X that are in the model, in order; all by default.
+    fitted : (n, number of those) their values as the model saw them, where they are not quite those of X.
     info : settings and diagnostics of the run.
 
     All of these are also attributes, read-only.
@@ -68,6 +70,8 @@ class Posterior(ClusterQuestions):
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     leaf_noise: float  #: Noise variance of the rows, as a multiple of the covariance.
     imputed: np.ndarray | None  #: (T, k) draws of the missing entries of X; None where none are.
+    used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
+    fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
 
     def __init__(
@@ -86,6 +90,8 @@ class Posterior(ClusterQuestions):
         covariance: "Covariance | None" = None,
         leaf_noise: float = 0.0,
         imputed: ArrayLike | None = None,
+        used: ArrayLike | None = None,
+        fitted: ArrayLike | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
         children, times = read_only(children, np.int32), read_only(times)
@@ -112,6 +118,7 @@ class Posterior(ClusterQuestions):
         imputed = per_tree("imputed", imputed)
         if imputed is not None and imputed.shape[1:] != (n_missing,):
             raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {imputed.shape[1:]}.")
+        used, fitted = _checked_model(X, used, fitted)
         vars(self).update(
             children=children,
             times=times,
@@ -127,6 +134,8 @@ class Posterior(ClusterQuestions):
             covariance=covariance,
             leaf_noise=float(leaf_noise),
             imputed=imputed,
+            used=used,
+            fitted=fitted,
             info=dict(info or {}),
         )
 
@@ -167,6 +176,22 @@ class Posterior(ClusterQuestions):
         if self.imputed is not None:
             filled[np.isnan(filled)] = self.imputed[index]
         return filled
+
+    @property
+    def model_columns(self) -> tuple[str, ...]:
+        """Names of the columns that are in the model, their numbers where they have none."""
+        d = 0 if self.X is None else self.X.shape[1]
+        names = self.columns or tuple(map(str, range(d)))
+        return names if self.used is None else tuple(names[j] for j in self.used)
+
+    def model_values(self, index: int | None = None) -> np.ndarray:
+        """X (n, k) as the model saw it: the columns in use, with equal values spread.
+
+        Missing entries are as they were drawn together with tree `index`; without it they are NaN.
+        """
+        X = self.completed(index) if index is not None else np.array(self.X)
+        values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
+        return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
 
     # How good it is
 
@@ -390,6 +415,22 @@ def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior
     """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
     vars(posterior)["log_weights"] = read_only(log_weights)
     return posterior
+
+
+def _checked_model(X, used, fitted):
+    """Which columns of X are in the model, and with what values."""
+    if X is None:
+        return None, None
+    d = X.shape[1]
+    if used is not None:
+        used = read_only(used, np.int64)
+        if used.ndim != 1 or len(used) == 0 or used[0] < 0 or used[-1] >= d or np.any(np.diff(used) < 1):
+            raise InputError(f"used must list columns of X, numbers from 0 to {d - 1}, in order.")
+    if fitted is not None:
+        fitted, shape = read_only(fitted), (len(X), d if used is None else len(used))
+        if fitted.shape != shape:
+            raise InputError(f"fitted must have shape {shape}, the values of the columns in use, not {fitted.shape}.")
+    return used, fitted
 
 
 def _relative(log_weights):

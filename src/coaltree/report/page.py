@@ -67,7 +67,7 @@ def report_html(
     order = figure.tree.leaf_order()
     labels = figure.tree.cut(start.n_clusters, min_size=1)  # as the page's script cuts it
     verdict = verdicts.judge(posterior)
-    names = None if posterior.columns is None else list(posterior.columns)
+    names = None if posterior.columns is None else list(posterior.model_columns)
     parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)
     content = {
         "tree": figure.content(),

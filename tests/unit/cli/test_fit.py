@@ -63,7 +63,7 @@ def test_the_posterior_is_that_of_fit(left, data):
     X = np.where(np.isin(X, ["", "NA"]), "nan", X).astype(float)
     np.testing.assert_array_equal(post.X, X)
     with pytest.warns(ct.CoaltreeWarning):
-        same = ct.fit(X, "diagonal", n_samples=12, n_warmup=4, n_chains=2, random_state=3)
+        same = ct.fit(X, "auto", n_samples=12, n_warmup=4, n_chains=2, random_state=3)
     np.testing.assert_array_equal(post.log_joint, same.log_joint)
 
 
@@ -148,7 +148,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
         ),
         (["--drop", "Art", "--samples", "0"], "--samples"),
         (["--drop", "Art", "--leaf-noise", "-1"], "--leaf-noise"),
-        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'spherical', 'diagonal'"),
+        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
         (["--columns", "b", "--columns", "c", "--index", "Art"], "'rot' is in line 2 and again in line 3"),
     ],
@@ -185,7 +185,7 @@ def test_names_of_covariances_and_samplers_are_those_of_the_package():
     from coaltree.model.covariance import _BY_NAME
     from coaltree.samplers import _CLASS_OF_NAME
 
-    assert set(COVARIANCES) == set(_BY_NAME)
+    assert set(COVARIANCES) == {"auto", *_BY_NAME}
     assert set(SAMPLERS) == set(_CLASS_OF_NAME)
 
 

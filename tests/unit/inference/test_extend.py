@@ -33,7 +33,7 @@ def test_extending_three_rows_by_one_gives_the_posterior_of_four():
 def test_extending_a_fit_goes_on_learning_and_imputes():
     X, _ = ct.simulate(40, 4, random_state=3)
     X = np.asarray(X)
-    post = ct.fit(X[:36], n_samples=15, n_warmup=30, n_chains=2, random_state=0, progress=False)
+    post = ct.fit(X[:36], "scaled", n_samples=15, n_warmup=30, n_chains=2, random_state=0, progress=False)
     new = X[36:].copy()
     new[0, 1] = new[3, 0] = np.nan
     longer = post.extend(new, n_rounds=3, random_state=0)

@@ -131,7 +131,7 @@ def test_copies_are_merged_at_time_0():
 
 def test_rows_that_are_all_equal_end_in_a_tree():
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        post = quick_fit(np.ones((4, 3)))
+        post = quick_fit(np.ones((4, 3)), "spherical")
     assert np.all(post.times == 0)
     assert np.all(np.isfinite(post.log_joint))
     assert np.all(post.theta["amplitude"] > 0)
@@ -539,8 +539,8 @@ def test_a_start_for_other_rows_is_refused():
 
 def test_columns_of_very_different_scale_are_named_under_spherical():
     frame = pd.DataFrame(data() * [1.0, 1.0, 1e4], columns=["x", "y", "z"])
-    with pytest.warns(CoaltreeWarning, match=r"'z' vary most, .*'[xy]'.*least.*diagonal"):
-        quick_fit(frame)
+    with pytest.warns(CoaltreeWarning, match=r"'z' vary most, .*'[xy]'.*least.*scaled"):
+        quick_fit(frame, "spherical")
     with warnings.catch_warnings():
         warnings.simplefilter("error", CoaltreeWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)

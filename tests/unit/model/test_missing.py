@@ -7,7 +7,7 @@ from coaltree.errors import InputError
 from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
 from coaltree.model.diffusion import simulate_data
-from coaltree.model.missing import check_observed, fill_at_random, impute, precision_of
+from coaltree.model.missing import check_apart, check_observed, fill_at_random, impute, precision_of
 from tests.reference.missing import conditional_of_missing
 
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 1.5, -0.3], [0.2, -0.3, 0.7]])
@@ -113,20 +113,20 @@ def test_a_start_without_correlations_is_that_of_the_columns():
 def test_rows_and_columns_without_values_are_refused_by_name():
     X = np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]])
     with pytest.raises(InputError, match=r"row 'b' of X has only missing values"):
-        check_observed(X, ("a", "b", "c"), ("x", "y"), 0.0)
+        check_observed(X, ("a", "b", "c"), ("x", "y"))
     X = np.array([[1.0, np.nan], [3.0, np.nan], [2.0, np.nan]])
     with pytest.raises(InputError, match=r"column 'y' of X has only missing values"):
-        check_observed(X, ("a", "b", "c"), ("x", "y"), 0.0)
+        check_observed(X, ("a", "b", "c"), ("x", "y"))
     with pytest.raises(InputError, match=r"column 1 of X"):
-        check_observed(X, ("a", "b", "c"), None, 0.0)
+        check_observed(X, ("a", "b", "c"), None)
 
 
 def test_rows_that_nothing_tells_apart_are_refused():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [0.0, 2.0, 3.0]])
     with pytest.raises(InputError, match=r"rows 'b' and 'a' are equal in every column that both have"):
-        check_observed(X, ("a", "b", "c"), None, 0.0)
-    check_observed(X, ("a", "b", "c"), None, 0.1)
+        check_apart(X, ("a", "b", "c"), 0.0)
+    check_apart(X, ("a", "b", "c"), 0.1)
     X[1, 0] = 1.5
-    check_observed(X, ("a", "b", "c"), None, 0.0)
+    check_apart(X, ("a", "b", "c"), 0.0)
     one_shared = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, np.nan]])
-    check_observed(one_shared, ("a", "b"), None, 0.0)
+    check_apart(one_shared, ("a", "b"), 0.0)

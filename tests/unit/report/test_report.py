@@ -404,7 +404,7 @@ def test_a_known_covariance_has_nothing_to_estimate():
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
 def test_the_call_on_the_page_repeats_the_run():
     X, _ = ct.simulate(n=10, d=3, random_state=0)
-    post = ct.fit(X, n_samples=12, n_warmup=4, random_state=3, progress=False)
+    post = ct.fit(X, "scaled", n_samples=12, n_warmup=4, random_state=3, progress=False)
     names = {"X": X}
     exec(reproduce._call(post), names)
     np.testing.assert_array_equal(names["posterior"].times, post.times)

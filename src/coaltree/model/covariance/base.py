@@ -156,6 +156,15 @@ class Covariance:
     def check(self, d: int) -> None:
         """Refuse a number of columns that this covariance cannot have."""
 
+    @property
+    def cannot_take(self) -> frozenset[str]:
+        """What data must not have for a proper posterior: "constant" or "dependent" columns, "tied" values."""
+        return frozenset()
+
+    def of_columns(self, columns: np.ndarray, d: int) -> "Covariance":
+        """The covariance of some of d columns, by their numbers; only asked where `cannot_take` names a reason."""
+        return self
+
     def matrix(self, d: int) -> np.ndarray:
         """Φ as a (d, d) array."""
         raise NotImplementedError

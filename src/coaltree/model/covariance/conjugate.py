@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ..._runtime.aliases import ArrayLike
 from ...errors import InputError
@@ -165,6 +166,20 @@ class Diagonal(_ShapeOrAmplitude):
         if {np.size(prior.shape), np.size(prior.scale)} - {1, d}:
             raise InputError(f"the prior of variances needs one shape and scale, or one for each of the {d} columns.")
 
+    @property
+    def cannot_take(self) -> frozenset[str]:
+        return frozenset(("constant", "tied")) if "variances" in self.learnt else frozenset()
+
+    def of_columns(self, columns: np.ndarray, d: int) -> Covariance:
+        if len(columns) == d:
+            return self
+        own = None if self.variances is None else self.variances[columns]
+        priors = dict(self.priors)
+        if "variances" in priors:
+            fields = (priors["variances"].shape, priors["variances"].scale)
+            priors["variances"] = InverseGamma(*(x[columns] if np.size(x) == d > 1 else x for x in fields))
+        return self._replaced({"variances": own, "priors": priors})
+
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * np.diag(self._variances(d))
 
@@ -204,6 +219,10 @@ class Scaled(Diagonal):
     def _learnt_by_default(self):
         return ("amplitude",)
 
+    @property
+    def cannot_take(self) -> frozenset[str]:
+        return frozenset(("constant",)) if self.variances is None else frozenset()
+
     def adapt(self, X: ArrayLike) -> Covariance:
         X = np.asarray(X, dtype=np.float64)
         self.check(X.shape[1])
@@ -241,6 +260,19 @@ class Full(_ShapeOrAmplitude):
         if "Phi" in self.priors:
             _check_columns("the prior of Phi", len(self.priors["Phi"].scale), d)
 
+    @property
+    def cannot_take(self) -> frozenset[str]:
+        return frozenset(("constant", "tied", "dependent")) if "Phi" in self.learnt else frozenset()
+
+    def of_columns(self, columns: np.ndarray, d: int) -> Covariance:
+        if len(columns) == d:
+            return self
+        block = np.ix_(columns, columns)
+        priors = dict(self.priors)
+        if "Phi" in priors:  # a block of an inverse Wishart matrix is one with as many degrees of freedom fewer
+            priors["Phi"] = InverseWishart(priors["Phi"].df - (d - len(columns)), priors["Phi"].scale[block])
+        return self._replaced({"Phi": None if self.Phi is None else self.Phi[block], "priors": priors})
+
     def matrix(self, d: int) -> np.ndarray:
         self.check(d)
         return self.amplitude * (np.eye(d) if self.Phi is None else self.Phi)
@@ -265,5 +297,6 @@ class Full(_ShapeOrAmplitude):
         if "Phi" not in self.learnt:
             return super()._scale_terms()
         prior = self._prior("Phi")
-        rate = 0.5 * float(np.trace(np.linalg.solve(self.Phi, prior.scale)))
-        return 0.5 * prior.df * len(self.Phi), rate
+        # tr(S Φ⁻¹) by Cholesky factors, which pivot nothing: in other units the same bits
+        root = solve_triangular(np.linalg.cholesky(self.Phi), np.linalg.cholesky(prior.scale), lower=True)
+        return 0.5 * prior.df * len(self.Phi), 0.5 * float(np.sum(root * root))
