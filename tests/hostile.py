@@ -38,6 +38,8 @@ def small_posterior(**extra):
         columns=["u", "v", "w"],
         imputed=np.zeros((12, 1)),
         covariance=ct.Diagonal().adapt(X),
+        used=[0, 1, 2],
+        fitted=X + 0.1,
         info={"seed": 1, "sampler": "Regraft()", "n_warmup": 3},
         **extra,
     )

@@ -36,10 +36,11 @@ def load(path: PathLike) -> Posterior:
     """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
     content = archive.read(path, _KIND, _VERSION)
     try:
+        content = {"used": None, "fitted": None} | content  # files of older versions have neither
         check_fields(content, _fields(content))
         log_weights = content.pop("log_weights")
         content["covariance"], content["info"] = _revived(content["covariance"]), _revived(content["info"])
-        _check_covariance(content["covariance"], content["X"])
+        _check_covariance(content["covariance"], content["X"], content["used"])
         posterior = Posterior(content.pop("children"), content.pop("times"), log_weights=log_weights, **content)
     except Exception as error:  # whatever odd values may lead to
         raise archive.damaged(path, error) from None
@@ -63,17 +64,19 @@ def _fields(content: Any) -> dict[str, Any]:
         "covariance": Value(dict, optional=True),
         "leaf_noise": Value((int, float), lambda noise: is_number(noise) and noise >= 0),
         "imputed": Array("f", (n_trees, None), is_finite, optional=True),
+        "used": Array("i", (None,), optional=True),
+        "fitted": Array("f", (n_merges + 1, None), lambda X: not np.isinf(X).any(), optional=True),
         "info": Value(dict),
     }
 
 
-def _check_covariance(value, X):
+def _check_covariance(value, X, used):
     if value is None:
         return
     if not isinstance(value, covariance.Covariance):
         raise ValueError("covariance is not one")
     if X is not None:
-        value.check(X.shape[1])
+        value.check(X.shape[1] if used is None else len(used))
 
 
 def _plain(value, where):

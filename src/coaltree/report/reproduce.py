@@ -91,7 +91,8 @@ def _call(posterior):
     if not posterior.is_chain or not {"seed", "sampler", "n_warmup"} <= info.keys() or posterior.covariance is None:
         return None
     n_chains = len(np.unique(posterior.chain))
-    sampler, covariance = str(info["sampler"]), repr(info.get("covariance_given", posterior.covariance))
+    sampler, given = str(info["sampler"]), str(info.get("covariance_given", ""))
+    covariance = repr(given) if given.isidentifier() else repr(posterior.covariance)
     if len(posterior) % n_chains or len(sampler + covariance) > _LONGEST or "array(" in sampler + covariance:
         return None
     # A posterior may come from a stranger, and this is code that a reader will copy: only plain settings.
