@@ -19,6 +19,7 @@ from coaltree.model.covariance import (
     InverseWishart,
     LogNormal,
     Matern32,
+    Scaled,
     Spherical,
     SquaredExponential,
 )
@@ -29,6 +30,7 @@ from coaltree.tree import unchecked_tree
 KERNEL_PRIORS = {"amplitude": InverseGamma(5.0, 4.0), "noise": LogNormal(0.3, 0.5)}
 COVARIANCES = {
     "spherical": Spherical(priors={"amplitude": InverseGamma(5.0, 4.0)}),
+    "scaled": Scaled([1.0, 4.0, 0.25], priors={"amplitude": InverseGamma(5.0, 4.0)}),
     "diagonal": Diagonal([1.0, 1.0, 1.0], priors={"variances": InverseGamma(5.0, [2.0, 4.0, 8.0])}),
     "full": Full(np.eye(3), priors={"Phi": InverseWishart(12.0, 8.0 * np.eye(3) + 2.0)}),
     "squared exponential": SquaredExponential(1.5, 0.3, priors=KERNEL_PRIORS | {"length2": LogNormal(1.5, 0.5)}),
@@ -124,12 +126,21 @@ class Overconfident(Spherical):
         return super().statistics(0.95 * U)
 
 
+class Unscaled(Scaled):
+    """Forgets the variances of the columns in its update."""
+
+    def _sum_of_squares(self, statistics):
+        return float(np.sum(statistics.value))
+
+
+UNSCALED = Unscaled([1.0, 4.0, 0.25], priors={"amplitude": InverseGamma(5.0, 4.0)})
 CARELESS = Careless(1.5, 0.3, priors=KERNEL_PRIORS | {"length2": LogNormal(1.5, 0.5)})
 OVERCONFIDENT = Overconfident(priors={"amplitude": InverseGamma(5.0, 4.0)})
 
 SHORT = [
     ("squared exponential", {"hidden": 0.2}, Regraft(candidates="all")),
     ("spherical", {"leaf_noise": 0.2, "n": 6}, Regraft(candidates="local", n_neighbors=2)),
+    ("scaled", {"hidden": 0.2}, Regraft(candidates="all")),
 ]
 
 
@@ -138,7 +149,7 @@ def test_a_round_keeps_the_joint_law(covariance, options, sampler):
     assert largest_z(Model(COVARIANCES[covariance], **options), 3000, sampler, seed=1) < 4.5
 
 
-@pytest.mark.parametrize("wrong", [CARELESS, OVERCONFIDENT], ids=["careless", "overconfident"])
+@pytest.mark.parametrize("wrong", [CARELESS, OVERCONFIDENT, UNSCALED], ids=["careless", "overconfident", "unscaled"])
 def test_a_small_mistake_is_seen(wrong):
     assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
 

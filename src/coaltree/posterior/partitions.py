@@ -32,7 +32,7 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
 
     joint = posterior.weights if posterior.log_joint is None else posterior.log_joint
     draw = int(np.argmax(np.where((posterior.weights > 0) & ~np.isnan(joint), joint, -np.inf)))
-    values = posterior.completed(draw)
+    values = posterior.model_values(draw)
     if not np.isfinite(values).all():
         return None
     n, d = values.shape

@@ -179,6 +179,7 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     assert "column 'c' (constant)" in post.info["left_out"] and "column 'f'" in post.info["ties"]
     np.testing.assert_array_equal(post.imputed[:, 0], 2.5)
     assert np.isfinite(post.completed(3)).all()
+    assert adjusted_rand_score(group, post.cut(2)) == 1.0
     post.save(tmp_path / "p.npz")
     again = ct.load(tmp_path / "p.npz")
     new = (frame.iloc[:5] + 0.25).assign(c=9.0, f=1.0).rename(index=lambda i: f"new {i}")
