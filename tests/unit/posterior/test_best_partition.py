@@ -7,6 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster
 
 import coaltree as ct
+from coaltree.model.coalescent import simulate_tree
 from coaltree.posterior import best_partition as best
 from coaltree.posterior import partitions
 from coaltree.tree.merges import canonical, check_cut
@@ -189,3 +190,36 @@ def test_cut_of_one_tree_is_scipys():
         scipy_labels = canonical(fcluster(tree.to_linkage(), k, "maxclust"))
         for loss in ("vi", "binder"):
             np.testing.assert_array_equal(post.cut(n_clusters=k, min_size=1, loss=loss), scipy_labels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+def test_a_hundred_thousand_leaves(loss, monkeypatch):
+    """Ten sure groups, random inside, and a stray above them all; nothing of size n × n is made."""
+    n, k = 100_000, 10
+    rng = np.random.default_rng(0)
+    group = np.sort(rng.integers(k, size=n - 1))
+    children, times = [], []
+    for _ in range(8):
+        pairs, tops = [], []
+        for a in range(k):
+            members = np.flatnonzero(group == a)
+            inner = simulate_tree(len(members), rng).children
+            names = np.concatenate([members, n + len(pairs) + np.arange(len(inner))])
+            pairs.extend(names[inner].tolist())
+            tops.append(n + len(pairs) - 1)
+        for top in tops[1:]:
+            pairs.append([n + len(pairs) - 1 if len(pairs) > n - 1 - k else tops[0], top])
+        pairs.append([2 * n - 3, n - 1])
+        children.append(pairs)
+        times.append(np.arange(1.0, n))
+    post = ct.Posterior(np.array(children), np.array(times))
+    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 8 * n * 100)
+    labels = post.cut(k, loss=loss)
+    assert labels[:-1].tolist() == group.tolist()
+    named = post.cut(k, outliers=True, loss=loss)
+    assert named[-1] == -1
+    np.testing.assert_array_equal(named[:-1], group)
+    np.testing.assert_allclose(post.membership(named).sum(axis=1), 1.0)
+    assert post.stability(named).words == ("stable",) * k
+    assert post.clade_support(post.summary_tree(), kind="transfer")[-2] == 1.0
