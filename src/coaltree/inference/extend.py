@@ -14,8 +14,9 @@ from ..model.duplicates import find_distinct
 from ..model.missing import check_apart, check_observed, missing_entries
 from ..model.problem import make_problem
 from ..model.ties import spread_ties
+from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
-from ..posterior.placement import covariance_of, pick_trees, read_new_rows
+from ..posterior.placement import covariance_of, read_new_rows
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft

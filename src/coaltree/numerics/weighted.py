@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._runtime.aliases import ArrayLike
+from .._runtime.checks import check_count
 
 
 def effective_sample_size(weights: np.ndarray) -> float:
@@ -25,6 +26,16 @@ def pick_evenly(
         k = min(k, len(weights))
     points = (offset + np.arange(k)) / k
     return np.minimum(np.searchsorted(np.cumsum(weights), points, side=side), len(weights) - 1)
+
+
+def pick_trees(weights: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
+    check_count("n_trees", n_trees, 1)
+    if len(weights) <= n_trees:
+        chosen = np.flatnonzero(weights > 0.0)
+        return chosen, weights[chosen]
+    chosen, counts = np.unique(pick_evenly(weights, n_trees), return_counts=True)
+    return chosen, counts / n_trees
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: ArrayLike) -> Any:

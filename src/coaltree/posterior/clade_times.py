@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..numerics.weighted import weighted_quantile
+from ..numerics.weighted import pick_trees, weighted_quantile
 from ..tree import Tree
 from . import clades
 from .transfer import transfers
 
 if TYPE_CHECKING:
     from .posterior import Posterior
+
+
+_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where all trees would need more, some are asked
+_FEWEST_ASKED = 100
 
 
 class Intervals(NamedTuple):
@@ -32,20 +36,19 @@ def intervals(posterior: "Posterior", tree: Tree, level: float) -> Intervals:
     needed = 2 / (1 - level) * (1 - 1e-9)
     found = clades.find(table, tree.clade_keys())
     total, squares = (np.append(clades.weigh(table.ids, w, len(table.keys)), 0.0)[found] for w in (weights, weights**2))
-    enough = total**2 >= needed * squares
-    enough &= total > 0
+    enough = (total**2 >= needed * squares) & (total > 0)
     interval = np.full((tree.n - 1, 2), np.nan)
     interval[enough] = clades.time_quantiles(table, posterior.times, weights, found[enough], tails.tolist())
     basis = np.where(enough, "exact", "none").astype("<U7")
     rare = np.flatnonzero(~enough)
     if len(rare) == 0:
         return Intervals(interval, basis)
-    closest = transfers(tree, posterior.children, weights, rare).closest
-    draws = np.arange(len(weights))
+    asked, weights = pick_trees(weights, max(_FEWEST_ASKED, int(_CLOSEST_BYTES / (4 * len(rare)))))
+    closest = transfers(tree, posterior.children[asked], weights, rare).closest
     for k, merge in zip(rare, closest, strict=True):
-        close = draws[merge >= 0]
+        close = np.flatnonzero(merge >= 0)
         w = weights[close]
-        if w.sum() > 0 and w.sum() ** 2 >= needed * np.square(w).sum():
-            interval[k] = weighted_quantile(posterior.times[close, merge[close]], w, tails)
+        if w.sum() ** 2 >= needed * np.square(w).sum() > 0:
+            interval[k] = weighted_quantile(posterior.times[asked[close], merge[close]], w, tails)
             basis[k] = "closest"
     return Intervals(interval, basis)

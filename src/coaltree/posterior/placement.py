@@ -22,7 +22,7 @@ from ..model.covariance.base import Covariance, cholesky_whitener
 from ..model.duplicates import find_distinct
 from ..model.problem import Problem
 from ..model.table import Table, column_names, read_table
-from ..numerics.weighted import pick_evenly, weighted_quantile
+from ..numerics.weighted import pick_trees, weighted_quantile
 from ..samplers.regraft.placement import locate
 from .clades import leaves_under
 from .posterior import Posterior
@@ -153,16 +153,6 @@ def _check_names(given, fitted):
     if len(given) > len(fitted):
         twice = next(name for name in given if given.count(name) > 1)
         raise InputError(f"the new rows have two columns {twice!r}; drop one.")
-
-
-def pick_trees(weights: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of at most n_trees trees, evenly spread by weight, and their weights."""
-    check_count("n_trees", n_trees, 1)
-    if len(weights) <= n_trees:
-        chosen = np.flatnonzero(weights > 0.0)
-        return chosen, weights[chosen]
-    chosen, counts = np.unique(pick_evenly(weights, n_trees), return_counts=True)
-    return chosen, counts / n_trees
 
 
 class _View(NamedTuple):

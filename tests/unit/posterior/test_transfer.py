@@ -109,7 +109,7 @@ def test_weighted_draws_count_as_their_effective_number():
     assert np.isnan(heavy.node_times(tree)).all()
 
 
-def test_a_clade_seen_seldom_has_the_times_of_its_closest():
+def test_a_clade_seen_seldom_has_the_times_of_its_closest(monkeypatch):
     """Two chains of ten leaves, of which each tree exchanges one pair: the clade of ten is rare, one like it always is.
 
     Merges 0 … 8 make the first chain, 9 … 17 the second, and 18 the root.
@@ -134,3 +134,8 @@ def test_a_clade_seen_seldom_has_the_times_of_its_closest():
     assert basis[18] == "exact"
     assert basis[0] == "none"
     assert np.isnan(interval[0]).all()
+    monkeypatch.setattr("coaltree.posterior.clade_times._CLOSEST_BYTES", 0)  # no more trees than the fewest
+    monkeypatch.setattr("coaltree.posterior.clade_times._FEWEST_ASKED", 30)
+    assert post.node_time_basis(tree)[8] == "closest"
+    monkeypatch.setattr("coaltree.posterior.clade_times._FEWEST_ASKED", 10)
+    assert post.node_time_basis(tree)[8] == "none"
