@@ -10,6 +10,7 @@ import pytest
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli.tables import Choice, read, understood
 from tests import hostile
 
 
@@ -166,3 +167,56 @@ def test_nexus_of_any_names_is_read_by_dendropy(n_cases, tmp_path):
         assert [name for name in names if "\r" not in name] == [
             name for name, given in zip(found, names, strict=True) if "\r" not in given
         ]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+TABLES = [
+    "name,a,b\nanna,1.5,2\nbo,,3\n",
+    "name;height\nanna;1,72\nbo;1,8\n",
+    "0,1,2\n1.5,2.5,NA\n4,5,6\n",
+    '\ufeff"a, b"\tc\n"x ""y"""\t1e5\nz\t-2\n',
+    "x y\n1 2\n3 4\n",
+]
+PIECES = [*',;\t"\n\r |.-+0123456789abé東', "NA", "inf", "1e400", "1_0", "10%", "$1", "True", "\r\n", '""', "9" * 40]
+
+
+@pytest.mark.parametrize("n_cases", [pytest.param(30_000, marks=pytest.mark.slow), 400])
+def test_mangled_text_is_refused_or_a_whole_table(n_cases, tmp_path):
+    rng = np.random.default_rng(n_cases)
+    path = tmp_path / "x.csv"
+    choices = [Choice(), Choice(header=True), Choice(header=False, decimal=","), Choice(separator="space")]
+    for _ in range(n_cases):
+        text = list(TABLES[rng.integers(len(TABLES))])
+        for _ in range(rng.integers(1, 5)):
+            at, to = np.sort(rng.integers(0, len(text) + 1, 2))
+            kind = rng.integers(3)
+            text[at : to if kind == 0 else at] = text[at:to] * 2 if kind == 1 else PIECES[rng.integers(len(PIECES))]
+        path.write_bytes("".join(text).encode())
+        choice = choices[rng.integers(len(choices))]
+        if not refused(lambda choice=choice: understood(path, choice)):
+            table, how = understood(path, choice)
+            assert table.values.shape == (len(table.labels), len(table.features))
+            assert len(set(table.labels)) == len(table.labels)
+            assert not np.isinf(table.values).any()
+            assert how.count("\n") == 3
+
+
+@pytest.mark.parametrize("n_cases", [pytest.param(5000, marks=pytest.mark.slow), 90])
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
+def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
+    path, X = tmp_path / f"x.{suffix}", np.random.default_rng(0).normal(size=(5, 3))
+    if suffix == "npy":
+        np.save(path, X)
+    elif suffix == "npz":
+        np.savez_compressed(path, X=X, labels=list("abcde"), columns=["u", "v", "w"])
+    else:
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        pandas.DataFrame(X, columns=["u", "v", "w"], index=list("abcde")).to_parquet(path)
+    whole, rng = path.read_bytes(), np.random.default_rng(n_cases)
+    for _ in range(n_cases):
+        path.write_bytes(mangled(whole, rng))
+        if not refused(lambda: read(path)):
+            table = read(path)
+            assert table.values.shape == (len(table.labels), len(table.features))

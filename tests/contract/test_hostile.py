@@ -3,6 +3,7 @@
 A case is a function of an empty folder; its words are those of the sentence. `docs/trust.md` lists what is promised.
 """
 
+import io
 import os
 import struct
 import zipfile
@@ -13,6 +14,7 @@ import pytest
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli.tables import Choice, read
 from tests import hostile
 
 CASES = []
@@ -292,6 +294,193 @@ def checkpoint_of_an_older_format(folder):
 @case("belongs to other data or settings; delete it, or give another path.")
 def checkpoint_of_another_run(folder):
     crafted_checkpoint(folder, ("fingerprint",), "x")
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def table_of(folder, content, name="data.csv", **choice):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    try:
+        read(path, Choice(**choice))
+    finally:
+        path.unlink()
+
+
+ASKS = "may be names of columns or a row of data; say which with --header or --no-header."
+
+
+@case(ASKS)
+def header_of_numbers_as_pandas_writes_it(folder):
+    table_of(folder, "0,1,2\n1.5,2.5,3.5\n4.5,5.5,6.5\n")
+
+
+@case(ASKS)
+def years_above_whole_numbers(folder):
+    table_of(folder, "country,2019,2020\nA,5,6\nB,7,8\n")
+
+
+@case("'1,72' is not a number (one of 2 such cells); give --decimal ,")
+def decimal_commas_between_semicolons(folder):
+    table_of(folder, "name;height\nanna;1,72\nbo;1,80\n")
+
+
+@case("'1,5' is not a number (one of 2 such cells); give --decimal ,")
+def decimal_commas_in_one_column(folder):
+    table_of(folder, "x\n1,5\n2,5\n")
+
+
+@case("'1,000' is not a number (one of 2 such cells); remove separators of thousands, or give --decimal ,")
+def thousands(folder):
+    table_of(folder, 'a,b\n"1,000",2\n"2,500",3\n')
+
+
+@case("column 'price' contains text ('$1' in line 2)")
+def a_first_column_of_dollars(folder):
+    table_of(folder, "price,x\n$1,1.5\n$2,2.5\n")
+
+
+@case("column 'share' contains text ('10%' in line 2)")
+def a_first_column_of_percent(folder):
+    table_of(folder, "share,x\n10%,1.5\n20%,2.5\n")
+
+
+@case("column 'is_red' contains text ('True' in line 2)")
+def a_first_column_of_true_and_false(folder):
+    table_of(folder, "is_red,x\nTrue,1.5\nFalse,2.5\n")
+
+
+@case("the cells may be separated by ',' or ';'; say which with --separator.")
+def two_separators_that_fit(folder):
+    table_of(folder, "a,b;c\n1,p;3\n4,q;5\n")
+
+
+@case("field larger than field limit")
+def a_cell_without_end(folder):
+    table_of(folder, "a,b\n1," + "9" * 200_000 + "\n")
+
+
+def npz(folder, **members):
+    """An .npz file with these bytes as members."""
+    path = folder / "x.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(f"{name}.npy", content)
+    return path
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def read_and_remove(path):
+    try:
+        read(path)
+    finally:
+        path.unlink()
+
+
+@case("not a readable NumPy file (Bad CRC-32 for file 'X.npy').")
+def npz_with_a_bad_check_sum(folder):
+    path = folder / "x.npz"
+    np.savez(path, X=data())
+    whole = bytearray(path.read_bytes())
+    whole[200] ^= 1
+    path.write_bytes(bytes(whole))
+    read_and_remove(path)
+
+
+@case("not a readable NumPy file (")
+def npz_with_foreign_members(folder):
+    read_and_remove(npz(folder, X=b"hello"))
+
+
+@case("the file contains the arrays none; choose a table with --array NAME.")
+def npz_without_arrays(folder):
+    path = folder / "x.npz"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("../../readme.txt", "hello")
+    read_and_remove(path)
+
+
+@case("the array has 6 rows and 3 columns, but labels or columns are of another length.")
+def npz_with_a_single_label(folder):
+    read_and_remove(npz(folder, X=npy(data()), labels=npy(np.array("one"))))
+
+
+@case("has another size than its header says")
+def npz_that_claims_48_gigabytes(folder):
+    read_and_remove(npz(folder, X=hostile.npy_header((2 * 10**9, 3)) + bytes(100)))
+
+
+@case("would become 1.6 GB; if that is meant, save it uncompressed.")
+def npz_bomb(folder):
+    """A member that says, truly or not, that it is a thousand times as large as in the file."""
+    path = npz(folder, X=hostile.npy_header((2 * 10**8, 1)) + bytes(10**6))
+    whole = bytearray(path.read_bytes())
+    size = len(hostile.npy_header((2 * 10**8, 1))) + 16 * 10**8
+    at = whole.rindex(b"PK\x01\x02")
+    struct.pack_into("<I", whole, at + 24, size)
+    path.write_bytes(bytes(whole))
+    read_and_remove(path)
+
+
+@case("not a readable NumPy file (its header claims 48,000,000,000 bytes of data; it has others).")
+def npy_that_claims_48_gigabytes(folder):
+    table_of(folder, hostile.npy_header((2 * 10**9, 3)) + bytes(100), "x.npy")
+
+
+@case("not a readable NumPy file (an array of type object).")
+def npy_of_objects(folder):
+    table_of(folder, hostile.npy_header((1, 1), "|O") + bytes(8), "x.npy")
+
+
+@case("not a readable NumPy file (")
+def npy_with_a_damaged_header(folder):
+    table_of(folder, hostile.npy_header((2, 2))[:30] + b"(" * 90, "x.npy")
+
+
+@case("not a readable NumPy file (")
+def npy_with_a_negative_shape(folder):
+    table_of(folder, hostile.npy_header((-1, 3)) + bytes(24), "x.npy")
+
+
+def parquet(folder, **columns):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = folder / "x.parquet"
+    parquet.write_table(pyarrow.table(columns), path)
+    read_and_remove(path)
+
+
+@case("column 'a' holds lists, structs or maps; expected one number in each cell.")
+def parquet_with_lists(folder):
+    parquet(folder, a=[[1, 2], [3]], b=[1.0, 2.0])
+
+
+@case("column 'b' holds lists, structs or maps; expected one number in each cell.")
+def parquet_with_structs(folder):
+    parquet(folder, a=[1.0, 2.0], b=[{"x": 1}, {"x": 2}])
+
+
+@case("the file is empty; expected rows and columns.")
+def parquet_without_columns(folder):
+    parquet(folder)
+
+
+@case("not a readable Parquet file (")
+def parquet_that_is_damaged(folder):
+    table_of(folder, b"PAR1" + bytes(50) + b"PAR1", "x.parquet")
+
+
+@case("is no regular file; expected .csv")
+def a_pipe_that_never_begins(folder):
+    path = folder / "pipe.csv"
+    os.mkfifo(path)
+    read_and_remove(path)
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

@@ -30,12 +30,13 @@ def demo(out, seed, force):
     Example:
       coaltree demo --out wines
     """
-    fit_table(load_wines(), "wines.csv", out, 3, "60 wines", force, {**SETTINGS, "random_state": seed})
+    table, how = load_wines()
+    fit_table(table, how, out, 3, "60 wines", force, {**SETTINGS, "random_state": seed})
 
 
-def load_wines() -> "Table":
-    """The bundled table: 60 named rows of 13 columns."""
-    from .tables import read
+def load_wines() -> "tuple[Table, str]":
+    """The bundled table, 60 named rows of 13 columns, and how it was read."""
+    from .tables import understood
 
     with as_file(files("coaltree") / "data/wines.csv") as path:
-        return read(path)
+        return understood(path)

@@ -73,11 +73,11 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @shell.seed_option
 @shell.force_option
 @shell.debug_option
-def fit(data, out, index, columns, drop, header, array, covariance, grid, clusters, title, force, seed, **settings):
+def fit(data, out, choice, covariance, grid, clusters, title, force, seed, **settings):
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
-    values. If the first column is text, it gives the names of the rows.
+    values. If the first column has names, they name the rows. How the file was read is shown before the run starts.
 
     The output folder gets the posterior, trees (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
     report.html. An interrupted run leaves a checkpoint there, and the same command resumes it.
@@ -85,27 +85,27 @@ def fit(data, out, index, columns, drop, header, array, covariance, grid, cluste
     \b
     Examples:
       coaltree fit wines.csv --out wines
-      coaltree fit genes.tsv --index gene --drop chromosome --covariance full --out genes
+      coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
-    from .tables import Choice, read
+    from .tables import understood
 
-    table = read(data, Choice(index, columns, drop, header, array))
+    table, how = understood(data, choice)
     n, d = table.values.shape
     if clusters is not None and clusters > n:
         raise InputError(f"--clusters {clusters} is more than the {n} rows of {data.name}.")
     phi = _covariance(covariance, grid, d)
     settings |= {"covariance": phi, "random_state": seed}
-    fit_table(table, data.name, out, clusters, title or data.stem, force, settings)
+    fit_table(table, how, out, clusters, title or data.stem, force, settings)
 
 
 def fit_table(
-    table: "Table", name: str, out: Path, clusters: int | None, title: str, force: bool, settings: dict[str, Any]
+    table: "Table", how: str, out: Path, clusters: int | None, title: str, force: bool, settings: dict[str, Any]
 ) -> None:
     """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them.
 
-    `settings` are arguments of `coaltree.fit`.
+    `how` says how the table was read, and `settings` are arguments of `coaltree.fit`.
     """
     from ..model.columns import choice_for, is_auto
     from .outputs import FILES, write_all
@@ -113,8 +113,7 @@ def fit_table(
     is_new = not out.exists()
     folder = shell.output_folder(out, FILES, force)
     checkpoint = folder / CHECKPOINT
-    n, d = table.values.shape
-    click.echo(f"{name}: {n} rows, {d} columns")
+    click.echo(how)
     if is_auto(settings["covariance"]):
         click.echo(f"covariance: {choice_for(table.values)}")
     try:

@@ -1,6 +1,7 @@
 """``coaltree place``: where new rows would join the trees of a posterior."""
 
 import csv
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ PLACED = (
 )
 @shell.force_option
 @shell.debug_option
-def place(posterior, rows, out, clusters, index, columns, drop, header, array, trees, force):
+def place(posterior, rows, out, clusters, choice, trees, force):
     """Show where new rows would join the trees of a posterior.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. ROWS is a table in any format that `fit`
@@ -46,15 +47,16 @@ def place(posterior, rows, out, clusters, index, columns, drop, header, array, t
       coaltree place wines new.csv
       coaltree place wines new.csv --clusters 3 -o placed.csv
     """
-    from .tables import Choice, read
+    from .tables import understood
 
     if out is not None:
         shell.output_file(out, force)
     post = shell.load_posterior(posterior)
-    choice = Choice(index, columns, drop, header, array)
-    if post.columns is not None and not (columns or drop):
-        choice = Choice(index, post.columns, drop, header, array, columns_from="a column of the fitted data")
-    table: Any = read(rows, choice)  # which carries the names as a DataFrame would
+    if post.columns is not None and not (choice.columns or choice.drop):
+        choice = dataclasses.replace(choice, columns=post.columns, columns_from="a column of the fitted data")
+    table: Any  # which carries the names as a DataFrame would
+    table, how = understood(rows, choice)
+    click.echo(how, err=True)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)
     if out is None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import signal
 import sys
@@ -120,19 +121,33 @@ def clusters_option(text: str = "Number of clusters. [default: the suggested num
 
 
 def table_options(command: Any) -> Any:
-    """How to read a table."""
-    header = "Whether the first line contains the column names. [default: detected]"
-    array = "Array to read from an .npz file. [default: X, or the only table]"
-    columns = "Column to use (may be repeated). [default: all]"
+    """How to read a table; the command gets what was said as one `tables.Choice`."""
+    names = "Column with the names of the rows. [default: the first, if it has names]"
+    header = "Whether the first line has the names of the columns. [default: whether it has text]"
+    separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
+
+    @functools.wraps(command)
+    def with_choice(names, columns, drop, header, decimal, separator, array, **others):
+        from .tables import Choice
+
+        return command(choice=Choice(names, columns, drop, header, decimal, separator, array), **others)
+
+    text: Any = with_choice
     for option in (
-        click.option("--array", metavar="NAME", help=array),
+        click.option(
+            "--array", metavar="NAME", help="Array to read from an .npz file. [default: X, or the only table]"
+        ),
+        click.option("--separator", metavar="MARK", help=separator),
+        click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
         click.option("--header/--no-header", default=None, help=header),
-        click.option("--drop", multiple=True, metavar="NAME", help="Column to leave out (may be repeated)."),
-        click.option("--columns", multiple=True, metavar="NAME", help=columns),
-        click.option("--index", metavar="NAME", help="Column with the names of the rows. [default: detected]"),
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out (may be repeated)."),
+        click.option(
+            "--columns", multiple=True, metavar="COLUMN", help="Column to use (may be repeated). [default: all]"
+        ),
+        click.option("--names", metavar="COLUMN", help=names),
     ):
-        command = option(command)
-    return command
+        text = option(text)
+    return text
 
 
 posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))

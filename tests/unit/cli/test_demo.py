@@ -20,7 +20,8 @@ def left(tmp_path_factory):
 
 
 def test_data_has_names_and_no_duplicates():
-    wines = demo.load_wines()
+    wines, how = demo.load_wines()
+    assert how.startswith("wines.csv: 60 rows, 13 columns\n")
     assert wines.values.shape == (60, 13) == (len(set(wines.labels)), len(set(wines.features)))
     assert np.isfinite(wines.values).all()
     assert len(np.unique(wines.values, axis=0)) == 60
@@ -30,7 +31,7 @@ def test_data_has_names_and_no_duplicates():
 def test_files_agree_with_each_other(left):
     folder = left[0]
     assert {path.name for path in folder.iterdir()} == set(FILES)
-    names = demo.load_wines().labels
+    names = demo.load_wines()[0].labels
     assert load(folder / "posterior.npz").labels == names
     tree = Tree.from_newick((folder / "tree.newick").read_text())
     assert set(tree.labels) == set(names)

@@ -150,7 +150,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
         (["--drop", "Art", "--leaf-noise", "-1"], "--leaf-noise"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
-        (["--columns", "b", "--columns", "c", "--index", "Art"], "'rot' is in line 2 and again in line 3"),
+        (["--columns", "b", "--columns", "c", "--names", "Art"], "'rot' is in line 2 and again in line 3"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_leaves_nothing(data, tmp_path, more, said, only_line):

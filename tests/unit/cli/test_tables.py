@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coaltree import InputError
-from coaltree.cli.tables import Choice, read
+from coaltree.cli.tables import Choice, read, understood
 from coaltree.model.table import Table
 
 
@@ -47,11 +47,13 @@ def test_header_names_and_missing_cells(table):
     ("text", "index", "columns"),
     [
         ("a,b\n1,2\n3,4\n", ("0", "1"), ("a", "b")),
-        ("1,2\n3,4\n", ("0", "1"), ("0", "1")),
-        ("p,1,2\nq,3,4\n", ("p", "q"), ("1", "2")),  # names, but no header
+        ("1,2.5\n3,4\n", ("0", "1"), ("0", "1")),
+        ("p,1.5,2\nq,3,4\n", ("p", "q"), ("1", "2")),  # names, but no header
         (",0,1\np,1.5,2\nq,3,4\n", ("p", "q"), ("0", "1")),  # as pandas writes
         ("a,b\np,1,2\nq,3,4\n", ("p", "q"), ("a", "b")),  # as R writes
-        ("gene,2019,2020\np,1.5,2\nq,3,4\n", ("p", "q"), ("2019", "2020")),
+        (",0,1\n0,1,2\n1,3,4\n", ("0", "1"), ("0", "1")),  # as pandas writes whole numbers
+        ("a,b\n1,1,2\n2,3,4\n", ("1", "2"), ("a", "b")),  # as R writes rows without names
+        ("name;height\nanna;1.72\nbo;1.8\n", ("anna", "bo"), ("height",)),
         ("id,a\n7,1\n9,2\n", ("7", "9"), ("a",)),
         ("a\n1\n2\n", ("0", "1"), ("a",)),
         ("a,b,\n1,2,\n3,4,\n", ("0", "1"), ("a", "b")),  # every line ends in a separator
@@ -75,12 +77,16 @@ def test_header_and_index_are_found(table, text, index, columns):
 def test_what_is_said_counts_more_than_what_is_found(table):
     text = "name,code,kind,a,b\np,10,x,1,2\nq,11,x,3,4\n"
     assert table(text, drop=("kind",)).features == ("code", "a", "b")
-    frame = table(text, index="code", columns=("b", "a"))
+    frame = table(text, names="code", columns=("b", "a"))
     assert (frame.labels, frame.features) == (("10", "11"), ("b", "a"))
     np.testing.assert_array_equal(frame.values, [[2, 1], [4, 3]])
     frame = table(text, drop=("name", "kind", "code"))
     assert (frame.labels, frame.features) == (("0", "1"), ("a", "b"))
     assert table("1,2\n3,4\n", header=True).features == ("1", "2")
+    assert table("1,2\n3,4\n", header=False).values.tolist() == [[1, 2], [3, 4]]
+    assert table("gene,2019,2020\np,1,2\nq,3,4\n", header=True).features == ("2019", "2020")
+    assert table("gene,2019,2020\np,1,2\nq,3,4\n", header=False).labels == ("gene", "p", "q")
+    assert table("2020-01-01,2.5\n2020-01-02,3.5\n", names="0").labels == ("2020-01-01", "2020-01-02")
     assert "column '0' contains text" in refused(table, "a,b\nc,d\n1,2\n", header=False, columns=("0",))
 
 
@@ -91,15 +97,15 @@ def test_what_is_said_counts_more_than_what_is_found(table):
         ("a,b\n1,2\n3,x\n5,y\n7,8\n9,8\n", "line 3, column 'b': 'x' is not a number (one of 2 such cells)"),
         ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b': 'inf' is not a number; values must be finite"),
         ("a,b\n1,2\n3,1_0\n4,5\n", "'1_0' is not a number"),
-        ("a;b\n1,5;2\n3,5;4\n", "line 2, column 'a': '1,5' is not a number (one of 2 such cells); write decimals"),
+        ("a;b\n1,5;2\n3,5;4\n", "line 2, column 'a': '1,5' is not a number (one of 2 such cells); give --decimal ,"),
         ("a,kind\n1,red\n2,red\n", "column 'kind' contains text ('red' in line 2); leave it out with --drop kind."),
-        ("a,k 1\n1,red\n2,blue\n", "leave it out with --drop 'k 1', or use 'k 1' as row names with --index 'k 1'."),
+        ("a,k 1\n1,red\n2,blue\n", "leave it out with --drop 'k 1', or use 'k 1' as row names with --names 'k 1'."),
         ("a,k,m\n1,r,s\n2,r,s\n", "columns k, m contain text ('r' in line 2); leave them out with --drop k --drop m."),
         ("kind,a\nred,1\nred,2\n", "column 'kind' contains text ('red' in line 2); leave it out with --drop kind."),
         ("name,a\np,1\nq,2\np,3\n", "but 'p' is in line 2 and again in line 4; make the names unique"),
         ("name,a\np,1\n,2\n", "line 3: the row has no name in column 'name'"),
         ("a,b\n1,2\n3\n", "line 3: the header has 2 cells, but this line has 1."),
-        ("1,2\n3,4,5\n", "line 2: line 1 has 2 cells, but this line has 3."),
+        ("1.5,2\n3,4,5\n", "line 2: line 1 has 2 cells, but this line has 3."),
         ("a,a\n1,2\n", "2 columns are called 'a'"),
         ("a,b\n", "a header but no rows"),
         ("\n\n", "is empty"),
@@ -111,11 +117,45 @@ def test_what_cannot_be_read_is_refused_with_its_place(table, text, said):
     assert said in refused(table, text)
 
 
+GERMAN = "name;Höhe;Gewicht\nanna;1,72;63\nbo;1,8;70,5\n"
+
+
+def test_marks_may_be_said(table):
+    frame = table(GERMAN, decimal=",")
+    assert (frame.labels, frame.features) == (("anna", "bo"), ("Höhe", "Gewicht"))
+    np.testing.assert_array_equal(frame.values, [[1.72, 63], [1.8, 70.5]])
+    np.testing.assert_array_equal(table("x\n1,5\n2,5\n", decimal=",").values, [[1.5], [2.5]])
+    np.testing.assert_array_equal(table("1|2.5\n3|4\n", separator="|").values, [[1, 2.5], [3, 4]])
+    np.testing.assert_array_equal(table("1 2.5\n 3   4 \n", "x.txt", separator="space").values, [[1, 2.5], [3, 4]])
+    np.testing.assert_array_equal(table("a\tb\n1\t2.5\n", "x.txt", separator="tab").values, [[1, 2.5]])
+    assert "one mark such as ; or the word tab or space, not '::'" in refused(table, "1", separator="::")
+    assert "--decimal must be a point or a comma, not 'x'" in refused(table, "1", decimal="x")
+    assert "--separator and --decimal cannot both be ','" in refused(table, "1", decimal=",", separator=",")
+
+
+def test_it_says_how_the_file_was_read(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(GERMAN, encoding="utf-8")
+    assert understood(path, Choice(decimal=","))[1].splitlines() == [
+        "x.csv: 2 rows, 2 columns",
+        "  columns    Höhe, Gewicht",
+        "  first row  anna: 1.72, 63",
+        "  read with  separator ';', header in line 1, rows named by the column 'name'",
+    ]
+    path.write_text("\n".join(["1.5\t?" + "\t7" * 7] * 3), encoding="utf-8")
+    assert understood(path)[1].splitlines() == [
+        "x.csv: 3 rows, 9 columns",
+        "  columns    0, 1, 2, 3, 4, 5 and 3 more",
+        "  first row  0: 1.5, –, 7, 7, 7, 7 and 3 more",
+        "  read with  separator tab, no header, rows named by their number, from 0",
+    ]
+
+
 def test_unknown_names_are_refused_with_the_known_ones(table):
     text = "a,b\n1,2\n3,4\n"
     assert "there is no column 'c' (--drop); the columns are a, b." in refused(table, text, drop=("c",))
     assert "there is no column 'c' (--columns)" in refused(table, text, columns=("c",))
-    assert "there is no column 'c' (--index)" in refused(table, text, index="c")
+    assert "there is no column 'c' (--names)" in refused(table, text, names="c")
     assert "no column of numbers is left" in refused(table, text, drop=("a", "b"))
 
 
@@ -222,7 +262,7 @@ def test_whatever_is_written_is_read_again(data, separator):
                 [name, *("" if value is None else repr(value) for value in row)]
                 for name, row in zip(index, values, strict=True)
             )
-        frame = read(path, Choice(header=True, index=columns[0]))
+        frame = read(path, Choice(header=True, names=columns[0]))
     assert frame.labels == tuple(index)
     assert frame.features == tuple(columns[1:])
     np.testing.assert_array_equal(frame.values, np.array(values, dtype=float))
