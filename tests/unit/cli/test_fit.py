@@ -128,6 +128,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
     out, err = capsys.readouterr()
     assert "wein proben.csv: 10 rows, 4 columns" in out
+    assert "covariance: scaled: 9 distinct rows, fewer than 0.75 d (d + 1) = 15 for d = 4" in out
     assert "No number of clusters stands out" in out or "clusters: the gap" in out
     assert "merged at time 0" in err
     assert "--samples" in err  # a short run is said to be one, in words of the command line

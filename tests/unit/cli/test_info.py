@@ -32,3 +32,18 @@ def test_info_of_weighted_particles(tmp_path, capsys):
     ct.sample_trees(X, np.eye(3), ct.MPost1(n_particles=20), random_state=0).save(tmp_path / "p.npz")
     assert main(["info", str(tmp_path / "p.npz")]) == 0
     assert "Log evidence" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_info_says_which_covariance_was_taken_and_what_became_of_columns(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(20, 2)), np.ones(20), rng.integers(0, 3, 20)])
+    ct.fit(X, n_samples=4, n_warmup=0, random_state=0).save(tmp_path / "p.npz")
+    assert main(["info", str(tmp_path / "p.npz")]) == 0
+    said = {
+        name.strip(): value.strip()
+        for name, value in (line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    }
+    assert said["covariance"] == "Full (auto: full: 20 distinct rows, at least 0.75 d (d + 1) = 9 for d = 3)"
+    assert said["left out"].endswith("column 2 (constant)")
+    assert said["ties"].endswith("column 3")
