@@ -128,7 +128,8 @@ def _from_rows(table, covariance, sampler, d, leaf_noise):
     distinct = find_distinct(table.values, table.labels, leaf_noise)
     rows, used = table.values[distinct.first], None
     if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
-        covariance, rows, used, _, _ = modelled(rows, distinct.first, table.features, covariance)
+        known = Scaled(amplitude=covariance.amplitude, learn=False)
+        covariance, rows, used, _, _ = modelled(rows, distinct.first, table.features, known)
     problem = None
     if len(distinct.first) > 1:
         problem = make_problem(rows, covariance, leaf_noise, rotate=sampler.needs_vectors)

@@ -45,5 +45,6 @@ def _from_draw(posterior: Posterior, t, distinct_rows, n_missing) -> Start:
     imputed = posterior.imputed
     if imputed is None or n_missing == 0:
         return Start(tree, theta)
+    assert posterior.X is not None  # whose entries these are
     imputed = imputed_in_model(imputed[t : t + 1], posterior.X, posterior.used)[0]
     return Start(tree, theta, imputed if len(imputed) == n_missing else None)

@@ -194,6 +194,11 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     assert longer.X.shape == (45, 6) and longer.fitted.shape == (45, 5)
     np.testing.assert_array_equal(longer.fitted[:40], post.fitted)
     assert longer.imputed.shape[1] == 4
+    model = ct.CoalescentClustering(2, covariance="diagonal", n_samples=8, n_warmup=8, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        model.fit(frame)
+    assert adjusted_rand_score(group[:5], model.predict(new.assign(f=group[:5]))) == 1.0
     both = ct.concat([post, again])
     np.testing.assert_array_equal(both.used, post.used)
     continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
@@ -221,6 +226,8 @@ def test_sample_trees_takes_the_columns_own_variances():
     known = np.diag(X.var(axis=0, ddof=1))
     same = ct.sample_trees(X, known, n_samples=3, random_state=0)
     np.testing.assert_allclose(post.times, same.times, rtol=1e-8)
+    longer = post.extend(np.column_stack([X[:2] + 0.1, np.ones(2)]), n_rounds=1, random_state=0)
+    assert longer.n == 22 and not longer.theta
     with pytest.raises(ct.InputError, match="is for fit"):
         ct.sample_trees(X, "auto")
 
