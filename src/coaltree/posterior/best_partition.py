@@ -20,16 +20,18 @@ from .._runtime.jit import jit
 from ..tree import Tree
 from ..tree.cuts import cut_trees
 from ..tree.merges import canonical
-from .partitions import distinct
+from .partitions import distinct, renumbered
 
 LOSSES = ("binder", "vi")
 LARGEST_DENSE = 5000  # leaves up to which candidates from the co-clustering matrix are worth n² memory
 _EXACT_WORK = 3e8  # table updates for scoring candidates exactly
 _N_SCORED = 32  # candidates scored exactly where there are too many
-_N_IMPROVED = 3  # the best candidates, which are improved leaf by leaf
+_MOST_IMPROVED = 64  # of the best candidates, improved leaf by leaf; they end in different optima
+_FEWEST_IMPROVED = 3
 _TABLE_CELLS = 5e7  # intersection counts kept for improving without P
-_MOVE_WORK = 4e9  # looks at a cluster of a sampled partition, or at a pair of leaves, while improving
+_MOVE_WORK = 2e9  # looks at a cluster of a sampled partition, or at a pair of leaves, while improving
 _MAX_SWEEPS = 50
+_USUAL_SWEEPS = 10
 
 
 def best_partition(
@@ -51,11 +53,14 @@ def best_partition(
     start. With `outliers` a leaf may also be in no cluster. `together` is P, which may be None.
     """
     check_choice("loss", loss, LOSSES)
-    labels, weights = distinct(np.ascontiguousarray(labels, dtype=np.int32), weights)
+    labels, weights = distinct(np.asarray(labels, dtype=np.int32), weights)
     if not weights.all():
         labels, weights = labels[weights > 0], weights[weights > 0]
     n = labels.shape[1]
-    proposals = [np.asarray(row, dtype=np.int32) for row in extra]
+    order = np.argsort(_mean_sizes(labels, weights), kind="stable")  # so that nothing depends on the leaves' numbers
+    labels = renumbered(np.ascontiguousarray(labels[:, order]))
+    together = None if together is None else together[np.ix_(order, order)]
+    proposals = [canonical(np.asarray(row)[order]).astype(np.int32) for row in extra]
     if together is None:
         work = labels.size  # of looking at one candidate
     else:
@@ -77,18 +82,26 @@ def best_partition(
     def score(candidate):
         return _terms_of(candidate, labels, weights, f) if dense is None else _binder_within(candidate, dense)
 
-    order = np.argsort([score(candidate) for candidate in candidates], kind="stable")
+    ranked = np.argsort([score(candidate) for candidate in candidates], kind="stable")
     n_columns = int(candidates.max()) + 1 if fixed_number else n if dense is not None else min(n, candidates.max() + 2)
     if dense is None and len(labels) * (int(labels.max()) + 1) * n_columns > _TABLE_CELLS:
-        return canonical(candidates[order[0]])
+        return _in_place(candidates[ranked[0]], order)
     sweep = n * n if dense is not None else labels.size * n_columns
-    n_sweeps = int(np.clip(_MOVE_WORK / (_N_IMPROVED * sweep), 1, _MAX_SWEEPS))
+    n_improved = int(np.clip(_MOVE_WORK / (_USUAL_SWEEPS * sweep), _FEWEST_IMPROVED, _MOST_IMPROVED))
+    n_sweeps = int(np.clip(_MOVE_WORK / (n_improved * sweep), 1, _MAX_SWEEPS))
     by_leaf = None if dense is not None else np.ascontiguousarray(labels.T)
-    improved = [candidates[i].copy() for i in order[:_N_IMPROVED]]
+    improved = [candidates[i].copy() for i in ranked[:n_improved]]
     for candidate in improved:
         least = min_size if fixed_number else 0
         _improve(candidate, n_columns, least, outliers, dense, by_leaf, weights, f, n_sweeps)
-    return canonical(improved[int(np.argmin([score(candidate) for candidate in improved]))])
+    return _in_place(improved[int(np.argmin([score(candidate) for candidate in improved]))], order)
+
+
+def _in_place(labels, order):
+    """Labels of the leaves `order` as labels of leaves 0, 1, …"""
+    found = np.empty_like(labels)
+    found[order] = labels
+    return canonical(found)
 
 
 def _linkage_cuts(together, numbers, min_size, outliers):
@@ -108,6 +121,21 @@ def _linkage_cuts(together, numbers, min_size, outliers):
 def _evenly(rows, number):
     """At most `number` rows, from first to last."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(number, len(rows))).astype(int))]
+
+
+@jit
+def _mean_sizes(labels, weights):
+    """(n,) Σ_t w_t (leaves that are with leaf i in s_t, itself included)."""
+    n_trees, n = labels.shape
+    mean, size = np.zeros(n), np.empty(n, np.int64)
+    for t in range(n_trees):
+        size[:] = 0
+        for label in labels[t]:
+            if label >= 0:
+                size[label] += 1
+        for i in range(n):
+            mean[i] += weights[t] * (size[labels[t, i]] if labels[t, i] >= 0 else 1)
+    return mean
 
 
 @jit

@@ -94,6 +94,12 @@ def distinct(labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nd
     return labels[first], np.bincount(where, weights=weights)
 
 
+def renumbered(labels: np.ndarray) -> np.ndarray:
+    """Number the clusters of each row in order of first leaf, in place; -1 stays."""
+    _settle(labels, True)
+    return labels
+
+
 @jit
 def _join_nearest(labels, rows):
     """Give each stray, label ~c, to the cluster whose other leaves have the nearest mean; ties stay with c."""

@@ -192,6 +192,26 @@ def test_cut_of_one_tree_is_scipys():
             np.testing.assert_array_equal(post.cut(n_clusters=k, min_size=1, loss=loss), scipy_labels)
 
 
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+@pytest.mark.parametrize("outliers", [False, True])
+def test_the_order_of_the_leaves_does_not_matter(loss, outliers):
+    post = random_posterior(9, n=40, n_trees=60)
+    shuffled = np.random.default_rng(0).permutation(40)  # leaf i becomes leaf shuffled[i]
+    number = np.append(shuffled, np.arange(40, 79))
+    other = ct.Posterior(number[post.children], post.times, log_weights=post.log_weights)
+    how = {"min_size": 3, "outliers": outliers}
+    a, b = post.cut(4, loss=loss, **how), other.cut(4, loss=loss, **how)[shuffled]
+    np.testing.assert_array_equal(a, canonical(b))
+    np.testing.assert_allclose(
+        post.coclustering(4, **how), other.coclustering(4, **how)[np.ix_(shuffled, shuffled)], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        post.membership(a, **how).max(axis=1),
+        other.membership(b[np.argsort(shuffled)], **how).max(axis=1)[shuffled],
+        atol=1e-12,
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["vi", "binder"])
 def test_a_hundred_thousand_leaves(loss, monkeypatch):
