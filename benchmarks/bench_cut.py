@@ -1,0 +1,89 @@
+"""Cuts into the true number of clusters: what least size, which loss, and where strays go, on simulated blobs.
+
+Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage, the plain cut
+(min_size=1), and `Posterior.cut` under both losses with least sizes of a share of n / k, strays going to the nearest
+centre, or (by tree) to the cluster that they merge with first. Then which rows `outliers=True` names: the share of all
+rows, the share of those that are outliers, and the share of outliers that it finds.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import adjusted_rand_score
+
+import coaltree as ct
+
+from .timing import table
+
+REPLICATES = 5
+SHAPES = [(150, 3, 5, 7.0), (200, 4, 3, 8.0), (200, 6, 10, 7.0)]  # rows, clusters, columns, distance of centres
+KINDS = ["normal", "outliers", "Student", "unequal Student", "unequal spread"]
+
+
+def blobs(rng, n, k, d, distance, kind):
+    """Rows, their clusters, and which are outliers: normal noise of unit variance unless the kind says otherwise."""
+    sizes = rng.dirichlet(np.full(k, 3.0)) if kind in ("outliers", "unequal Student") else np.full(k, 1 / k)
+    y = rng.choice(k, n, p=sizes)
+    noise = rng.normal(size=(n, d))
+    if "Student" in kind:
+        noise *= np.sqrt(3 / rng.chisquare(3, size=(n, 1)))
+    if kind == "unequal spread":
+        noise *= rng.choice([0.5, 1.0, 2.0], k)[y][:, None]
+    X = rng.normal(size=(k, d))[y] * distance / np.sqrt(2 * d) + noise
+    is_outlier = np.zeros(n, dtype=bool)
+    if kind == "outliers":
+        is_outlier[rng.choice(n, n // 25, replace=False)] = True
+        away = rng.normal(size=(n, d))
+        X += is_outlier[:, None] * away / np.linalg.norm(away, axis=1, keepdims=True) * (3 * np.sqrt(d) + 4)
+    return X, y, is_outlier
+
+
+def cuts(X, k, post):
+    """{name: labels}."""
+    n = len(X)
+    by_tree = ct.Posterior(post.children, post.times, log_weights=post.log_weights)
+    found = {
+        "Ward": fcluster(linkage(X, "ward"), k, "maxclust"),
+        "plain": post.cut(k, min_size=1),
+        "auto, Binder": post.cut(k),
+        "auto, VI": post.cut(k, loss="vi"),
+        "by tree": by_tree.cut(k),
+    }
+    for share in (0.1, 0.3):
+        found[f"{share}, Binder"] = post.cut(k, min_size=int(np.ceil(share * n / k)))
+    return found
+
+
+def run(replicates=REPLICATES):
+    index: dict[str, dict[str, list]] = {}
+    named: dict[str, list] = {}
+    for kind in KINDS:
+        for shape in SHAPES:
+            for seed in range(replicates):
+                X, y, is_outlier = blobs(np.random.default_rng([seed, shape[0], shape[1]]), *shape, kind)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ct.CoaltreeWarning)
+                    post = ct.fit(X, n_samples=100, n_warmup=50, n_chains=2, random_state=seed, progress=False)
+                    labels, outliers = cuts(X, shape[1], post), post.cut(shape[1], outliers=True) < 0
+                of_kind = index.setdefault(kind, {})
+                for name, found in labels.items():
+                    of_kind.setdefault(name, []).append(adjusted_rand_score(y[~is_outlier], found[~is_outlier]))
+                both = np.count_nonzero(outliers & is_outlier)
+                shares = [outliers.mean(), both / max(outliers.sum(), 1), both / max(is_outlier.sum(), 1)]
+                named.setdefault(kind, []).append(shares)
+    names = list(next(iter(index.values())))
+    rows = [[kind, *(f"{np.mean(values):.3f}" for values in of_kind.values())] for kind, of_kind in index.items()]
+    rows.append(["all", *(f"{np.mean([np.mean(of_kind[name]) for of_kind in index.values()]):.3f}" for name in names)])
+    table([f"{replicates * len(SHAPES)} data sets a row", *names], rows)
+    print()
+    shown = {kind: np.mean(shares, axis=0) for kind, shares in named.items()}
+    has = [
+        [kind, f"{s[0]:.3f}", *([f"{x:.2f}" for x in s[1:]] if kind == "outliers" else "--")]
+        for kind, s in shown.items()
+    ]
+    table(["outliers=True", "named", "right", "found"], has)
+
+
+if __name__ == "__main__":
+    run()
