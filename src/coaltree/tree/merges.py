@@ -17,7 +17,7 @@ from .._runtime.checks import check_count, check_number
 from ..errors import InputError
 
 MinSize = int | Literal["auto"]  # of a cluster
-_SHARE_OF_MEAN_SIZE = 5  # a cluster has at least a fifth of the mean number of leaves, n / k
+_SHARE_OF_MEAN_SIZE = 4  # a cluster has at least a quarter of the mean number of leaves, n / k (`make bench ONLY=cut`)
 
 
 class Layout(NamedTuple):
@@ -201,7 +201,7 @@ def check_cut(
     min_size: MinSize = "auto",
     outliers: bool = False,
 ) -> Cut:
-    """Return how to cut trees of n leaves; `min_size="auto"` is a fifth of n / n_clusters, rounded up."""
+    """Return how to cut trees of n leaves; `min_size="auto"` is a quarter of n / n_clusters, rounded up."""
     if (n_clusters is None) == (time is None):
         given = "neither" if time is None else "both"
         raise InputError(f"exactly one of n_clusters and time must be given, not {given}.")

@@ -97,7 +97,7 @@ class Tree(RootedTree):
         time : float, optional
             When to cut: leaves that have met by then, `time` included, are together, in clusters of any size.
         min_size : "auto" or int
-            Least number of leaves of a cluster; "auto" is a fifth of n / n_clusters, rounded up. With 1 the last
+            Least number of leaves of a cluster; "auto" is a quarter of n / n_clusters, rounded up. With 1 the last
             n_clusters - 1 merges are undone, whatever they join. Where the tree has too few such merges, it is halved,
             with a `ClusterSizeWarning`.
         outliers : bool
