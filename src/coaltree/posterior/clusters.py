@@ -68,8 +68,8 @@ class ClusterQuestions:
         time : float, optional
             Time at which to cut every tree; the result may have any number of clusters, of any size.
         min_size : "auto" or int
-            Least number of leaves of a cluster; "auto" is a quarter of n / n_clusters, rounded up. It is halved in trees
-            that cannot be cut so; where that is half of them or more, it is so for the result as well, with a
+            Least number of leaves of a cluster; "auto" is a quarter of n / n_clusters, rounded up. It is halved in
+            trees that cannot be cut so; where that is half of them or more, it is so for the result as well, with a
             `ClusterSizeWarning`.
         outliers : bool
             Whether leaves that are strays more often than members of a cluster are labelled -1.

@@ -17,7 +17,7 @@ from .._runtime.checks import check_count, check_number
 from ..errors import InputError
 
 MinSize = int | Literal["auto"]  # of a cluster
-_SHARE_OF_MEAN_SIZE = 4  # a cluster has at least a quarter of the mean number of leaves, n / k (`make bench ONLY=cut`)
+_PART_OF_MEAN_SIZE = 4  # a cluster has at least a quarter of the mean number of leaves, n / k (`make bench ONLY=cut`)
 
 
 class Layout(NamedTuple):
@@ -215,7 +215,7 @@ def check_cut(
             raise InputError("min_size and outliers need n_clusters: a cut at a time has clusters of every size.")
         return Cut(None, check_number("time", time), 1, False)
     k = check_count("n_clusters", n_clusters, 1, n)
-    return Cut(k, math.nan, -(-n // (_SHARE_OF_MEAN_SIZE * k)) if least is None else least, bool(outliers))
+    return Cut(k, math.nan, -(-n // (_PART_OF_MEAN_SIZE * k)) if least is None else least, bool(outliers))
 
 
 def check_order(times: np.ndarray) -> None:
