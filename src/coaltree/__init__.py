@@ -40,6 +40,7 @@ _HOME_OF = {
     "InverseWishart": "model.covariance",
     "LogNormal": "model.covariance",
     "LogUniform": "model.covariance",
+    "Noise": "model.noise",
     "InputError": "errors",
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",

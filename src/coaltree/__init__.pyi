@@ -24,6 +24,7 @@ from .model.covariance import Matern32 as Matern32
 from .model.covariance import Scaled as Scaled
 from .model.covariance import Spherical as Spherical
 from .model.covariance import SquaredExponential as SquaredExponential
+from .model.noise import Noise as Noise
 from .model.simulation import simulate as simulate
 from .posterior import Posterior as Posterior
 from .posterior import concat as concat

@@ -16,6 +16,7 @@ from ._runtime.checks import check_count
 from .errors import CoaltreeWarning
 from .inference.fit import fit
 from .model.covariance import CovarianceLike
+from .model.noise import NoiseLike
 from .model.table import Table
 from .posterior import Posterior
 from .samplers.base import SamplerLike
@@ -29,7 +30,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int or None
         Number of clusters of `labels_`; None uses the suggested number (1 where none stands out).
-    covariance, sampler, leaf_noise :
+    covariance, sampler, noise :
         As in `coaltree.fit`.
     n_samples, n_warmup, n_chains : int
         Trees to keep from each chain, rounds to discard before them, and the number of independent chains.
@@ -66,7 +67,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         n_samples: int = 200,
         n_warmup: int = 50,
         n_chains: int = 2,
-        leaf_noise: float = 0.0,
+        noise: NoiseLike | None = None,
         random_state: RandomState | np.random.RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -76,7 +77,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_samples = n_samples
         self.n_warmup = n_warmup
         self.n_chains = n_chains
-        self.leaf_noise = leaf_noise
+        self.noise = noise
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -95,7 +96,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=_seed(self.random_state),
             progress=False,
-            leaf_noise=self.leaf_noise,
+            noise=self.noise,
         )
         self.tree_ = self.posterior_.mcc_tree()
         self.children_ = self.tree_.children

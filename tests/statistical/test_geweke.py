@@ -1,4 +1,4 @@
-"""Geweke's joint-distribution test of the whole loop: trees, amplitude, kernel parameters, missing entries.
+"""Geweke's joint-distribution test of the whole loop: trees, covariance, noise, missing entries.
 
 Two ways to draw (θ, tree, X) from the model: from the prior and forward; or by turns, one round of `fit` given X and
 fresh data given the rest. If, and only if, a round leaves p(θ, tree, missing | X) as it is, both have the same law.
@@ -24,6 +24,8 @@ from coaltree.model.covariance import (
     SquaredExponential,
 )
 from coaltree.model.diffusion import log_likelihood, simulate_data
+from coaltree.model.noise import Noise, first_draw, noise_model, row_variances
+from coaltree.model.replicates import replicates_of
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import unchecked_tree
 
@@ -38,13 +40,22 @@ COVARIANCES = {
     "only length2": SquaredExponential(1.5, 0.3, learn="length2", priors={"length2": LogNormal(1.5, 0.5)}),
 }
 
+LEARNT = Noise(prior=LogNormal(0.3, 0.7))
+STUDENT = Noise(tails="student", df=5.0, prior=LogNormal(0.3, 0.7))
+GROUPS = [0, 0, 1, 2, 3, 3, 3, 4]
+
 
 class Model:
     """p(θ, tree, X), and the part of the data that is hidden."""
 
-    def __init__(self, covariance, n=5, d=3, leaf_noise=0.0, hidden=0.0, seed=0):
-        self.covariance, self.n, self.d, self.leaf_noise = covariance, n, d, leaf_noise
-        mask = np.random.default_rng(seed).random((n, d)) < hidden
+    def __init__(self, covariance, n=5, d=3, noise=0.0, errors=None, groups=None, hidden=0.0, seed=0):
+        self.covariance, self.n, self.d = covariance, n, d
+        self.noise = noise if isinstance(noise, Noise) else Noise(noise)
+        self.replicates = None if groups is None else replicates_of(np.array(groups))
+        n_rows = n if groups is None else len(groups)
+        self.errors = None if errors is None else np.array(errors)
+        self.noise_model = noise_model(self.noise, np.zeros((n_rows, d)), self.errors)
+        mask = np.random.default_rng(seed).random((n_rows, d)) < hidden
         self.missing = mask if mask.any() else None
 
     def draw_prior(self, rng):
@@ -52,15 +63,27 @@ class Model:
             name: self.covariance.priors[name].sample(rng, size=np.shape(value) or None)
             for name, value in self.covariance.theta.items()
         }
-        return self.covariance.with_theta(theta), simulate_tree(self.n, rng)
+        draw = first_draw(self.noise_model)
+        if self.noise.is_learnt:
+            draw = draw._replace(level=float(self.noise.prior.sample(rng)))
+        if draw.tail_scale is not None:
+            half = 0.5 * self.noise.df
+            draw = draw._replace(tail_scale=half / rng.standard_gamma(half, size=len(draw.tail_scale)))
+        return self.covariance.with_theta(theta), draw, simulate_tree(self.n, rng)
 
-    def draw_data(self, covariance, tree, rng):
-        return simulate_data(tree, self.d, rng, covariance.whitener(self.d).color, leaf_noise=self.leaf_noise)
+    def draw_data(self, covariance, noise, tree, rng):
+        color = covariance.whitener(self.d).color
+        leaves = simulate_data(tree, self.d, rng, color)
+        rows = leaves if self.replicates is None else leaves[self.replicates.leaf]
+        spread = np.sqrt(row_variances(self.noise_model, noise))[:, None]
+        return rows + color(spread * rng.standard_normal(rows.shape))
 
-    def statistics(self, covariance, children, times, X):
+    def statistics(self, covariance, noise, children, times, X):
         """Numbers whose law is compared: of finite variance, and blind to where the root lies, which is flat."""
         W = covariance.whitener(self.d).whiten(X)
-        likelihood = log_likelihood(children, times, W, self.d, covariance.whitener(self.d).log_det, self.leaf_noise)
+        rows = (children, times) if self.replicates is None else self.replicates.expand(children, times)
+        variances = row_variances(self.noise_model, noise)
+        likelihood = log_likelihood(*rows, W, self.d, covariance.whitener(self.d).log_det, variances)
         values = [times[-1], times[0], math.log(times[-1]), math.log(times[0]), float(log_prior(times)), likelihood]
         values += [
             float({*children[0]} == {0, 1}),
@@ -72,29 +95,36 @@ class Model:
             values += [*logs, *(logs**2), logs[0] * math.log(times[-1])]
             if np.ndim(value) == 2:
                 values.append(value[0, 1] / math.sqrt(value[0, 0] * value[1, 1]))
+        if self.noise.is_learnt:
+            log_level = math.log(noise.level)
+            values += [log_level, log_level**2, log_level * math.log(times[0]), log_level * math.log(times[-1])]
+        if noise.tail_scale is not None:
+            logs = np.log(noise.tail_scale)
+            values += [*logs[:3], *(logs[:3] ** 2), logs.mean() * math.log(noise.level), *(1.0 / noise.tail_scale[:2])]
         return values
 
 
 def forward(model, n_draws, rng):
     draws = []
     for _ in range(n_draws):
-        covariance, tree = model.draw_prior(rng)
-        draws.append(model.statistics(covariance, tree.children, tree.times, model.draw_data(covariance, tree, rng)))
+        covariance, noise, tree = model.draw_prior(rng)
+        X = model.draw_data(covariance, noise, tree, rng)
+        draws.append(model.statistics(covariance, noise, tree.children, tree.times, X))
     return np.array(draws)
 
 
 def by_turns(model, n_draws, rng, sampler, one_round=one_round):
-    plan = Plan(sampler, model.leaf_noise, model.missing, n_warmup=0)
-    covariance, tree = model.draw_prior(rng)
+    plan = Plan(sampler, model.noise_model, model.replicates, model.missing, n_warmup=0)
+    covariance, noise, tree = model.draw_prior(rng)
     children, times = tree.children, tree.times
     draws = []
     for _ in range(n_draws):
-        X = model.draw_data(covariance, unchecked_tree(children, times, tree.labels), rng)
+        X = model.draw_data(covariance, noise, unchecked_tree(children, times, tree.labels), rng)
         # The lists of near leaves are made anew from X, on which they may depend: X is given while the tree moves.
-        chain = Chain((children, times), covariance, X, None, rng)
-        chain, _, _ = one_round(plan, chain, _problem(plan, X, covariance))
-        (children, times), covariance = chain.tree, chain.covariance
-        draws.append(model.statistics(covariance, children, times, chain.values))
+        chain = Chain((children, times), covariance, noise, X, None, rng)
+        chain, _, _ = one_round(plan, chain, _problem(plan, X, covariance, noise))
+        (children, times), covariance, noise = chain.tree, chain.covariance, chain.noise
+        draws.append(model.statistics(covariance, noise, children, times, chain.values))
     return np.array(draws)
 
 
@@ -139,7 +169,8 @@ OVERCONFIDENT = Overconfident(priors={"amplitude": InverseGamma(5.0, 4.0)})
 
 SHORT = [
     ("squared exponential", {"hidden": 0.2}, Regraft(candidates="all")),
-    ("spherical", {"leaf_noise": 0.2, "n": 6}, Regraft(candidates="local", n_neighbors=2)),
+    ("spherical", {"noise": 0.2, "n": 6}, Regraft(candidates="local", n_neighbors=2)),
+    ("spherical", {"noise": STUDENT, "groups": GROUPS, "hidden": 0.1}, Regraft(candidates="all")),
     ("scaled", {"hidden": 0.2}, Regraft(candidates="all")),
 ]
 
@@ -155,9 +186,15 @@ def test_a_small_mistake_is_seen(wrong):
 
 
 LONG = [
-    *((name, {"hidden": 0.2, "leaf_noise": noise}, "all") for name in COVARIANCES for noise in (0.0, 0.2)),
+    *((name, {"hidden": 0.2, "noise": noise}, "all") for name in COVARIANCES for noise in (0.0, 0.2)),
     ("squared exponential", {"n": 10, "hidden": 0.2}, "local"),
-    ("diagonal", {"n": 10, "leaf_noise": 0.2}, "local"),
+    ("diagonal", {"n": 10, "noise": 0.2}, "local"),
+    ("diagonal", {"noise": LEARNT, "hidden": 0.2}, "all"),
+    ("full", {"noise": STUDENT, "hidden": 0.2, "errors": [0.5, 1.0, 2.0, 1.0, 1.0]}, "all"),
+    ("squared exponential", {"n": 10, "noise": STUDENT}, "local"),
+    ("spherical", {"noise": LEARNT, "groups": GROUPS}, "all"),
+    ("full", {"noise": STUDENT, "groups": GROUPS, "hidden": 0.2}, "all"),
+    ("diagonal", {"noise": Noise(0.3, "student", df=3.0), "groups": GROUPS}, "all"),
     ("squared exponential", {"n": 2}, "all"),
     ("full", {"n": 3}, "all"),
 ]

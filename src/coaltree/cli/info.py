@@ -29,6 +29,7 @@ def info(posterior):
 def _contents(post):
     import numpy as np
 
+    from ..posterior.oddness import describe_noise, odd_rows
     from ..report.reproduce import describe
     from ..report.text import count
 
@@ -47,8 +48,10 @@ def _contents(post):
     for name in ("left_out", "ties"):
         if name in post.info:
             yield name.replace("_", " "), str(post.info[name])
-    if post.leaf_noise:
-        yield "leaf noise", f"{post.leaf_noise:g}"
+    yield "noise", describe_noise(post)
+    odd = odd_rows(post, 8)
+    if odd:
+        yield "odd rows", ", ".join(f"{row.label} ({row.probability:.0%})" for row in odd)
 
 
 def _parameters(post, most=20):

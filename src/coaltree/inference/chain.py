@@ -1,7 +1,6 @@
 """One chain of a fit. A round is
 
-    whiten → draw a tree → move times and scale together → draw the covariance from the tree's contrasts
-           → draw the missing entries .
+    whiten → draw a tree → draw covariance and noise given the tree (`parameters`) → draw the missing entries .
 
 All of a chain's state is in its `Chain`, a value: rounds taken in one block or in ten, here or in another process,
 before or after an interruption, are the same to the last bit.
@@ -14,13 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
-from ..model.coalescent import log_prior, standardized_gaps
+from ..model.coalescent import log_prior
 from ..model.covariance import Covariance
-from ..model.diffusion import contrasts
 from ..model.missing import fill_at_random, impute
+from ..model.noise import LEVEL, NoiseDraw, NoiseModel, first_draw, row_variances
+from ..model.noise import log_prior as noise_log_prior
 from ..model.problem import Problem, make_problem
+from ..model.replicates import Replicates
 from ..samplers.base import Sampler
 from ..samplers.starts import first_tree
+from .parameters import Known, draw_parameters
 
 _WARMUP_ROUNDS_A_LIST = 10
 _FIRST_UPDATES = 3  # of the covariance, before the first round
@@ -31,10 +33,15 @@ class Plan(NamedTuple):
     """What all chains and rounds share."""
 
     sampler: Sampler
-    leaf_noise: float
+    noise: NoiseModel
+    replicates: Replicates | None  # if leaves stand for several rows
     missing: np.ndarray | None  # (n, d) of bool, if any entry is
     n_warmup: int
     n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
+
+    def n_leaves(self, values: np.ndarray) -> int:
+        """Number of leaves that these rows measure."""
+        return len(values) if self.replicates is None else self.replicates.n
 
 
 class Chain(NamedTuple):
@@ -42,7 +49,8 @@ class Chain(NamedTuple):
 
     tree: tuple[np.ndarray, np.ndarray]  # children, times
     covariance: Covariance
-    values: np.ndarray  # (n, d), missing entries filled in
+    noise: NoiseDraw
+    values: np.ndarray  # (N, d) rows, missing entries filled in
     neighbors: np.ndarray | None  # the sampler's lists of near leaves, if it has any
     rng: np.random.Generator
     round: int = 0
@@ -55,6 +63,7 @@ class Rounds(NamedTuple):
     times: np.ndarray  # (r, n-1)
     log_joint: np.ndarray  # (r,)
     theta: dict[str, np.ndarray]  # name → (r, …)
+    tail_scale: np.ndarray  # (r, N) scales of Student's tails, (r, 0) for normal ones
     imputed: np.ndarray  # (r, number of missing entries)
     info: dict[str, np.ndarray]  # what the sampler said, name → (r,)
 
@@ -65,6 +74,7 @@ class Start(NamedTuple):
     tree: tuple[np.ndarray, np.ndarray] | None = None
     theta: Mapping[str, Any] = _NOTHING
     imputed: np.ndarray | None = None
+    tail_scale: np.ndarray | None = None
 
 
 def begin(
@@ -80,15 +90,26 @@ def begin(
     if start.imputed is not None:
         values = values.copy()
         values[plan.missing] = start.imputed
-    covariance = covariance.with_theta(start.theta)
+    covariance = covariance.with_theta({name: value for name, value in start.theta.items() if name != LEVEL})
+    noise = _first_noise(plan.noise, start, rng if dispersed else None)
     with single_threaded_blas():
         values = fill_at_random(values, covariance, rng)
-        problem = _problem(plan, values, covariance)
+        problem = _problem(plan, values, covariance, noise)
         children, times = start.tree or _first_tree(plan, problem, rng, dispersed)
         if not start.theta:
+            known = Known(values, children, plan.noise, plan.replicates)
             for _ in range(_FIRST_UPDATES):
-                times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
-    return Chain((children, times), covariance, values, None, rng)
+                times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
+    return Chain((children, times), covariance, noise, values, None, rng)
+
+
+def _first_noise(model, start, rng):
+    noise = first_draw(model, rng)
+    if LEVEL in start.theta:
+        noise = noise._replace(level=float(start.theta[LEVEL]))
+    if start.tail_scale is not None and noise.tail_scale is not None:
+        noise = noise._replace(tail_scale=np.array(start.tail_scale))
+    return noise
 
 
 def _first_tree(plan, problem, rng, dispersed):
@@ -105,16 +126,21 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds
     """Take a chain `n_rounds` further; return it and what was kept, in one block or none in the warm-up."""
     # Another process is handed read-only arrays, for which every kernel would be compiled again; and an interruption
     # must leave the caller's generator where it was.
-    plan = plan._replace(missing=_copied(plan.missing))
+    plan = plan._replace(
+        missing=_copied(plan.missing),
+        noise=plan.noise._replace(error2=_copied(plan.noise.error2)),
+        replicates=None if plan.replicates is None else Replicates(*map(_copied, plan.replicates)),
+    )
     chain = chain._replace(
         tree=tuple(map(_copied, chain.tree)),
+        noise=chain.noise._replace(tail_scale=_copied(chain.noise.tail_scale)),
         values=_copied(chain.values),
         neighbors=_copied(chain.neighbors),
         rng=copy.deepcopy(chain.rng),
     )
     kept = []
     with single_threaded_blas():
-        problem = _problem(plan, chain.values, chain.covariance)
+        problem = _problem(plan, chain.values, chain.covariance, chain.noise)
         for _ in range(n_rounds):
             chain, problem, info = one_round(plan, chain, problem)
             if chain.round > plan.n_warmup:
@@ -127,24 +153,27 @@ def _copied(array):
 
 
 def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, Mapping[str, Any]]:
-    """A tree given Φ, times and scale together, Φ given the tree, missing entries given both."""
-    _, covariance, values, _, rng, round = chain
+    """A tree given covariance and noise, these given the tree, missing entries given all of them."""
+    _, covariance, noise, values, _, rng, round = chain
     sampler = plan.sampler.for_warmup() if round < plan.n_warmup else plan.sampler
     plan = plan._replace(sampler=sampler)
     neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
-    times, covariance = _draw_covariance(plan, values, children, times, covariance, rng)
+    known = Known(values, children, plan.noise, plan.replicates)
+    times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
     if plan.missing is not None:
-        values = impute(children, times, values, plan.missing, covariance, plan.leaf_noise, rng)
-    if covariance.learnt or plan.missing is not None:
-        problem = _problem(plan, values, covariance)
-    return Chain((children, times), covariance, values, neighbors, rng, round + 1), problem, info
+        values = impute(*known.over_rows(times), values, plan.missing, covariance, row_variances(plan.noise, noise), rng)
+    if covariance.learnt or plan.missing is not None or plan.noise.is_random:
+        problem = _problem(plan, values, covariance, noise)
+    return Chain((children, times), covariance, noise, values, neighbors, rng, round + 1), problem, info
 
 
-def _problem(plan, values, covariance):
-    if len(values) == 1:  # all rows are equal: there is no tree to draw
+def _problem(plan, values, covariance, noise):
+    if plan.n_leaves(values) == 1:  # there is no tree to draw
         return None
-    return make_problem(values, covariance, plan.leaf_noise, rotate=plan.sampler.needs_vectors)
+    variances = row_variances(plan.noise, noise)
+    rotate = plan.sampler.needs_vectors
+    return make_problem(values, covariance, variances, replicates=plan.replicates, rotate=rotate)
 
 
 def _neighbors(plan, chain, problem):
@@ -167,46 +196,31 @@ def _draw_tree(plan, problem, tree, neighbors, rng):
     return plan.sampler.step(problem, tree, rng, neighbors=neighbors, n_threads=plan.n_threads)
 
 
-def _draw_covariance(plan, values, children, times, covariance, rng):
-    """Times and Φ's scale together, then Φ from the contrasts."""
-    if not covariance.learnt:
-        return times, covariance
-    at_scale = _likelihood_at_scale(plan, values, children, times, covariance) if plan.leaf_noise > 0.0 else None
-    c, covariance = covariance.scale_move(float(standardized_gaps(times).sum()), len(times), rng, at_scale)
-    times = times * c
-    U = contrasts(children, times, values, plan.leaf_noise)
-    return times, covariance.update(covariance.statistics(U), rng)
-
-
-def _likelihood_at_scale(plan, values, children, times, covariance):
-    """log p(X | times c·τ, Φ/c) as a function of c: that of times τ under Φ with the leaf variance divided by c."""
-    problem = _problem(plan, values, covariance)
-    if problem is None:
-        return None
-    return lambda c: problem._replace(leaf_noise=plan.leaf_noise / c).log_likelihood(children, times)
-
-
 def _record(plan, chain, problem, info):
     """One round to keep."""
     children, times = chain.tree
-    log_joint = log_prior(times) + chain.covariance.log_prior()
+    log_joint = log_prior(times) + chain.covariance.log_prior() + noise_log_prior(plan.noise, chain.noise)
     if problem is not None:
         log_joint += problem.log_likelihood(children, times)
     imputed = chain.values[plan.missing] if plan.missing is not None else np.empty(0)
     theta = {name: np.array([value]) for name, value in chain.covariance.theta.items()}
+    if plan.noise.level is None:
+        theta[LEVEL] = np.array([chain.noise.level])
+    tails = np.empty(0) if chain.noise.tail_scale is None else chain.noise.tail_scale
     said = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
     info = {name: np.array([value], dtype=float) for name, value in said.items()}
-    return Rounds(children[None].astype(np.int32), times[None], np.array([log_joint]), theta, imputed[None], info)
+    return Rounds(children[None].astype(np.int32), times[None], np.array([log_joint]), theta, tails[None], imputed[None], info)
 
 
 def concatenate_rounds(blocks: Sequence[Rounds]) -> Rounds:
     """One block of rounds from blocks of one chain, or of all chains."""
-    children, times, log_joint, theta, imputed, info = zip(*blocks, strict=True)
+    children, times, log_joint, theta, tail_scale, imputed, info = zip(*blocks, strict=True)
     return Rounds(
         np.concatenate(children),
         np.concatenate(times),
         np.concatenate(log_joint),
         _concatenate_by_name(theta),
+        np.concatenate(tail_scale),
         np.concatenate(imputed),
         _concatenate_by_name(info),
     )

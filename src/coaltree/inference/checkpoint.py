@@ -20,12 +20,13 @@ from .._runtime import archive
 from .._runtime.aliases import PathLike
 from .._runtime.fields import Array, Value, check_fields, is_finite, is_number
 from ..errors import InputError
+from ..model.noise import LEVEL, NoiseDraw
 from ..posterior.stacked import check_trees
 from ..samplers.base import Sampler
 from ..tree import Tree
 from .chain import Chain, Rounds, concatenate_rounds
 
-_KIND, _VERSION = "coaltree checkpoint", 2
+_KIND, _VERSION = "coaltree checkpoint", 3
 SECONDS_BETWEEN = 10.0
 
 
@@ -119,12 +120,16 @@ _FIELDS_OF_RNG = {
 
 
 def _fields_of_state(run: Any) -> dict[str, Any]:
-    n, n_missing = len(run.values), _n_missing(run)
+    n, n_missing = run.plan.n_leaves(run.values), _n_missing(run)
     has_lists = n > 1 and type(run.plan.sampler).neighbors is not Sampler.neighbors
     return {
         "children": Array("i", (n - 1, 2)),
         "times": Array("f", (n - 1,), is_finite),
         "theta": {name: _like(value) for name, value in run.covariance.theta.items()},
+        "noise": {
+            "level": Value(float, lambda level: is_number(level) and level >= 0.0),
+            "tail_scale": Array("f", (_n_scales(run),), _are_positive, optional=_n_scales(run) == 0),
+        },
         "imputed": Array("f", (n_missing,), is_finite, optional=n_missing == 0),
         "neighbors": Array("i", (None, n, None), lambda near: _are_rows(near, n), optional=not has_lists),
         "rng": _FIELDS_OF_RNG,
@@ -133,14 +138,16 @@ def _fields_of_state(run: Any) -> dict[str, Any]:
 
 
 def _fields_of_rounds(run: Any, n_rounds: int, names: Iterable[str]) -> dict[str, Any]:
-    n = len(run.values)
+    n = run.plan.n_leaves(run.values)
+    theta = run.covariance.theta | ({LEVEL: 1.0} if run.plan.noise.level is None else {})
     return {
         "children": Array("i", (n_rounds, n - 1, 2)),
         "times": Array("f", (n_rounds, n - 1), is_finite),
         "log_joint": Array("f", (n_rounds,), is_finite),
         "theta": {
-            name: Array("f", (n_rounds, *np.shape(value)), is_finite) for name, value in run.covariance.theta.items()
+            name: Array("f", (n_rounds, *np.shape(value)), is_finite) for name, value in theta.items()
         },
+        "tail_scale": Array("f", (n_rounds, _n_scales(run)), _are_positive),
         "imputed": Array("f", (n_rounds, _n_missing(run)), is_finite),
         "info": {name: Array("f", (n_rounds,)) for name in names},
     }
@@ -154,6 +161,14 @@ def _n_missing(run):
     return 0 if run.plan.missing is None else int(run.plan.missing.sum())
 
 
+def _n_scales(run):
+    return len(run.values) if run.plan.noise.half_df > 0.0 else 0
+
+
+def _are_positive(scales):
+    return bool(np.all((scales > 0.0) & (scales < np.inf)))
+
+
 def _like(value):
     return Value((int, float), is_number) if np.ndim(value) == 0 else Array("f", np.shape(value), is_finite)
 
@@ -163,6 +178,7 @@ def _state_of(plan, chain):
         "children": chain.tree[0],
         "times": chain.tree[1],
         "theta": chain.covariance.theta,
+        "noise": chain.noise._asdict(),
         "imputed": None if plan.missing is None else chain.values[plan.missing],
         "neighbors": chain.neighbors,
         "rng": chain.rng.bit_generator.state,
@@ -179,10 +195,10 @@ def _chain_from(run, state):
     rng = np.random.default_rng()
     rng.bit_generator.state = state["rng"]
     tree = (np.array(state["children"]), np.array(state["times"]))
-    if len(values) > 1:
+    if len(tree[1]):
         Tree(*tree)  # says what is wrong with it
     covariance = run.covariance.with_theta(state["theta"])
-    return Chain(tree, covariance, values, state["neighbors"], rng, state["round"])
+    return Chain(tree, covariance, NoiseDraw(**state["noise"]), values, state["neighbors"], rng, state["round"])
 
 
 def _rounds_from(run, blocks, round):
@@ -192,7 +208,7 @@ def _rounds_from(run, blocks, round):
         raise ValueError(f"a chain at round {round} keeps {n_rounds} rounds, in one block")
     for block in blocks:
         check_fields(block, _fields_of_rounds(run, n_rounds, dict(block["info"])))
-        if len(run.values) > 1:
+        if run.plan.n_leaves(run.values) > 1:
             check_trees(block["children"], block["times"])
     return [Rounds(**block) for block in blocks]
 

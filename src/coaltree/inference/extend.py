@@ -1,5 +1,6 @@
 """`extend`: graft new rows onto the trees of a posterior, and go on sampling with all rows."""
 
+import math
 from itertools import count, islice
 
 import numpy as np
@@ -10,9 +11,11 @@ from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
 from ..errors import InputError
 from ..model.columns import imputed_everywhere
-from ..model.duplicates import find_distinct
-from ..model.missing import check_apart, check_observed, missing_entries
+from ..model.missing import check_apart, missing_entries
+from ..model.noise import LEVEL, first_draw, noise_model, row_variances
 from ..model.problem import make_problem
+from ..model.rows import read_rows
+from ..model.table import Table
 from ..model.ties import spread_ties
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
@@ -49,29 +52,32 @@ def extend(
     labels = _all_labels(posterior, table)
     assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
     X = np.concatenate([posterior.X, table.values])
-    check_observed(X, labels, posterior.columns)
-    distinct = find_distinct(X, labels, posterior.leaf_noise)
-    n_old = int(np.searchsorted(distinct.first, posterior.n))  # distinct rows come in order of first sight
-    values = _model_values(posterior, X, distinct, n_old)
-    check_apart(values, [labels[i] for i in distinct.first], posterior.leaf_noise)
-    plan = Plan(sampler, posterior.leaf_noise, missing_entries(values), int(n_rounds) - 1)
+    rows = _all_rows(posterior, table, X, labels)
+    distinct = rows.distinct
+    n_old = int(np.searchsorted(rows.kept, len(posterior.X)))  # rows come in order of first sight
+    values = _model_values(posterior, X, rows.kept, n_old)
+    check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
+    noise = noise_model(posterior.noise, values, None if rows.errors is None else rows.errors[rows.kept])
+    if noise.is_random and not sampler.learns_noise:
+        raise InputError(f"{type(sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
+    plan = Plan(sampler, noise, rows.replicates, missing_entries(values), int(n_rounds) - 1)
     chosen, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept: list[Rounds] = []
     lists = None
     with single_threaded_blas():
         for tree in chosen:
             seed = rng.integers(2**63)
-            chain = _grafted(posterior, int(tree), plan, values, distinct, n_old, np.random.default_rng(seed))
+            chain = _grafted(posterior, int(tree), plan, values, rows, np.random.default_rng(seed))
             chain, rounds = advance(plan, chain._replace(neighbors=lists), int(n_rounds))
             kept += rounds
-            if not posterior.covariance.learnt and plan.missing is None:
+            if not posterior.covariance.learnt and plan.missing is None and plan.replicates is None:
                 lists = chain.neighbors  # the same data and covariance for every tree
     every = concatenate_rounds(kept)
     children, times = distinct.expand(every.children, every.times)
     info = {
         **({"seed": posterior.info["seed"]} if "seed" in posterior.info else {}),
         "sampler": repr(sampler),
-        "n_distinct": len(values),
+        "n_distinct": len(distinct.first),
         "n_extended": len(table.values),
         "n_rounds": int(n_rounds),
     }
@@ -87,9 +93,13 @@ def extend(
         columns=posterior.columns,
         imputed=imputed_everywhere(every.imputed, X, posterior.used) if np.isnan(X).any() else None,
         used=posterior.used,
-        fitted=None if posterior.fitted is None else values[distinct.group],
+        fitted=None if posterior.fitted is None else values[rows.places],
         covariance=posterior.covariance,
-        leaf_noise=posterior.leaf_noise,
+        noise=posterior.noise,
+        errors=rows.errors,
+        groups=rows.leaf,
+        row_labels=None if posterior.groups is None else (*posterior.row_labels, *labels[posterior.n :]),
+        tail_scale=every.tail_scale[:, rows.places] if noise.half_df > 0.0 else None,
         info=info,
     )
 
@@ -108,34 +118,61 @@ def _all_labels(posterior, table):
     return (*posterior.labels, *new)
 
 
-def _model_values(posterior, X, distinct, n_old):
-    """The distinct rows as the model sees them; those that were fitted stay as they were."""
+def _model_values(posterior, X, kept, n_old):
+    """The rows that are kept as the model sees them; those that were fitted stay as they were."""
     used = np.arange(X.shape[1]) if posterior.used is None else posterior.used
-    values = np.ascontiguousarray(X[distinct.first][:, used])
+    values = np.ascontiguousarray(X[kept][:, used])
     if posterior.fitted is not None:
-        values, _ = spread_ties(values, distinct.first, used)
-    values[:n_old] = posterior.model_values()[distinct.first[:n_old]]
+        values, _ = spread_ties(values, kept, used)
+    values[:n_old] = posterior.model_values()[kept[:n_old]]
     return values
 
 
-def _grafted(posterior, tree, plan, values, distinct, n_old, rng):
+def _all_rows(posterior, table, X, labels):
+    """Old rows with their groups and errors; each new row is a leaf of its own, of error 1."""
+    groups, names = None, labels
+    if posterior.groups is not None:
+        names = (*posterior.row_labels, *labels[posterior.n :])
+        groups = [*(posterior.labels[i] for i in posterior.groups), *labels[posterior.n :]]
+    errors = posterior.errors
+    if errors is not None:
+        errors = np.concatenate([errors, np.ones(len(table.values))])
+    return read_rows(Table(X, names, posterior.columns), posterior.noise, groups, errors)
+
+
+def _grafted(posterior, tree, plan, values, rows, rng):
     """A chain that stands at one tree of the posterior with the new rows grafted on."""
     values = values.copy()
-    values[:n_old] = posterior.model_values(tree)[distinct.first[:n_old]]
+    n_old_rows = int(np.searchsorted(rows.kept, len(posterior.X)))
+    n_old = int(np.searchsorted(rows.distinct.first, posterior.n))  # distinct leaves come in order of first sight
+    values[:n_old_rows] = posterior.model_values(tree)[rows.kept[:n_old_rows]]
     covariance = covariance_of(posterior, tree)
-    if len(values) == 1:  # all rows are the same: there is no tree
-        return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, values, None, rng)
-    values = _filled(values, n_old, rng)
-    old = restricted(posterior.children[tree], posterior.times[tree], distinct.first[:n_old])
-    problem = make_problem(values, covariance, plan.leaf_noise, rotate=True)
+    noise = _noise_of(posterior, tree, plan.noise, rows.kept[:n_old_rows])
+    if len(rows.distinct.first) == 1:  # all rows are the same: there is no tree
+        return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, noise, values, None, rng)
+    values = _filled(values, n_old_rows, rng)
+    old = restricted(posterior.children[tree], posterior.times[tree], rows.distinct.first[:n_old])
+    variances = row_variances(plan.noise, noise)
+    problem = make_problem(values, covariance, variances, replicates=plan.replicates, rotate=True)
     assert problem.W is not None
-    n = len(values)
+    n = problem.n
     near = np.empty((n, 0), np.int32)
     if n > _EVERY_BRANCH_UP_TO:
         near = np.full((n, _NEAR), -1, np.int32)
         beyond = np.arange(n, n + n_old)
         near[n_old:] = nearest(problem.W[n_old:], problem.W[:n_old], _NEAR, beyond) - n
-    return Chain(graft(problem, old, near, rng), covariance, values, None, rng)
+    return Chain(graft(problem, old, near, rng), covariance, noise, values, None, rng)
+
+
+def _noise_of(posterior, tree, model, old_rows):
+    """The noise as it was drawn with a tree; new rows start as ordinary ones."""
+    noise = first_draw(model)
+    if model.level is None:
+        level = max(float(posterior.theta[LEVEL][tree]), math.exp(model.log_floor))
+        noise = noise._replace(level=level)
+    if noise.tail_scale is not None and posterior.tail_scale is not None:
+        noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
+    return noise
 
 
 def _filled(values, n_old, rng):

@@ -9,6 +9,7 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,17 @@ from .._runtime.checks import check_count, check_jobs
 from .._runtime.progress import Progress
 from .._runtime.random_streams import seed_of
 from .._runtime.text import some
-from ..errors import CoaltreeWarning, InterruptedWarning
+from ..errors import CoaltreeWarning, InputError, InterruptedWarning
 from ..model.columns import imputed_everywhere, modelled
 from ..model.covariance import CovarianceLike, Spherical
 from ..model.covariance.base import column_variances
-from ..model.diffusion import check_leaf_noise
-from ..model.duplicates import find_distinct
-from ..model.missing import check_apart, check_observed, missing_entries
+from ..model.missing import check_apart, missing_entries
+from ..model.noise import Noise, NoiseLike, as_noise, noise_model
+from ..model.rows import read_rows, warn_of_single_rows
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
-from ..samplers.base import SamplerLike
+from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
 from .chain import Plan, concatenate_rounds
 from .checkpoint import Checkpoint, fingerprint
@@ -52,7 +53,9 @@ def fit(
     random_state: RandomState = None,
     progress: ProgressLike = "auto",
     checkpoint: PathLike | None = None,
-    leaf_noise: float = 0.0,
+    noise: NoiseLike | None = None,
+    errors: ArrayLike | None = None,
+    groups: Sequence[Any] | None = None,
     start: Posterior | Tree | None = None,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
@@ -71,7 +74,11 @@ def fit(
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds).
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
         same result as without the interruption.
-    leaf_noise : noise variance of every row, as a multiple of the covariance.
+    noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that odd rows do not bend the tree;
+        the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
+        0, the default with every other sampler, for none) or a `Noise`.
+    errors : (n,) known standard errors of the rows, relative to each other; the noise is scaled by their squares.
+    groups : (n,) rows with the same value are replicates of one leaf, which is named after it.
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
 
     Returns
@@ -84,29 +91,34 @@ def fit(
     n_warmup = check_count("n_warmup", n_warmup, 0, _MOST_ROUNDS)
     n_chains = check_count("n_chains", n_chains, 1, _MOST_CHAINS)
     check_jobs(n_jobs)
-    leaf_noise = check_leaf_noise(leaf_noise)
+    sampler = as_sampler(sampler)
+    noise = default_noise(sampler) if noise is None else as_noise(noise)
     table = read_table(X, allow_missing=True)
-    check_observed(table.values, table.labels, table.features)
-    distinct = find_distinct(table.values, table.labels, leaf_noise)
-    model = modelled(table.values[distinct.first], distinct.first, table.features, covariance)
+    rows = read_rows(table, noise, groups, errors)
+    warn_of_single_rows(rows)
+    _check_sampler(sampler, noise, rows)
+    recorded = table.values[rows.kept]
+    model = modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
-    check_apart(values, [table.labels[i] for i in distinct.first], leaf_noise)
+    check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
     _warn_of_scales(covariance, table)
 
-    plan = Plan(as_sampler(sampler), leaf_noise, missing_entries(values), n_warmup)
-    starts = starts_of_chains(start, table, distinct, covariance, int(np.isnan(values).sum()), n_chains)
+    recorded = recorded if model.used is None else recorded[:, model.used]
+    of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
+    plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), n_warmup)
+    starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
     run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts)
-    run.reserve_memory(len(table.values))
+    run.reserve_memory(len(rows.labels))
     saved = None
     if checkpoint is not None:
-        settings = (table.values, table.labels, covariance, plan, n_samples, n_chains, starts)
+        settings = (table.values, rows.labels, covariance, plan, n_samples, n_chains, starts)
         saved = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
         saved.restore(run)
 
     began = time.perf_counter()
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, saved)
-    post = _posterior(run, table, distinct, model)
+    post = _posterior(run, table, rows, noise, model)
     post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
     if interrupted:
         message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
@@ -116,10 +128,26 @@ def fit(
     return post
 
 
-def _posterior(run, table, distinct, model):
+def default_noise(sampler: Sampler) -> Noise:
+    """Student's noise where the sampler can learn it, else none."""
+    return Noise(tails="student") if sampler.learns_noise else Noise(0.0)
+
+
+def _check_sampler(sampler, noise, rows):
+    """Refuse what a sampler cannot do before any work is done."""
+    if sampler.learns_noise:
+        return
+    name = type(sampler).__name__
+    if noise.is_random:
+        raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
+    if not sampler.takes_leaf_variances and (rows.errors is not None or rows.replicates is not None):
+        raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
+
+
+def _posterior(run, table, rows, noise, model):
     rounds = [concatenate_rounds(blocks) for blocks in run.kept]
     every = concatenate_rounds(rounds)
-    children, times = distinct.expand(every.children, every.times)
+    children, times = rows.distinct.expand(every.children, every.times)
     info = {
         "seed": run.seed,
         "sampler": repr(run.plan.sampler),
@@ -132,16 +160,20 @@ def _posterior(run, table, distinct, model):
         children,
         times,
         log_joint=every.log_joint,
-        labels=table.labels,
+        labels=rows.labels,
         theta=every.theta,
         chain=np.repeat(np.arange(run.n_chains), [len(one.times) for one in rounds]),
         X=table.values,
         columns=table.features,
         imputed=imputed_everywhere(every.imputed, table.values, model.used) if np.isnan(table.values).any() else None,
         used=model.used,
-        fitted=model.values[distinct.group] if model.is_spread else None,
+        fitted=model.values[rows.places] if model.is_spread else None,
         covariance=run.covariance,
-        leaf_noise=run.plan.leaf_noise,
+        noise=noise,
+        errors=rows.errors,
+        groups=rows.leaf,
+        row_labels=table.labels,
+        tail_scale=every.tail_scale[:, rows.places] if run.plan.noise.half_df > 0.0 else None,
         info=info,
     )
 

@@ -65,6 +65,7 @@ class Run:
         Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
         """
         per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in self.covariance.theta.values())
+        per_draw += 8 * len(self.values) if self.plan.noise.half_df > 0.0 else 0
         per_draw += 8 * (0 if self.plan.missing is None else int(self.plan.missing.sum()))
         work = 4 * self.n_chains * 8 * n * self.values.shape[1] + 8 * min(n, 20_000) ** 2
         n_bytes = 2 * self.n_chains * self.n_samples * per_draw + work
@@ -146,5 +147,5 @@ def _require_sense(chains, results):
             continue
         raise InputError(
             f"chain {number} has left all sense by round {chain.round} (the root at {root:.3g}, log joint "
-            f'{joints[-1]:.3g}), as rows that are all but equal can cause; use covariance="scaled", or leaf_noise > 0.'
+            f'{joints[-1]:.3g}), as rows that are all but equal can cause; use covariance="scaled", or a fixed noise.'
         )

@@ -16,8 +16,8 @@ from .._runtime.random_streams import as_generator
 from ..errors import InputError, InterruptedWarning
 from ..model.columns import modelled
 from ..model.covariance import CovarianceLike, Scaled, Spherical, as_covariance
-from ..model.diffusion import check_leaf_noise
 from ..model.duplicates import find_distinct
+from ..model.noise import as_noise, known_variances
 from ..model.problem import Problem, largest_distance, make_problem
 from ..model.table import read_table
 from ..posterior import Posterior
@@ -33,7 +33,8 @@ def sample_trees(
     n_samples: int = 100,
     n_warmup: int = 10,
     random_state: RandomState = None,
-    leaf_noise: float = 0.0,
+    noise: float = 0.0,
+    errors: ArrayLike | None = None,
     metric: str = "euclidean",
     d: int | None = None,
     n_threads: int | None = None,
@@ -53,8 +54,10 @@ def sample_trees(
     n_samples, n_warmup : int
         For `Regraft`, sweeps to keep and to discard; other samplers return their particles, or one greedy tree.
     random_state : int, numpy.random.Generator or None
-    leaf_noise : float
-        Noise variance of every row, as a multiple of Φ. With 0, identical rows merge at time 0.
+    noise : float
+        Variance of measurement noise, as a multiple of Φ. With 0, identical rows merge at time 0.
+    errors : (n,), optional
+        Known relative standard errors of the rows, by whose squares the noise is scaled (`Regraft`, `Insertion`).
     metric : "euclidean" or "precomputed"
     d : int
         Number of columns behind precomputed distances.
@@ -67,7 +70,7 @@ def sample_trees(
     Posterior. With `Regraft`, Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
     sampler = as_sampler(sampler)
-    leaf_noise = check_leaf_noise(leaf_noise)
+    noise = as_noise(noise)
     rng = as_generator(random_state)
     n_samples = check_count("n_samples", n_samples)
     n_warmup = check_count("n_warmup", n_warmup, 0)
@@ -75,10 +78,13 @@ def sample_trees(
         n_threads = check_count("n_threads", n_threads, 1)
     check_choice("metric", metric, ("euclidean", "precomputed"))
     table = read_table(X)
+    leaf_var = known_variances(noise, errors, len(table.values))
+    if errors is not None and not sampler.takes_leaf_variances:
+        raise InputError(f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion.")
     if metric == "precomputed":
-        covariance, problem, distinct, used = _from_distances(table, covariance, sampler, d, leaf_noise)
+        covariance, problem, distinct, used = _from_distances(table, covariance, sampler, d, leaf_var)
     else:
-        covariance, problem, distinct, used = _from_rows(table, covariance, sampler, d, leaf_noise)
+        covariance, problem, distinct, used = _from_rows(table, covariance, sampler, d, leaf_var)
 
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
@@ -108,7 +114,8 @@ def sample_trees(
         X=table.values if metric == "euclidean" else None,
         columns=table.features,
         covariance=covariance,
-        leaf_noise=leaf_noise,
+        noise=noise,
+        errors=None if errors is None else np.asarray(errors, dtype=np.float64),
         used=used,
         info={
             **draws.info,
@@ -119,24 +126,26 @@ def sample_trees(
     )
 
 
-def _from_rows(table, covariance, sampler, d, leaf_noise):
+def _from_rows(table, covariance, sampler, d, leaf_var):
     """Whiten the distinct rows into a `Problem`; None where all rows are the same."""
     if d is not None and d != table.values.shape[1]:
         raise InputError(f"d is {d}, but X has {table.values.shape[1]} columns; leave d out.")
     with single_threaded_blas():  # whose other threads would go on spinning for some 20 ms, where ours want to work
         covariance = as_covariance(covariance, table.values.shape[1])
-    distinct = find_distinct(table.values, table.labels, leaf_noise)
+    distinct = find_distinct(table.values, table.labels, has_density=bool(np.all(leaf_var)))
     rows, used = table.values[distinct.first], None
     if isinstance(covariance, Scaled) and covariance.variances is None:  # it is known once the table is
         known = Scaled(amplitude=covariance.amplitude, learn=False)
         covariance, rows, used, _, _ = modelled(rows, distinct.first, table.features, known)
     problem = None
     if len(distinct.first) > 1:
-        problem = make_problem(rows, covariance, leaf_noise, rotate=sampler.needs_vectors)
+        if np.ndim(leaf_var):
+            leaf_var = leaf_var[distinct.first]
+        problem = make_problem(rows, covariance, leaf_var, rotate=sampler.needs_vectors)
     return covariance, problem, distinct, used
 
 
-def _from_distances(table, covariance, sampler, d, leaf_noise):
+def _from_distances(table, covariance, sampler, d, leaf_var):
     """Check squared distances (n, n) and turn them into a `Problem` over distinct rows."""
     eps = table.values
     if sampler.needs_vectors:
@@ -161,8 +170,8 @@ def _from_distances(table, covariance, sampler, d, leaf_noise):
     if not eps.max() < largest_distance(len(eps)):
         raise InputError(f"squared distances reach {eps.max():.3g}, too large to compute with; rescale them.")
     first_equal = np.argmax(eps == 0.0, axis=1)  # rows at distance 0 are equal
-    distinct = find_distinct(first_equal[:, None].astype(float), table.labels, leaf_noise)
+    distinct = find_distinct(first_equal[:, None].astype(float), table.labels, has_density=leaf_var > 0.0)
     problem = None
     if len(distinct.first) > 1:
-        problem = Problem(None, eps[np.ix_(distinct.first, distinct.first)], int(d), whitener.log_det, leaf_noise)
+        problem = Problem(None, eps[np.ix_(distinct.first, distinct.first)], int(d), whitener.log_det, leaf_var)
     return covariance, problem, distinct, None

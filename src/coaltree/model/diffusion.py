@@ -2,7 +2,7 @@
 
 Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Everything here runs on whitened data
 (Φ = I) with p <= d columns: rotated data may have fewer columns than the model has dimensions. Messages go from the
-leaves to the root: node c says z_c ~ N(mean_c, var_c I) at its time τ_c, a leaf says (x_i, leaf_noise). For a merge
+leaves to the root: node c says z_c ~ N(mean_c, var_c I) at its time τ_c, a leaf says (x_i, leaf_var). For a merge
 k of nodes 1 and 2 at time τ_k
 
     s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v
@@ -22,16 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_number
 from .._runtime.jit import jit
 from ..tree.tree import Tree
 
 LOG_2PI = math.log(2.0 * math.pi)
 
+Variances = float | np.ndarray  # one for all, or one each
 
-def check_leaf_noise(leaf_noise: Any) -> float:
-    """Return the variance of a leaf as a float, or raise InputError; beyond 1e150 its square is not a number."""
-    return check_number("leaf_noise", leaf_noise, 0.0, 1e150)
+
 
 
 # --- the message operations, in one place -----------------------------------------------------------------------
@@ -110,13 +108,16 @@ def _pass_up(children, times, mean, var, v, eps):
         blend(w1, mean[i], w2, mean[j], mean[n + k])
 
 
-def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_noise: float = 0.0) -> Messages:
-    """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p)."""
+def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances = 0.0) -> Messages:
+    """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p).
+
+    `leaf_var` is the variance of every leaf, or (n,) of each.
+    """
     n, p = W.shape
     mean = np.empty((2 * n - 1, p))
     mean[:n] = W
     var = np.empty(2 * n - 1)
-    var[:n] = leaf_noise
+    var[:n] = leaf_var
     v, eps = np.empty(n - 1), np.empty(n - 1)
     _pass_up(np.ascontiguousarray(children), np.ascontiguousarray(times), mean, var, v, eps)
     return Messages(mean, var, v, eps)
@@ -128,13 +129,13 @@ def log_likelihood(
     W: np.ndarray,
     d: int | None = None,
     log_det: float = 0.0,
-    leaf_noise: float = 0.0,
+    leaf_var: Variances = 0.0,
 ) -> float:
     """Return log p(X | tree) from whitened data W (n, p).
 
     `d` is the model's dimension (default p) and `log_det` is log|Φ|.
     """
-    up = messages(children, times, W, leaf_noise)
+    up = messages(children, times, W, leaf_var)
     d = W.shape[1] if d is None else d
     proper = up.v > 0.0
     if np.any(up.eps[~proper] > 0.0):
@@ -143,13 +144,13 @@ def log_likelihood(
     return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
 
 
-def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_noise: float = 0.0) -> np.ndarray:
+def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances = 0.0) -> np.ndarray:
     """Return the independent contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
 
     `X` may be raw or whitened data, since messages are linear in it. Merges of identical leaves at time 0 say
     nothing of Φ and are left out, so U may have fewer than n - 1 rows.
     """
-    up = messages(children, times, X, leaf_noise)
+    up = messages(children, times, X, leaf_var)
     proper = up.v > 0.0
     i, j = np.asarray(children)[proper].T
     return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
@@ -209,7 +210,7 @@ def simulate_data(
     rng: np.random.Generator,
     color: Callable[[np.ndarray], np.ndarray] | None = None,
     root: float | np.ndarray = 0.0,
-    leaf_noise: float = 0.0,
+    leaf_var: Variances = 0.0,
 ) -> np.ndarray:
     """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
 
@@ -218,18 +219,18 @@ def simulate_data(
     n = tree.n
     steps = rng.standard_normal((2 * n - 1, d))
     times = np.concatenate([np.zeros(n), tree.times])
-    _pass_down(tree.children, times, steps, leaf_noise)
+    _pass_down(tree.children, times, steps, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy())
     values = steps[:n]
     return (color(values) if color is not None else values) + root
 
 
 @jit
-def _pass_down(children, times, value, leaf_noise):
+def _pass_down(children, times, value, leaf_var):
     n = children.shape[0] + 1
     value[2 * n - 2] = 0.0
     for k in range(n - 2, -1, -1):
         for side in range(2):
             c = children[k, side]
-            scale = math.sqrt(times[n + k] - times[c] + (leaf_noise if c < n else 0.0))
+            scale = math.sqrt(times[n + k] - times[c] + (leaf_var[c] if c < n else 0.0))
             for f in range(value.shape[1]):
                 value[c, f] = value[n + k, f] + scale * value[c, f]

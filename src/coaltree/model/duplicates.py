@@ -47,7 +47,7 @@ class Distinct(NamedTuple):
 
 
 def find_distinct(
-    values: np.ndarray, labels: Sequence[str] | None = None, leaf_noise: float = 0.0, *, quiet: bool = False
+    values: np.ndarray, labels: Sequence[str] | None = None, *, has_density: bool = False, quiet: bool = False
 ) -> Distinct:
     """Group identical rows; without leaf noise they have no density, and the user is told that they merge at time 0.
 
@@ -56,7 +56,7 @@ def find_distinct(
     """
     n = len(values)
     everyone = np.arange(n)
-    if leaf_noise > 0.0:
+    if has_density:
         return Distinct(everyone, everyone)
     rows = np.ascontiguousarray(values - _centre(values) + 0.0)  # -0.0 and 0.0 are the same
     _, first, group = np.unique(
@@ -74,7 +74,7 @@ def find_distinct(
         names = (labels[twin], labels[i]) if labels else (twin, i)
         warnings.warn(
             f"X has {distinct.n_copies} duplicate row(s), equal exactly or to within rounding (for example "
-            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. leaf_noise > 0 gives them a proper density.",
+            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. A fixed noise, such as noise=0.1, keeps them apart.",
             CoaltreeWarning,
             stacklevel=3,
         )

@@ -2,13 +2,13 @@
 
 Let everything but leaf i say of its parent's value z ~ N(o, q Φ), the parent being at time τ. Then
 
-    x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_noise ,
+    x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_var ,
 
 and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
 
     x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
 
-One scan visits the leaves depth first, and renews the messages on its way back up: O(n d) beside the draws.
+One walk over the leaves (`leaf_walk`) draws them all: O(n d) beside the draws.
 """
 
 import math
@@ -20,7 +20,8 @@ from .._runtime.jit import jit
 from .._runtime.random_streams import make_streams, standard_normal
 from ..errors import InputError
 from .covariance.base import Covariance, DiagonalWhitener, column_variances
-from .diffusion import blend, join, messages, variance_at
+from .diffusion import Variances
+from .leaf_walk import begin_walk, expected_var, next_leaf
 
 
 def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
@@ -34,16 +35,19 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
             raise InputError(f"{what} {name}{more} of X has only missing values; drop it.")
 
 
-def check_apart(values: np.ndarray, labels: Sequence[str], leaf_noise: float) -> None:
-    """Refuse rows with missing entries that the model would put at distance 0 from others."""
+def check_apart(values: np.ndarray, labels: Sequence[str], *, has_density: bool = False) -> None:
+    """Refuse rows with missing entries that the model would put at distance 0 from others.
+
+    With a fixed noise these have a density; a learnt one they would draw down to 0.
+    """
     incomplete = np.isnan(values).any(axis=1)
-    if leaf_noise > 0.0 or not incomplete.any():
+    if has_density or not incomplete.any():
         return
     i, j = _agreeing_pair(values, incomplete)
     if i >= 0:
         raise InputError(
             f"rows {labels[i]!r} and {labels[j]!r} are equal in every column that both have, so their distance is 0; "
-            "drop one of them, or give leaf_noise > 0."
+            "drop one of them, or give a fixed noise, such as noise=0.1."
         )
 
 
@@ -114,71 +118,24 @@ def impute(
     values: np.ndarray,
     missing: np.ndarray,
     covariance: Covariance,
-    leaf_noise: float,
+    leaf_var: Variances,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
-    up = messages(children, times, values, leaf_noise)
+    walk = begin_walk(children, times, values, leaf_var, missing.any(axis=1))
     n, d = values.shape
-    to_visit = np.zeros(2 * n - 1, dtype=bool)
-    to_visit[:n] = missing.any(axis=1)
     (stream,) = make_streams(rng, 1)
-    children = np.ascontiguousarray(children, dtype=np.int64)
-    _scan(children, times, up.mean, up.var, missing, to_visit, precision_of(covariance, d), stream)
-    return up.mean[:n].copy()
+    _draw_leaves(walk, missing, precision_of(covariance, d), stream)
+    return walk.mean[:n].copy()
 
 
 @jit
-def _scan(children, times, mean, var, missing, to_visit, precision, stream):
-    n, d = missing.shape
-    for k in range(n - 1):
-        to_visit[n + k] = to_visit[children[k, 0]] or to_visit[children[k, 1]]
-    outward = np.empty((2 * n - 1, d))  # what all but c's subtree says of the value of c's parent
-    outward_var = np.empty(2 * n - 1)
-    stage = np.zeros(2 * n - 1, np.int64)
-    path = np.empty(n, np.int64)
-    path[0] = 2 * n - 2
-    depth = 1 if to_visit[2 * n - 2] else 0
-    while depth > 0:
-        k = path[depth - 1] - n
-        if stage[n + k] == 2:
-            _send_up(k, children, times, mean, var)
-            depth -= 1
-            continue
-        c, sibling = children[k, stage[n + k]], children[k, 1 - stage[n + k]]
-        stage[n + k] += 1
-        if not to_visit[c]:
-            continue
-        parent_time = times[path[depth - 2] - n] if depth > 1 else math.inf
-        _send_out(c, sibling, k, parent_time, times, mean, var, outward, outward_var)
-        if c < n:
-            s = outward_var[c] + times[k] + var[c]
-            _draw_leaf(mean[c], missing[c], outward[c], s, precision, stream)
-        else:
-            path[depth] = c
-            depth += 1
-
-
-@jit
-def _send_up(k, children, times, mean, var):
-    n = children.shape[0] + 1
-    i, j = children[k, 0], children[k, 1]
-    _, w1, w2, _ = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
-    blend(w1, mean[i], w2, mean[j], mean[n + k])
-
-
-@jit
-def _send_out(c, sibling, k, parent_time, times, mean, var, outward, outward_var):
-    """The outward message of child c of merge k: its sibling's word, and what comes from above if k is not the root."""
-    n = times.shape[0] + 1
-    s1 = variance_at(sibling, k, times, var)
-    if parent_time == math.inf:
-        outward[c] = mean[sibling]
-        outward_var[c] = s1
-        return
-    s2 = outward_var[n + k] + parent_time - times[k]
-    _, w1, w2, outward_var[c] = join(s1, s2)
-    blend(w1, mean[sibling], w2, outward[n + k], outward[c])
+def _draw_leaves(walk, missing, precision, stream):
+    i = next_leaf(walk)
+    while i >= 0:
+        s = expected_var(walk, i) + walk.var[i]
+        _draw_leaf(walk.mean[i], missing[i], walk.outward[i], s, precision, stream)
+        i = next_leaf(walk)
 
 
 @jit

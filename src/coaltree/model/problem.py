@@ -8,7 +8,8 @@ import numpy as np
 from .._runtime.blas import single_threaded_blas
 from ..errors import InputError
 from .covariance.base import Covariance
-from .diffusion import log_likelihood, squared_distances
+from .diffusion import LOG_2PI, Variances, log_likelihood, squared_distances
+from .replicates import Replicates, collapse
 
 _CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
 
@@ -23,7 +24,9 @@ class Problem(NamedTuple):
     eps: np.ndarray | None  # (n, n) their squared distances
     d: int
     log_det: float = 0.0  # log |Φ|
-    leaf_noise: float = 0.0  # variance of a leaf's message
+    leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
+    rows: np.ndarray | None = None  # (N, p) where leaves stand for several rows: these, whitened
+    log_replicates: float = 0.0  # log density of the rows given their leaves' means
 
     @property
     def n(self) -> int:
@@ -35,7 +38,22 @@ class Problem(NamedTuple):
     def log_likelihood(self, children: np.ndarray, times: np.ndarray) -> float:
         """Return log p(X | tree); it needs `W`."""
         assert self.W is not None
-        return log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_noise)
+        return self.log_replicates + log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_var)
+
+
+    def leaf_vars(self) -> np.ndarray:
+        """(n,) variances of the leaves' messages, as kernels take them."""
+        return np.broadcast_to(np.asarray(self.leaf_var, dtype=np.float64), self.n).copy()
+
+    def one_leaf_var(self) -> float:
+        """The variance of every leaf, or InputError where they differ."""
+        variances = np.asarray(self.leaf_var)
+        if variances.ndim and np.any(variances != variances[0]):
+            raise InputError(
+                "this sampler takes the same noise for all rows; use Regraft or Insertion where rows have errors of "
+                "their own."
+            )
+        return float(variances.ravel()[0])
 
 
 def largest_distance(n: int) -> float:
@@ -59,11 +77,17 @@ def _rotated(W):
 
 
 def make_problem(
-    values: np.ndarray, covariance: Covariance, leaf_noise: float = 0.0, *, rotate: bool = False
+    values: np.ndarray,
+    covariance: Covariance,
+    leaf_var: Variances = 0.0,
+    *,
+    replicates: Replicates | None = None,
+    rotate: bool = False,
 ) -> Problem:
     """Whiten distinct rows (n, d) into a `Problem`; `rotate` drops the columns beyond the n - 1 that rows span.
 
-    Rotation leaves all distances as they are, to within rounding.
+    Rotation leaves all distances as they are, to within rounding. With `replicates`, rows and their variances are put
+    together into leaves.
     """
     n, d = values.shape
     with single_threaded_blas():
@@ -78,4 +102,10 @@ def make_problem(
             f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
             "covariance."
         )
-    return Problem(W, None, d, float(whitener.log_det), float(leaf_noise))
+    log_det = float(whitener.log_det)
+    if replicates is None:
+        return Problem(W, None, d, log_det, leaf_var)
+    leaves = collapse(W, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy(), replicates)
+    n_merges = n - replicates.n
+    log_replicates = -0.5 * (n_merges * (d * LOG_2PI + log_det) + d * leaves.log_v + leaves.quotient)
+    return Problem(leaves.mean, None, d, log_det, leaves.var, W, log_replicates)

@@ -28,6 +28,9 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
             raise InputError(f"Posterior {number} has other parameters than the first: {names}, not {wanted}.")
         if not _same(post.used, first.used):
             raise InputError(f"Posterior {number} has other columns in the model than the first; fit the same table.")
+        same_noise = repr(post.noise) == repr(first.noise) and _same(post.errors, first.errors)
+        if not same_noise or not _same(post.groups, first.groups):
+            raise InputError(f"Posterior {number} has another noise, errors or groups than the first.")
     log_weights = [post.log_weights for post in posteriors]
     evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
     log_evidence = None
@@ -41,6 +44,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         chains.append(n_chains + np.unique(post.chain, return_inverse=True)[1])
         n_chains = chains[-1].max() + 1
     same_X = all(_same(post.X, first.X) for post in posteriors)
+    tails = [post.tail_scale for post in posteriors if post.tail_scale is not None]
     imputed = [post.imputed for post in posteriors if post.imputed is not None]
     joints = [post.log_joint for post in posteriors if post.log_joint is not None]
     return Posterior(
@@ -55,7 +59,11 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         X=first.X if same_X else None,
         columns=first.columns,
         covariance=first.covariance,
-        leaf_noise=first.leaf_noise,
+        noise=first.noise,
+        errors=first.errors if same_X else None,
+        groups=first.groups if same_X else None,
+        row_labels=first.row_labels if same_X else None,
+        tail_scale=np.concatenate(tails) if same_X and len(tails) == len(posteriors) else None,
         imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,
         used=first.used if same_X else None,
         fitted=first.fitted if same_X else None,

@@ -15,18 +15,23 @@ import numpy as np
 from .. import samplers
 from .._runtime import archive
 from .._runtime.aliases import PathLike
-from .._runtime.fields import Array, Value, are_names, check_fields, is_finite, is_number
+from .._runtime.fields import Array, Value, are_names, check_fields, is_finite
 from ..errors import CoaltreeWarning
 from ..model import covariance
+from ..model.noise import Noise
 from .posterior import Posterior, with_log_weights
 
-_KIND, _VERSION = "coaltree posterior", 1
+_KIND, _VERSION = "coaltree posterior", 2
+
+
+_NOT_IN_OLDER_FILES = dict.fromkeys(("used", "fitted", "errors", "groups", "row_labels", "tail_scale"))
 
 
 def save(posterior: Posterior, path: PathLike) -> None:
     """Write everything that a posterior holds to one file."""
     content = {name: getattr(posterior, name) for name in Posterior.__annotations__ if name != "is_chain"}
     content["labels"], content["theta"] = list(posterior.labels), dict(posterior.theta)
+    content["row_labels"] = list(posterior.row_labels)
     content["chain"] = posterior.chain if posterior.is_chain else None
     content["columns"] = None if posterior.columns is None else list(posterior.columns)
     archive.write(path, _KIND, _VERSION, content, default=_plain)
@@ -36,10 +41,13 @@ def load(path: PathLike) -> Posterior:
     """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
     content = archive.read(path, _KIND, _VERSION)
     try:
-        content = {"used": None, "fitted": None} | content  # files of older versions have neither
+        content = _NOT_IN_OLDER_FILES | content
+        if "leaf_noise" in content:  # format 1
+            content["noise"] = content.pop("leaf_noise")
         check_fields(content, _fields(content))
         log_weights = content.pop("log_weights")
-        content["covariance"], content["info"] = _revived(content["covariance"]), _revived(content["info"])
+        for name in ("covariance", "noise", "info"):
+            content[name] = _revived(content[name])
         _check_covariance(content["covariance"], content["X"], content["used"])
         posterior = Posterior(content.pop("children"), content.pop("times"), log_weights=log_weights, **content)
     except Exception as error:  # whatever odd values may lead to
@@ -50,6 +58,7 @@ def load(path: PathLike) -> Posterior:
 def _fields(content: Any) -> dict[str, Any]:
     """What each field of a saved posterior is; what the fields are to each other, `Posterior` checks."""
     n_trees, n_merges = np.shape(content["times"])[:2]
+    n_rows = n_merges + 1 if content["groups"] is None else len(content["groups"])
     return {
         "children": Array("i", (n_trees, n_merges, 2)),
         "times": Array("f", (n_trees, n_merges), is_finite),
@@ -59,13 +68,17 @@ def _fields(content: Any) -> dict[str, Any]:
         "labels": Value(list, are_names),
         "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
         "chain": Array("i", (n_trees,), optional=True),
-        "X": Array("f", (n_merges + 1, None), lambda X: not np.isinf(X).any(), optional=True),
+        "X": Array("f", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
         "columns": Value(list, are_names, optional=True),
         "covariance": Value(dict, optional=True),
-        "leaf_noise": Value((int, float), lambda noise: is_number(noise) and noise >= 0),
+        "noise": Value((int, float, dict)),
+        "errors": Array("f", (n_rows,), optional=True),
+        "groups": Array("i", (n_rows,), optional=True),
+        "row_labels": Value(list, are_names, optional=True),
+        "tail_scale": Array("f", (n_trees, n_rows), is_finite, optional=True),
         "imputed": Array("f", (n_trees, None), is_finite, optional=True),
         "used": Array("i", (None,), optional=True),
-        "fitted": Array("f", (n_merges + 1, None), lambda X: not np.isinf(X).any(), optional=True),
+        "fitted": Array("f", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
         "info": Value(dict),
     }
 
@@ -121,8 +134,10 @@ def _revived(value):
 
 
 def _public(name):
-    """The package's own value of that name: a covariance, a prior or a sampler; None for any other name."""
+    """The package's own value of that name: a covariance, a prior, a sampler or a noise; None for any other name."""
     for room in (samplers, covariance):
         if name in room.__all__:
             return getattr(room, name)
+    if name == Noise.__name__:
+        return Noise
     return None

@@ -20,7 +20,10 @@ from .._runtime.text import some
 from ..errors import InputError
 from ..model.covariance.base import Covariance, cholesky_whitener
 from ..model.duplicates import find_distinct
+from ..model.noise import LEVEL
 from ..model.problem import Problem
+from ..model.replicates import collapse, replicates_of
+from ..model.rows import read_rows
 from ..model.table import Table, column_names, read_table
 from ..numerics.weighted import pick_trees, weighted_quantile
 from ..samplers.regraft.placement import locate
@@ -29,6 +32,7 @@ from .posterior import Posterior
 
 _SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
 _MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
+_SAYS_NOTHING = 1e300  # a variance beside which every other is 0
 _LARGEST = 1e145  # of whitened values, so that squared distances are finite
 
 
@@ -92,14 +96,16 @@ def place(
     by_class = np.zeros((s, m, len(classes))) if classes is not None else None
     listed = []
     views = _views(posterior, table)
+    half_df = 0.5 * posterior.noise.df if posterior.noise.tails == "student" else 0.0
     with single_threaded_blas():
         for j, tree in enumerate(chosen):
             children = np.array(posterior.children[tree])
             merge_times = np.array(posterior.times[tree])
+            level = float(posterior.theta[LEVEL][tree]) if posterior.noise.is_learnt else posterior.noise.level
             share_of_class = _shares(children, members) if by_class is not None else None
             for rows, problem, new in _whitened(posterior, tree, table, views):
                 moved = streams[rows]
-                found = locate(children, merge_times, problem, new, moved)
+                found = locate(children, merge_times, problem, new, moved, level, half_df)
                 streams[rows] = moved
                 log_density[rows, j], nodes[rows, j], times[rows, j] = found.log_density, found.node, found.time
                 with np.errstate(invalid="ignore"):
@@ -175,8 +181,9 @@ def _views(posterior, table):
             rows = of_pattern[start : start + at_once]
             twin = np.arange(posterior.n + len(rows))
             if len(columns) > 0:
-                both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
-                distinct = find_distinct(both, leaf_noise=posterior.leaf_noise, quiet=True)
+                old = np.zeros((posterior.n, len(columns))) if posterior.groups is not None else fitted[:, columns]
+                both = np.concatenate([old, table.values[np.ix_(rows, columns)]])
+                distinct = find_distinct(both, has_density=posterior.noise.level != 0.0, quiet=True)
                 twin = distinct.first[distinct.group]
             views.append(_View(rows, columns, twin))
     return views
@@ -185,14 +192,14 @@ def _views(posterior, table):
 def _whitened(posterior, tree, table, views):
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
-    values = posterior.model_values(tree)
+    values, leaf_var = leaf_messages(posterior, tree)
     covariance = covariance_of(posterior, tree)
     centre = values.mean(axis=0)
     for rows, columns, twin in views:
         old = values[:, columns] - centre[columns]
         new = table.values[np.ix_(rows, columns)] - centre[columns]
         if len(columns) == 0:
-            yield rows, Problem(old, None, 0, 0.0, posterior.leaf_noise), new
+            yield rows, Problem(old, None, 0, 0.0, leaf_var), new
             continue
         if len(columns) == values.shape[1]:
             whitener = covariance.whitener(len(columns))
@@ -209,7 +216,7 @@ def _whitened(posterior, tree, table, views):
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
-        yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), posterior.leaf_noise), both[n:]
+        yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), leaf_var), both[n:]
 
 
 def _rotated(W, V):
@@ -230,6 +237,29 @@ def covariance_of(posterior: Posterior, tree: int) -> Covariance:
     return posterior.covariance.with_theta(
         {name: posterior.theta[name][tree] for name in known if name in posterior.theta}
     )
+
+
+def leaf_messages(posterior: Posterior, tree: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) values and (n,) variances of the leaves, as they were drawn together with a tree.
+
+    Copies that were merged at time 0 count once: all but the first of them say nothing.
+    """
+    values, variances = posterior.model_values(tree), posterior.row_variances(tree)
+    if posterior.groups is not None:
+        leaves = collapse(values, variances, replicates_of(posterior.groups))
+        values, variances = leaves.mean, leaves.var
+    if posterior.noise.is_learnt:
+        variances[copies(posterior)] = _SAYS_NOTHING
+    return values, variances
+
+
+def copies(posterior: Posterior) -> np.ndarray:
+    """Numbers of the leaves that are copies of others before them."""
+    assert posterior.X is not None
+    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
+    table = Table(posterior.X, posterior.row_labels, posterior.columns)
+    distinct = read_rows(table, posterior.noise, names, posterior.errors, quiet=True).distinct
+    return np.setdiff1d(np.arange(posterior.n), distinct.first)
 
 
 def _classes(classes, n):

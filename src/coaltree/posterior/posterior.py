@@ -17,6 +17,7 @@ import numpy as np
 from .._runtime.aliases import ArrayLike, PathLike, RandomState
 from .._runtime.checks import check_choice, check_count, check_level
 from ..errors import InputError
+from ..model.noise import LEVEL, Noise, NoiseLike, as_noise, check_errors
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
@@ -46,7 +47,11 @@ class Posterior(ClusterQuestions):
     labels : names of the leaves.
     theta : mapping from a parameter's name to its draws (T, …).
     chain : (T,) the chain of each draw; None for particles, which have no order.
-    X, covariance, leaf_noise : what was fitted, needed to place new rows.
+    X, covariance, noise : what was fitted, needed to place new rows.
+    errors : (rows of X,) relative standard errors of the rows, if any were given.
+    groups : (rows of X,) the leaf that each row measures, where leaves have several rows.
+    row_labels : names of the rows of X, where these are not the leaves'.
+    tail_scale : (T, rows of X) draws of the scales of Student's noise: large for odd rows.
     columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     used : numbers of the columns of X that are in the model, in order; all by default.
@@ -68,7 +73,11 @@ class Posterior(ClusterQuestions):
     X: np.ndarray | None  #: (n, d) what was fitted, NaN where missing.
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
-    leaf_noise: float  #: Noise variance of the rows, as a multiple of the covariance.
+    noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
+    errors: np.ndarray | None  #: Relative standard errors of the rows of X, where they were given.
+    groups: np.ndarray | None  #: The leaf that each row of X measures, where leaves have several rows.
+    row_labels: tuple[str, ...]  #: Names of the rows of X; those of the leaves unless there are groups.
+    tail_scale: np.ndarray | None  #: (T, rows of X) draws of the scales of Student's noise.
     imputed: np.ndarray | None  #: (T, k) draws of the missing entries of X; None where none are.
     used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
     fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
@@ -88,7 +97,11 @@ class Posterior(ClusterQuestions):
         X: ArrayLike | None = None,
         columns: Iterable[Any] | None = None,
         covariance: "Covariance | None" = None,
-        leaf_noise: float = 0.0,
+        noise: NoiseLike = 0.0,
+        errors: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        row_labels: Iterable[Any] | None = None,
+        tail_scale: ArrayLike | None = None,
         imputed: ArrayLike | None = None,
         used: ArrayLike | None = None,
         fitted: ArrayLike | None = None,
@@ -108,10 +121,15 @@ class Posterior(ClusterQuestions):
 
         columns = getattr(X, "columns", None) if columns is None else columns
         columns = None if columns is None else tuple(map(str, columns))
+        labels = check_labels(labels, n)
+        groups = _checked_groups(groups, n)
+        n_rows = n if groups is None else len(groups)
+        row_labels = labels if groups is None or row_labels is None else check_labels(row_labels, n_rows)
         if X is not None:
             X = read_only(X)
-            if X.ndim != 2 or len(X) != n:
-                raise InputError(f"X must have one row for each of the {n} leaves, not shape {X.shape}.")
+            if X.ndim != 2 or len(X) != n_rows:
+                of = f"of the {n} leaves" if groups is None else f"of the {n_rows} entries of groups"
+                raise InputError(f"X must have one row for each {of}, not shape {X.shape}.")
             if columns is not None and len(columns) != X.shape[1]:
                 raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
         n_missing = 0 if X is None else int(np.isnan(X).sum())
@@ -119,10 +137,14 @@ class Posterior(ClusterQuestions):
         if imputed is not None and imputed.shape[1:] != (n_missing,):
             raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {imputed.shape[1:]}.")
         used, fitted = _checked_model(X, used, fitted)
+        errors = check_errors(errors, n_rows)
+        tail_scale = per_tree("tail_scale", tail_scale)
+        if tail_scale is not None and not (tail_scale.shape[1:] == (n_rows,) and np.all(tail_scale > 0.0)):
+            raise InputError(f"tail_scale must hold a positive number for each of the {n_rows} rows of each tree.")
         vars(self).update(
             children=children,
             times=times,
-            labels=check_labels(labels, n),
+            labels=labels,
             log_weights=_relative(np.zeros(n_trees) if log_weights is None else per_tree("log_weights", log_weights)),
             log_joint=per_tree("log_joint", log_joint),
             log_evidence=None if log_evidence is None else float(log_evidence),
@@ -132,7 +154,11 @@ class Posterior(ClusterQuestions):
             X=X,
             columns=columns,
             covariance=covariance,
-            leaf_noise=float(leaf_noise),
+            noise=as_noise(noise),
+            errors=None if errors is None else read_only(errors),
+            groups=groups,
+            row_labels=row_labels,
+            tail_scale=tail_scale,
             imputed=imputed,
             used=used,
             fitted=fitted,
@@ -192,6 +218,23 @@ class Posterior(ClusterQuestions):
         X = self.completed(index) if index is not None else np.array(self.X)
         values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
         return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
+
+    @cached_property
+    def oddness(self) -> np.ndarray | None:
+        """How odd each row of X is: the posterior mean of its noise's scale, about 1 for an ordinary row.
+
+        None where the noise has no Student tails.
+        """
+        return None if self.tail_scale is None else read_only(self.weights @ self.tail_scale)
+
+    def row_variances(self, index: int) -> np.ndarray:
+        """(rows of X,) variances of the rows' noise as multiples of the covariance, as drawn with tree `index`."""
+        n_rows = self.n if self.groups is None else len(self.groups)
+        level = self.theta[LEVEL][index] if self.noise.is_learnt else self.noise.level
+        variances = np.full(n_rows, float(level))
+        if self.errors is not None:
+            variances *= np.square(self.errors)
+        return variances if self.tail_scale is None else variances * self.tail_scale[index]
 
     # How good it is
 
@@ -332,7 +375,7 @@ class Posterior(ClusterQuestions):
         if len(index) == 0:
             raise InputError(f"No tree of the {len(self)} is left; a posterior needs at least one.")
         part = copy.copy(self)
-        of_trees = ("children", "times", "log_weights", "log_joint", "chain", "imputed")
+        of_trees = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
         whole = {name: getattr(self, name) for name in of_trees if getattr(self, name) is not None}
         vars(part).update(
             {name: read_only(values[index], values.dtype) for name, values in whole.items()},
@@ -431,6 +474,16 @@ def _checked_model(X, used, fitted):
         if fitted.shape != shape:
             raise InputError(f"fitted must have shape {shape}, the values of the columns in use, not {fitted.shape}.")
     return used, fitted
+
+
+def _checked_groups(groups, n):
+    """The leaf of each row, 0 … n-1, each with at least one row; None where rows are leaves."""
+    if groups is None:
+        return None
+    found = np.asarray(groups)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.unique(found), np.arange(n)):
+        raise InputError(f"groups must give each row of X one of the {n} leaves, numbered from 0, and leave none out.")
+    return read_only(found, np.int64)
 
 
 def _relative(log_weights):

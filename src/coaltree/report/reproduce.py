@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._runtime.checks import is_whole
+from ..posterior.oddness import describe_noise
 from ..posterior.posterior import Posterior
 from .figures import Data
 from .text import escape, number, table
@@ -43,7 +44,7 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
         rows.append(("chains", str(len(np.unique(posterior.chain)))))
     if posterior.covariance is not None:
         rows.append(("covariance", describe(posterior.covariance)))
-    rows.append(("leaf noise", number(posterior.leaf_noise)))
+    rows.append(("noise", describe_noise(posterior)))
     rows += [
         (_NAMES.get(name, name.replace("_", " ")), describe(value))
         for name, value in posterior.info.items()
@@ -108,7 +109,7 @@ def _call(posterior):
         f"    sampler={sampler},",
         f"    n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}, n_chains={n_chains},",
         f"    random_state={info['seed']},",
-        *([f"    leaf_noise={posterior.leaf_noise!r},"] if posterior.leaf_noise else []),
+        f"    noise={posterior.noise!r},",
         ")",
     ]
     return "\n".join(lines)

@@ -41,12 +41,15 @@ class Sampler(ABC):
         False where squared distances are enough: metric="precomputed" then works, and `problem.W` may be None.
     is_chain : bool
         True where the draws of `run` follow one another, so that their order tells how well they mix.
+    takes_leaf_variances : bool
+        True where rows may have noise of different sizes; `problem.leaf_var` is then (n,).
     start : str or Tree
         The first tree of a chain of `fit`: one of the names in `samplers.starts`, or a tree.
     """
 
     needs_vectors: ClassVar[bool] = True
     is_chain: ClassVar[bool] = False
+    takes_leaf_variances: ClassVar[bool] = False
     start: Any = "auto"
 
     @abstractmethod
@@ -81,6 +84,11 @@ class Sampler(ABC):
         over the rounds of a fit.
         """
 
+    @property
+    def learns_noise(self) -> bool:
+        """Whether `fit` can learn the rows' noise: given the noise, steps must leave the posterior of trees as it is."""
+        return self.is_chain and self.takes_leaf_variances
+
     def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:
         """Lists that `step` reads, for `fit` to keep from round to round; None where there are none.
 
@@ -101,5 +109,5 @@ def require_apart(rows_are_apart: bool) -> None:
     if not rows_are_apart:
         raise InputError(
             "two rows of X differ by so little that their squared distance is 0; rescale X, round it (equal rows are "
-            "merged at time 0), or give leaf_noise > 0."
+            "merged at time 0), or give a noise above 0."
         )

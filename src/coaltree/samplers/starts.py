@@ -65,6 +65,6 @@ def _prior(problem, rng):
 _MAKERS: dict[str, Callable[..., Any]] = {
     "average": average_linkage,
     "insertion": insertion_tree,
-    "greedy": lambda problem, rng: MGreedy().step(problem)[:2],
+    "greedy": lambda problem, rng: MGreedy().step(problem._replace(leaf_var=float(problem.leaf_vars().mean())))[:2],
     "prior": _prior,
 }

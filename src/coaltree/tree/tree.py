@@ -165,23 +165,29 @@ class Tree(RootedTree):
         return float(coalescent.log_prior(self._times))
 
     def log_likelihood(
-        self, X: ArrayLike, covariance: "CovarianceLike" = "spherical", leaf_noise: float = 0.0
+        self,
+        X: ArrayLike,
+        covariance: "CovarianceLike" = "spherical",
+        noise: float = 0.0,
+        errors: ArrayLike | None = None,
     ) -> float:
         """Return log p(X | tree), X (n, d) having diffused along the branches with this covariance.
 
         Rows of X are in the order of `labels`; the rows of a DataFrame with these names as its index may come in
-        any order.
+        any order. `noise` is the variance of measurement noise as a multiple of the covariance, `errors` (n,) are
+        relative standard errors of the leaves.
         """
         from ..model.covariance import as_covariance
-        from ..model.diffusion import check_leaf_noise, log_likelihood
+        from ..model.diffusion import log_likelihood
+        from ..model.noise import known_variances
 
-        leaf_noise = check_leaf_noise(leaf_noise)
+        variances = known_variances(noise, errors, self.n)
         values = self._rows(X)
         values = values - values.mean(axis=0)  # the likelihood is that of differences: do not lose their digits
         d = values.shape[1]
         whitener = as_covariance(covariance, d).whitener(d)
         W = whitener.whiten(values)
-        return float(log_likelihood(self._children, self._times, W, d, whitener.log_det, leaf_noise))
+        return float(log_likelihood(self._children, self._times, W, d, whitener.log_det, variances))
 
     def _rows(self, X):
         """Return X as (n, d) finite numbers, its rows in the order of the leaves."""

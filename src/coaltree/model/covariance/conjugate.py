@@ -19,6 +19,7 @@ from .base import (
     cholesky_whitener,
     column_variances,
     draw_amplitude,
+    given_amplitude,
     read_only,
     weak_inverse_gamma,
 )
@@ -98,6 +99,9 @@ class Spherical(LearnableCovariance):
             return self
         return draw_amplitude(self, statistics, statistics.value, rng)
 
+    def log_marginal(self, statistics: Statistics) -> float | None:
+        return given_amplitude(self, statistics, statistics.value).log_mass() if "amplitude" in self.learnt else None
+
 
 class _ShapeOrAmplitude(LearnableCovariance):
     """Φ = amplitude · S, S being the parameter named `shape`: one of the two is learnt, each alone sets the scale."""
@@ -121,8 +125,15 @@ class _ShapeOrAmplitude(LearnableCovariance):
             return draw_amplitude(self, statistics, self._sum_of_squares(statistics), rng)
         if self.shape not in self.learnt:
             return self
-        posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
-        return self._replaced({self.shape: posterior.sample(rng, size=statistics.d)})
+        return self._replaced({self.shape: self._given(statistics).sample(rng, size=statistics.d)})
+
+    def _given(self, statistics):
+        return self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
+
+    def log_marginal(self, statistics: Statistics) -> float | None:
+        if "amplitude" in self.learnt:
+            return given_amplitude(self, statistics, self._sum_of_squares(statistics)).log_mass()
+        return self._given(statistics).log_mass() if self.shape in self.learnt else None
 
     def _divided(self, c):
         if self.shape not in self.learnt:

@@ -64,6 +64,10 @@ class InverseGamma(Prior):
         """The posterior after n draws of N(0, x) with this sum of squares."""
         return InverseGamma(self.shape + 0.5 * n, self.scale + 0.5 * sum_of_squares)
 
+    def log_mass(self) -> float:
+        """Log ∫ x^(-shape-1) exp(-scale/x) dx, summed over the elements."""
+        return float(np.sum(gammaln(self.shape) - self.shape * np.log(self.scale)))
+
 
 @dataclass(frozen=True, eq=False)
 class LogNormal(Prior):
@@ -148,3 +152,9 @@ class InverseWishart(Prior):
     def given(self, n: int, products: np.ndarray) -> "InverseWishart":
         """The posterior after n draws of N(0, Φ) with the products UᵀU."""
         return InverseWishart(self.df + n, self.scale + products)
+
+    def log_mass(self) -> float:
+        """Log ∫ |Φ|^(-(ν+d+1)/2) exp(-½ tr(S Φ⁻¹)) dΦ."""
+        d = len(self.scale)
+        log_det = float(np.linalg.slogdet(self.scale)[1])
+        return float(multigammaln(0.5 * self.df, d)) - 0.5 * self.df * (log_det - d * math.log(2))

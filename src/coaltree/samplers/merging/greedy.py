@@ -61,7 +61,7 @@ def _earliest_pair(rule, model, pool, particles, step, prune, buffer):
         reach = math.inf
         if prune and best < math.inf:
             # The 1e-12 keeps pairs that tie with the best: rounding in the inverse must not decide.
-            reach = _eps_of_v(rule, best + a[node] + model.leaf_noise, lam, d) * (1.0 + 1e-12)
+            reach = _eps_of_v(rule, best + a[node] + model.leaf_var, lam, d) * (1.0 + 1e-12)
         if least[node] > reach:
             continue
         if prune:
@@ -76,7 +76,7 @@ def _earliest_pair(rule, model, pool, particles, step, prune, buffer):
                     if gap < best:
                         best, best_node, best_other = gap, node, other
             if best < math.inf:
-                reach = _eps_of_v(rule, best + a[node] + model.leaf_noise, lam, d) * (1.0 + 1e-12)
+                reach = _eps_of_v(rule, best + a[node] + model.leaf_var, lam, d) * (1.0 + 1e-12)
         if not prune or (particles.floor[0, node] <= reach and particles.floor[0, node] < math.inf):
             count = read_row(pool, particles, 0, node, buffer)
             for k in range(count):

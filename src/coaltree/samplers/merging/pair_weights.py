@@ -77,7 +77,7 @@ def proposal_integral(eps, r, inner, model):
     two others, as on a grid. There ε is taken to be at least what puts the mode of log v at r, or such pairs would
     crowd out all others. The weight corrects for whatever is used here.
     """
-    if model.leaf_noise > 0.0 or eps < _NEXT_TO_NOTHING * r:
+    if model.leaf_var > 0.0 or eps < _NEXT_TO_NOTHING * r:
         eps = max(eps, r * (inner * r + model.d - 2.0))
     return scaled_integral(eps, inner, model)
 
@@ -161,7 +161,7 @@ def weigh_rows(rule, model, pool, particles, p, step, inner, prune, row_sum, buf
     d = model.d
     m = model.n - step
     lam = 0.5 * m * (m - 1)
-    top = model.leaf_noise
+    top = model.leaf_var
     alive, a, death, least = particles.alive[p], particles.a[p], particles.death[p], particles.least[p]
     before = particles.times[p, step - 1] if step > 0 else 0.0
 
@@ -229,7 +229,7 @@ def draw_pair(rule, model, pool, particles, p, step, inner, row_sum, weighed, bu
             left -= row_sum[q]
     node = alive[younger]
     count = older_distances(pool, particles, p, node, buffer)
-    row_reach = weighed.reach - weighed.per_a * (model.leaf_noise - a[node])
+    row_reach = weighed.reach - weighed.per_a * (model.leaf_var - a[node])
     eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
     older, best = 0, -math.inf
     for k in range(count):

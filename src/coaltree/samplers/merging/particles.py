@@ -40,7 +40,7 @@ class Model(NamedTuple):
     n: int
     d: int
     log_det: float
-    leaf_noise: float
+    leaf_var: float
     table: FullIntegralTable  # of the full merge integral
 
 
@@ -49,7 +49,7 @@ def make_particles(model: Model, pool: RowPool, n_particles: int) -> Particles:
     n = model.n
     nodes = (n_particles, 2 * n - 1)
     a = np.zeros(nodes)
-    a[:, :n] = model.leaf_noise
+    a[:, :n] = model.leaf_var
     floor, least = np.full(nodes, math.inf), np.full(nodes, math.inf)
     n_near = pool.near_eps.shape[1]
     floor[:, :n] = np.where(np.arange(n) > n_near, pool.near_eps[:n, -1], math.inf)

@@ -28,7 +28,7 @@ def make_context(
     problem: Problem, streams: np.ndarray, n_near: int | None = None, *, with_density: bool = True
 ) -> Context:
     """Return M particles of a problem before their first merge; a greedy tree needs no density, and reads no table."""
-    n, M = problem.n, len(streams)
+    n, M, leaf_var = problem.n, len(streams), problem.one_leaf_var()
     bytes_needed = 8 * n * n + int(3.2 * M * n * n)  # if nothing is ever shared; a fifteenth of it are the short lists
     require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
     n_near = min(n - 1, n_near or min(64, max(8, n // 40)))
@@ -36,10 +36,10 @@ def make_context(
     smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
     reach = np.ones(2)
     if with_density:
-        require_apart(smallest > 0.0 or problem.leaf_noise > 0.0)
+        require_apart(smallest > 0.0 or leaf_var > 0.0)
         reach = np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100)
     table = full_integral_table(problem.d, *reach)
-    model = Model(n, problem.d, problem.log_det, problem.leaf_noise, table)
+    model = Model(n, problem.d, problem.log_det, leaf_var, table)
     return Context(model, pool, make_particles(model, pool, M), streams, np.zeros(M))
 
 

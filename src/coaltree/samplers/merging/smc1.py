@@ -153,21 +153,21 @@ class _Race(Population):
     """The races of one run."""
 
     def __init__(self, problem, streams):
-        n, M = problem.n, len(streams)
+        n, M, leaf_var = problem.n, len(streams), problem.one_leaf_var()
         require_memory(
             8 * n * n + 16 * M * n * n,
             f"a race of {M} particles over {n} rows, 16 n² bytes for each,",
             "use fewer particles or rows, or MPost1",
         )
         eps = leaf_distances(problem)
-        require_apart(eps[np.tril_indices(n, -1)].min() > 0.0 or problem.leaf_noise > 0.0)
+        require_apart(eps[np.tril_indices(n, -1)].min() > 0.0 or leaf_var > 0.0)
         self._racers = Racers(
             problem.d,
             problem.log_det,
             np.repeat(eps[None], M, axis=0),
             np.zeros((M, n, n)),
             np.tile(np.arange(n, dtype=np.int32), (M, 1)),
-            np.full((M, n), problem.leaf_noise),
+            np.full((M, n), leaf_var),
             np.zeros((M, n)),
             np.zeros((M, n)),
             np.zeros((M, n), dtype=np.int32),

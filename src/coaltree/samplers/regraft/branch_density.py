@@ -25,7 +25,7 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from .lineage_counts import count_and_area, exact_area
 
-_MIDDLE = 300  # the knot at the mode; room for as many on either side, rarely needed but by rows all but equal
+MIDDLE = 300  # the knot at the mode; room for as many on either side, rarely needed but by rows all but equal
 _DEEPEST = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
 _LEAST_VAR = 1e-304
 _SPREAD = 1e-3
@@ -65,7 +65,7 @@ class Proposals(NamedTuple):
 
 def empty_proposals(n_rows: int) -> Proposals:
     """Room for as many branches."""
-    t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * _MIDDLE + 2))
+    t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * MIDDLE + 2))
     return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))
 
 
@@ -186,7 +186,7 @@ def _march(branch, target, lin, knots, row, start, sign, coarse):
     `start` holds v, v l' and v² l'' at the mode.
     """
     v, slope, curvature = start
-    i = _MIDDLE
+    i = MIDDLE
     t, level = knots.t[row, i], knots.level[row, i]
     summit = level
     end = branch.upper if sign > 0.0 else branch.lower
@@ -194,7 +194,7 @@ def _march(branch, target, lin, knots, row, start, sign, coarse):
     closed = sign > 0.0 or end - branch.t0 > 0.0 or target.var_less_time + end > 0.0 or target.half_d == 0.0
     scale = v / (abs(slope) + math.sqrt(max(-curvature, 0.0)) + 1e-300)
     fall = 0.8 * coarse
-    for _ in range(_MIDDLE - 1):
+    for _ in range(MIDDLE - 1):
         room = (end - t) * sign
         if room <= 0.0:
             return i, True
@@ -244,7 +244,7 @@ def _lift(shift):
 def trace(branch, target, lin, proposals, row, coarse):
     """Build the proposal on one branch in a row of `proposals`; returns the log of its mass."""
     t, level, v, slope, curvature = _mode(branch, target, lin, _guess_mode(branch, target, lin))
-    proposals.t[row, _MIDDLE], proposals.level[row, _MIDDLE], proposals.slope[row, _MIDDLE] = t, level, slope / v
+    proposals.t[row, MIDDLE], proposals.level[row, MIDDLE], proposals.slope[row, MIDDLE] = t, level, slope / v
     start = (v, slope, curvature)
     first, at_lower = _march(branch, target, lin, proposals, row, start, -1.0, coarse)
     last, at_upper = _march(branch, target, lin, proposals, row, start, 1.0, coarse)

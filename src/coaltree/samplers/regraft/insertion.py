@@ -40,7 +40,7 @@ def begin_tree(engine):
     """Start with the first row alone."""
     tree = engine.tree
     clear(tree.lineages)
-    put_leaf(tree, 0, engine.W[0], engine.leaf_noise)
+    put_leaf(tree, 0, engine.W[0], engine.leaf_var[0])
     tree.top[0] = 0
     tree.top[1] = 1
 
@@ -52,7 +52,7 @@ def insert(engine, leaf, near, state):
     `near` lists leaves from which paths to the root make the candidates; if it is empty, every branch is one.
     """
     tree, cand = engine.tree, engine.candidates
-    put_leaf(tree, leaf, engine.W[leaf], engine.leaf_noise)
+    put_leaf(tree, leaf, engine.W[leaf], engine.leaf_var[leaf])
     begin(cand)
     if near.size == 0:
         add_all_above(cand, tree, 0.0)
@@ -61,7 +61,7 @@ def insert(engine, leaf, near, state):
             if y >= 0:
                 add_path(cand, tree, np.int64(y), leaf, 0.0)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
-    target = Target(engine.leaf_noise, float(tree.top[1]), engine.half_d)
+    target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d)
     for _ in range(_TRIES):
         i, t, ratio, log_total = propose(cand, target, tree.lineages, engine.rule.care, state)
         if i >= 0:
@@ -153,6 +153,7 @@ class Insertion(SMC):
     n_updates: int = 4
 
     needs_vectors = True
+    takes_leaf_variances = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -181,7 +182,7 @@ class Insertion(SMC):
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
         if not np.array_equal(np.sort(order), np.arange(n)):
             raise InputError(f"order must list the numbers 0 to {n - 1} of the {n} distinct rows, each once.")
-        shuffled = problem._replace(W=np.ascontiguousarray(W[order]), eps=None)
+        shuffled = problem._replace(W=np.ascontiguousarray(W[order]), eps=None, leaf_var=problem.leaf_vars()[order])
         draws = super().run(shuffled, rng, n_threads=1, progress=progress)
         return draws._replace(children=_rename_leaves(draws.children, order))
 
@@ -197,7 +198,7 @@ def _rename_leaves(children, order):
 
 @jit
 def _graft_all(engine, children, times, near, state):
-    load(engine.tree, children, times, engine.W, engine.leaf_noise)
+    load(engine.tree, children, times, engine.W, engine.leaf_var)
     for leaf in range(times.size + 1, engine.W.shape[0]):
         insert(engine, leaf, near[leaf], state)
 
@@ -237,5 +238,5 @@ def insertion_tree(problem: Problem, rng: np.random.Generator, n_neighbors: int 
             near[m : 2 * m, :k] = nearest(W[m : 2 * m], W[:m], k, beyond) - n
             m *= 2
     nothing = np.empty((0, 2), np.int64), np.empty(0)  # the tree of the first row alone
-    children, times = graft(problem._replace(W=W), nothing, near, rng)
+    children, times = graft(problem._replace(W=W, leaf_var=problem.leaf_vars()[order]), nothing, near, rng)
     return _rename_leaves(children, order), times

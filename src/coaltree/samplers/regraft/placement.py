@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.random_streams import uniform
 from ...model.diffusion import LOG_2PI
 from ...model.problem import Problem
-from .branch_density import Target, draw_time
+from ...model.tails import scale_mode
+from .branch_density import MIDDLE, Target, draw_time
 from .candidates import (
     Care,
     add_all_above,
@@ -31,6 +33,7 @@ from .candidates import (
 from .update import choose
 from .working_tree import empty_working_tree, load
 
+_NODES, _NODES_BELOW = 13, 4  # of the scales, one standard deviation apart: more above, where the tail is heavy
 _CARE = Care(coarse=0.1, negligible=16.0)
 
 
@@ -43,21 +46,33 @@ class Located(NamedTuple):
     time: np.ndarray  # (m,) and a time on it
 
 
-def locate(children: np.ndarray, times: np.ndarray, problem: Problem, rows: np.ndarray, streams: np.ndarray) -> Located:
-    """Place whitened rows (m, p) on a tree of the rows of a `Problem`; `streams` (m, 4) move on."""
+def locate(
+    children: np.ndarray,
+    times: np.ndarray,
+    problem: Problem,
+    rows: np.ndarray,
+    streams: np.ndarray,
+    level: float = 0.0,
+    half_df: float = 0.0,
+) -> Located:
+    """Place whitened rows (m, p) on a tree of the rows of a `Problem`; `streams` (m, 4) move on.
+
+    `level` is the variance of their noise. With `half_df` > 0 its tails are Student's, and the scales are integrated
+    out: by the trapezoidal rule over log s, laid out around where the density of each row has its mode.
+    """
     assert problem.W is not None
     n, p = problem.W.shape
     m = len(rows)
     tree, cand = empty_working_tree(n, p), empty_candidates(n, p)
-    number = load(tree, children, times, problem.W, problem.leaf_noise)
+    number = load(tree, children, times, problem.W, problem.leaf_vars())
     original = np.empty(2 * n - 1, np.int64)
     original[number] = np.arange(2 * n - 1)
     log_mass = np.full((m, 2 * n - 1), -np.inf)
     node, time = np.empty(m, np.int64), np.empty(m)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    target = Target(float(problem.leaf_noise), float(n), 0.5 * problem.d)
+    target = Target(float(level), float(n), 0.5 * problem.d)
     if m:
-        _locate(tree, cand, original, rows, target, _CARE, streams, log_mass, node, time)
+        _locate(tree, cand, original, rows, target, half_df, _CARE, streams, log_mass, node, time)
     log_mass -= 0.5 * (problem.d * LOG_2PI + problem.log_det)
     top = log_mass.max(axis=1, initial=-np.inf)
     with np.errstate(invalid="ignore"):
@@ -66,7 +81,7 @@ def locate(children: np.ndarray, times: np.ndarray, problem: Problem, rows: np.n
 
 
 @jit(allocates=False)
-def _locate(tree, cand, original, rows, target, care, streams, log_mass, node, time):
+def _locate(tree, cand, original, rows, target, half_df, care, streams, log_mass, node, time):
     begin(cand)
     add_all_above(cand, tree, 0.0)
     pass_down(cand, tree, rows[0], 0.0)
@@ -77,14 +92,55 @@ def _locate(tree, cand, original, rows, target, care, streams, log_mass, node, t
             log_mass[r, original[cand.node[same]]] = math.inf
             node[r], time[r] = original[cand.node[same]], 0.0
             continue
-        best = weigh(cand, target, tree.lineages, care)
+        centre, spread, n_nodes = 0.0, 0.0, 1
+        if half_df > 0.0:
+            centre, spread = _likely_scale(cand, target, tree.lineages, care, half_df)
+            n_nodes = _NODES
+        log_total = -math.inf
+        for k in range(n_nodes):
+            log_s = centre + spread * (k - _NODES_BELOW)
+            log_weight = 0.0
+            if half_df > 0.0:
+                log_weight = half_df * (math.log(half_df) - log_s - math.exp(-log_s)) - math.lgamma(half_df)
+                log_weight += math.log(spread)
+            scaled = Target(target.var_less_time * math.exp(log_s), target.m, target.half_d)
+            best = weigh(cand, scaled, tree.lineages, care)
+            for i in range(cand.counts[0]):
+                if cand.row[i] != -2:
+                    place = original[cand.node[i]]
+                    log_mass[r, place] = _log_sum(log_mass[r, place], cand.log_weight[i] + log_weight)
+            i, log_here = choose(cand, best, streams[r])
+            log_total = _log_sum(log_total, log_here + log_weight)
+            if uniform(streams[r]) < math.exp(log_here + log_weight - log_total):
+                row = proposal_row(cand, i, scaled, tree.lineages, care)
+                node[r] = original[cand.node[i]]
+                time[r] = draw_time(branch_of(cand, i), cand.proposals, row, streams[r])
+
+
+@jit(inline="always", allocates=False)
+def _log_sum(a, b):
+    high = max(a, b)
+    return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
+
+
+@jit(allocates=False)
+def _likely_scale(cand, target, lin, care, half_df):
+    """Mode and spread of log s of a new row, where it is most likely to join."""
+    y, spread = 0.0, 1.0
+    for _ in range(2):  # a larger scale may have it join elsewhere
+        scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+        weigh(cand, scaled, lin, care)
+        best = 0
         for i in range(cand.counts[0]):
-            if cand.row[i] != -2:
-                log_mass[r, original[cand.node[i]]] = cand.log_weight[i]
-        i, _ = choose(cand, best, streams[r])
-        row = proposal_row(cand, i, target, tree.lineages, care)
-        node[r] = original[cand.node[i]]
-        time[r] = draw_time(branch_of(cand, i), cand.proposals, row, streams[r])
+            if cand.log_weight[i] > cand.log_weight[best]:
+                best = i
+        branch = branch_of(cand, best)
+        t = cand.proposals.t[proposal_row(cand, best, scaled, lin, care), MIDDLE]
+        A = t - branch.t0
+        z = A * branch.inv_length
+        eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+        y, spread = scale_mode(t + A * (1.0 - z), target.var_less_time, target.half_d, half_df, eps)
+    return y, spread
 
 
 @jit(allocates=False)

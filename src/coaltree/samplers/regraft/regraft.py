@@ -59,6 +59,7 @@ class Regraft(Sampler):
     global_share: float | None = None
 
     is_chain = True
+    takes_leaf_variances = True
     _rule = Rule()  # tests vary it
 
     def __post_init__(self) -> None:

@@ -124,7 +124,7 @@ class Engine(NamedTuple):
     tree: WorkingTree
     candidates: Candidates
     W: np.ndarray  # (n, p)
-    leaf_noise: float
+    leaf_var: np.ndarray  # (n,)
     half_d: float
     neighbors: np.ndarray  # (levels, n, k); no levels: every branch is a candidate
     rule: Rule
@@ -136,7 +136,7 @@ def make_engine(problem: Problem, W: Any, neighbors: Any = None, rule: Rule = Ru
     n, p = W.shape
     lists = np.empty((0, n, 0), np.int32) if neighbors is None else np.ascontiguousarray(neighbors, dtype=np.int32)
     tree, candidates, tally = empty_working_tree(n, p), empty_candidates(n, p), np.zeros(4, np.int64)
-    return Engine(tree, candidates, W, float(problem.leaf_noise), 0.5 * problem.d, lists, rule, tally)
+    return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, lists, rule, tally)
 
 
 @jit(allocates=False)
@@ -189,7 +189,7 @@ def sweeps(engine, children, times, kept_children, kept_times, state):
     """
     parent = engine.tree.parent
     for i in range(kept_times.shape[0]):
-        load(engine.tree, children, times, engine.W, engine.leaf_noise)
+        load(engine.tree, children, times, engine.W, engine.leaf_var)
         for leaf in range(engine.tree.top[1]):
             update(engine, leaf, leaf, state)
             c = np.int64(parent[leaf])

@@ -65,13 +65,13 @@ def refresh(tree, node):
 
 
 @jit(allocates=False)
-def put_leaf(tree, leaf, values, leaf_noise):
+def put_leaf(tree, leaf, values, leaf_var):
     """Write a leaf's own message."""
     tree.parent[leaf] = -1
     tree.time[leaf] = 0.0
     for j in range(values.size):
         tree.mean[leaf, j] = values[j]
-    tree.var[leaf] = leaf_noise
+    tree.var[leaf] = leaf_var
 
 
 @jit
@@ -95,7 +95,7 @@ def _depth_first(child, root, order):
 
 
 @jit
-def load(tree, children, times, W, leaf_noise):
+def load(tree, children, times, W, leaf_var):
     """Fill a working tree from merges in order of time; returns the number that each node of the tree got.
 
     The tree may have fewer leaves than there is room for: then its leaves are the first, for more to be grafted on.
@@ -111,7 +111,7 @@ def load(tree, children, times, W, leaf_noise):
     for i in range(n_merges):
         number[order[i]] = first_inner + n_merges - 1 - i
     for i in range(n):
-        put_leaf(tree, i, W[i], leaf_noise)
+        put_leaf(tree, i, W[i], leaf_var[i])
         tree.child[i] = -1
     clear(tree.lineages)
     for k in range(n_merges):
