@@ -44,7 +44,7 @@ FREE = {
     "chain",
     "columns",
     "covariance",
-    "leaf_noise",
+    "noise",
     "imputed",
     "info",
 }

@@ -115,12 +115,12 @@ def test_identical_rows_merge_at_time_zero_with_a_warning(name, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_leaf_noise_gives_identical_rows_a_density(name, data):
+def test_noise_gives_identical_rows_a_density(name, data):
     X = np.vstack([data[:6], data[2], data[2] + 1e-13])
-    post = sample(name, X, leaf_noise=0.1)
+    post = sample(name, X, noise=0.1)
     assert np.isfinite(post.log_joint).all()
     for tree, log_joint in zip(post.trees, post.log_joint, strict=True):
-        expected = tree.log_prior() + tree.log_likelihood(X, np.eye(6), leaf_noise=0.1)
+        expected = tree.log_prior() + tree.log_likelihood(X, np.eye(6), noise=0.1)
         assert log_joint == pytest.approx(expected, rel=1e-8)
     if "greedy" not in name:
         assert (post.times[:, 0] > 0).all()
@@ -165,8 +165,8 @@ def test_samplers_that_need_rows_refuse_distances(name, data):
         ({"sampler": "mpost3"}, "mpost3"),
         ({"sampler": ct.MPost1}, "not the class"),
         ({"sampler": 7}, "sampler must be"),
-        ({"leaf_noise": -1.0}, "leaf_noise"),
-        ({"leaf_noise": np.nan}, "leaf_noise"),
+        ({"noise": -1.0}, "noise"),
+        ({"noise": np.nan}, "noise"),
         ({"metric": "cosine"}, "metric"),
         ({"metric": "precomputed"}, "needs d"),
         ({"metric": "precomputed", "d": 3}, r"\(n, n\)"),
@@ -243,7 +243,7 @@ def test_distances_that_vanish_are_refused_by_name_of_the_cure(name):
     X = 1e-170 * np.random.default_rng(0).standard_normal((5, 3))  # squares of 1e-340 are 0
     with pytest.raises(ct.InputError, match="rescale X"):
         sample(name, X)
-    assert np.isfinite(sample(name, X, leaf_noise=0.1).log_evidence)
+    assert np.isfinite(sample(name, X, noise=0.1).log_evidence)
 
 
 @pytest.mark.parametrize("name", FROM_DISTANCES)
@@ -256,7 +256,7 @@ def test_precomputed_distances_too_large_are_refused(name):
 @pytest.mark.parametrize(
     "options",
     [{"n_threads": n} for n in (0, -1, 1.5, "2", True)]
-    + [{"leaf_noise": s} for s in (-1, np.nan, np.inf, 1e300, "a", None, 1j, np.complex128(1))],
+    + [{"noise": s} for s in (-1, np.nan, np.inf, 1e300, "a", None, 1j, np.complex128(1))],
     ids=str,
 )
 def test_odd_options_are_refused(options, data):

@@ -50,7 +50,7 @@ class ExactPosterior(NamedTuple):
         return result
 
 
-def exact_posterior(W, d=None, log_det=0.0, leaf_noise=0.0, step=0.3, low=-18.0, high=4.0):
+def exact_posterior(W, d=None, log_det=0.0, leaf_var=0.0, step=0.3, low=-18.0, high=4.0):
     """Integrate over times and topologies for whitened data W (n, p), n <= 4.
 
     `d` is the model's dimension where W has been rotated to fewer columns. With the default grid the error of
@@ -71,7 +71,7 @@ def exact_posterior(W, d=None, log_det=0.0, leaf_noise=0.0, step=0.3, low=-18.0,
     totals, sums = {}, []
     for merges in ranked_topologies(n):
         weight = {i: np.eye(n)[i].reshape((n,) + (1,) * (n - 1)) for i in range(n)}
-        var = dict.fromkeys(range(n), leaf_noise)
+        var = dict.fromkeys(range(n), leaf_var)
         made = dict.fromkeys(range(n), 0.0)
         log_f = log_prior + log_volume
         gram = W @ W.T

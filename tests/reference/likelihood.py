@@ -21,10 +21,10 @@ def cophenetic(children, times):
     return result
 
 
-def log_likelihood(children, times, X, Phi, leaf_noise=0.0):
+def log_likelihood(children, times, X, Phi, leaf_var=0.0):
     """Return log p(X | tree, Φ) as the density of the differences X[1:] - X[0]."""
     n = len(X)
-    leaf_covariance = times[-1] - cophenetic(children, times) + leaf_noise * np.eye(n)
+    leaf_covariance = times[-1] - cophenetic(children, times) + leaf_var * np.eye(n)
     D = np.hstack([-np.ones((n - 1, 1)), np.eye(n - 1)])
     covariance = np.kron(D @ leaf_covariance @ D.T, Phi)
     y = (X[1:] - X[0]).ravel()
@@ -44,11 +44,11 @@ def log_prior(times):
     return total
 
 
-def log_likelihood_in_many_digits(children, times, X, leaf_noise=0.0, digits=200):
+def log_likelihood_in_many_digits(children, times, X, leaf_var=0.0, digits=200):
     """Return log p(X | tree) under Φ = I, merge by merge with so many digits that none is lost."""
     n, d = np.shape(X)
     with mpmath.workdps(digits):
-        said = {i: ([mpmath.mpf(float(x)) for x in row], mpmath.mpf(leaf_noise)) for i, row in enumerate(X)}
+        said = {i: ([mpmath.mpf(float(x)) for x in row], mpmath.mpf(leaf_var)) for i, row in enumerate(X)}
         made = dict.fromkeys(range(n), mpmath.mpf(0))
         total = mpmath.mpf(0)
         for k, (a, b) in enumerate(children):

@@ -3,11 +3,11 @@
 import numpy as np
 
 
-def leaf_covariance(children, times, leaf_noise=0.0):
+def leaf_covariance(children, times, leaf_var=0.0):
     """C (n, n) with C_ij = time from the root to where i and j part; under a flat root only differences matter."""
     n = len(times) + 1
     below = [{i} for i in range(n)]
-    C = (times[-1] + leaf_noise) * np.eye(n)
+    C = (times[-1] + leaf_var) * np.eye(n)
     for k, (a, b) in enumerate(children):
         for i in below[a]:
             for j in below[b]:
@@ -16,9 +16,9 @@ def leaf_covariance(children, times, leaf_noise=0.0):
     return C
 
 
-def conditional_of_missing(children, times, X, missing, Phi, leaf_noise=0.0):
+def conditional_of_missing(children, times, X, missing, Phi, leaf_var=0.0):
     """Mean and covariance of X[missing] given the other entries, the tree and Φ, with a flat root."""
-    inverse = np.linalg.inv(leaf_covariance(children, times, leaf_noise))
+    inverse = np.linalg.inv(leaf_covariance(children, times, leaf_var))
     one = np.ones(len(X))
     among_rows = inverse - np.outer(inverse @ one, one @ inverse) / (one @ inverse @ one)
     Q = np.kron(among_rows, np.linalg.inv(Phi))

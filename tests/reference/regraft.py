@@ -25,14 +25,14 @@ def parent_of(tree, node):
     return None
 
 
-def message(tree, node, X, leaf_noise=0.0):
+def message(tree, node, X, leaf_var=0.0):
     """(mean, variance, log factor) of a node: what the leaves under it say of its value; sum over its merges."""
     d = len(X[0])
     if node not in tree:
-        return [float(x) for x in X[node]], leaf_noise, 0.0
+        return [float(x) for x in X[node]], leaf_var, 0.0
     a, b, time = tree[node]
-    mean_a, s_a, log_a = message(tree, a, X, leaf_noise)
-    mean_b, s_b, log_b = message(tree, b, X, leaf_noise)
+    mean_a, s_a, log_a = message(tree, a, X, leaf_var)
+    mean_b, s_b, log_b = message(tree, b, X, leaf_var)
     s_a += time - time_of(tree, a)
     s_b += time - time_of(tree, b)
     v = s_a + s_b
@@ -51,10 +51,10 @@ def log_prior(tree):
     return total
 
 
-def log_joint(tree, X, leaf_noise=0.0):
+def log_joint(tree, X, leaf_var=0.0):
     """log p(X, tree) with Φ = I; X with no columns gives the prior alone."""
     root = max(tree, key=lambda node: tree[node][2])
-    return log_prior(tree) + (message(tree, root, X, leaf_noise)[2] if len(X[0]) else 0.0)
+    return log_prior(tree) + (message(tree, root, X, leaf_var)[2] if len(X[0]) else 0.0)
 
 
 def prune(tree, c):

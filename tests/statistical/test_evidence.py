@@ -20,10 +20,10 @@ PARTICLES = {"prior": 200_000}
 CASES = [(3, 1), (3, 2), (3, 9), (4, 1), (4, 2), (4, 9)]
 
 
-def run(sampler, X, M, seed=0, leaf_noise=0.0, **settings):
+def run(sampler, X, M, seed=0, noise=0.0, **settings):
     d = X.shape[1]
     value = SAMPLERS[sampler](n_particles=M, resample_below=0.0, **settings)
-    return ct.sample_trees(X, np.eye(d), value, random_state=seed, leaf_noise=leaf_noise, progress=False)
+    return ct.sample_trees(X, np.eye(d), value, random_state=seed, noise=noise, progress=False)
 
 
 def relative_error(post):
@@ -61,15 +61,15 @@ def test_printed_weights_fail_the_same_test(sampler, case, cases):
 @pytest.fixture(scope="module")
 def noisy_case():
     """Data with leaf noise 0.3, the log evidence of just that, and that of another noise."""
-    X, _ = ct.simulate(4, 2, random_state=5, leaf_noise=0.3)
+    X, _ = ct.simulate(4, 2, random_state=5, noise=0.3)
     X[1] = X[0]  # identical rows have a density now
-    return X, *(exact_posterior(X, leaf_noise=noise).log_evidence for noise in (0.3, 0.4))
+    return X, *(exact_posterior(X, leaf_var=noise).log_evidence for noise in (0.3, 0.4))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_leaf_noise_enters_the_evidence(sampler, noisy_case):
+def test_noise_enters_the_evidence(sampler, noisy_case):
     X, expected, of_another = noisy_case
-    post = run(sampler, X, PARTICLES.get(sampler, 40_000), leaf_noise=0.3)
+    post = run(sampler, X, PARTICLES.get(sampler, 40_000), noise=0.3)
     assert abs(post.log_evidence - expected) < 4 * relative_error(post)
     assert abs(post.log_evidence - of_another) > 4 * relative_error(post)
 

@@ -61,7 +61,7 @@ def test_every_setting_reaches_fit(monkeypatch):
         "n_samples": 7,
         "n_warmup": 3,
         "n_chains": 5,
-        "leaf_noise": 0.5,
+        "noise": 0.5,
         "random_state": 11,
         "n_jobs": 2,
     }

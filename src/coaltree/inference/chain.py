@@ -162,7 +162,9 @@ def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain,
     known = Known(values, children, plan.noise, plan.replicates)
     times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
     if plan.missing is not None:
-        values = impute(*known.over_rows(times), values, plan.missing, covariance, row_variances(plan.noise, noise), rng)
+        values = impute(
+            *known.over_rows(times), values, plan.missing, covariance, row_variances(plan.noise, noise), rng
+        )
     if covariance.learnt or plan.missing is not None or plan.noise.is_random:
         problem = _problem(plan, values, covariance, noise)
     return Chain((children, times), covariance, noise, values, neighbors, rng, round + 1), problem, info
@@ -209,7 +211,9 @@ def _record(plan, chain, problem, info):
     tails = np.empty(0) if chain.noise.tail_scale is None else chain.noise.tail_scale
     said = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
     info = {name: np.array([value], dtype=float) for name, value in said.items()}
-    return Rounds(children[None].astype(np.int32), times[None], np.array([log_joint]), theta, tails[None], imputed[None], info)
+    return Rounds(
+        children[None].astype(np.int32), times[None], np.array([log_joint]), theta, tails[None], imputed[None], info
+    )
 
 
 def concatenate_rounds(blocks: Sequence[Rounds]) -> Rounds:

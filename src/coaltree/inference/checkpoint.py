@@ -144,9 +144,7 @@ def _fields_of_rounds(run: Any, n_rounds: int, names: Iterable[str]) -> dict[str
         "children": Array("i", (n_rounds, n - 1, 2)),
         "times": Array("f", (n_rounds, n - 1), is_finite),
         "log_joint": Array("f", (n_rounds,), is_finite),
-        "theta": {
-            name: Array("f", (n_rounds, *np.shape(value)), is_finite) for name, value in theta.items()
-        },
+        "theta": {name: Array("f", (n_rounds, *np.shape(value)), is_finite) for name, value in theta.items()},
         "tail_scale": Array("f", (n_rounds, _n_scales(run)), _are_positive),
         "imputed": Array("f", (n_rounds, _n_missing(run)), is_finite),
         "info": {name: Array("f", (n_rounds,)) for name in names},

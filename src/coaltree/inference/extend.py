@@ -106,7 +106,7 @@ def extend(
 
 def _all_labels(posterior, table):
     n, m = posterior.n, len(table.values)
-    taken = set(posterior.labels)
+    taken = {*posterior.labels, *posterior.row_labels}
     new = (
         table.labels
         if table.features is not None

@@ -80,7 +80,9 @@ def sample_trees(
     table = read_table(X)
     leaf_var = known_variances(noise, errors, len(table.values))
     if errors is not None and not sampler.takes_leaf_variances:
-        raise InputError(f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion.")
+        raise InputError(
+            f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion."
+        )
     if metric == "precomputed":
         covariance, problem, distinct, used = _from_distances(table, covariance, sampler, d, leaf_var)
     else:

@@ -17,7 +17,7 @@ that of the distinct rows.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from ..tree.tree import Tree
 LOG_2PI = math.log(2.0 * math.pi)
 
 Variances = float | np.ndarray  # one for all, or one each
-
-
 
 
 # --- the message operations, in one place -----------------------------------------------------------------------

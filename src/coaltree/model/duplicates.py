@@ -74,7 +74,8 @@ def find_distinct(
         names = (labels[twin], labels[i]) if labels else (twin, i)
         warnings.warn(
             f"X has {distinct.n_copies} duplicate row(s), equal exactly or to within rounding (for example "
-            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. A fixed noise, such as noise=0.1, keeps them apart.",
+            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. A fixed noise, such "
+            "as noise=0.1, keeps them apart.",
             CoaltreeWarning,
             stacklevel=3,
         )

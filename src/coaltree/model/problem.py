@@ -40,7 +40,6 @@ class Problem(NamedTuple):
         assert self.W is not None
         return self.log_replicates + log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_var)
 
-
     def leaf_vars(self) -> np.ndarray:
         """(n,) variances of the leaves' messages, as kernels take them."""
         return np.broadcast_to(np.asarray(self.leaf_var, dtype=np.float64), self.n).copy()

@@ -124,7 +124,7 @@ class Posterior(ClusterQuestions):
         labels = check_labels(labels, n)
         groups = _checked_groups(groups, n)
         n_rows = n if groups is None else len(groups)
-        row_labels = labels if groups is None or row_labels is None else check_labels(row_labels, n_rows)
+        row_labels = labels if groups is None else check_labels(row_labels, n_rows)
         if X is not None:
             X = read_only(X)
             if X.ndim != 2 or len(X) != n_rows:

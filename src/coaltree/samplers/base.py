@@ -86,7 +86,7 @@ class Sampler(ABC):
 
     @property
     def learns_noise(self) -> bool:
-        """Whether `fit` can learn the rows' noise: given the noise, steps must leave the posterior of trees as it is."""
+        """Whether `fit` can learn the rows' noise: a step must keep the posterior of trees, given the noise."""
         return self.is_chain and self.takes_leaf_variances
 
     def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:

@@ -105,9 +105,9 @@ def test_log_joint_is_the_density_of_what_is_returned():
         (Spherical(learn=False), {}),
     ],
 )
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.1])
-def test_every_covariance_and_its_named_draws(covariance, shapes, leaf_noise):
-    post = quick_fit(data(d=4), covariance, leaf_noise=leaf_noise)
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_every_covariance_and_its_named_draws(covariance, shapes, noise):
+    post = quick_fit(data(d=4), covariance, noise=noise)
     assert {name: draws.shape[1:] for name, draws in post.theta.items()} == shapes
     assert np.all(np.isfinite(post.log_joint))
     for draws in post.theta.values():
@@ -427,7 +427,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         ((X,), {"n_samples": 7}),
         ((X,), {"n_warmup": 3}),
         ((X,), {"n_chains": 3}),
-        ((X,), {"leaf_noise": 0.1}),
+        ((X,), {"noise": 0.1}),
         ((X,), {"sampler": MPost2(n_particles=4)}),
     ]:
         with pytest.raises(InputError, match="belongs to other data or settings"):
@@ -624,8 +624,8 @@ def test_a_run_too_large_for_the_memory_is_refused_first(monkeypatch):
         ({"n_jobs": 0}, "n_jobs"),
         ({"n_jobs": "two"}, "n_jobs"),
         ({"checkpoint": 3}, "checkpoint"),
-        ({"leaf_noise": -0.1}, "leaf_noise"),
-        ({"leaf_noise": np.nan}, "leaf_noise"),
+        ({"noise": -0.1}, "noise"),
+        ({"noise": np.nan}, "noise"),
         ({"random_state": -1}, "random_state"),
         ({"random_state": "x"}, "random_state"),
         ({"progress": "sometimes"}, "progress"),

@@ -295,7 +295,7 @@ def test_scale_move_draws_its_exact_conditional(case):
     assert stats.kstest(draws, lambda q: np.interp(q, y, cdf / cdf[-1])).pvalue > 1e-4
 
 
-def test_scale_move_with_leaf_noise_is_stationary():
+def test_scale_move_with_noise_is_stationary():
     """Draws of (T, σ²) from p ∝ T^(m-1) e^{-AT} p(σ²) L(T, σ²), moved once, keep their distribution."""
     prior, m = InverseGamma(3.0, 2.0), 4
     rng = np.random.default_rng(8)

@@ -19,16 +19,16 @@ def random_case(seed, n=7, d=3):
     return rng, tree, Phi, rng.standard_normal((n, d))
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.37])
+@pytest.mark.parametrize("noise", [0.0, 0.37])
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (3, 2), (7, 3), (6, 9)])
-def test_likelihood_equals_the_transcription(n, d, leaf_noise):
+def test_likelihood_equals_the_transcription(n, d, noise):
     _, tree, Phi, X = random_case(n + d, n, d)
-    expected = reference.log_likelihood(tree.children, tree.times, X, Phi, leaf_noise)
+    expected = reference.log_likelihood(tree.children, tree.times, X, Phi, noise)
     whitener = as_covariance(Phi, d).whitener(d)
     W = whitener.whiten(X)
-    args = (d, whitener.log_det, leaf_noise)
+    args = (d, whitener.log_det, noise)
     assert diffusion.log_likelihood(tree.children, tree.times, W, *args) == pytest.approx(expected, rel=1e-10)
-    assert tree.log_likelihood(X, Phi, leaf_noise=leaf_noise) == pytest.approx(expected, rel=1e-10)
+    assert tree.log_likelihood(X, Phi, noise=noise) == pytest.approx(expected, rel=1e-10)
 
 
 def test_contrasts_are_independent_with_covariance_phi():
@@ -45,12 +45,12 @@ def test_contrasts_are_independent_with_covariance_phi():
     assert (np.abs(found - wrong) / np.sqrt((wrong**2 + variance) / len(flat))).max() > 4.5
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.5])
-def test_simulated_data_have_the_covariance_of_the_tree(leaf_noise):
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_simulated_data_have_the_covariance_of_the_tree(noise):
     rng, tree, _, _ = random_case(2, n=5)
-    X = np.array([diffusion.simulate_data(tree, 1, rng, leaf_noise=leaf_noise)[:, 0] for _ in range(6000)])
+    X = np.array([diffusion.simulate_data(tree, 1, rng, leaf_var=noise)[:, 0] for _ in range(6000)])
     differences = X[:, 1:] - X[:, :1]
-    leaf = tree.times[-1] - reference.cophenetic(tree.children, tree.times) + leaf_noise * np.eye(5)
+    leaf = tree.times[-1] - reference.cophenetic(tree.children, tree.times) + noise * np.eye(5)
     D = np.hstack([-np.ones((4, 1)), np.eye(4)])
     expected = D @ leaf @ D.T
     found = differences.T @ differences / len(X)

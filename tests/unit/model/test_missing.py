@@ -13,25 +13,25 @@ from tests.reference.missing import conditional_of_missing
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 1.5, -0.3], [0.2, -0.3, 0.7]])
 
 
-def example(n, d, covariance, leaf_noise, seed=0):
+def example(n, d, covariance, noise, seed=0):
     rng = np.random.default_rng(seed)
     tree = simulate_tree(n, rng)
-    return tree, simulate_data(tree, d, rng, covariance.whitener(d).color, leaf_noise=leaf_noise)
+    return tree, simulate_data(tree, d, rng, covariance.whitener(d).color, leaf_var=noise)
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.3])
+@pytest.mark.parametrize("noise", [0.0, 0.3])
 @pytest.mark.parametrize(
     "covariance", [Fixed(PHI), Diagonal([1.0, 2.0, 0.5]), Spherical(amplitude=2.0)], ids=lambda c: type(c).__name__
 )
 @pytest.mark.parametrize("row", [0, 3])
-def test_one_row_is_drawn_exactly(covariance, leaf_noise, row):
-    tree, X = example(5, 3, covariance, leaf_noise)
+def test_one_row_is_drawn_exactly(covariance, noise, row):
+    tree, X = example(5, 3, covariance, noise)
     missing = np.zeros((5, 3), dtype=bool)
     missing[row, [0, 2]] = True
     rng = np.random.default_rng(1)
-    args = (tree.children, tree.times, X, missing, covariance, leaf_noise, rng)
+    args = (tree.children, tree.times, X, missing, covariance, noise, rng)
     draws = np.array([impute(*args)[missing] for _ in range(4000)])
-    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, covariance.matrix(3), leaf_noise)
+    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, covariance.matrix(3), noise)
     z = (draws - mean) @ np.linalg.inv(np.linalg.cholesky(cov)).T
     assert np.all(np.abs(z.mean(axis=0)) < 4.5 / math.sqrt(4000))
     assert np.all(np.abs(z.T @ z / 4000 - np.eye(2)) < 4.5 * math.sqrt(2 / 4000))
@@ -49,17 +49,17 @@ def test_observed_entries_stay():
     np.testing.assert_array_equal(again, filled)
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
-def test_scans_over_many_rows_converge_to_the_joint_conditional(leaf_noise):
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_scans_over_many_rows_converge_to_the_joint_conditional(noise):
     covariance = Fixed(PHI)
-    tree, X = example(6, 3, covariance, leaf_noise, seed=4)
+    tree, X = example(6, 3, covariance, noise, seed=4)
     missing = np.random.default_rng(5).random((6, 3)) < 0.35
     missing[:, 1] = [True, True, False, True, False, False]
-    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, PHI, leaf_noise)
+    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, PHI, noise)
     rng = np.random.default_rng(6)
     values, draws = X, []
     for _ in range(12000):
-        values = impute(tree.children, tree.times, values, missing, covariance, leaf_noise, rng)
+        values = impute(tree.children, tree.times, values, missing, covariance, noise, rng)
         draws.append(values[missing])
     z = (np.array(draws) - mean) / np.sqrt(np.diag(cov))
     batches = z.reshape(40, 300, -1).mean(axis=1)

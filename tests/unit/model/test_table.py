@@ -56,7 +56,7 @@ def test_a_difference_that_centring_rounds_away_is_none():
     with pytest.warns(ct.CoaltreeWarning, match="merged at time 0"):
         distinct = find_distinct(X)
     assert distinct.group.tolist() == [0, 0, 1, 2]
-    assert find_distinct(X, leaf_noise=0.1).n_copies == 0
+    assert find_distinct(X, has_density=True).n_copies == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert find_distinct(X[1:]).n_copies == 0

@@ -26,7 +26,7 @@ def full_posterior(covariance=None, **extra):
         log_evidence=-12.5,
         X=np.arange(21.0).reshape(7, 3),
         covariance=covariance,
-        leaf_noise=0.25,
+        noise=0.25,
         **extra,
     )
 
@@ -36,7 +36,7 @@ def assert_same(a, b):
         found, expected = getattr(a, name), getattr(b, name)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
-    for name in ("labels", "log_evidence", "leaf_noise", "columns", "is_chain"):
+    for name in ("labels", "log_evidence", "noise", "columns", "is_chain"):
         assert getattr(a, name) == getattr(b, name)
     assert a.theta.keys() == b.theta.keys()
     for name in a.theta:

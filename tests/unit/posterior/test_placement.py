@@ -16,7 +16,7 @@ from tests.reference import regraft as reference
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
 
 
-def posterior_of(X, Phi, trees, weights=None, leaf_noise=0.0):
+def posterior_of(X, Phi, trees, weights=None, noise=0.0):
     """A posterior made of given trees."""
     return ct.Posterior(
         np.stack([tree.children for tree in trees]),
@@ -24,7 +24,7 @@ def posterior_of(X, Phi, trees, weights=None, leaf_noise=0.0):
         log_weights=None if weights is None else np.log(weights),
         X=X,
         covariance=ct.Fixed(Phi),
-        leaf_noise=leaf_noise,
+        noise=noise,
     )
 
 
@@ -33,31 +33,31 @@ def simulated(n, Phi, seed=0):
     return np.asarray(X), tree
 
 
-def brute_force(tree, X, x_new, Phi, leaf_noise=0.0):
+def brute_force(tree, X, x_new, Phi, noise=0.0):
     """log ∫ p(x_new, b, t | X, tree) for every branch b, by a fine grid over the full joint density."""
     n = len(X)
     L = np.linalg.cholesky(Phi)
     W = np.linalg.solve(L, np.vstack([X, x_new]).T).T.tolist()
     here = reference.from_arrays(tree.children, tree.times)
     rest = {node + 1: (a + (a >= n), b + (b >= n), t) for node, (a, b, t) in here.items()}  # leaf n is the new one
-    log_rest = reference.log_joint(here, W[:n], leaf_noise)
+    log_rest = reference.log_joint(here, W[:n], noise)
     parent = 2 * n  # a free number
     found = {}
     for x, lower, upper in reference.branches(rest, n, n):
         top = upper if math.isfinite(upper) else lower + 30.0
         t = lower + (top - lower) * np.append(np.geomspace(1e-8, 0.5, 600)[:-1], 1 - np.geomspace(1e-8, 0.5, 600)[::-1])
-        joint = np.array([reference.log_joint(reference.graft(rest, parent, n, x, u), W, leaf_noise) for u in t])
+        joint = np.array([reference.log_joint(reference.graft(rest, parent, n, x, u), W, noise) for u in t])
         found[x - (x > n)] = np.log(np.trapezoid(np.exp(joint - joint.max()), t)) + joint.max() - log_rest
     log_det = np.linalg.slogdet(Phi)[1]
     return {x: value - 0.5 * log_det for x, value in found.items()}
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
-def test_density_and_sisters_equal_brute_force(leaf_noise):
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_density_and_sisters_equal_brute_force(noise):
     X, tree = simulated(5, PHI)
     x_new = X[1] + np.array([0.3, -0.2, 0.1])
-    masses = brute_force(tree, X, x_new, PHI, leaf_noise)
-    placed = posterior_of(X, PHI, [tree], leaf_noise=leaf_noise).place(x_new[None])
+    masses = brute_force(tree, X, x_new, PHI, noise)
+    placed = posterior_of(X, PHI, [tree], noise=noise).place(x_new[None])
     total = np.logaddexp.reduce(list(masses.values()))
     assert placed.log_density[0] == pytest.approx(total, abs=2e-3)
     sets = [{i} for i in range(5)]

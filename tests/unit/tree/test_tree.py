@@ -238,8 +238,8 @@ def test_log_likelihood_is_that_of_the_normal_distribution_of_the_leaves():
     Phi = A @ A.T + np.eye(3)
     expected = likelihood.log_likelihood(tree.children, tree.times, X, Phi)
     assert tree.log_likelihood(X, Phi) == pytest.approx(expected, rel=1e-10)
-    noisy = likelihood.log_likelihood(tree.children, tree.times, X, Phi, leaf_noise=0.3)
-    assert tree.log_likelihood(X.tolist(), Phi, leaf_noise=0.3) == pytest.approx(noisy, rel=1e-10)
+    noisy = likelihood.log_likelihood(tree.children, tree.times, X, Phi, leaf_var=0.3)
+    assert tree.log_likelihood(X.tolist(), Phi, noise=0.3) == pytest.approx(noisy, rel=1e-10)
     frame = pd.DataFrame(X, index=list("abcdef"))
     assert tree.log_likelihood(frame[::-1], Phi) == pytest.approx(expected, rel=1e-10)
     assert tree.log_likelihood(frame.reset_index(drop=True), Phi) == pytest.approx(expected, rel=1e-10)
@@ -356,11 +356,11 @@ def test_log_likelihood_keeps_the_digits_of_differences_far_from_zero():
 
 def test_odd_arguments_are_refused_in_a_sentence():
     X, tree = ct.simulate(5, 2, random_state=0)
-    for leaf_noise in (-1.0, np.nan, "a"):
-        with pytest.raises(InputError, match="leaf_noise"):
-            tree.log_likelihood(X, leaf_noise=leaf_noise)
-        with pytest.raises(InputError, match="leaf_noise"):
-            ct.simulate(5, 2, leaf_noise=leaf_noise)
+    for noise in (-1.0, np.nan, "a"):
+        with pytest.raises(InputError, match="noise"):
+            tree.log_likelihood(X, noise=noise)
+        with pytest.raises(InputError, match="noise"):
+            ct.simulate(5, 2, noise=noise)
     for d in ("2", None, 2.5, 0):
         with pytest.raises(InputError, match="d must be a whole number"):
             ct.simulate(5, d)

@@ -30,9 +30,9 @@ SETTINGS = {  # rule, whether the rate is dropped, whether the factor is the sum
 }
 
 
-def problem_of(name, leaf_noise=0.0):
+def problem_of(name, noise=0.0):
     X = DATA[name]()
-    return make_problem(X, as_covariance(np.eye(X.shape[1])), leaf_noise)
+    return make_problem(X, as_covariance(np.eye(X.shape[1])), noise)
 
 
 def grow(problem, settings, n_particles=3, n_near=None):
@@ -47,12 +47,12 @@ def grow(problem, settings, n_particles=3, n_near=None):
     return *population.result(), np.array(factors)
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
+@pytest.mark.parametrize("noise", [0.0, 0.2])
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("sampler", SETTINGS)
-def test_pruned_choice_equals_exhaustive_choice(sampler, name, leaf_noise):
+def test_pruned_choice_equals_exhaustive_choice(sampler, name, noise):
     settings = SETTINGS[sampler]
-    problem = problem_of(name, leaf_noise)
+    problem = problem_of(name, noise)
     fast = grow(problem, settings(True), n_near=2)  # short lists run out, so that every branch is taken
     slow = grow(problem, settings(False))
     np.testing.assert_array_equal(fast[0], slow[0])  # the same pairs
@@ -60,11 +60,11 @@ def test_pruned_choice_equals_exhaustive_choice(sampler, name, leaf_noise):
     np.testing.assert_allclose(fast[3], slow[3], rtol=1e-12, atol=1e-10)  # with the same weights
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.2])
+@pytest.mark.parametrize("noise", [0.0, 0.2])
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("rule", [greedy.LOG_MODE, greedy.TEH_MODE, greedy.PRINTED_TEH_MODE])
-def test_greedy_tree_equals_that_of_a_plain_search(rule, name, leaf_noise):
-    problem = problem_of(name, leaf_noise)
+def test_greedy_tree_equals_that_of_a_plain_search(rule, name, noise):
+    problem = problem_of(name, noise)
     trees = []
     for prune, n_near in ((True, 2), (True, 8), (False, 8)):
         context = make_context(problem, np.zeros((1, 4), np.uint64), n_near, with_density=False)

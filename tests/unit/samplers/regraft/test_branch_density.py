@@ -37,7 +37,7 @@ class Case(NamedTuple):
     parent: int
     c: int
     X: list
-    leaf_noise: float
+    noise: float
 
 
 def simulate(n, d, rng):
@@ -63,7 +63,7 @@ def leaves_of(tree, x):
     return leaves_of(tree, tree.child[x, 0]) | leaves_of(tree, tree.child[x, 1])
 
 
-def make_case(seed, d, leaf_noise=0.0, n=None):
+def make_case(seed, d, noise=0.0, n=None):
     rng = np.random.default_rng(seed)
     n = n or int(rng.integers(2, 9))
     children, times, X = simulate(n, d, rng)
@@ -71,7 +71,7 @@ def make_case(seed, d, leaf_noise=0.0, n=None):
     c = int(rng.integers(0, 2 * n - 2))
     rest, parent, _ = reference.prune(named, c)
     tree, cand = empty_working_tree(n, d), empty_candidates(n, d)
-    load(tree, children, times, X, leaf_noise)
+    load(tree, children, times, X, noise)
     leaves = frozenset(reference.leaves_under(named, c))
     node = next(x for x in range(2 * n - 1) if leaves_of(tree, x) == leaves)
     lost, sibling = tree.parent[node], sibling_of(tree, node)
@@ -82,7 +82,7 @@ def make_case(seed, d, leaf_noise=0.0, n=None):
     add_all_above(cand, tree, tree.time[node])
     pass_down(cand, tree, tree.mean[node], tree.time[node])
     target = Target(tree.var[node] - tree.time[node], n - 1.0, 0.5 * d)
-    return Case(tree, cand, target, rest, parent, c, X.tolist(), leaf_noise)
+    return Case(tree, cand, target, rest, parent, c, X.tolist(), noise)
 
 
 def candidate_of(case, x):
@@ -90,11 +90,11 @@ def candidate_of(case, x):
     return next(i for i in range(case.cand.counts[0]) if leaves_of(case.tree, case.cand.node[i]) == leaves)
 
 
-@pytest.mark.parametrize("leaf_noise", [0.0, 0.3])
+@pytest.mark.parametrize("noise", [0.0, 0.3])
 @pytest.mark.parametrize("d", [0, 1, 3, 40])
-def test_density_differs_from_the_joint_by_a_constant(d, leaf_noise):
+def test_density_differs_from_the_joint_by_a_constant(d, noise):
     for seed in range(12):
-        case = make_case(seed, d, leaf_noise)
+        case = make_case(seed, d, noise)
         rng = np.random.default_rng(seed)
         n = len(case.X)
         found = reference.branches(case.rest, n, case.c)
@@ -105,7 +105,7 @@ def test_density_differs_from_the_joint_by_a_constant(d, leaf_noise):
             assert branch.lower == pytest.approx(lower)
             assert branch.upper == pytest.approx(upper)
             for t in rng.uniform(lower, min(upper, lower + 3.0), 3):
-                joint = reference.log_joint(reference.graft(case.rest, case.parent, case.c, x, t), case.X, leaf_noise)
+                joint = reference.log_joint(reference.graft(case.rest, case.parent, case.c, x, t), case.X, noise)
                 gaps.append(joint - log_density(branch, case.target, case.tree.lineages, t))
         assert np.ptp(gaps) < 1e-9 * max(1.0, np.abs(gaps).max())
 

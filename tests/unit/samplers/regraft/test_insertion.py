@@ -19,9 +19,9 @@ from tests.reference.evidence import exact_posterior
 CASES = [(2, 3, 0.0), (3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
 
 
-def problem_of(n, d, seed=0, leaf_noise=0.0, log_det=0.0):
+def problem_of(n, d, seed=0, noise=0.0, log_det=0.0):
     X, _ = ct.simulate(n, d, random_state=seed)
-    return Problem(np.ascontiguousarray(X), None, d, log_det, leaf_noise)
+    return Problem(np.ascontiguousarray(X), None, d, log_det, noise)
 
 
 def run(sampler, problem, seed=0, n_threads=None):
@@ -29,9 +29,9 @@ def run(sampler, problem, seed=0, n_threads=None):
 
 
 @cache
-def case_and_quadrature(n, d, leaf_noise):
-    problem = problem_of(n, d, 10 * n + d, leaf_noise, log_det=0.7)
-    return problem, exact_posterior(problem.W, leaf_noise=leaf_noise, log_det=0.7)
+def case_and_quadrature(n, d, noise):
+    problem = problem_of(n, d, 10 * n + d, noise, log_det=0.7)
+    return problem, exact_posterior(problem.W, leaf_var=noise, log_det=0.7)
 
 
 @pytest.mark.parametrize("case", CASES)

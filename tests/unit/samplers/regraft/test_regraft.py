@@ -33,9 +33,9 @@ class TrulyLocal(Regraft):
 BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="prior")}
 
 
-def problem_of(n, d, seed=0, leaf_noise=0.0):
+def problem_of(n, d, seed=0, noise=0.0):
     X, _ = ct.simulate(n, d, random_state=seed)
-    return Problem(np.ascontiguousarray(X), None, d, 0.0, leaf_noise)
+    return Problem(np.ascontiguousarray(X), None, d, 0.0, noise)
 
 
 def draw(sampler, problem, seed=1, n_samples=20, n_warmup=5):
@@ -68,7 +68,7 @@ def test_draws_are_valid_trees_with_their_own_log_joint(rule, n, d):
 
 @pytest.mark.parametrize("sampler", [Regraft("all"), Regraft("local"), TrulyLocal()])
 def test_caches_stay_true_through_a_sweep(sampler):
-    problem = problem_of(60, 5, leaf_noise=0.1)
+    problem = problem_of(60, 5, noise=0.1)
     children, times = first_tree(problem, "average", np.random.default_rng(0))
     engine = sampler._engine(problem, problem.W, sampler.neighbors(problem, np.random.default_rng(0)))
     kept = np.empty((1, 59, 2), np.int32), np.empty((1, 59))
@@ -185,8 +185,8 @@ def test_near_duplicates_far_scales_and_identical_rows_never_break_it(rule, d):
     rng = np.random.default_rng(d)
     rows = rng.normal(size=(12, d))
     close = np.concatenate([rows, rows[:6] + 1e-9 * rng.normal(size=(6, d)), rows[:2] * (1.0 + 1e-15)])
-    for W, leaf_noise in [(close, 0.0), (rows * 1e6, 0.0), (rows * 1e-6, 0.0), (np.zeros((9, d)), 0.5)]:
-        problem = Problem(np.ascontiguousarray(W), None, d, 0.0, leaf_noise)
+    for W, noise in [(close, 0.0), (rows * 1e6, 0.0), (rows * 1e-6, 0.0), (np.zeros((9, d)), 0.5)]:
+        problem = Problem(np.ascontiguousarray(W), None, d, 0.0, noise)
         for start in ("average", "prior"):
             draws = draw(type(BOTH[rule])(BOTH[rule].candidates, start=start), problem, n_samples=10)
             assert np.all(np.isfinite(draws.times)) and np.all(draws.times > 0)
@@ -283,9 +283,9 @@ CASES = [(3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
 @pytest.fixture(scope="module")
 def exact():
     found = {}
-    for n, d, leaf_noise in CASES:
+    for n, d, noise in CASES:
         X, _ = ct.simulate(n, d, random_state=10 * n + d)
-        found[n, d, leaf_noise] = X, exact_posterior(X, leaf_noise=leaf_noise)
+        found[n, d, noise] = X, exact_posterior(X, leaf_var=noise)
     return found
 
 
@@ -304,8 +304,8 @@ def discrepancies(draws, posterior):
 @pytest.mark.parametrize("case", CASES)
 def test_topologies_and_times_equal_quadrature(rule, case, exact):
     X, posterior = exact[case]
-    _, d, leaf_noise = case
-    problem = Problem(np.ascontiguousarray(X), None, d, 0.0, leaf_noise)
+    _, d, noise = case
+    problem = Problem(np.ascontiguousarray(X), None, d, 0.0, noise)
     draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
     rare = np.array(list(posterior.topologies.values())) < 1e-3
     z = discrepancies(draws, posterior)
