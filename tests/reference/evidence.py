@@ -71,7 +71,7 @@ def exact_posterior(W, d=None, log_det=0.0, leaf_var=0.0, step=0.3, low=-18.0, h
     totals, sums = {}, []
     for merges in ranked_topologies(n):
         weight = {i: np.eye(n)[i].reshape((n,) + (1,) * (n - 1)) for i in range(n)}
-        var = dict.fromkeys(range(n), leaf_var)
+        var = dict(enumerate(np.broadcast_to(leaf_var, n)))
         made = dict.fromkeys(range(n), 0.0)
         log_f = log_prior + log_volume
         gram = W @ W.T
