@@ -13,6 +13,7 @@ from coaltree.inference.run import Run
 from coaltree.inference.starts import Start
 from coaltree.model.covariance import Diagonal
 from coaltree.model.missing import missing_entries
+from coaltree.model.noise import Noise, noise_model
 from tests.posteriors import random_posterior
 
 ODD_VALUES = [
@@ -49,7 +50,7 @@ def small_run():
     """A run of two chains, Regraft with local candidates over six rows with missing entries, and no round taken."""
     X = np.random.default_rng(0).normal(size=(6, 3))
     X[1, 2] = X[4, 0] = np.nan
-    plan = Plan(ct.Regraft(candidates="local", n_neighbors=2), 0.0, missing_entries(X), 1)
+    plan = Plan(ct.Regraft(candidates="local", n_neighbors=2), noise_model(Noise(), X), None, missing_entries(X), 1)
     return Run(plan, X, Diagonal().adapt(X), 4, 2, 0, [Start()] * 2)
 
 

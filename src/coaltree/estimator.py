@@ -117,7 +117,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return self._place(X, classes=self.labels_).class_probability
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """(m,) log density of new rows given those fitted; without leaf noise infinite for a row that was fitted."""
+        """(m,) log density of new rows given those fitted; without noise it is infinite for a row that was fitted."""
         return self._place(X).log_density
 
     def score(self, X: ArrayLike, y: Any = None) -> float:

@@ -140,7 +140,7 @@ def test_score_is_the_mean_log_density_of_new_rows(fitted):
     np.testing.assert_allclose(rows, model.posterior_.place(new).log_density)
     assert model.score(new) == pytest.approx(rows.mean())
     assert model.score(new + 100.0) < model.score(new)
-    assert model.score(X[:1]) == np.inf
+    assert np.isfinite(model.score(X[:1]))  # with noise a row that was fitted has a density
 
 
 def test_before_fit_there_is_nothing_to_ask():

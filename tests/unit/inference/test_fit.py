@@ -19,6 +19,7 @@ from coaltree.inference.fit import fit
 from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
 from coaltree.model.diffusion import simulate_data
+from coaltree.model.noise import Noise, noise_model
 from coaltree.posterior import convergence
 from coaltree.samplers.merging.greedy import MGreedy
 from coaltree.samplers.merging.mpost import MPost2
@@ -144,7 +145,7 @@ def test_two_rows_are_enough():
 
 
 def test_chains_start_apart():
-    plan = Plan(QUICK, 0.0, None, 0)
+    plan = Plan(QUICK, noise_model(Noise(0.0), data(30, 5)), None, None, 0)
     X = data(30, 5)
     covariance = Spherical().adapt(X)
     first, second, third = (begin(plan, X, covariance, Start(), 0, dispersed) for dispersed in (False, True, True))
@@ -178,7 +179,7 @@ class Watched(Regraft):
 def test_lists_of_near_leaves_are_frozen_after_the_warmup():
     Watched.made.clear()
     Watched.used.clear()
-    plan = Plan(Watched(), 0.0, None, n_warmup=12)
+    plan = Plan(Watched(), noise_model(Noise(0.0), data(12, 4)), None, None, n_warmup=12)
     X = data(12, 4)
     chain = begin(plan, X, Diagonal().adapt(X), Start(), 0)
     chain, _ = advance(plan, chain, 5)
@@ -530,7 +531,7 @@ def test_a_start_for_other_rows_is_refused():
         quick_fit(data(9), start=post)
     with pytest.raises(InputError, match="Posterior or a Tree"):
         quick_fit(data(), start="here")
-    with pytest.raises(InputError, match="draws of amplitude, but the covariance learns variances"):
+    with pytest.raises(InputError, match="draws of amplitude, but this fit learns variances"):
         quick_fit(data(), "diagonal", start=post)
 
 

@@ -141,7 +141,7 @@ def test_units_change_nothing_but_theta(covariance):
     np.testing.assert_array_equal(scaled.times, plain.times)
     np.testing.assert_array_equal(scaled.children, plain.children)
     np.testing.assert_array_equal(scaled.imputed, plain.imputed * binary[[0, 3]])
-    units = {"amplitude": 1.0, "variances": binary**2, "Phi": np.outer(binary, binary)}
+    units = {"noise_level": 1.0, "amplitude": 1.0, "variances": binary**2, "Phi": np.outer(binary, binary)}
     for name, draws in plain.theta.items():
         np.testing.assert_array_equal(scaled.theta[name], draws * units[name])
     for factors in ([1e-9, 1e9, 1.0, 1e5], [1e9, 1e9, 1e9, 1e9], [1e5, 1e-9, 3.0, 7e-4]):
@@ -214,7 +214,7 @@ def test_which_covariance_auto_took_is_in_info():
     assert fitted(X, "auto", n_samples=2).info["covariance_choice"].startswith("full: 40 distinct rows")
     post = fitted(X[:12], "auto", n_samples=2)
     assert post.info["covariance_choice"] == "scaled: 12 distinct rows, fewer than 0.75 d (d + 1) = 15 for d = 4"
-    assert isinstance(post.covariance, ct.Scaled) and set(post.theta) == {"amplitude"}
+    assert isinstance(post.covariance, ct.Scaled) and set(post.theta) == {"amplitude", "noise_level"}
     default = inspect.signature(ct.fit).parameters["covariance"].default
     assert default == ct.CoalescentClustering().covariance == "auto"
 

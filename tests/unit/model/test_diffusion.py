@@ -116,7 +116,7 @@ def test_equal_coordinates_stay_equal_however_short_the_branches(seed, offset, u
 
 def working_tree_means(children, times, X):
     tree = empty_working_tree(*X.shape)
-    load(tree, np.asarray(children, dtype=np.int64), times, X, 0.0)
+    load(tree, np.asarray(children, dtype=np.int64), times, X, np.zeros(len(X)))
     return tree.mean
 
 

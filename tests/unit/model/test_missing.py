@@ -124,9 +124,9 @@ def test_rows_and_columns_without_values_are_refused_by_name():
 def test_rows_that_nothing_tells_apart_are_refused():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [0.0, 2.0, 3.0]])
     with pytest.raises(InputError, match=r"rows 'b' and 'a' are equal in every column that both have"):
-        check_apart(X, ("a", "b", "c"), 0.0)
-    check_apart(X, ("a", "b", "c"), 0.1)
+        check_apart(X, ("a", "b", "c"))
+    check_apart(X, ("a", "b", "c"), has_density=True)
     X[1, 0] = 1.5
-    check_apart(X, ("a", "b", "c"), 0.0)
+    check_apart(X, ("a", "b", "c"))
     one_shared = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, np.nan]])
-    check_apart(one_shared, ("a", "b"), 0.0)
+    check_apart(one_shared, ("a", "b"))

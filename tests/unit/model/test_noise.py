@@ -78,7 +78,9 @@ def test_the_prior_is_cut_off_where_values_are_rounded():
     X = rng.standard_normal((200, 3))
     assert model_noise.rounding_share(X) < 1e-6
     rounded = np.round(X, 1)
-    assert model_noise.rounding_share(rounded) == pytest.approx(0.1**2 / 12 / rounded.var(axis=0, ddof=1).mean(), rel=0.1)
+    assert model_noise.rounding_share(rounded) == pytest.approx(
+        0.1**2 / 12 / rounded.var(axis=0, ddof=1).mean(), rel=0.1
+    )
     model = model_noise.noise_model(Noise(), rounded)
     assert model_noise.log_level_density(model, model.log_floor - 1e-9) == -math.inf
     given = model_noise.noise_model(Noise(prior=LogNormal(0.1, 2.0)), rounded)
@@ -127,7 +129,9 @@ def test_likelihood_of_replicates_equals_the_dense_one():
     difference = np.hstack([-np.ones((6, 1)), np.eye(6)])
     covariance = np.kron(difference @ rows_covariance(children, times, GROUPS, variances) @ difference.T, PHI)
     y = (X[1:] - X[0]).ravel()
-    exact = -0.5 * (len(y) * math.log(2 * math.pi) + np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y))
+    exact = -0.5 * (
+        len(y) * math.log(2 * math.pi) + np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y)
+    )
     replicates = replicates_of(GROUPS)
     assert make_problem(X, ct.Fixed(PHI), variances, replicates=replicates).log_likelihood(
         children, times
@@ -195,7 +199,9 @@ def test_scales_are_drawn_from_their_joint_posterior():
     assert np.any(np.abs(batches.mean(axis=0) - wrong) > 4 * error)
 
 
-@pytest.mark.parametrize(("v", "unit", "d", "half_df", "eps"), [(1, 0.1, 4, 2, 3), (0.1, 1, 30, 2, 900), (1, 1e-9, 2, 1, 1)])
+@pytest.mark.parametrize(
+    ("v", "unit", "d", "half_df", "eps"), [(1, 0.1, 4, 2, 3), (0.1, 1, 30, 2, 900), (1, 1e-9, 2, 1, 1)]
+)
 def test_the_mode_of_a_scale_is_one(v, unit, d, half_df, eps):
     y, spread = scale_mode(float(v), float(unit), 0.5 * d, float(half_df), float(eps))
 

@@ -18,9 +18,9 @@ class FromThePrior(Sampler):
     def run(self, problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None):
         trees = [simulate_tree(problem.n, rng) for _ in range(n_samples)]
         children, times = np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
-        W, _, d, log_det, noise = problem
+        W, _, d, log_det, leaf_var, *_ = problem
         drawn = zip(children, times, strict=True)
-        log_weights = np.array([log_likelihood(*tree, W, d, log_det, noise) for tree in drawn])
+        log_weights = np.array([log_likelihood(*tree, W, d, log_det, leaf_var) for tree in drawn])
         return Draws(children.astype(np.int32), times, log_weights, log_weights + log_prior(times))
 
     def step(self, problem, tree, rng, *, neighbors=None, n_threads=None):

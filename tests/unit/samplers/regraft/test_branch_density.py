@@ -71,7 +71,7 @@ def make_case(seed, d, noise=0.0, n=None):
     c = int(rng.integers(0, 2 * n - 2))
     rest, parent, _ = reference.prune(named, c)
     tree, cand = empty_working_tree(n, d), empty_candidates(n, d)
-    load(tree, children, times, X, noise)
+    load(tree, children, times, X, np.full(len(X), float(noise)))
     leaves = frozenset(reference.leaves_under(named, c))
     node = next(x for x in range(2 * n - 1) if leaves_of(tree, x) == leaves)
     lost, sibling = tree.parent[node], sibling_of(tree, node)

@@ -215,7 +215,7 @@ def test_values_beyond_what_numbers_can_tell_apart_are_refused(sampler, scale, w
     with pytest.raises(InputError, match=words):
         ct.sample_trees(X, np.eye(3), sampler, random_state=0)
     with pytest.raises(InputError, match=words):
-        ct.fit(X, np.eye(3), sampler, random_state=0, n_samples=2, n_warmup=1)
+        ct.fit(X, np.eye(3), sampler, random_state=0, n_samples=2, n_warmup=1, noise=0.0)
 
 
 def test_large_values_lose_no_branch():
