@@ -18,7 +18,7 @@ import coaltree as ct
 
 from .timing import table
 
-CASES = {"clear": {"d": 100, "leaf_noise": 0.0}, "vague": {"d": 10, "leaf_noise": 0.03}}
+CASES = {"clear": {"d": 100, "noise": 0.0}, "vague": {"d": 10, "noise": 0.03}}
 REPLICATES = {32: 30, 128: 15, 512: 5}
 
 
@@ -38,9 +38,9 @@ def distances(tree, truth):
 def posterior(n, case, seed):
     X, truth = ct.simulate(n, random_state=seed, **CASES[case])
     covariance = ct.Spherical(amplitude=1.0, learn=False)
-    noise = CASES[case]["leaf_noise"]
+    noise = CASES[case]["noise"]
     post = ct.sample_trees(
-        X, covariance, n_samples=400, n_warmup=100, leaf_noise=noise, random_state=seed, progress=False
+        X, covariance, n_samples=400, n_warmup=100, noise=noise, random_state=seed, progress=False
     )
     return X, truth, post
 

@@ -35,6 +35,23 @@ class Grid(click.ParamType):
         return tuple(int(side) for side in re.split("[x×,]", value))
 
 
+class NoiseLevel(click.ParamType):
+    """"student", "learn" or a number of at least 0."""
+
+    name = "noise"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or value in ("student", "learn"):
+            return value
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0.0 <= number < 1e150:
+            self.fail(f"{value!r} is neither student, learn nor a number of at least 0.", param, ctx)
+        return number
+
+
 def count_option(option: str, argument: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
     """An option for a whole number that is an `argument` of `coaltree.fit`."""
     return click.option(option, argument, type=click.IntRange(least), default=default, show_default=True, help=text)
@@ -62,11 +79,11 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @count_option("--chains", "n_chains", 2, "Number of independent chains.")
 @count_option("--jobs", "n_jobs", 1, "Number of chains to run in parallel.")
 @click.option(
-    "--leaf-noise",
-    type=click.FloatRange(min=0.0),
-    default=0.0,
-    show_default=True,
-    help="Noise variance of the rows, as a multiple of the covariance.",
+    "--noise",
+    type=NoiseLevel(),
+    metavar="student|learn|NUMBER",
+    help="Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a "
+    "multiple of the covariance. [default: student with the sampler regraft, else 0]",
 )
 @shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
