@@ -148,7 +148,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
             "is not the shape of a grid; expected something like 16x16. (see coaltree fit --help)",
         ),
         (["--drop", "Art", "--samples", "0"], "--samples"),
-        (["--drop", "Art", "--leaf-noise", "-1"], "--leaf-noise"),
+        (["--drop", "Art", "--noise", "-1"], "--noise"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
         (["--columns", "b", "--columns", "c", "--names", "Art"], "'rot' is in line 2 and again in line 3"),
