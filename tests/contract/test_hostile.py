@@ -10,6 +10,7 @@ import zipfile
 import zlib
 
 import numpy as np
+import pandas
 import pytest
 
 import coaltree as ct
@@ -481,6 +482,31 @@ def a_pipe_that_never_begins(folder):
     path = folder / "pipe.csv"
     os.mkfifo(path)
     read_and_remove(path)
+
+
+# --- before the first round -------------------------------------------------------------------------------------------
+
+
+@case("row 2 of X has an empty name; give it one, or reset the index.")
+def an_empty_name(folder):
+    ct.fit(pandas.DataFrame(data(), index=["a", "b", "", "d", "e", "f"]))
+
+
+@case("the index of X has the name 'a' twice; make it unique, or reset the index.")
+def a_repeated_name(folder):
+    ct.fit(pandas.DataFrame(data(), index=["a", "b", "a", "d", "e", "f"]))
+
+
+@case("column 'x' of X holds str, not numbers; drop or encode it.")
+def two_columns_of_one_name_of_which_one_is_text(folder):
+    frame = pandas.DataFrame({"y": ["p", "q"], "x": [1.0, 2.0]})
+    frame.columns = ["x", "x"]
+    ct.fit(frame)
+
+
+@case("a full covariance of 10,000 columns with 2 chains of 500 trees would need 1612.8 GB of memory")
+def full_of_ten_thousand_columns(folder):
+    ct.fit(data(4, 10_000), "full")
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

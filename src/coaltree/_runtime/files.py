@@ -3,13 +3,17 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from ..errors import InputError
+
+_LONGEST_STEM = 60  # letters of up to four bytes: most systems take names of 255 bytes, and there is more to come
+_LEFT = re.compile(r"(?P<stem>\..*)\.(?P<process>[0-9]{1,9})\.tmp", re.DOTALL)
 
 
 @contextlib.contextmanager
@@ -82,19 +86,23 @@ def _target(path):
     return target
 
 
+def clear_away(folder: Path, names: Iterable[str]) -> None:
+    """Remove what killed processes left of these files and folders: .NAME.PROCESS.tmp"""
+    stems = {f".{name[:_LONGEST_STEM]}" for name in names}
+    for left in folder.glob(".*.tmp"):
+        found = _LEFT.fullmatch(left.name)
+        if found and found["stem"] in stems and not _is_running(int(found["process"])):
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    left.unlink()
+
+
 def _temporary(target):
     """A new name beside the target; what killed processes left there of the same file is cleared away."""
-    name = f".{target.name[:100]}."  # which leaves room: 255 bytes is the longest that most systems take
-    for left in target.parent.glob(f"{_escaped(name)}*.tmp"):
-        number = left.name.removeprefix(name).removesuffix(".tmp")
-        if number.isdecimal() and int(number) != os.getpid() and not _is_running(int(number)):
-            with contextlib.suppress(OSError):
-                left.unlink()
-    return target.with_name(f"{name}{os.getpid()}.tmp")
-
-
-def _escaped(name):
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+    clear_away(target.parent, [target.name])
+    return target.with_name(f".{target.name[:_LONGEST_STEM]}.{os.getpid()}.tmp")
 
 
 def _is_running(process):

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import InputError
 
 _SHARE = 0.8  # of what is available: the rest of the program needs some too
+_FOR_KERNELS = 600e6  # bytes of addresses: a fit ran with 1 GB in all and not with 0.7
 _GOOD_FOR = 0.05  # seconds: asking takes as long as a small greedy tree, and `fit` may grow a thousand of them a second
 
 
@@ -18,7 +19,7 @@ def available_bytes() -> int | None:
 
 @lru_cache(maxsize=1)
 def _available(_now: int) -> int | None:
-    limits = [found for found in (_of_system(), _of_control_group()) if found is not None]
+    limits = [found for found in (_of_system(), _of_control_group(), _of_process()) if found is not None]
     return min(limits) if limits else None
 
 
@@ -28,6 +29,16 @@ def require_memory(n_bytes: int, what: str, instead: str) -> None:
     if available is not None and n_bytes > _SHARE * available:
         raise InputError(
             f"{what} would need {n_bytes / 1e9:.1f} GB of memory and {available / 1e9:.1f} GB are available; {instead}."
+        )
+
+
+def require_room_for_kernels() -> None:
+    """Refuse a limit under which compiling would not fail in words but end the process."""
+    left = _of_process()
+    if left is not None and left < _FOR_KERNELS:
+        raise InputError(
+            f"the limit on virtual memory leaves {left / 1e6:.0f} MB, and compiled kernels take "
+            f"{_FOR_KERNELS / 1e6:.0f}; raise it (ulimit -v)."
         )
 
 
@@ -42,6 +53,18 @@ def _of_system() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _of_process() -> int | None:
+    """What ``ulimit -v`` allows, less what the process has taken of it."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, OSError, ValueError):  # another system, or one that does not say
+        return None
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - taken)
 
 
 def _of_control_group() -> int | None:

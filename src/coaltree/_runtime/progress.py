@@ -32,7 +32,7 @@ class Progress:
             return
         from tqdm import tqdm
 
-        tqdm.write(f"{what}: about {_duration(seconds)} and {n_bytes / 1e6:.0f} MB", file=sys.stderr)
+        tqdm.write(f"{what}: about {duration(seconds)} and {n_bytes / 1e6:.0f} MB", file=sys.stderr)
         self.bar = tqdm(total=self.total, initial=self.done, unit="round", file=sys.stderr)
 
     def watcher(self, unit: str) -> Callable[[int, int], object] | None:
@@ -56,7 +56,8 @@ class Progress:
             self.bar.update(done - self.bar.n)
 
 
-def _duration(seconds):
+def duration(seconds: float) -> str:
+    """A time in the unit that one would say it in."""
     if seconds < 90:
         return f"{max(seconds, 1.0):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

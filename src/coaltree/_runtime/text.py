@@ -3,5 +3,10 @@
 
 def some(names, most: int = 6) -> str:
     """Return a list of names, shortened where there are many: "a, b, c and 1,000 more"."""
-    shown = ", ".join(map(str, names[:most]))
+    shown = ", ".join(shortened(str(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def shortened(name: str, most: int = 60) -> str:
+    """Return a name, cut where it is longer than anybody would read in a line or beside a leaf."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._runtime.memory import require_room_for_kernels
 from ..errors import ConvergenceWarning, InputError, InterruptedWarning
 from . import shell
 
@@ -124,20 +125,23 @@ def fit_table(
 
     `how` says how the table was read, and `settings` are arguments of `coaltree.fit`.
     """
+    from .._runtime.files import clear_away
     from ..model.columns import choice_for, is_auto
     from .outputs import FILES, write_all
 
     is_new = not out.exists()
-    folder = shell.output_folder(out, FILES, force)
-    checkpoint = folder / CHECKPOINT
+    checkpoint = out / CHECKPOINT
+    # Beside a checkpoint, files of the run are what a kill left while they were written: the same command goes on.
+    folder = shell.output_folder(out, FILES, force or checkpoint.exists())
+    clear_away(folder, [CHECKPOINT])
     click.echo(how)
     if is_auto(settings["covariance"]):
         click.echo(f"covariance: {choice_for(table.values)}")
     try:
         post = _run(table, settings, checkpoint, force)
-    except InputError:
+    except BaseException:
         if is_new:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # of a folder that is not empty
                 folder.rmdir()
         raise
     reason = None
@@ -171,7 +175,8 @@ def _covariance(name, grid, d):
 
 def _run(table, settings, checkpoint, force):
     """Fit, or resume from the checkpoint; an interruption ends with a line on how to resume."""
-    from ..inference.checkpoint import AnotherRun
+    require_room_for_kernels()
+    from ..inference.checkpoint import AnotherRun, UnusableCheckpoint
     from ..inference.fit import fit
 
     if checkpoint.exists():
@@ -182,12 +187,13 @@ def _run(table, settings, checkpoint, force):
             warnings.showwarning = _show_or_hold(held)
             try:
                 post = fit(table, checkpoint=checkpoint, **settings)
-            except AnotherRun:
+            except UnusableCheckpoint as error:
                 if not force:
-                    raise InputError(
-                        f"{checkpoint} belongs to a run with other data or settings; repeat that command to resume it, "
-                        "choose another --out, or start over with --force."
-                    ) from None
+                    belongs = (
+                        f"{checkpoint} belongs to a run with other data or settings; repeat that command to resume it"
+                    )
+                    why = belongs if isinstance(error, AnotherRun) else str(error).split("; delete it")[0].rstrip(".")
+                    raise InputError(f"{why}, choose another --out, or start over with --force.") from None
                 checkpoint.unlink()
                 post = fit(table, checkpoint=checkpoint, **settings)
     except KeyboardInterrupt:

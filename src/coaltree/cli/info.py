@@ -73,6 +73,6 @@ def _diagnostics(post):
 
     verdict = judge(post)
     for finding in verdict.findings:
-        yield finding.name, finding.value
+        yield finding.name, f"unknown: {finding.advice}" if finding.grade == "unknown" else finding.value
     yield "verdict", verdict.heading
     yield "clusters", post.suggest_n_clusters().reason

@@ -2,14 +2,14 @@
 
 import csv
 import math
+import os
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._runtime.files import move_into_place
+from .._runtime.files import clear_away, move_into_place
 from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
@@ -30,12 +30,16 @@ FILES = {
     "report.html": "a page to explore in a browser; works offline",
 }
 
+WRITING = "writing"  # the folder that files are complete in before any of them is shown
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
 def write_all(folder: Path, post: "Posterior", n_clusters: int, title: str | None) -> None:
     """Write every file of `FILES` into `folder`, replacing what is there."""
-    aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+    clear_away(folder, [WRITING, *FILES])
+    aside = folder / f".{WRITING}.{os.getpid()}.tmp"
+    shutil.rmtree(aside, ignore_errors=True)  # of a process that had our number
+    aside.mkdir()
     try:
         _write(aside, post, n_clusters, title)
         for name in FILES:

@@ -1,5 +1,7 @@
 """``coaltree plot``: plots of a posterior."""
 
+from typing import Any
+
 import click
 
 from ..errors import InputError
@@ -8,15 +10,24 @@ from . import shell
 KINDS = ("tree", "cloud", "heatmap", "coclustering")
 
 
+class Inches(click.FloatRange):
+    """From 1 to 100; click's own range lets NaN pass."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1, max=100)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        inches = super().convert(value, param, ctx)
+        return self.fail(f"{value} is not a number of inches.", param, ctx) if inches != inches else inches
+
+
 @shell.commands.command()
 @shell.posterior_argument
 @shell.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
 @click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="Kind of plot.")
 @shell.clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
-@click.option("--width", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="Width. [default: 8]")
-@click.option(
-    "--height", type=click.FloatRange(min=1, max=100), metavar="INCHES", help="Height. [default: what the leaves need]"
-)
+@click.option("--width", type=Inches(), metavar="INCHES", help="Width. [default: 8]")
+@click.option("--height", type=Inches(), metavar="INCHES", help="Height. [default: what the leaves need]")
 @shell.force_option
 @shell.debug_option
 def plot(posterior, out, kind, clusters, width, height, force):

@@ -28,6 +28,7 @@ POSTERIOR = "posterior.npz"
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     settings = SimpleNamespace(debug=False)
+    _open_what_is_closed()
     args = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
         with _told_to_stop_as_by_ctrl_c(), warnings.catch_warnings():
@@ -44,6 +45,8 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail("interrupted.", 130)
     except InputError as error:
         return _fail(_one_line(error), 2, settings.debug)
+    except MemoryError:
+        return _fail("out of memory; use fewer rows, columns or samples, or a higher limit.", 1, settings.debug)
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             # The reader of our output has left (`coaltree … | head`): no complaint, also not at interpreter exit.
@@ -68,6 +71,13 @@ def _told_to_stop_as_by_ctrl_c() -> Iterator[None]:
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _open_what_is_closed():
+    """Let a command whose output was closed by its caller (``>&-``) do its work all the same."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 class Interrupted(click.ClickException):

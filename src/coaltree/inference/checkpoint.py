@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import os
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from .. import __version__
 from .._runtime import archive
 from .._runtime.aliases import PathLike
 from .._runtime.fields import Array, Value, check_fields, is_finite, is_number
-from ..errors import InputError
+from ..errors import CoaltreeWarning, InputError
 from ..model.noise import LEVEL, NoiseDraw
 from ..posterior.stacked import check_trees
 from ..samplers.base import Sampler
@@ -96,7 +97,11 @@ class Checkpoint:
             "chains": [_state_of(run.plan, chain) for chain in run.chains],
             "kept": [[concatenate_rounds(blocks)._asdict()] if blocks else [] for blocks in run.kept],
         }
-        archive.write(self.path, _KIND, _VERSION, content)
+        try:
+            archive.write(self.path, _KIND, _VERSION, content)
+        except InputError as error:  # a full disk: the last good one stays, and the run is worth more than the next
+            message = f"the state of the run is not saved: {error} It goes on; what was saved before is kept."
+            warnings.warn(message, CoaltreeWarning, stacklevel=2)
         ended = time.monotonic()
         self._next_save = ended + max(SECONDS_BETWEEN, 20.0 * (ended - began))
 

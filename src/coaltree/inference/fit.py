@@ -17,12 +17,13 @@ import numpy as np
 from .._runtime.aliases import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count, check_jobs
-from .._runtime.progress import Progress
+from .._runtime.memory import require_memory
+from .._runtime.progress import Progress, duration
 from .._runtime.random_streams import seed_of
 from .._runtime.text import some
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning
 from ..model.columns import imputed_everywhere, modelled
-from ..model.covariance import CovarianceLike, Spherical
+from ..model.covariance import CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
 from ..model.missing import check_apart, missing_entries
 from ..model.noise import Noise, NoiseLike, as_noise, noise_model
@@ -39,6 +40,8 @@ from .starts import starts_of_chains
 
 _SCALES_APART = 100.0
 _MOST_ROUNDS, _MOST_CHAINS = 10**9, 10**4  # beyond, a number is a slip of the pen
+_MANY_COLUMNS = 2000
+_MATRICES_AT_ONCE, _FACTORISATIONS_A_ROUND = 8, 15  # of a full covariance, roughly
 
 
 def fit(
@@ -98,6 +101,7 @@ def fit(
     warn_of_single_rows(rows)
     _check_sampler(sampler, noise, rows)
     recorded = table.values[rows.kept]
+    _say_cost_of_full(covariance, table.values.shape[1], n_samples, n_chains)
     model = modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
@@ -123,8 +127,7 @@ def fit(
     if interrupted:
         message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
         warnings.warn(InterruptedWarning(message, run.n_kept, n_samples), stacklevel=2)
-    post.info["convergence"] = convergence.figures(post)
-    convergence.warn_if_bad(post.info["convergence"], post.info.get("mean_missed", 0.0))
+    _judge(post)
     return post
 
 
@@ -142,6 +145,17 @@ def _check_sampler(sampler, noise, rows):
         raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
     if not sampler.takes_leaf_variances and (rows.errors is not None or rows.replicates is not None):
         raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
+
+
+def _judge(post):
+    """Diagnostics, and a warning where they are bad; where they cannot be had, no draws are lost for it."""
+    try:
+        post.info["convergence"] = convergence.figures(post)
+    except Exception as error:
+        message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
+        warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
+    else:
+        convergence.warn_if_bad(post.info["convergence"], post.info.get("mean_missed", 0.0), stacklevel=3)
 
 
 def _posterior(run, table, rows, noise, model):
@@ -176,6 +190,21 @@ def _posterior(run, table, rows, noise, model):
         tail_scale=every.tail_scale[:, rows.places] if run.plan.noise.half_df > 0.0 else None,
         info=info,
     )
+
+
+def _say_cost_of_full(covariance, d, n_samples, n_chains):
+    """Refuse or announce what a full covariance of many columns takes, before the first of its large matrices."""
+    if d < _MANY_COLUMNS or not (isinstance(covariance, Full) or covariance == "full"):
+        return
+    what = f"a full covariance of {d:,} columns with {n_chains} chains of {n_samples} trees"
+    instead = 'use covariance="diagonal", fewer columns or fewer trees'
+    require_memory((2 * n_samples + _MATRICES_AT_ONCE) * n_chains * 8 * d * d, what, instead)
+    with single_threaded_blas():
+        small = 0.1 + np.eye(_MANY_COLUMNS // 4)
+        began = time.perf_counter()
+        np.linalg.cholesky(small)
+        seconds = _FACTORISATIONS_A_ROUND * (time.perf_counter() - began) * (d / len(small)) ** 3
+    warnings.warn(f"{what} takes some {duration(seconds)} a round; {instead}.", CoaltreeWarning, stacklevel=3)
 
 
 def _warn_of_scales(covariance, table: Table):

@@ -41,16 +41,17 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2) ->
     if len(set(labels)) < n:
         twice = next(name for name, times in Counter(labels).items() if times > 1)
         raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
+    if "" in labels:
+        raise InputError(f"row {labels.index('')} of X has an empty name; give it one, or reset the index.")
     _check_entries(values, labels, features, allow_missing)
     return Table(values, labels, features)
 
 
 def _as_numbers(X, columns):
     if columns is not None:
-        kinds = dict(zip(columns, X.dtypes, strict=True))
-        bad = [name for name, dtype in kinds.items() if not _is_number(dtype)]
-        if bad:
-            raise InputError(f"column {bad[0]!r} of X holds {kinds[bad[0]]}, not numbers; drop or encode it.")
+        for name, dtype in zip(columns, X.dtypes, strict=True):  # of which two may have the same name
+            if not _is_number(dtype):
+                raise InputError(f"column {name!r} of X holds {dtype}, not numbers; drop or encode it.")
         return np.array(X.to_numpy(dtype=float, na_value=np.nan), dtype=float)
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
+from .._runtime.text import shortened
 from ..errors import InputError
 from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
@@ -71,8 +72,8 @@ def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | 
 
 
 def as_text(name: str) -> str:
-    """Return a name as Matplotlib shows it unchanged; a pair of dollars would make it a formula."""
-    return name.replace("$", r"\$")
+    """Return a name as Matplotlib shows it unchanged; a pair of dollars would make it a formula. Long ones are cut."""
+    return shortened(name).replace("$", r"\$")
 
 
 class Direction(NamedTuple):

@@ -64,7 +64,8 @@ def suggest_n_clusters(
     best = table[np.argmin(table["probability"])]
     m, ratio = best["n_clusters"], best["ratio"]
     chance = float(-np.expm1(len(table) * np.log1p(-min(best["probability"], 1 - 1e-16))))
-    gap = f"is {ratio:.1f} times the gaps just before it, relative to their expected lengths"
+    times = f"{ratio:.1f} times the gaps" if ratio < 1000 else "more than 1,000 times the gaps"  # which may be 0
+    gap = f"is {times} just before it, relative to their expected lengths"
     gap += f" (probability by chance: {chance:.2g})"
     if chance > level:
         reason = f"No number of clusters stands out: the most unusual gap between merges, at {m} clusters, {gap}."

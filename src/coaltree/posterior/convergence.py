@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConvergenceWarning
-from .diagnostics import last_of_chains
+from .diagnostics import by_arviz, last_of_chains
 from .posterior import Posterior
 
 R_HAT_ABOVE = 1.05
@@ -41,16 +41,13 @@ def figures(post: Posterior) -> dict[str, Any]:
 
 def _worst(draws, chain):
     """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
-    from arviz_stats.base import array_stats
-
     flat = draws.reshape(len(draws), -1)
     chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
     stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
     if stacked.shape[-1] < _SHORTEST or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r_hat, ess = array_stats.rhat(stacked), array_stats.ess(stacked, method="bulk")
+    r_hat, ess = by_arviz("rhat", stacked), by_arviz("ess", stacked, method="bulk")
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
@@ -67,6 +64,8 @@ def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int =
     if r_hats:
         r_hat, name = max(r_hats)
         findings.append(f"R-hat of {name} is {r_hat:.2f} (above {R_HAT_ABOVE})")
+    if all(math.isnan(value["r_hat"]) for value in scalars.values()):
+        findings.append("R-hat cannot be computed, of too few draws or of draws that never change")
     if sizes:
         size, name = min(sizes)
         findings.append(f"effective sample size of {name} is {size:.0f} (below {ESS_BELOW})")

@@ -7,3 +7,8 @@ def test_long_lists_are_shortened():
     assert some(["a", "b"], 2) == "a, b"
     assert some(list("abcd"), 2) == "a, b and 2 more"
     assert some(range(2000), 1) == "0 and 1,999 more"
+
+
+def test_long_names_are_cut():
+    assert some(["x" * 100]) == "x" * 59 + "…"
+    assert some(["x" * 60]) == "x" * 60

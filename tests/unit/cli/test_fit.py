@@ -274,8 +274,42 @@ def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path,
         raise KeyboardInterrupt
 
     monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
-    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path)]) == 130
+    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path / "out")]) == 130
     assert "interrupted before the first round; nothing was saved." in only_line()
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_kill_between_two_files_leaves_a_folder_to_go_on_from(data, tmp_path, monkeypatch):
+    """As many files are in place as had been moved; the checkpoint is removed last."""
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
+    moved = []
+
+    def killed(source, target):
+        if len(moved) == 3:
+            raise SystemExit
+        moved.append(source.replace(target))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("coaltree.cli.outputs.move_into_place", killed)
+        patch.setattr("coaltree.cli.outputs.shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(SystemExit):
+            main(args)
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    (aside,) = tmp_path.glob(".writing.*.tmp")
+    aside.rename(tmp_path / f".writing.{gone.stdout.strip()}.tmp")
+    (tmp_path / f".{CHECKPOINT}.{gone.stdout.strip()}.tmp").write_text("half")
+    assert main(args) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+
+
+def test_force_discards_a_damaged_checkpoint(data, tmp_path, capsys):
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
+    (tmp_path / CHECKPOINT).write_bytes(b"PK\x03\x04 damaged")
+    assert main(args) == 2
+    assert "is damaged and cannot be read" in (said := capsys.readouterr().err)
+    assert said.endswith(", choose another --out, or start over with --force.\n")
+    assert main([*args, "--force"]) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from coaltree import Tree
 from coaltree.cli import main
 
 
@@ -22,3 +23,17 @@ def test_pictures_repeat_and_have_the_size_that_is_asked_for(folder, tmp_path, o
     assert 'width="216pt" height="144pt"' in paths[0].read_text()
     assert main(["plot", str(folder), "-o", str(tmp_path / "picture.doc")]) == 2
     assert "unsupported file type" in only_line()
+
+
+@pytest.mark.parametrize("width", ["nan", "inf", "0.5", "1000"])
+def test_a_width_that_is_none_is_refused(folder, tmp_path, width, only_line):
+    assert main(["plot", str(folder), "-o", str(tmp_path / "x.png"), "--width", width]) == 2
+    assert "--width" in only_line()
+
+
+def test_names_without_end_leave_room_for_the_tree(tmp_path):
+    from coaltree.plotting import dendrogram
+
+    tree = Tree([[0, 1], [2, 3]], [1.0, 2.0], ["x" * 20_000, "y$", "z"])
+    shown = [text.get_text() for text in dendrogram(tree).get_yticklabels()]
+    assert max(map(len, shown)) == 60

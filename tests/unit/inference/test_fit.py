@@ -1,5 +1,6 @@
 """The outer loop: what it returns, what it refuses, and that a run is the same however it is cut up."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -436,6 +437,45 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     with pytest.raises(InputError, match="belongs to another random_state"):
         quick_fit(X, checkpoint=path, random_state=1)
     assert_same(quick_fit(X, checkpoint=path, n_jobs=2, progress=False), quick_fit(X))
+
+
+@pytest.mark.usefixtures("_every_round")
+def test_a_full_disk_costs_no_draws_and_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
+    X, path = data(), tmp_path / "run.checkpoint"
+    with pytest.warns(InterruptedWarning):
+        quick_fit(X, sampler=pressing_ctrl_c(SOME_ROUNDS_LATER), checkpoint=path)
+    good = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.warns(CoaltreeWarning, match="not saved: .*No space left on device. It goes on; what was saved"):
+            assert_same(quick_fit(X, sampler=pressing_ctrl_c(0), checkpoint=path), quick_fit(X))
+    assert path.read_bytes() == good
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_figures_that_cannot_be_had_cost_no_draws(monkeypatch):
+    def fails(post):
+        raise TypeError("no docstring")
+
+    monkeypatch.setattr("coaltree.posterior.convergence.figures", fails)
+    with pytest.warns(CoaltreeWarning, match=r"convergence could not be judged \(TypeError: no docstring\); the draws"):
+        post = quick_fit(data())
+    assert len(post) == 12
+
+
+def test_too_few_draws_for_r_hat_is_said():
+    with pytest.warns(ConvergenceWarning, match="R-hat cannot be computed, of too few draws"):
+        fit(data(), sampler=QUICK, n_samples=2, n_warmup=0, random_state=0)
+
+
+def test_the_cost_of_a_full_covariance_is_said_first(monkeypatch):
+    monkeypatch.setattr("coaltree.inference.fit._MANY_COLUMNS", 4)
+    with pytest.warns(CoaltreeWarning, match=r"a full covariance of 4 columns .* takes some .* a round; use"):
+        quick_fit(data(8, 4), "full")
 
 
 @pytest.mark.usefixtures("_every_round")

@@ -1,0 +1,181 @@
+"""What holds through kills, full disks, folders that cannot be written to, threads and clusters: `make verify`.
+
+Each of these takes minutes. Short forms of most of them are part of `make test`, beside what they test.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import joblib
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.cli.outputs import FILES
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of Unix"),
+    pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "data.csv"
+    X, _ = ct.simulate(25, 4, random_state=3)
+    rows = [f"r{i}," + ",".join(map(repr, row)) for i, row in enumerate(X.tolist())]
+    path.write_text("\n".join(["name,a,b,c,d", *rows]) + "\n")
+    return path
+
+
+def command(table, out, *more):
+    program = "from coaltree.inference import checkpoint, run; checkpoint.SECONDS_BETWEEN = 0.0; "
+    program += "run._SECONDS_A_BLOCK = 0.05; import sys; from coaltree.cli import main; sys.exit(main(sys.argv[1:]))"
+    settings = ("--samples", "400", "--warmup", "50", "--seed", "5", "--covariance", "diagonal")
+    return [sys.executable, "-c", program, "fit", str(table), "--out", str(out), *settings, *more]
+
+
+def draws(folder):
+    return ct.load(folder / "posterior.npz").log_joint
+
+
+@pytest.fixture(scope="module")
+def undisturbed(table, tmp_path_factory):
+    """The draws of a run that nobody killed, and the seconds it took."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    began = time.monotonic()
+    subprocess.run(command(table, out), check=True, capture_output=True)
+    return draws(out), time.monotonic() - began
+
+
+def test_fifty_kills_lose_nothing(table, undisturbed, tmp_path):
+    """The same command again and again, killed at a random moment each time, ends in the same draws and files."""
+    expected, seconds = undisturbed
+    rng = np.random.default_rng(0)
+    kills = 0
+    while kills < 50:
+        out = tmp_path / f"out{kills}"
+        while kills < 50:
+            with subprocess.Popen(command(table, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+                try:
+                    running.wait(timeout=float(rng.uniform(0.1, 1.1 * seconds)))
+                except subprocess.TimeoutExpired:
+                    running.kill()
+                    kills += 1
+                    continue
+                assert running.returncode == 0, running.stderr.read()
+            break
+        else:
+            subprocess.run(command(table, out), check=True, capture_output=True)
+        np.testing.assert_array_equal(draws(out), expected)
+        assert sorted(os.listdir(out)) == sorted(FILES)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_told_to_stop_no_worker_is_left(table, tmp_path, number):
+    out = tmp_path / "out"
+    started = command(table, out, "--samples", "1000000", "--jobs", "2")
+    program = f"import signal; signal.signal(signal.{signal.Signals(number).name}, signal.SIG_DFL if {number} != 2 "
+    started[2] = program + "else signal.default_int_handler); " + started[2]
+    with subprocess.Popen(started, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        while not (out / "checkpoint.npz").exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        workers = children_of(running.pid)
+        assert len(workers) >= 2
+        running.send_signal(number)
+        said = running.stderr.read()
+    assert running.returncode == 130
+    assert "the same command resumes from" in said
+    patience = time.monotonic() + 20
+    while any(map(is_running, workers)) and time.monotonic() < patience:
+        time.sleep(0.1)
+    assert not any(map(is_running, workers))
+
+
+def children_of(process):
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=True)
+    return [int(pid) for pid in found.stdout.split()]
+
+
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of a quarter of a megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no permission to mount a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_said_and_loses_no_draws_that_were_saved(table, undisturbed, small_disk, tmp_path):
+    done = subprocess.run(command(table, small_disk / "out"), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    left = os.listdir(small_disk / "out")
+    assert left in (["checkpoint.npz"], [])
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in left:  # moved to where there is room, the run goes on
+        (out / name).write_bytes((small_disk / "out" / name).read_bytes())
+    subprocess.run(command(table, out), check=True, capture_output=True)
+    np.testing.assert_array_equal(draws(out), undisturbed[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
+def test_a_folder_that_cannot_be_written_to_is_refused_first(table, tmp_path):
+    tmp_path.chmod(0o755)
+    done = subprocess.run(
+        command(table, "/proc/out"), capture_output=True, text=True, check=False
+    )  # where not even root can make a folder
+    assert done.returncode == 2
+    assert "cannot create the folder" in done.stderr.splitlines()[-1]
+
+
+def test_many_threads_at_once_give_the_same_bits():
+    X, _ = ct.simulate(30, 12, random_state=1)
+    settings = {"n_samples": 60, "n_warmup": 20, "random_state": 0, "progress": False}
+    for covariance in ("full", "diagonal", "squared_exponential"):
+        alone = ct.fit(X, covariance, **settings).log_joint
+        for _ in range(5):
+            jobs = [joblib.delayed(ct.fit)(X, covariance, **settings) for _ in range(8)]
+            for post in joblib.Parallel(n_jobs=8, backend="threading")(jobs):
+                np.testing.assert_array_equal(post.log_joint, alone)
+
+
+def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits():
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    X, _ = ct.simulate(30, 6, random_state=1)
+    settings = {"n_samples": 300, "n_warmup": 50, "n_chains": 4, "random_state": 0}
+    alone = ct.fit(X, "diagonal", **settings)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        joblib.parallel_config("dask"),
+    ):
+        killed = []
+
+        def kill_one(done, total):
+            if len(killed) < 3 and done > total * (len(killed) + 1) / 5:
+                pids = client.run(os.getpid)
+                killed.append(min(pids.values()))
+                os.kill(killed[-1], signal.SIGKILL)
+
+        post = ct.fit(X, "diagonal", progress=kill_one, **settings)
+    assert killed
+    np.testing.assert_array_equal(post.log_joint, alone.log_joint)
