@@ -16,8 +16,11 @@ import pytest
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.cli.tables import Choice, read
+from coaltree.inference import checkpoint
+from coaltree.posterior import files
 from tests import hostile
 
+POSTERIOR, CHECKPOINT = files._VERSION, checkpoint._VERSION  # of the formats
 CASES = []
 
 
@@ -133,7 +136,12 @@ def save_over_a_folder(folder):
 
 # --- posterior files --------------------------------------------------------------------------------------------------
 
-HEADER = {"format": "coaltree posterior", "version": 1, "written_by": {"coaltree": "0.1.0"}, "content": {"dict": {}}}
+HEADER = {
+    "format": "coaltree posterior",
+    "version": POSTERIOR,
+    "written_by": {"coaltree": "0.1.0"},
+    "content": {"dict": {}},
+}
 
 
 def posterior_with(folder, header, members=(), **options):
@@ -158,7 +166,7 @@ def header_with_a_strange_writer(folder):
     posterior_with(folder, header_with(written_by="me"))
 
 
-@case("in format 99, and this version reads formats up to 1; update coaltree.")
+@case(f"in format 99, and this version reads formats up to {POSTERIOR}; update coaltree.")
 def header_of_a_newer_version(folder):
     posterior_with(folder, header_with(version=99))
 
@@ -242,8 +250,8 @@ def covariance_of_other_columns(folder):
 def crafted_posterior(folder, **changes):
     path = folder / "posterior.npz"
     post().save(path)
-    content = archive.read(path, "coaltree posterior", 1)
-    archive.write(path, "coaltree posterior", 1, content | changes)
+    content = archive.read(path, "coaltree posterior", POSTERIOR)
+    archive.write(path, "coaltree posterior", POSTERIOR, content | changes)
     try:
         ct.load(path)
     finally:
@@ -253,10 +261,10 @@ def crafted_posterior(folder, **changes):
 # --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
-def crafted_checkpoint(folder, place, value, version=2):
+def crafted_checkpoint(folder, place, value, version=CHECKPOINT):
     path = folder / "checkpoint.npz"
     saved = hostile.small_checkpoint(path)
-    content = archive.read(path, "coaltree checkpoint", 2)
+    content = archive.read(path, "coaltree checkpoint", CHECKPOINT)
     archive.write(path, "coaltree checkpoint", version, hostile.changed(content, place, value))
     try:
         saved.restore(hostile.small_run())
@@ -287,7 +295,7 @@ def checkpoint_of_another_version(folder):
     crafted_checkpoint(folder, ("coaltree",), "0.0.1")
 
 
-@case("in format 1, and this version reads format 2 and later.")
+@case(f"in format 1, and this version reads format {CHECKPOINT} and later.")
 def checkpoint_of_an_older_format(folder):
     crafted_checkpoint(folder, ("seed",), 0, version=1)
 
@@ -529,6 +537,6 @@ def test_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     array = hostile.npy_header((125_000,)) + bytes(1_000_000)
     content = {"dict": {f"field {i}": {"array": name} for i in range(1000)}}
     path = hostile.with_members(tmp_path / "p.npz", {**HEADER, "content": content}, {f"{name}.npy": array})
-    found = archive.read(path, "coaltree posterior", 1)
+    found = archive.read(path, "coaltree posterior", POSTERIOR)
     assert len({id(value) for value in found.values()}) == 1
     assert zlib.crc32(found["field 7"].tobytes()) == zlib.crc32(bytes(1_000_000))
