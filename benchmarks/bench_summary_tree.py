@@ -39,9 +39,7 @@ def posterior(n, case, seed):
     X, truth = ct.simulate(n, random_state=seed, **CASES[case])
     covariance = ct.Spherical(amplitude=1.0, learn=False)
     noise = CASES[case]["noise"]
-    post = ct.sample_trees(
-        X, covariance, n_samples=400, n_warmup=100, noise=noise, random_state=seed, progress=False
-    )
+    post = ct.sample_trees(X, covariance, n_samples=400, n_warmup=100, noise=noise, random_state=seed, progress=False)
     return X, truth, post
 
 

@@ -37,7 +37,7 @@ class Grid(click.ParamType):
 
 
 class NoiseLevel(click.ParamType):
-    """"student", "learn" or a number of at least 0."""
+    """ "student", "learn" or a number of at least 0."""
 
     name = "noise"
 

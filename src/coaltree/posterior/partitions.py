@@ -14,6 +14,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from .._runtime.memory import require_memory
+from ..model.replicates import collapse, replicates_of
 from ..tree.cuts import cut_trees
 from ..tree.merges import Cut
 
@@ -33,6 +34,8 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
     joint = posterior.weights if posterior.log_joint is None else posterior.log_joint
     draw = int(np.argmax(np.where((posterior.weights > 0) & ~np.isnan(joint), joint, -np.inf)))
     values = posterior.model_values(draw)
+    if posterior.groups is not None:
+        values = collapse(values, posterior.row_variances(draw), replicates_of(posterior.groups)).mean
     if not np.isfinite(values).all():
         return None
     n, d = values.shape

@@ -102,6 +102,19 @@ def test_rows_of_more_columns_than_leaves_keep_their_distances():
     assert random_posterior(1, n=6, X=X).stray_rows is None
 
 
+def test_replicates_are_one_leaf_at_their_mean():
+    """Six leaves of two rows each; without noise of their own rows count the same."""
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(6, 2)), 2, axis=0) + 0.1 * rng.normal(size=(12, 2))
+    post = ct.fit(
+        X, ct.Spherical(amplitude=1.0, learn=False), noise=0.01, groups=np.repeat(np.arange(6), 2),
+        n_samples=5, n_warmup=2, n_chains=1, random_state=0, progress=False,
+    )  # fmt: skip
+    means = X.reshape(6, 2, 2).mean(axis=1)
+    np.testing.assert_allclose(post.stray_rows, means - means.mean(axis=0), atol=1e-12)
+    assert post.cut(2).shape == (6,)
+
+
 def test_canonical_keeps_outliers():
     assert canonical(np.array([-1, 5, 5, 2, -1, 0])).tolist() == [-1, 0, 0, 1, -1, 2]
     assert canonical(np.array([5, 5, 2])).tolist() == [0, 0, 1]
