@@ -59,6 +59,7 @@ def _fields(content: Any) -> dict[str, Any]:
     """What each field of a saved posterior is; what the fields are to each other, `Posterior` checks."""
     n_trees, n_merges = np.shape(content["times"])[:2]
     n_rows = n_merges + 1 if content["groups"] is None else len(content["groups"])
+    d = 0 if content["X"] is None else np.shape(content["X"])[-1]
     return {
         "children": Array("i", (n_trees, n_merges, 2)),
         "times": Array("f", (n_trees, n_merges), is_finite),
@@ -72,12 +73,12 @@ def _fields(content: Any) -> dict[str, Any]:
         "columns": Value(list, are_names, optional=True),
         "covariance": Value(dict, optional=True),
         "noise": Value((int, float, dict)),
-        "errors": Array("f", (n_rows,), optional=True),
+        "errors": Array("f", (n_rows,), lambda errors: is_finite(errors) and (errors >= 0).all(), optional=True),
         "groups": Array("i", (n_rows,), optional=True),
         "row_labels": Value(list, are_names, optional=True),
         "tail_scale": Array("f", (n_trees, n_rows), is_finite, optional=True),
         "imputed": Array("f", (n_trees, None), is_finite, optional=True),
-        "used": Array("i", (None,), optional=True),
+        "used": Array("i", (None,), lambda used: ((used >= 0) & (used < d)).all(), optional=True),
         "fitted": Array("f", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
         "info": Value(dict),
     }
