@@ -365,6 +365,11 @@ def two_separators_that_fit(folder):
     table_of(folder, "a,b;c\n1,p;3\n4,q;5\n")
 
 
+@case("the cells seem to be separated by blanks; if so, give --separator space.")
+def numbers_between_blanks_as_numpy_writes_them(folder):
+    table_of(folder, "1.0e+00 2.0e+00\n3.0e+00 4.5e+00\n", "x.txt")
+
+
 @case("field larger than field limit")
 def a_cell_without_end(folder):
     table_of(folder, "a,b\n1," + "9" * 200_000 + "\n")

@@ -135,6 +135,8 @@ def _separator_of(text, decimal):
     best = max(fits.values())
     if best[0] == 0 and _is_one_column(text):
         return None
+    if best == (0, 0) and _fit(text, " ", decimal)[1] > 1:
+        raise Problem("the cells seem to be separated by blanks; if so, give --separator space.")
     found = [mark for mark in marks if fits[mark] == best]
     if len(found) > 1 and best[0] > 0:
         ways = " or ".join(_spoken(mark) for mark in found)
