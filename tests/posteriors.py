@@ -29,6 +29,27 @@ def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
     return ct.Posterior(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
 
 
+def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
+    """Leaves of 1, 2, 3, 1, 2, 3 … rows, the second of which is odd, with Student's noise of a learnt level."""
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(n), 1 + np.arange(n) % 3))
+    X = rng.normal(size=(len(groups), 3))
+    tail_scale = rng.uniform(0.5, 1.5, (n_trees, len(groups)))
+    tail_scale[:, 1] *= 20.0
+    settings = {
+        "labels": [f"leaf {i}" for i in range(n)],
+        "X": X,
+        "groups": groups,
+        "row_labels": [f"row {i}" for i in range(len(groups))],
+        "tail_scale": tail_scale,
+        "covariance": ct.Spherical(amplitude=2.0),
+        "noise": ct.Noise(tails="student"),
+        "theta": {"amplitude": rng.gamma(30, 0.1, n_trees), "noise_level": rng.gamma(30, 0.01, n_trees)},
+        "chain": np.arange(n_trees) % 2,
+    }
+    return random_posterior(seed, n, n_trees, weighted=False, **(settings | extra))
+
+
 def listed(post):
     """The trees as plain lists, which the references take."""
     return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]

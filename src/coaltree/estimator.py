@@ -81,8 +81,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored."""
+    def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
+        """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
+
+        `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. Its `groups` are not for an
+        estimator, whose labels are of rows: leaves of several rows are.
+        """
         values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
@@ -97,6 +101,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             random_state=_seed(self.random_state),
             progress=False,
             noise=self.noise,
+            errors=errors,
         )
         self.tree_ = self.posterior_.mcc_tree()
         self.children_ = self.tree_.children

@@ -198,7 +198,7 @@ def test_mangled_text_is_refused_or_a_whole_table(n_cases, tmp_path):
         path.write_bytes("".join(text).encode())
         choice = choices[rng.integers(len(choices))]
         if not refused(lambda choice=choice: understood(path, choice)):
-            table, how = understood(path, choice)
+            table, how, *_ = understood(path, choice)
             assert table.values.shape == (len(table.labels), len(table.features))
             assert len(set(table.labels)) == len(table.labels)
             assert not np.isinf(table.values).any()

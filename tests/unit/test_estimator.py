@@ -68,7 +68,7 @@ def test_every_setting_reaches_fit(monkeypatch):
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}
     model.fit(X)
-    assert seen == {**settings, "progress": False}
+    assert seen == {**settings, "progress": False, "errors": None}
 
 
 def test_none_takes_the_suggested_number():
@@ -197,3 +197,14 @@ def test_a_search_finds_the_covariance_that_explains_new_rows():
     spherical, diagonal = search.cv_results_["mean_test_score"]
     assert diagonal - spherical > 2.0
     assert search.best_estimator_.labels_.shape == (40,)
+
+
+def test_errors_of_rows_go_to_fit():
+    X, _ = groups()
+    errors = np.linspace(0.5, 2.0, len(X))
+    model = ct.CoalescentClustering(3, **SHORT)
+    labels = model.fit_predict(X, errors=errors)
+    np.testing.assert_array_equal(model.posterior_.log_joint, ct.fit(X, errors=errors, **SHORT).log_joint)
+    np.testing.assert_array_equal(labels, model.labels_)
+    with pytest.raises(ct.InputError, match="errors must have one standard error for each of the 24 rows"):
+        model.fit(X, errors=[1.0])

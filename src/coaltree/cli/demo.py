@@ -10,7 +10,7 @@ from .fit import fit_table
 from .shell import commands, debug_option, force_option, out_option, seed_option
 
 if TYPE_CHECKING:
-    from ..model.table import Table
+    from .tables import Reading
 
 SETTINGS = {"covariance": "auto", "n_samples": 500, "n_warmup": 100, "n_chains": 2, "n_jobs": 1}
 
@@ -30,11 +30,10 @@ def demo(out, seed, force):
     Example:
       coaltree demo --out wines
     """
-    table, how = load_wines()
-    fit_table(table, how, out, 3, "60 wines", force, {**SETTINGS, "random_state": seed})
+    fit_table(load_wines(), out, 3, "60 wines", force, {**SETTINGS, "random_state": seed})
 
 
-def load_wines() -> "tuple[Table, str]":
+def load_wines() -> "Reading":
     """The bundled table, 60 named rows of 13 columns, and how it was read."""
     from .tables import understood
 

@@ -1,6 +1,7 @@
 """``coaltree fit``: from a table in a file to a folder with a posterior, trees, clusters, figures and a report."""
 
 import contextlib
+import dataclasses
 import re
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from ..errors import ConvergenceWarning, InputError, InterruptedWarning
 from . import shell
 
 if TYPE_CHECKING:
-    from ..model.table import Table
+    from .tables import Reading
 
 COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
 SAMPLERS = (
@@ -86,16 +87,28 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     help="Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a "
     "multiple of the covariance. [default: student with the sampler regraft, else 0]",
 )
+@click.option(
+    "--errors",
+    metavar="COLUMN",
+    help="Column with the standard errors of the rows, relative to each other; it is kept out of the fit.",
+)
+@click.option(
+    "--groups",
+    metavar="COLUMN",
+    help="Column (text or numbers) in which rows that measure the same thing have the same value: they become one leaf "
+    "of the tree, named after it. It is kept out of the fit.",
+)
 @shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @shell.seed_option
 @shell.force_option
 @shell.debug_option
-def fit(data, out, choice, covariance, grid, clusters, title, force, seed, **settings):
+def fit(data, out, choice, covariance, grid, errors, groups, clusters, title, force, seed, **settings):
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
     values. If the first column has names, they name the rows. How the file was read is shown before the run starts.
+    Rows that measure the same thing repeatedly are named by --groups.
 
     The output folder gets the posterior, trees (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
     report.html. An interrupted run leaves a checkpoint there, and the same command resumes it.
@@ -105,25 +118,29 @@ def fit(data, out, choice, covariance, grid, clusters, title, force, seed, **set
       coaltree fit wines.csv --out wines
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
+      coaltree fit assay.csv --groups compound --out assay
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
     from .tables import understood
 
-    table, how = understood(data, choice)
-    n, d = table.values.shape
+    reading = understood(data, dataclasses.replace(choice, errors=errors, groups=groups))
+    n, d = reading.table.values.shape
+    things = "rows"
+    if reading.groups is not None:
+        n, things = len(set(reading.groups)), "groups"
     if clusters is not None and clusters > n:
-        raise InputError(f"--clusters {clusters} is more than the {n} rows of {data.name}.")
+        raise InputError(f"--clusters {clusters} is more than the {n} {things} of {data.name}.")
     phi = _covariance(covariance, grid, d)
     settings |= {"covariance": phi, "random_state": seed}
-    fit_table(table, how, out, clusters, title or data.stem, force, settings)
+    fit_table(reading, out, clusters, title or data.stem, force, settings)
 
 
 def fit_table(
-    table: "Table", how: str, out: Path, clusters: int | None, title: str, force: bool, settings: dict[str, Any]
+    reading: "Reading", out: Path, clusters: int | None, title: str, force: bool, settings: dict[str, Any]
 ) -> None:
     """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them.
 
-    `how` says how the table was read, and `settings` are arguments of `coaltree.fit`.
+    `settings` are arguments of `coaltree.fit`.
     """
     from .._runtime.files import clear_away
     from ..model.columns import choice_for, is_auto
@@ -134,11 +151,12 @@ def fit_table(
     # Beside a checkpoint, files of the run are what a kill left while they were written: the same command goes on.
     folder = shell.output_folder(out, FILES, force or checkpoint.exists())
     clear_away(folder, [CHECKPOINT])
-    click.echo(how)
+    click.echo(reading.how)
     if is_auto(settings["covariance"]):
-        click.echo(f"covariance: {choice_for(table.values)}")
+        click.echo(f"covariance: {choice_for(reading.table.values)}")
     try:
-        post = _run(table, settings, checkpoint, force)
+        settings = {**settings, "groups": reading.groups, "errors": reading.errors}
+        post = _run(reading.table, settings, checkpoint, force)
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):  # of a folder that is not empty

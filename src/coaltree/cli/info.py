@@ -29,11 +29,16 @@ def info(posterior):
 def _contents(post):
     import numpy as np
 
-    from ..posterior.oddness import describe_noise, odd_rows
+    from ..posterior.oddness import describe_noise, describe_rows, odd_rows
     from ..report.reproduce import describe
     from ..report.text import count
 
     yield "leaves", f"{post.n}: {some(post.labels, 4)}"
+    rows = describe_rows(post)
+    if rows is not None:
+        yield "rows", rows
+    if post.errors is not None:
+        yield "errors", f"{post.errors.min():.4g} to {post.errors.max():.4g}, standard errors of the rows"
     if post.X is not None:
         names = "" if post.columns is None else f": {some(post.columns, 4)}"
         yield "columns", f"{post.X.shape[1]}{names}"
@@ -49,9 +54,8 @@ def _contents(post):
         if name in post.info:
             yield name.replace("_", " "), str(post.info[name])
     yield "noise", describe_noise(post)
-    odd = odd_rows(post, 8)
-    if odd:
-        yield "odd rows", ", ".join(f"{row.label} ({row.probability:.0%})" for row in odd)
+    for row in odd_rows(post, 8):
+        yield "odd row", str(row)
 
 
 def _parameters(post, most=20):

@@ -24,7 +24,7 @@ FILES = {
     "tree.newick": "the maximum clade credibility tree, nodes labelled with their support",
     "trees.nex": "all sampled trees (NEXUS)",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
-    "clusters.csv": "the cluster of each row",
+    "clusters.csv": "the cluster of each leaf",
     "tree.png": "the tree with supports and time intervals",
     "tree.svg": "the same as vector graphics",
     "report.html": "a page to explore in a browser; works offline",

@@ -55,8 +55,9 @@ def place(posterior, rows, out, clusters, choice, trees, force):
     if post.columns is not None and not (choice.columns or choice.drop):
         choice = dataclasses.replace(choice, columns=post.columns, columns_from="a column of the fitted data")
     table: Any  # which carries the names as a DataFrame would
-    table, how = understood(rows, choice)
-    click.echo(how, err=True)
+    reading = understood(rows, choice)
+    table = reading.table
+    click.echo(reading.how, err=True)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
     placed = post.place(table, classes=labels, n_trees=trees)
     if out is None:

@@ -77,4 +77,6 @@ def _picture(post, kind, n_clusters):
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
     of_size = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
-    return lambda ax: plotting.heatmap(tree, post.X, ax, features=post.columns, clusters=clusters, **of_size)
+    return lambda ax: plotting.heatmap(
+        tree, post.leaf_values(), ax, features=post.columns, clusters=clusters, **of_size
+    )

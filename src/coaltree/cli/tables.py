@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,17 +38,28 @@ class Choice:
     separator: str | None = None
     array: str | None = None  # which one of an .npz
     columns_from: str = "--columns"  # who asks for `columns`, for error messages
+    groups: str | None = None  # the column that says which rows measure the same leaf
+    errors: str | None = None  # the column with standard errors of the rows
 
 
 _BY_RULE = Choice()
 
 
+class Reading(NamedTuple):
+    """A table, in a few lines how it was read, and the columns that are not of it but about its rows."""
+
+    table: Table
+    how: str
+    groups: list[str] | None
+    errors: np.ndarray | None
+
+
 def read(path: Path, choice: Choice = _BY_RULE) -> Table:
     """Read the table in a file; the suffix gives the file type."""
-    return understood(path, choice)[0]
+    return understood(path, choice).table
 
 
-def understood(path: Path, choice: Choice = _BY_RULE) -> tuple[Table, str]:
+def understood(path: Path, choice: Choice = _BY_RULE) -> Reading:
     """Read the table in a file, and say in a few lines how it was read: rows, columns, names, the first row."""
     path = Path(path)
     kind = path.suffix.lower()
@@ -64,14 +76,19 @@ def understood(path: Path, choice: Choice = _BY_RULE) -> tuple[Table, str]:
             columns = read_arrays(path, choice.array)
         else:
             raise InputError(f"{path.name}: unsupported file type; expected {SUFFIXES}.")
-        table, named_by = _table(columns, choice)
+        table, named_by, groups, errors = _table(columns, choice)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except Problem as problem:
         # Names of columns may have line breaks in them; a refusal has none.
         raise InputError(" ".join(f"{path.name}{problem.where}: {problem}".split())) from None
     how = ", ".join(filter(None, (columns.read_as, f"rows named by {named_by}")))
-    return table, f"{path.name}: {_description(table)}\n  read with  {how}"
+    how = f"{path.name}: {_description(table)}\n  read with  {how}"
+    if groups is not None:
+        how += f"\n  groups     {len(set(groups))} leaves, by the column {choice.groups!r}"
+    if errors is not None:
+        how += f"\n  errors     {errors.min():.4g} to {errors.max():.4g}, in the column {choice.errors!r}"
+    return Reading(table, how, groups, errors)
 
 
 def _description(table, most=6):
@@ -88,27 +105,55 @@ def _description(table, most=6):
 
 
 def _table(columns: Columns, choice):
-    """The table, and in words what names its rows."""
+    """The table, in words what names its rows, and their groups and errors."""
     names = [name or f"column {j + 1}" for j, name in enumerate(columns.names)]
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise Problem(f"{count} columns are called {name!r}; column names must be unique.")
     index = _find(names, choice.names, "--names") if choice.names is not None else _index_of(columns, choice)
     kept = [_find(names, name, choice.columns_from) for name in choice.columns] or range(len(names))
-    dropped = {index, *(_find(names, name, "--drop") for name in choice.drop)}
+    by_group = None if choice.groups is None else _find(names, choice.groups, "--groups")
+    by_error = None if choice.errors is None else _find(names, choice.errors, "--errors")
+    dropped = {index, by_group, by_error, *(_find(names, name, "--drop") for name in choice.drop)}
     kept = [j for j in kept if j not in dropped]
     if not kept:
         raise Problem(f"no column of numbers is left; the columns are {some(names)}.")
     values = _values(names, columns, kept)
     if index is not None:
-        labels = [f"{cell:.17g}" if isinstance(cell, float) else str(cell) for cell in columns.cells[index]]
+        labels = _as_names(columns.cells[index])
         _check_labels(names[index], labels, columns.place)
         named_by = f"the column {names[index]!r}"
     else:
         stored = columns.labels
         labels = [str(i) for i in range(len(values))] if stored is None else list(stored)
         named_by = "their number, from 0" if stored is None else "the names beside the table"
-    return Table(values, tuple(labels), tuple(names[j] for j in kept)), named_by
+    groups = None if by_group is None else _groups(names[by_group], columns, by_group)
+    errors = None if by_error is None else _errors(names, columns, by_error)
+    return Table(values, tuple(labels), tuple(names[j] for j in kept)), named_by, groups, errors
+
+
+def _as_names(cells):
+    return [f"{cell:.17g}" if isinstance(cell, float) else str(cell) for cell in cells]
+
+
+def _groups(name, columns, j):
+    """The group of each row, as text."""
+    groups = _as_names(columns.cells[j])
+    for i, group in enumerate(groups):
+        if is_missing(group):
+            raise Problem(f"the row has no group in column {name!r} (--groups); give it one.", columns.place(i))
+    return groups
+
+
+def _errors(names, columns, j):
+    """The standard error of each row."""
+    errors = _values(names, columns, [j])[:, 0]
+    wrong = np.flatnonzero(~(errors > 0.0))
+    if len(wrong):
+        cell = "nothing" if np.isnan(errors[wrong[0]]) else f"{errors[wrong[0]]:g}"
+        where = f"{columns.place(int(wrong[0]))}, column {short(names[j])}"
+        raise Problem(f"a standard error (--errors) must be a positive number, not {cell}.", where)
+    return errors
 
 
 def _find(names, name, option):
@@ -120,12 +165,17 @@ def _find(names, name, option):
 def _index_of(columns, choice):
     """The first column, if it is headed as names are, or if all its cells are names and no two are the same."""
     name, cells = columns.names[0], columns.cells[0]
-    if columns.labels is not None or len(columns.names) == 1 or name in (*choice.drop, *choice.columns):
+    if columns.labels is not None or len(columns.names) == 1 or name in _spoken_of(choice):
         return None
     if name.lower() in _HEADINGS_OF_NAMES:
         return 0
     are_names = not isinstance(cells, np.ndarray) and all(map(is_name, cells)) and _is_unique(cells)
     return 0 if are_names else None
+
+
+def _spoken_of(choice):
+    """Columns that the user has another use for than names of the rows."""
+    return (*choice.drop, *choice.columns, choice.groups, choice.errors)
 
 
 def _check_labels(name, labels, place):

@@ -89,6 +89,15 @@ def _collapse(W, row_var, rows, start, mean, var):
     return log_v, quotient
 
 
+def leaf_means(values: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+    """(n, d) mean of the rows of each leaf over what is observed; NaN where nothing is."""
+    seen = ~np.isnan(values)
+    total, number = np.zeros((2, int(leaf.max()) + 1, values.shape[1]))
+    np.add.at(total, leaf, np.where(seen, values, 0.0))
+    np.add.at(number, leaf, seen)
+    return np.where(number > 0, total / np.maximum(number, 1.0), np.nan)
+
+
 def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """The leaf of each row and the leaves' names, in order of first sight, from one value a row."""
     if isinstance(groups, str) or not isinstance(groups, Iterable):

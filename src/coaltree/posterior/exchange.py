@@ -24,8 +24,10 @@ def write_nexus(posterior: Posterior, path: PathLike) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def to_arviz(posterior: Posterior) -> Any:
+def to_arviz(posterior: Posterior, *, tail_scale: bool = False) -> Any:
     """Draws of θ, root time and tree length as ArviZ's InferenceData (DataTree from ArviZ 1.0), log joint as lp.
+
+    With `tail_scale`, also those of the rows' scales, along a dimension `row` with the rows' names.
 
     ArviZ knows no weights: unequal ones are turned into repeats (systematic resampling), with a warning. Chains are cut
     to the length of the shortest.
@@ -49,9 +51,15 @@ def to_arviz(posterior: Posterior) -> Any:
     # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
     lengths = np.diff(times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
     draws = {**posterior.theta, "root_time": times[:, -1], "tree_length": lengths}
+    names: dict[str, Any] = {}
+    if tail_scale:
+        if posterior.tail_scale is None:
+            raise InputError("this posterior's noise has no Student tails, and so no tail_scale.")
+        draws["tail_scale"] = posterior.tail_scale
+        names = {"dims": {"tail_scale": ["row"]}, "coords": {"row": list(posterior.row_labels)}}
     groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
     if int(arviz.__version__.split(".")[0]) >= 1:
-        return arviz.from_dict(groups)
-    return arviz.from_dict(**groups)
+        return arviz.from_dict(groups, **names)
+    return arviz.from_dict(**groups, **names)

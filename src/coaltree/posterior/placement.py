@@ -267,9 +267,7 @@ def _classes(classes, n):
         return None, None
     classes = np.asarray(classes)
     if classes.shape != (n,):
-        raise InputError(
-            f"classes must name one class for each of the {n} fitted rows, not have shape {classes.shape}."
-        )
+        raise InputError(f"classes must name one class for each of the {n} leaves, not have shape {classes.shape}.")
     names, number = np.unique(classes, return_inverse=True)
     return names, np.eye(len(names))[number]
 

@@ -18,6 +18,7 @@ from .._runtime.aliases import ArrayLike, PathLike, RandomState
 from .._runtime.checks import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.noise import LEVEL, Noise, NoiseLike, as_noise, check_errors
+from ..model.replicates import leaf_means
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
@@ -55,7 +56,7 @@ class Posterior(ClusterQuestions):
     columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     used : numbers of the columns of X that are in the model, in order; all by default.
-    fitted : (n, number of those) their values as the model saw them, where they are not quite those of X.
+    fitted : (rows of X, number of those) their values as the model saw them, where they are not quite those of X.
     info : settings and diagnostics of the run.
 
     All of these are also attributes, read-only.
@@ -70,7 +71,9 @@ class Posterior(ClusterQuestions):
     theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
     chain: np.ndarray  #: (T,) the chain of every draw.
     is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
-    X: np.ndarray | None  #: (n, d) what was fitted, NaN where missing.
+    X: (
+        np.ndarray | None
+    )  #: (rows, d) what was fitted, NaN where missing; one row for each leaf unless there are groups.
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
@@ -195,13 +198,19 @@ class Posterior(ClusterQuestions):
         return read_only(weights / weights.sum())
 
     def completed(self, index: int) -> np.ndarray:
-        """X (n, d) with its missing entries as they were drawn together with tree `index`."""
+        """X (rows, d) with its missing entries as they were drawn together with tree `index`."""
         if self.X is None:
             raise InputError("this posterior does not include its data X.")
         filled = np.array(self.X)
         if self.imputed is not None:
             filled[np.isnan(filled)] = self.imputed[index]
         return filled
+
+    def leaf_values(self) -> np.ndarray:
+        """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed."""
+        if self.X is None:
+            raise InputError("this posterior does not include its data X.")
+        return self.X if self.groups is None else leaf_means(self.X, self.groups)
 
     @property
     def model_columns(self) -> tuple[str, ...]:
@@ -211,7 +220,7 @@ class Posterior(ClusterQuestions):
         return names if self.used is None else tuple(names[j] for j in self.used)
 
     def model_values(self, index: int | None = None) -> np.ndarray:
-        """X (n, k) as the model saw it: the columns in use, with equal values spread.
+        """X (rows, k) as the model saw it: the columns in use, with equal values spread.
 
         Missing entries are as they were drawn together with tree `index`; without it they are NaN.
         """
@@ -402,7 +411,7 @@ class Posterior(ClusterQuestions):
         Parameters
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
-        classes : (n,) labels of the fitted rows, optional; gives `class_probability` of each new row.
+        classes : (n,) labels of the leaves, optional; gives `class_probability` of each new row.
         n_trees : how many of the posterior's trees are asked, evenly spread by weight.
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
@@ -435,11 +444,14 @@ class Posterior(ClusterQuestions):
 
     # What it exchanges
 
-    def to_arviz(self) -> Any:
-        """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`)."""
+    def to_arviz(self, *, tail_scale: bool = False) -> Any:
+        """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`).
+
+        With `tail_scale`, also the scales of Student's noise, one for each row of X.
+        """
         from .exchange import to_arviz
 
-        return to_arviz(self)
+        return to_arviz(self, tail_scale=tail_scale)
 
     def to_nexus(self, path: PathLike) -> None:
         """Write all trees, with weights and clade supports, as NEXUS that FigTree and DendroPy read."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._runtime.aliases import ArrayLike
 from ..errors import InputError
+from ..model.replicates import leaf_means
 from ..model.table import read_table
 from ..numerics.weighted import pick_evenly
 from ..posterior import partitions
@@ -66,6 +67,7 @@ class Data(NamedTuple):
 
     values: np.ndarray  # (n, d), NaN where missing
     names: list[str]
+    given: np.ndarray  # (rows, d) what the values are the means of: themselves, where every row is a leaf
 
 
 def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
@@ -73,16 +75,20 @@ def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
     if X is None:
         if posterior.X is None:
             return None
-        values, names = posterior.X, posterior.columns
+        given, names = posterior.X, posterior.columns
     else:
-        values, rows, names = read_table(X, allow_missing=True)
-        if len(values) != posterior.n:
-            raise InputError(f"X must have one row per leaf, {posterior.n} of them, not {len(values)}.")
-        if names is not None and set(rows) == set(posterior.labels):
+        given, rows, names = read_table(X, allow_missing=True)
+        has_rows = posterior.groups is not None and len(given) == len(posterior.groups)
+        if not has_rows and len(given) != posterior.n:
+            raise InputError(f"X must have one row per leaf, {posterior.n} of them, not {len(given)}.")
+        labels = posterior.row_labels if has_rows else posterior.labels
+        if names is not None and set(rows) == set(labels):
             row_of = {name: row for row, name in enumerate(rows)}
-            values = values[[row_of[label] for label in posterior.labels]]
+            given = given[[row_of[label] for label in labels]]
+    given = np.asarray(given, dtype=float)
+    values = given if len(given) == posterior.n else leaf_means(given, posterior.groups)
     names = [str(j) for j in range(values.shape[1])] if names is None else [printable(name) for name in names]
-    return Data(np.asarray(values, dtype=float), names)
+    return Data(values, names, given)
 
 
 def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:

@@ -130,6 +130,8 @@ def doubts(posterior: Posterior, n_clusters: int, found: list[Doubt] | None) -> 
 def subtitle(posterior: Posterior, data: Data | None) -> str:
     """What the page shows, in one line."""
     parts = [count(posterior.n, "leaf", "leaves")]
+    if posterior.groups is not None:
+        parts.append(count(len(posterior.groups), "row"))
     if data is not None:
         parts.append(count(data.values.shape[1], "column"))
     parts.append(f"{count(len(posterior), 'sampled tree')}")

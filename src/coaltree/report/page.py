@@ -15,7 +15,7 @@ from .._runtime.aliases import ArrayLike, PathLike
 from .._runtime.files import replacing
 from ..errors import InputError
 from ..posterior.posterior import Posterior
-from . import figures, glance, parameters, reproduce, verdicts
+from . import figures, glance, noise, parameters, reproduce, verdicts
 from .text import escape
 
 _SCRIPT_PARTS = (
@@ -40,7 +40,8 @@ def write_report(
     posterior : Posterior
     path : where to write; the name should end in .html.
     X : array-like (n, d) or DataFrame, optional
-        The data to show beside the tree, for example in other units; by default the fitted data.
+        The data to show beside the tree, for example in other units; by default the fitted data. Where leaves have
+        several rows, either the leaves or all rows, of which the means are shown.
     n_clusters : int, optional
         The number of clusters the page opens with; by default the suggested number.
     title : str, optional
@@ -83,10 +84,11 @@ def report_html(
             "title": escape(heading),
             "subtitle": escape(glance.subtitle(posterior, data)),
             "cards": glance.cards(posterior, start, figure, verdict),
-            "data_words": _data_words(content["data"]),
+            "data_words": _data_words(content["data"], posterior.groups is not None),
             "agreement": glance.agreement(posterior, labels, posterior.cut(start.n_clusters)),
             "together_words": _together_words(posterior, content["together"]),
             "doubts": glance.doubts(posterior, start.n_clusters, figures.doubtful_leaves(posterior, labels)),
+            "noise": noise.section(posterior),
             "parameters": parameter_section,
             "trust": verdicts.section(posterior, verdict),
             "reproduce": reproduce.section(posterior, data),
@@ -99,11 +101,13 @@ def report_html(
     )
 
 
-def _data_words(content):
+def _data_words(content, has_groups):
     if content is None:
         return "<p>The posterior does not include the data, so there is no heat map; pass them as <code>X</code>.</p>"
     n, d = content["of"]
     words = "One row per leaf, in the order of the tree; one column per measurement. "
+    if has_groups:
+        words += "A leaf that was measured several times is shown by the mean of its rows. "
     if content["scaled"]:
         words += "Columns differ in scale, so colours are relative to the mean and standard deviation of each column. "
     if content["rows"] < n or content["columns"] < d:

@@ -1,10 +1,11 @@
-"""The covariance's parameters: a description, a histogram of the draws, the median and the 90 % interval."""
+"""The parameters of covariance and noise: a description, a histogram of the draws, the median and the 90 % interval."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..model.noise import LEVEL
 from ..posterior.posterior import Posterior
 from . import drawing, pixels
 from .text import count, escape, number, printable
@@ -14,8 +15,9 @@ _WORDS = {
     "variances": "Rate of each column: the variance it gains along a branch of length 1.",
     "length2": "Squared length scale: columns closer than its square root vary together.",
     "length": "Length scale: columns closer than this vary together.",
-    "noise": "Independent variance of each column, relative to the smooth part.",
+    "noise": "Independent variance of each column, relative to the smooth part; it gathers along branches.",
     "Phi": "Covariance of the columns along a branch of length 1.",
+    LEVEL: "Measurement noise of a row: its variance as a multiple of what values gain along a branch of length 1.",
 }
 _MOST_ROWS = 12  # entries of an array that are shown one by one
 _MOST_LINES = 240

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._runtime.checks import is_whole
-from ..posterior.oddness import describe_noise
+from ..posterior.oddness import describe_noise, describe_rows
 from ..posterior.posterior import Posterior
 from .figures import Data
 from .text import escape, number, table
@@ -45,6 +45,8 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
     if posterior.covariance is not None:
         rows.append(("covariance", describe(posterior.covariance)))
     rows.append(("noise", describe_noise(posterior)))
+    if posterior.groups is not None:
+        rows.append(("rows", str(describe_rows(posterior))))
     rows += [
         (_NAMES.get(name, name.replace("_", " ")), describe(value))
         for name, value in posterior.info.items()
@@ -52,10 +54,10 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
     ]
     if data is not None:
         rows.append(("columns of data", f"{data.values.shape[1]:,}"))
-        missing = int(np.isnan(data.values).sum())
+        missing = int(np.isnan(data.given).sum())
         if missing:
             rows.append(("missing values", f"{missing:,}"))
-        digest = hashlib.sha256(np.ascontiguousarray(data.values, dtype="<f8").tobytes()).hexdigest()
+        digest = hashlib.sha256(np.ascontiguousarray(data.given, dtype="<f8").tobytes()).hexdigest()
         rows.append(("checksum of the data", f"{digest[:16]} (SHA-256 of the float64 values)"))
     return rows
 
@@ -110,6 +112,7 @@ def _call(posterior):
         f"    n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}, n_chains={n_chains},",
         f"    random_state={info['seed']},",
         f"    noise={posterior.noise!r},",
+        *(f"    {name}={name}," for name in ("errors", "groups") if getattr(posterior, name) is not None),
         ")",
     ]
     return "\n".join(lines)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree.cli import main
 from coaltree.model.table import Table
 
 
@@ -18,6 +19,31 @@ def folder(tmp_path_factory):
     with pytest.warns(ct.ConvergenceWarning):
         ct.fit(frame, "diagonal", n_samples=15, n_warmup=5, random_state=0).save(path / "posterior.npz")
     return path
+
+
+@pytest.fixture(scope="session")
+def repeats(tmp_path_factory):
+    """A CSV of twelve rows that measure five compounds, one row odd, with standard errors and a missing cell."""
+    rng = np.random.default_rng(2)
+    compound = [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
+    X = 4.0 * rng.standard_normal((5, 3))[compound] + 0.1 * rng.standard_normal((12, 3))
+    X[8] += [9.0, -9.0, 9.0]
+    lines = ["compound,a,b,c,sd"]
+    for i, row in enumerate(X):
+        cells = ["" if (i, j) == (5, 1) else f"{value:.4f}" for j, value in enumerate(row)]
+        lines.append(f"no. {compound[i]},{','.join(cells)},{0.5 + 0.1 * i:.1f}")
+    path = tmp_path_factory.mktemp("repeats") / "assay.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def grouped(repeats, tmp_path_factory):
+    """The folder that a short run over these groups leaves."""
+    out = tmp_path_factory.mktemp("grouped") / "out"
+    given = ["fit", str(repeats), "--groups", "compound", "--errors", "sd", "--covariance", "scaled"]
+    assert main([*given, "--out", str(out), "--clusters", "2", "--samples", "60", "--warmup", "40"]) == 0
+    return out
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def left(tmp_path_factory):
 
 
 def test_data_has_names_and_no_duplicates():
-    wines, how = demo.load_wines()
+    wines, how, *_ = demo.load_wines()
     assert how.startswith("wines.csv: 60 rows, 13 columns\n")
     assert wines.values.shape == (60, 13) == (len(set(wines.labels)), len(set(wines.features)))
     assert np.isfinite(wines.values).all()

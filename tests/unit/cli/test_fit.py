@@ -331,3 +331,47 @@ def test_what_is_done_need_not_be_done_again(data, tmp_path, monkeypatch, troubl
     assert os.listdir(tmp_path) == [CHECKPOINT]
     assert main(args) == 0
     assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_groups_and_errors_are_columns_kept_out_of_the_fit(grouped, repeats, capsys):
+    post = ct.load(grouped / "posterior.npz")
+    assert post.columns == ("a", "b", "c") and post.X.shape == (12, 3)
+    assert post.labels == tuple(f"no. {i}" for i in range(5))
+    assert post.groups.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
+    np.testing.assert_allclose(post.errors, 0.5 + 0.1 * np.arange(12))
+    same = ct.fit(
+        np.array(post.X), "scaled", groups=post.groups, errors=post.errors, n_samples=60, n_warmup=40, random_state=0
+    )
+    np.testing.assert_array_equal(post.times, same.times)
+    rows = table_of(grouped / "clusters.csv")[1:]
+    assert [row[0] for row in rows] == list(post.labels)
+
+
+def test_how_groups_and_errors_were_read_is_said(repeats, tmp_path, capsys):
+    args = ["fit", str(repeats), "--groups", "compound", "--errors", "sd", "--out", str(tmp_path / "out"), *SHORT]
+    assert main(args) == 0
+    said = capsys.readouterr().out
+    assert "  groups     5 leaves, by the column 'compound'\n  errors     0.5 to 1.6, in the column 'sd'\n" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        (("", ""), ["--groups", "kind"], "there is no column 'kind' (--groups)"),
+        (("", ""), ["--errors", "kind"], "there is no column 'kind' (--errors)"),
+        (("no. 1,", ","), ["--groups", "compound"], "assay.csv, line 5: the row has no group in column 'compound'"),
+        (("0.8\n", "0\n"), ["--errors", "sd", "--drop", "compound"], "line 5, column 'sd': a standard error"),
+        (("0.8\n", "\n"), ["--errors", "sd", "--drop", "compound"], "must be a positive number, not nothing"),
+        (("0.8\n", "x\n"), ["--errors", "sd", "--drop", "compound"], "'x' is not a number"),
+        (("", ""), ["--groups", "compound", "--clusters", "6"], "--clusters 6 is more than the 5 groups"),
+        (("", ""), ["--groups", "compound", "--noise", "0"], "rows of one group differ by their noise"),
+        (("", ""), ["--groups", "compound", "--sampler", "mpost1"], "rows of one group differ by their noise"),
+    ],
+)
+def test_groups_and_errors_that_make_no_sense_are_refused(repeats, tmp_path, change, options, said, capsys):
+    path = tmp_path / "assay.csv"
+    path.write_text(repeats.read_text().replace(*change))
+    assert main(["fit", str(path), "--out", str(tmp_path / "out"), *SHORT, *options]) == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()

@@ -47,3 +47,18 @@ def test_info_says_which_covariance_was_taken_and_what_became_of_columns(tmp_pat
     assert said["covariance"] == "Full (auto: full: 20 distinct rows, at least 0.75 d (d + 1) = 9 for d = 3)"
     assert said["left out"].endswith("column 2 (constant)")
     assert said["ties"].endswith("column 3")
+
+
+def test_info_says_how_many_rows_leaves_have_and_which_are_odd(grouped, capsys):
+    assert main(["info", str(grouped)]) == 0
+    said = {
+        name.strip(): value.strip()
+        for name, value in (line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    }
+    assert said["leaves"] == "5: no. 0, no. 1, no. 2, no. 3 and 1 more"
+    assert said["rows"] == "12, 1 to 4 of each leaf"
+    assert said["errors"] == "0.5 to 1.6, standard errors of the rows"
+    assert said["missing values"] == "1"
+    assert said["noise"].startswith("learnt, ") and said["noise"].endswith("Student's t with 4 df")
+    assert said["odd row"].startswith("8 (no. 3): about ") and said["odd row"].endswith(" % sure")
+    assert "90 %" in said["noise_level"]

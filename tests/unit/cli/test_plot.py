@@ -37,3 +37,10 @@ def test_names_without_end_leave_room_for_the_tree(tmp_path):
     tree = Tree([[0, 1], [2, 3]], [1.0, 2.0], ["x" * 20_000, "y$", "z"])
     shown = [text.get_text() for text in dendrogram(tree).get_yticklabels()]
     assert max(map(len, shown)) == 60
+
+
+@pytest.mark.parametrize("kind", ["tree", "cloud", "heatmap", "coclustering"])
+def test_pictures_of_leaves_with_several_rows(grouped, tmp_path, kind):
+    path = tmp_path / "picture.svg"
+    assert main(["plot", str(grouped), "-o", str(path), "--kind", kind, "--clusters", "2"]) == 0
+    assert "no. 3" in path.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 import coaltree as ct
 from coaltree.posterior import files as io
-from tests.posteriors import listed, random_posterior
+from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
 
 LABELS = ["a", "b b", "it's", "x_1", "[y]", "7", "gamma-γ"]
@@ -278,3 +278,15 @@ def test_without_arviz_there_is_a_sentence():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == 'to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".'
+
+
+def test_arviz_gets_the_noise():
+    pytest.importorskip("arviz")
+    post = grouped_posterior()
+    data = post.to_arviz()
+    assert data.posterior["noise_level"].shape == (2, 6) and "tail_scale" not in data.posterior
+    scales = post.to_arviz(tail_scale=True).posterior["tail_scale"]
+    assert scales.dims == ("chain", "draw", "row")
+    np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.tail_scale[post.chain == 1, 1])
+    with pytest.raises(ct.InputError, match="no Student tails"):
+        random_posterior(0, weighted=False).to_arviz(tail_scale=True)

@@ -6,7 +6,7 @@ import pytest
 import coaltree as ct
 from coaltree.posterior import partitions
 from coaltree.tree.merges import canonical, check_cut
-from tests.posteriors import listed, random_posterior
+from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
 
 
@@ -119,3 +119,16 @@ def test_canonical_keeps_outliers():
     assert canonical(np.array([-1, 5, 5, 2, -1, 0])).tolist() == [-1, 0, 0, 1, -1, 2]
     assert canonical(np.array([5, 5, 2])).tolist() == [0, 0, 1]
     assert canonical(np.array(["-1", "a", "-1"])).tolist() == [0, 1, 0]
+
+
+def test_strays_look_at_the_values_of_leaves_not_of_rows():
+    """Rows say as much as their noise lets them: an odd row hardly moves its leaf."""
+    post = grouped_posterior()
+    draw = int(np.argmax(post.log_joint))
+    rows = partitions.whitened_rows(post)
+    assert rows.shape == (post.n, 3)
+    weight = 1.0 / post.row_variances(draw)
+    mean = np.array([np.average(post.X[post.groups == i], axis=0, weights=weight[post.groups == i]) for i in range(7)])
+    expected = (mean - mean.mean(axis=0)) / np.sqrt(post.theta["amplitude"][draw])
+    np.testing.assert_allclose(rows, expected)
+    assert post.cut(2).shape == (7,)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from tests.posteriors import listed, random_posterior
+from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
 
 POSTERIORS = [(0, 7, True), (1, 7, False), (2, 5, True), (3, 9, True), (4, 2, True), (5, 3, False)]
@@ -279,3 +279,19 @@ def test_concat_refuses_other_leaves_and_parameters():
         ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
     with pytest.raises(ct.InputError, match="at least one"):
         ct.concat([])
+
+
+def test_the_values_of_a_leaf_are_the_means_of_its_rows():
+    post = grouped_posterior()
+    X = np.array(post.X)
+    X[post.groups == 0, 1] = np.nan
+    X[np.flatnonzero(post.groups == 2)[0], 0] = np.nan
+    post = grouped_posterior(X=X)
+    expected = [[np.nanmean(column) if not np.isnan(column).all() else np.nan for column in X[post.groups == i].T]
+                for i in range(post.n)]  # fmt: skip
+    np.testing.assert_allclose(post.leaf_values(), expected)
+    assert np.isnan(post.leaf_values()[0, 1]) and not np.isnan(post.leaf_values()[2]).any()
+    alone = random_posterior(0, X=np.eye(7))
+    np.testing.assert_array_equal(alone.leaf_values(), alone.X)
+    with pytest.raises(ct.InputError, match="does not include its data"):
+        random_posterior(0).leaf_values()

@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.report import figures, glance, parameters, pixels, report_html, reproduce, verdicts, write_report
+from coaltree.posterior.oddness import describe_noise
+from coaltree.report import figures, glance, noise, parameters, pixels, report_html, reproduce, verdicts, write_report
 from coaltree.report.text import count, escape, number, percent, printable
 from tests.browser.posteriors import chain_posterior, leaf_names
+from tests.posteriors import grouped_posterior
 
 
 def content_of(text):
@@ -525,3 +527,54 @@ def test_the_report_needs_no_picture_library():
     code = "import coaltree.report, sys; print('matplotlib' in sys.modules, 'sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+# Noise
+
+
+def test_the_page_of_leaves_with_several_rows_shows_their_means():
+    post = grouped_posterior(n=9, n_trees=40)
+    text = report_html(post, n_clusters=2)
+    order = figures.tree_figure(post).tree.leaf_order()
+    assert content_of(text)["data"] == figures.data_figure(figures.read_data(post, None), order)
+    np.testing.assert_allclose(figures.read_data(post, None).values, post.leaf_values())
+    assert content_of(text)["data"]["of"] == [9, 3]
+    words = words_of(text)
+    assert "9 leaves · 18 rows · 3 columns" in words
+    assert "shown by the mean of its rows" in words
+    assert "Rows: 18, 1 to 3 of each leaf." in words
+    assert "leaf 2 3, leaf 5 3, leaf 8 3, leaf 1 2" in words.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_other_data_may_be_of_the_rows_or_of_the_leaves():
+    post = grouped_posterior()
+    frame = pd.DataFrame(10 * post.X, index=post.row_labels, columns=list("abc"))
+    data = figures.read_data(post, frame.sample(frac=1, random_state=0))
+    np.testing.assert_allclose(data.values, 10 * post.leaf_values())
+    np.testing.assert_array_equal(figures.read_data(post, post.leaf_values()).values, post.leaf_values())
+    with pytest.raises(ct.InputError, match="one row per leaf"):
+        report_html(post, X=post.X[:-1])
+
+
+def test_odd_rows_and_noise_are_told():
+    post = grouped_posterior(n_trees=40)
+    words = words_of(report_html(post))
+    assert f"Measurement noise: {describe_noise(post)}." in words
+    assert "One row is odd:" in words
+    assert f"row 1 {post.labels[post.groups[1]]}" in words
+    assert "noise_level Measurement noise of a row" in words
+    scales = np.ones((40, 13))
+    assert "No row is odd" in words_of(noise.section(grouped_posterior(n_trees=40, tail_scale=scales)))
+    scales[:, :3] = 50.0
+    assert "3 rows are odd" in words_of(noise.section(grouped_posterior(n_trees=40, tail_scale=scales)))
+    assert "standard errors that were given" in noise.section(grouped_posterior(errors=np.ones(13)))
+
+
+def test_a_model_without_noise_says_so(page):
+    assert "The model has no measurement noise" in words_of(page)
+
+
+def test_the_call_on_the_page_names_errors_and_groups():
+    info = {"seed": 7, "sampler": "Regraft()", "n_warmup": 10}
+    call = reproduce._call(grouped_posterior(info=info, errors=np.ones(13)))
+    assert "    errors=errors,\n    groups=groups,\n)" in call
