@@ -86,7 +86,8 @@ def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
             row_of = {name: row for row, name in enumerate(rows)}
             given = given[[row_of[label] for label in labels]]
     given = np.asarray(given, dtype=float)
-    values = given if len(given) == posterior.n else leaf_means(given, posterior.groups)
+    groups = posterior.groups
+    values = given if groups is None or len(given) != len(groups) else leaf_means(given, groups)
     names = [str(j) for j in range(values.shape[1])] if names is None else [printable(name) for name in names]
     return Data(values, names, given)
 
