@@ -1,4 +1,4 @@
-"""What holds through kills, full disks, folders that cannot be written to, threads and clusters: `make verify`.
+"""What holds through kills, full disks, folders that cannot be written to and threads: `make verify`.
 
 Each of these takes minutes. Short forms of most of them are part of `make test`, beside what they test.
 """
@@ -161,26 +161,3 @@ def test_many_threads_at_once_give_the_same_bits():
             jobs = [joblib.delayed(ct.fit)(X, covariance, **settings) for _ in range(8)]
             for post in joblib.Parallel(n_jobs=8, backend="threading")(jobs):
                 np.testing.assert_array_equal(post.log_joint, alone)
-
-
-def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits():
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    X, _ = ct.simulate(30, 6, random_state=1)
-    settings = {"n_samples": 300, "n_warmup": 50, "n_chains": 4, "random_state": 0}
-    alone = ct.fit(X, "diagonal", **settings)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-        joblib.parallel_config("dask"),
-    ):
-        killed = []
-
-        def kill_one(done, total):
-            if len(killed) < 3 and done > total * (len(killed) + 1) / 5:
-                pids = client.run(os.getpid)
-                killed.append(min(pids.values()))
-                os.kill(killed[-1], signal.SIGKILL)
-
-        post = ct.fit(X, "diagonal", progress=kill_one, **settings)
-    assert killed
-    np.testing.assert_array_equal(post.log_joint, alone.log_joint)
