@@ -59,6 +59,15 @@ def blend(w1, x, w2, y, out):
             out[j] = x[j] + w2 * (y[j] - x[j])
 
 
+@jit(fastmath=True, allocates=False)
+def squared_distance(x, y):
+    """‖x - y‖². No store in here: sums in any order, but in the same order each time."""
+    total = 0.0
+    for j in range(x.size):
+        total += (y[j] - x[j]) ** 2
+    return total
+
+
 @jit(inline="always")
 def log_density_of_difference(eps, v, d):
     """Return log N(difference | 0, v I_d), for a squared length eps of the difference: -(d/2) log(2πv) - ε/(2v)."""

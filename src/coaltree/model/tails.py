@@ -13,6 +13,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from .._runtime.random_streams import exponential, make_streams, uniform
+from .diffusion import squared_distance
 from .leaf_walk import begin_walk, expected_var, next_leaf, start_again
 
 _WIDTH = 1.0
@@ -45,19 +46,10 @@ def _draw_scales(walk, unit, scales, half_d, half_df, n_passes, state):
         start_again(walk)
         i = next_leaf(walk)
         while i >= 0:
-            eps = _distance(walk.mean[i], walk.outward[i])
+            eps = squared_distance(walk.mean[i], walk.outward[i])
             scales[i] = draw_scale(scales[i], expected_var(walk, i), unit[i], half_d, half_df, eps, state)
             walk.var[i] = unit[i] * scales[i]
             i = next_leaf(walk)
-
-
-@jit(fastmath=True, allocates=False)
-def _distance(x, y):
-    """Squared. No store in here: sums in any order, but in the same order each time."""
-    squared = 0.0
-    for j in range(x.size):
-        squared += (x[j] - y[j]) ** 2
-    return squared
 
 
 @jit(inline="always", allocates=False)

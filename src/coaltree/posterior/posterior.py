@@ -26,6 +26,7 @@ from ..tree.rooted import check_labels
 from . import clade_times, clades, diagnostics, transfer
 from .best_clades import best_clades
 from .clusters import ClusterQuestions
+from .given import checked_groups, checked_model, checked_rows
 from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
@@ -125,21 +126,15 @@ class Posterior(ClusterQuestions):
         columns = getattr(X, "columns", None) if columns is None else columns
         columns = None if columns is None else tuple(map(str, columns))
         labels = check_labels(labels, n)
-        groups = _checked_groups(groups, n)
+        groups = checked_groups(groups, n)
         n_rows = n if groups is None else len(groups)
         row_labels = labels if groups is None else check_labels(row_labels, n_rows)
-        if X is not None:
-            X = read_only(X)
-            if X.ndim != 2 or len(X) != n_rows:
-                of = f"of the {n} leaves" if groups is None else f"of the {n_rows} entries of groups"
-                raise InputError(f"X must have one row for each {of}, not shape {X.shape}.")
-            if columns is not None and len(columns) != X.shape[1]:
-                raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
+        X = checked_rows(X, n, groups, columns)
         n_missing = 0 if X is None else int(np.isnan(X).sum())
         imputed = per_tree("imputed", imputed)
         if imputed is not None and imputed.shape[1:] != (n_missing,):
             raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {imputed.shape[1:]}.")
-        used, fitted = _checked_model(X, used, fitted)
+        used, fitted = checked_model(X, used, fitted)
         errors = check_errors(errors, n_rows)
         tail_scale = per_tree("tail_scale", tail_scale)
         if tail_scale is not None and not (tail_scale.shape[1:] == (n_rows,) and np.all(tail_scale > 0.0)):
@@ -470,32 +465,6 @@ def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior
     """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
     vars(posterior)["log_weights"] = read_only(log_weights)
     return posterior
-
-
-def _checked_model(X, used, fitted):
-    """Which columns of X are in the model, and with what values."""
-    if X is None:
-        return None, None
-    d = X.shape[1]
-    if used is not None:
-        used = read_only(used, np.int64)
-        if used.ndim != 1 or len(used) == 0 or used[0] < 0 or used[-1] >= d or np.any(np.diff(used) < 1):
-            raise InputError(f"used must list columns of X, numbers from 0 to {d - 1}, in order.")
-    if fitted is not None:
-        fitted, shape = read_only(fitted), (len(X), d if used is None else len(used))
-        if fitted.shape != shape:
-            raise InputError(f"fitted must have shape {shape}, the values of the columns in use, not {fitted.shape}.")
-    return used, fitted
-
-
-def _checked_groups(groups, n):
-    """The leaf of each row, 0 … n-1, each with at least one row; None where rows are leaves."""
-    if groups is None:
-        return None
-    found = np.asarray(groups)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.unique(found), np.arange(n)):
-        raise InputError(f"groups must give each row of X one of the {n} leaves, numbered from 0, and leave none out.")
-    return read_only(found, np.int64)
 
 
 def _relative(log_weights):

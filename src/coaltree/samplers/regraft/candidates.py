@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...errors import InputError
-from ...model.diffusion import blend, join
+from ...model.diffusion import blend, join, squared_distance
 from ...model.problem import Problem
 from .branch_density import Branch, Proposals, empty_proposals, log_mass_bound, trace
 
@@ -146,14 +146,6 @@ def _distances(c, x, o):
     return d_x, d_o, d_xo
 
 
-@jit(fastmath=True, allocates=False)
-def _distance(x, c):
-    total = 0.0
-    for j in range(x.size):
-        total += (c[j] - x[j]) ** 2
-    return total
-
-
 @jit(allocates=False)
 def pass_down(cand, tree, mean_c, time_c):
     """Make the outward messages of all candidates, and the scalars of their branches for a subtree (mean_c, time_c)."""
@@ -167,7 +159,7 @@ def pass_down(cand, tree, mean_c, time_c):
         if p < 0:
             scalars[1] = math.inf
             scalars[3] = 0.0
-            scalars[4] = _distance(tree.mean[x], mean_c)
+            scalars[4] = squared_distance(tree.mean[x], mean_c)
             scalars[5] = 0.0
             scalars[6] = 0.0
             continue
@@ -198,9 +190,9 @@ def look_from(cand, tree, mean_c):
     """Renew the distances in the scalars for another subtree at the same time; outward messages stay as they are."""
     for i in range(cand.counts[0]):
         scalars = cand.scalars[i]
-        scalars[4] = _distance(tree.mean[cand.node[i]], mean_c)
+        scalars[4] = squared_distance(tree.mean[cand.node[i]], mean_c)
         if scalars[3] > 0.0:
-            scalars[5] = _distance(cand.outward[i], mean_c) - scalars[4] - scalars[6]
+            scalars[5] = squared_distance(cand.outward[i], mean_c) - scalars[4] - scalars[6]
 
 
 @jit(allocates=False)
