@@ -79,7 +79,7 @@ def _draw_scale(known, times, covariance, noise, rng):
 
 def _draw_level(known, tree, covariance, noise, rng):
     """λ by a slice in log λ; with Φ integrated out where that has a closed form, so that Φ must be drawn next."""
-    model, d = known.noise, known.values.shape[1]
+    (children, times), model, d = tree, known.noise, known.values.shape[1]
     unit = row_variances(model, noise) / noise.level
     integrates = covariance.log_marginal(covariance.statistics(np.zeros((1, d)))) is not None
     given_covariance: Any = None if integrates else _likelihood(known, tree, covariance)
@@ -91,8 +91,8 @@ def _draw_level(known, tree, covariance, noise, rng):
         variances = math.exp(y) * unit
         if given_covariance is not None:
             return log_prior + given_covariance(variances)
-        up = messages(*tree, known.values, variances)
-        i, j = tree[0].T
+        up = messages(children, times, known.values, variances)
+        i, j = children.T
         U = (up.mean[i] - up.mean[j]) / np.sqrt(up.v)[:, None]
         return log_prior + covariance.log_marginal(covariance.statistics(U)) - 0.5 * d * float(np.log(up.v).sum())
 
@@ -101,8 +101,8 @@ def _draw_level(known, tree, covariance, noise, rng):
 
 def _likelihood(known, tree, covariance):
     """log p(X | tree, Φ) as a function of the rows' variances; `tree` is over the rows."""
-    W, log_det = _whitened(known, covariance)
-    return lambda variances: log_likelihood(*tree, W, leaf_var=variances, log_det=log_det)
+    (children, times), (W, log_det) = tree, _whitened(known, covariance)
+    return lambda variances: log_likelihood(children, times, W, leaf_var=variances, log_det=log_det)
 
 
 def _whitened(known, covariance):

@@ -122,7 +122,7 @@ def impute(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
-    walk = begin_walk(children, times, values, leaf_var, missing.any(axis=1))
+    walk = begin_walk(children, times, values, leaf_var, np.asarray(missing.any(axis=1)))
     n, d = values.shape
     (stream,) = make_streams(rng, 1)
     _draw_leaves(walk, missing, precision_of(covariance, d), stream)
