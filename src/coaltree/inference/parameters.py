@@ -6,16 +6,17 @@
     λ and all s against each other           one draw that changes no leaf's variance
 
 The last three are repeated where there are scales: λ waits for them, and they cost little beside a sweep over trees.
+A Φ that cannot be integrated out is drawn once, before them: it costs more than they do.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..model.coalescent import standardized_gaps
 from ..model.covariance import Covariance
-from ..model.diffusion import contrasts, log_likelihood, messages
+from ..model.diffusion import ContrastsAt, contrasts, log_likelihood
 from ..model.noise import (
     NoiseDraw,
     NoiseModel,
@@ -52,18 +53,13 @@ def draw_parameters(
     if covariance.learnt:
         times, covariance, noise = _draw_scale(known, times, covariance, noise, rng)
     tree = known.over_rows(times)
-    has_tree = len(times) > 0
-    for _ in range(1 if noise.tail_scale is None else _TURNS):
-        if known.noise.level is None and has_tree:
-            noise = noise._replace(level=_draw_level(known, tree, covariance, noise, rng))
-        if covariance.learnt:
-            U = contrasts(*tree, known.values, row_variances(known.noise, noise))
-            covariance = covariance.update(covariance.statistics(U), rng)
-        if noise.tail_scale is not None and has_tree:
-            W, d = _whitened(known, covariance)[0], known.values.shape[1]
-            unit = noise.level * known.noise.error2
-            scales = draw_scales(*tree, W, d, unit, noise.tail_scale, known.noise.half_df, rng)
-            noise = draw_ratio(known.noise, noise._replace(tail_scale=scales), rng)
+    draws_noise = known.noise.is_random and len(times) > 0
+    if covariance.learnt and not (draws_noise and covariance.integrates):
+        U = contrasts(*tree, known.values, row_variances(known.noise, noise))
+        covariance = covariance.update(covariance.statistics(U), rng)
+    if draws_noise:
+        draw = _draw_together if covariance.integrates else _draw_noise
+        covariance, noise = draw(known, tree, covariance, noise, rng)
     return times, covariance, noise
 
 
@@ -77,26 +73,63 @@ def _draw_scale(known, times, covariance, noise, rng):
     return times * c, covariance, noise
 
 
-def _draw_level(known, tree, covariance, noise, rng):
-    """λ by a slice in log λ; with Φ integrated out where that has a closed form, so that Φ must be drawn next."""
-    (children, times), model, d = tree, known.noise, known.values.shape[1]
+def _draw_together(known, tree, covariance, noise, rng):
+    """λ with Φ integrated out, then Φ, then the scales."""
+    contrasts_at = ContrastsAt(*tree, known.values)
+    half_d = 0.5 * known.values.shape[1]
+
+    def log_density(variances):
+        U, log_v = contrasts_at(variances)
+        return covariance.log_marginal(covariance.statistics(U)) - half_d * log_v
+
+    for _ in range(_turns(noise)):
+        noise = _draw_level(known.noise, noise, log_density, rng)
+        U, _ = contrasts_at(row_variances(known.noise, noise))
+        covariance = covariance.update(covariance.statistics(U), rng)
+        if noise.tail_scale is not None:
+            noise = _draw_tails(known, tree, _whitened(known, covariance)[0], noise, rng)
+    return covariance, noise
+
+
+def _draw_noise(known, tree, covariance, noise, rng):
+    """λ and the scales given Φ."""
+    W, _ = _whitened(known, covariance)
+    contrasts_at = ContrastsAt(*tree, W)
+    half_d = 0.5 * known.values.shape[1]
+
+    def log_density(variances):
+        U, log_v = contrasts_at(variances)
+        return -0.5 * float(np.vdot(U, U)) - half_d * log_v
+
+    for _ in range(_turns(noise)):
+        noise = _draw_level(known.noise, noise, log_density, rng)
+        if noise.tail_scale is not None:
+            noise = _draw_tails(known, tree, W, noise, rng)
+    return covariance, noise
+
+
+def _turns(noise):
+    return 1 if noise.tail_scale is None else _TURNS
+
+
+def _draw_level(model, noise, log_likelihood_at, rng):
+    """λ, if it is learnt, by a slice in log λ; `log_likelihood_at` takes the rows' variances."""
+    if model.level is not None:
+        return noise
     unit = row_variances(model, noise) / noise.level
-    integrates = covariance.log_marginal(covariance.statistics(np.zeros((1, d)))) is not None
-    given_covariance: Any = None if integrates else _likelihood(known, tree, covariance)
 
     def log_density(y):
         log_prior = log_level_density(model, y)
-        if log_prior == -math.inf:
-            return log_prior
-        variances = math.exp(y) * unit
-        if given_covariance is not None:
-            return log_prior + given_covariance(variances)
-        up = messages(children, times, known.values, variances)
-        i, j = children.T
-        U = (up.mean[i] - up.mean[j]) / np.sqrt(up.v)[:, None]
-        return log_prior + covariance.log_marginal(covariance.statistics(U)) - 0.5 * d * float(np.log(up.v).sum())
+        return log_prior if log_prior == -math.inf else log_prior + log_likelihood_at(math.exp(y) * unit)
 
-    return math.exp(slice_sample(log_density, math.log(noise.level), _WIDTH, rng))
+    return noise._replace(level=math.exp(slice_sample(log_density, math.log(noise.level), _WIDTH, rng)))
+
+
+def _draw_tails(known, tree, W, noise, rng):
+    """All scales, and then these against λ."""
+    unit = noise.level * known.noise.error2
+    scales = draw_scales(*tree, W, known.values.shape[1], unit, noise.tail_scale, known.noise.half_df, rng)
+    return draw_ratio(known.noise, noise._replace(tail_scale=scales), rng)
 
 
 def _likelihood(known, tree, covariance):

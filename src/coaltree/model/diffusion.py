@@ -163,6 +163,40 @@ def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: 
     return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
 
 
+class ContrastsAt:
+    """Contrasts of one tree under one set of leaf variances after another; the arrays are made once.
+
+    Called with variances (n,), returns U (n-1, p) and Σ log v, so that log p(X | tree) is, up to a constant,
+    -(d/2) Σ log v - ½ Σ u², of whitened X. U is overwritten by the next call.
+    """
+
+    def __init__(self, children: np.ndarray, times: np.ndarray, X: np.ndarray) -> None:
+        n, p = X.shape
+        self._tree = np.ascontiguousarray(children), np.ascontiguousarray(times)
+        self._mean, self._var = np.empty((2 * n - 1, p)), np.empty(2 * n - 1)
+        self._mean[:n] = X
+        self._U = np.empty((n - 1, p))
+
+    def __call__(self, leaf_var: Variances) -> tuple[np.ndarray, float]:
+        self._var[: len(self._U) + 1] = leaf_var
+        return self._U, _contrasts(*self._tree, self._mean, self._var, self._U)
+
+
+@jit
+def _contrasts(children, times, mean, var, U):
+    n = children.shape[0] + 1
+    log_v = 0.0
+    for k in range(n - 1):
+        i, j = children[k, 0], children[k, 1]
+        v, w1, w2, var[n + k] = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
+        scale = 1.0 / math.sqrt(v)
+        for f in range(U.shape[1]):
+            U[k, f] = (mean[i, f] - mean[j, f]) * scale
+        blend(w1, mean[i], w2, mean[j], mean[n + k])
+        log_v += math.log(v)
+    return log_v
+
+
 def squared_distances(W: np.ndarray) -> np.ndarray:
     """Return all squared distances between the rows of W (n, p), shape (n, n), by one matrix product.
 

@@ -35,11 +35,11 @@ def figures(post: Posterior) -> dict[str, Any]:
 
     Of an array parameter the worst element counts.
     """
-    found = {name: _worst(draws, post.chain) for name, draws in series(post).items()}
+    found = {name: scalar_figures(draws, post.chain) for name, draws in series(post).items()}
     return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
 
 
-def _worst(draws, chain):
+def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
     flat = draws.reshape(len(draws), -1)
     chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))

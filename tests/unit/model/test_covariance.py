@@ -112,6 +112,21 @@ def test_inverse_wishart_draws_have_its_mean_and_marginals():
     assert stats.kstest(draws[:, 0, 0], stats.invgamma((df - 1) / 2, scale=1.0).cdf).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("prior", [InverseGamma(1.5, 0.7), InverseWishart(4.0, np.array([[1.0, 0.3], [0.3, 0.8]]))])
+def test_marginals_are_likelihood_times_prior_over_posterior(prior):
+    rng = np.random.default_rng(0)
+    d = np.ndim(prior.scale)  # 0, or 2 columns
+    sums, by_bayes = [], []
+    for _ in range(2):
+        U = rng.normal(size=(5, max(d, 1)))
+        squares = U.T @ U if d else float(np.vdot(U, U))
+        value = np.array([[1.1, -0.2], [-0.2, 0.6]]) if d else 1.3
+        likelihood = stats.multivariate_normal(np.zeros(max(d, 1)), value).logpdf(U).sum()
+        by_bayes.append(likelihood + prior.log_density(value) - prior.given(5, squares).log_density(value))
+        sums.append(prior.log_marginal(5, squares))
+    assert sums[0] - sums[1] == pytest.approx(by_bayes[0] - by_bayes[1], abs=1e-10)
+
+
 # -- as_covariance and values ---------------------------------------------------------------------------------------
 
 

@@ -190,9 +190,14 @@ class Covariance:
         """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""
         return self
 
-    def log_marginal(self, statistics: Statistics) -> float | None:
-        """log ∫ p(U | Φ) p(Φ) dΦ up to a constant, where it has a closed form; else None."""
-        return None
+    @property
+    def integrates(self) -> bool:
+        """Whether `log_marginal` has a closed form."""
+        return False
+
+    def log_marginal(self, statistics: Statistics) -> float:
+        """log ∫ p(U | Φ) p(Φ) dΦ up to a constant."""
+        raise NotImplementedError
 
     def _scale_terms(self) -> tuple[float, float] | None:
         """(α, b) such that p(Φ/c) has the factor c^α exp(-b c) in c, or None where no overall scale is learnt."""
@@ -326,12 +331,12 @@ def adapt_amplitude(covariance: Any, scale: float) -> Any:
     )
 
 
-def given_amplitude(covariance: Any, statistics: Statistics, sum_of_squares: float) -> InverseGamma:
-    """The amplitude's posterior, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
-    return covariance._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
-
-
 def draw_amplitude(covariance: Any, statistics: Statistics, sum_of_squares: float, rng: np.random.Generator) -> Any:
-    """The conjugate draw of the amplitude."""
-    posterior = given_amplitude(covariance, statistics, sum_of_squares)
+    """The conjugate draw of the amplitude, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
+    posterior = covariance._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
     return covariance._replaced({"amplitude": float(posterior.sample(rng))})
+
+
+def marginal_of_amplitude(covariance: Any, statistics: Statistics, sum_of_squares: float) -> float:
+    """`log_marginal` where the amplitude alone is learnt."""
+    return covariance._prior("amplitude").log_marginal(statistics.n * statistics.d, sum_of_squares)

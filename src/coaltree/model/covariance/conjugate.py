@@ -19,11 +19,11 @@ from .base import (
     cholesky_whitener,
     column_variances,
     draw_amplitude,
-    given_amplitude,
+    marginal_of_amplitude,
     read_only,
     weak_inverse_gamma,
 )
-from .priors import InverseGamma, InverseWishart
+from .priors import InverseGamma, InverseWishart, is_symmetric
 
 
 def _positive_definite(name, matrix):
@@ -36,7 +36,7 @@ def _positive_definite(name, matrix):
         raise InputError(f"{name} must be a square (d, d) matrix, not of shape {matrix.shape}.")
     if not np.all(np.isfinite(matrix)):
         raise InputError(f"{name} must be finite; it holds NaN or infinite values.")
-    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * float(np.max(np.abs(matrix)))):
+    if not is_symmetric(matrix):
         raise InputError(f"{name} must be symmetric.")
     try:
         np.linalg.cholesky(matrix)
@@ -99,8 +99,12 @@ class Spherical(LearnableCovariance):
             return self
         return draw_amplitude(self, statistics, statistics.value, rng)
 
-    def log_marginal(self, statistics: Statistics) -> float | None:
-        return given_amplitude(self, statistics, statistics.value).log_mass() if "amplitude" in self.learnt else None
+    @property
+    def integrates(self) -> bool:
+        return "amplitude" in self.learnt
+
+    def log_marginal(self, statistics: Statistics) -> float:
+        return marginal_of_amplitude(self, statistics, statistics.value)
 
 
 class _ShapeOrAmplitude(LearnableCovariance):
@@ -125,15 +129,17 @@ class _ShapeOrAmplitude(LearnableCovariance):
             return draw_amplitude(self, statistics, self._sum_of_squares(statistics), rng)
         if self.shape not in self.learnt:
             return self
-        return self._replaced({self.shape: self._given(statistics).sample(rng, size=statistics.d)})
+        posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
+        return self._replaced({self.shape: posterior.sample(rng, size=statistics.d)})
 
-    def _given(self, statistics):
-        return self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
+    @property
+    def integrates(self) -> bool:
+        return bool(self.learnt)
 
-    def log_marginal(self, statistics: Statistics) -> float | None:
+    def log_marginal(self, statistics: Statistics) -> float:
         if "amplitude" in self.learnt:
-            return given_amplitude(self, statistics, self._sum_of_squares(statistics)).log_mass()
-        return self._given(statistics).log_mass() if self.shape in self.learnt else None
+            return marginal_of_amplitude(self, statistics, self._sum_of_squares(statistics))
+        return self._prior(self.shape).log_marginal(statistics.n, statistics.value / self.amplitude)
 
     def _divided(self, c):
         if self.shape not in self.learnt:
