@@ -58,8 +58,8 @@ class Setting(NamedTuple):
     n_chains: int = 1
 
 
-FULL = Setting(tuple(LOADERS), COVARIANCES, 5, 150, 100)
-SHORT = Setting(("iris", "wine"), ("scaled", "full"), 2, 60, 40)
+FULL = Setting(tuple(LOADERS), COVARIANCES, 5, 100, 50)
+SHORT = Setting(("iris", "wine"), ("scaled", "full"), 2, 60, 30)
 
 
 def run():

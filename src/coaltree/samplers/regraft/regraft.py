@@ -13,6 +13,7 @@ layers below, from the whole to the part:
 """
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ from .update import Rule, make_engine, sweeps
 _ALL_UP_TO = 128
 _GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost stays a small share for every n
 _WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
+_UPDATES_A_STEP, _MOST_SWEEPS = 2_000, 4
 _UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
 
 
@@ -128,8 +130,9 @@ class Regraft(Sampler):
         neighbors: np.ndarray | None = None,
         **unused: Any,
     ) -> Step:
-        """One sweep from `tree` (children, times), or the first tree if it is None; on one thread.
+        """A sweep from `tree` (children, times), or the first tree if it is None; on one thread.
 
+        Few rows are swept several times: noise and covariance then wait for the tree, and a sweep costs little.
         `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
         """
         if tree is None:
@@ -137,7 +140,8 @@ class Regraft(Sampler):
         W = vectors(problem, "Regraft")
         engine = self._engine(problem, W, self.neighbors(problem, rng) if neighbors is None else neighbors)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-        kept = np.empty((1, *children.shape), np.int32), np.empty((1, times.size))
+        n_sweeps = min(_MOST_SWEEPS, math.ceil(_UPDATES_A_STEP / (2 * problem.n)))
+        kept = np.empty((n_sweeps, *children.shape), np.int32), np.empty((n_sweeps, times.size))
         sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
