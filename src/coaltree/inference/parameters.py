@@ -75,7 +75,7 @@ def _draw_scale(known, times, covariance, noise, rng):
 
 def _draw_together(known, tree, covariance, noise, rng):
     """λ with Φ integrated out, then Φ, then the scales."""
-    contrasts_at = ContrastsAt(*tree, known.values)
+    contrasts_at = ContrastsAt(tree[0], tree[1], known.values)
     half_d = 0.5 * known.values.shape[1]
 
     def log_density(variances):
@@ -94,7 +94,7 @@ def _draw_together(known, tree, covariance, noise, rng):
 def _draw_noise(known, tree, covariance, noise, rng):
     """λ and the scales given Φ."""
     W, _ = _whitened(known, covariance)
-    contrasts_at = ContrastsAt(*tree, W)
+    contrasts_at = ContrastsAt(tree[0], tree[1], W)
     half_d = 0.5 * known.values.shape[1]
 
     def log_density(variances):
@@ -127,8 +127,8 @@ def _draw_level(model, noise, log_likelihood_at, rng):
 
 def _draw_tails(known, tree, W, noise, rng):
     """All scales, and then these against λ."""
-    unit = noise.level * known.noise.error2
-    scales = draw_scales(*tree, W, known.values.shape[1], unit, noise.tail_scale, known.noise.half_df, rng)
+    (children, times), unit, d = tree, noise.level * known.noise.error2, known.values.shape[1]
+    scales = draw_scales(children, times, W, d, unit, noise.tail_scale, known.noise.half_df, rng)
     return draw_ratio(known.noise, noise._replace(tail_scale=scales), rng)
 
 
