@@ -53,3 +53,11 @@ def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
 def listed(post):
     """The trees as plain lists, which the references take."""
     return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]
+
+
+def ward_posterior(X):
+    """One tree, Ward's, of the rows that it was made from."""
+    from scipy.cluster.hierarchy import linkage
+
+    tree = ct.Tree.from_linkage(linkage(X, "ward"))
+    return ct.Posterior(tree.children[None], tree.times[None] ** 2, X=X, covariance=ct.Spherical(amplitude=1.0))

@@ -29,7 +29,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None
-        Number of clusters of `labels_`; None uses the suggested number (1 where none stands out).
+        Number of clusters of `labels_`; None uses the suggested number (see `Posterior.suggest_n_clusters`).
     covariance, sampler, noise :
         As in `coaltree.fit`.
     n_samples, n_warmup, n_chains : int

@@ -26,11 +26,12 @@ _TILE = 32  # rows of the co-clustering matrix that stay in cache while the tree
 
 
 def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
-    """(n, p) the data as the covariance sees them, by the draw of highest log joint; None where they are not known."""
+    """(n, p) the leaves' values as the covariance sees them; None where they are not known.
+
+    Missing entries are those of the draw of highest log joint, the covariance has the posterior mean of its parameters.
+    """
     if posterior.X is None or posterior.covariance is None:
         return None
-    from .placement import covariance_of
-
     joint = posterior.weights if posterior.log_joint is None else posterior.log_joint
     draw = int(np.argmax(np.where((posterior.weights > 0) & ~np.isnan(joint), joint, -np.inf)))
     values = posterior.model_values(draw)
@@ -39,7 +40,9 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
     if not np.isfinite(values).all():
         return None
     n, d = values.shape
-    rows = covariance_of(posterior, draw).whitener(d).whiten(values - values.mean(axis=0))
+    known = [name for name in posterior.covariance.parameters if name in posterior.theta]
+    mean = {name: np.tensordot(posterior.weights, posterior.theta[name], 1) for name in known}
+    rows = posterior.covariance.with_theta(mean).whitener(d).whiten(values - values.mean(axis=0))
     if d > n:  # the same distances, in fewer columns
         rows = np.ascontiguousarray(np.linalg.qr(rows.T).R.T)
     return rows

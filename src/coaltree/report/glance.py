@@ -12,7 +12,6 @@ from .text import count, escape, number, percent
 from .verdicts import Verdict
 
 SURE = 0.95
-_FEW = 8  # clusters that one can take in at a look
 
 
 class Start(NamedTuple):
@@ -24,19 +23,12 @@ class Start(NamedTuple):
 
 
 def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
-    """The number asked for, or the suggested one; where none stands out, the best of a few."""
+    """The number asked for, or the suggested one."""
     if n_clusters is not None:
         k = check_count("n_clusters", n_clusters, 1, posterior.n)
         return Start(k, count(k, "cluster"), "This number was chosen when the page was made.")
     suggestion = posterior.suggest_n_clusters()
-    if suggestion.n_clusters > 1:
-        return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
-    k = 2
-    few = suggestion.gaps[suggestion.gaps["n_clusters"] <= _FEW]
-    if len(few):
-        k = int(few["n_clusters"][np.argmin(few["probability"])])
-    reason = f"{suggestion.reason} The page opens with {k} clusters as a starting point."
-    return Start(min(k, posterior.n), "No clear number of clusters", reason)
+    return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
 
 
 def cards(posterior: Posterior, start: Start, figure: TreeFigure, verdict: Verdict) -> str:

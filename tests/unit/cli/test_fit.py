@@ -129,7 +129,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "wein proben.csv: 10 rows, 4 columns" in out
     assert "covariance: scaled: 9 distinct rows, fewer than 0.75 d (d + 1) = 15 for d = 4" in out
-    assert "No number of clusters stands out" in out or "clusters: the gap" in out
+    assert "1 cluster: " in out or " clusters: they describe the rows better" in out
     assert "merged at time 0" in err
     assert "--samples" in err  # a short run is said to be one, in words of the command line
     assert "n_samples" not in err
