@@ -1,14 +1,14 @@
 """How many clusters: how often the suggested number is right on simulated blobs, beside what a user would pick instead.
 
-Every data set has 100 rows. A round takes each number of blobs (2 … 8) and columns (2 … 50) at one of the four
+Every data set has 80 rows. A round takes each number of blobs (2 … 8) and columns (2 … 50) at one of the four
 separations in turn, at which Ward, told the number, reaches an ARI of 0.6, 0.8, 0.95 or 1 on average (`blobs`); equal
 or unequal sizes and normal or t₃ noise are drawn. Beside it single clouds, and scikit-learn's make_blobs with six
 centres where Ward at 6 has an ARI of at least 0.99.
 
-    rows          post.suggest_n_clusters() with short runs (one chain of 50 + 60 rounds) of otherwise default `fit`
+    rows          post.suggest_n_clusters() with short runs (one chain of 30 + 30 rounds) of otherwise default `fit`
     trees only    the same of the trees without their data
     silhouette    the largest mean silhouette width of Ward's clusters (it cannot say 1)
-    gap           the gap statistic of k-means, 10 uniform tables
+    gap           the gap statistic of k-means, 5 uniform tables
     tied, full    the least BIC of Gaussian mixtures with one covariance, or one each
     HDBSCAN       as scikit-learn has it
 
@@ -32,11 +32,11 @@ from .blobs import Cell, draw, ward
 from .timing import table
 
 ROUNDS = 1
-ROWS = 100
+ROWS = 80
 NUMBERS, COLUMNS, SEPARATIONS = range(2, 9), (2, 5, 10, 20, 50), (0.6, 0.8, 0.95, 1.0)
-SIX_BLOBS = 10  # tables of make_blobs in a round
+SIX_BLOBS = 5  # tables of make_blobs in a round
 LARGEST = 10  # number of clusters that the others may say
-SETTINGS = {"n_samples": 60, "n_warmup": 50, "n_chains": 1, "progress": False}
+SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
 
 
 def by_silhouette(X):
@@ -45,7 +45,7 @@ def by_silhouette(X):
     return 2 + int(np.argmax(widths))
 
 
-def by_gap_statistic(X, n_tables=10):
+def by_gap_statistic(X, n_tables=5):
     """Tibshirani, Walther and Hastie's rule: the first k whose gap is within a standard error of the next one's."""
 
     def log_inertia(Y):

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-_CALIBRATION_SETS = 24
-_STEPS = 12
+_CALIBRATION_SETS = 16
+_STEPS = 10
 
 
 class Cell(NamedTuple):

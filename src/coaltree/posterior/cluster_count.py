@@ -39,13 +39,18 @@ _CLOSE = 0.7  # below this probability another number is nearly as good
 
 
 class ClusterSuggestion(NamedTuple):
-    """A number of clusters, the reason for it in a sentence, and the probability of every number considered."""
+    """A number of clusters, the reason for it in a sentence, and the probability of every number considered.
 
-    n_clusters: int
-    reason: str
-    probability: float  # of n_clusters
-    candidates: np.ndarray  # one row for each number: n_clusters, probability, score (log evidence, or z of the gap)
-    basis: str  # "rows", or "gaps" where there are no data
+    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability`` and ``score`` (the
+    log evidence, or the distance of a gap from those of random trees); `basis` is "rows", or "gaps" where the posterior
+    holds no data.
+    """
+
+    n_clusters: int  #: The number suggested.
+    reason: str  #: Why, in a sentence; also ``str(suggestion)``.
+    probability: float  #: Of the number suggested.
+    candidates: np.ndarray  #: All numbers considered.
+    basis: str  #: What was looked at.
 
     def __str__(self) -> str:
         return self.reason
@@ -131,6 +136,11 @@ def _reason(probability, basis):
         text = f"{best} clusters: after them the trees stay unsplit for longer than random trees do ({sure})."
     elif best == 1:
         text = f"1 cluster: the rows look like a single group, and 2 to {most} describe them no better ({sure})."
+    elif best == most:
+        text = (
+            f"{best} clusters, the most that were tried: each further one describes the rows better, so that there may "
+            f"be no number of distinct groups ({sure})."
+        )
     else:
         text = f"{best} clusters: they describe the rows better than any other number from 1 to {most} ({sure})."
     return text if probability[best - 1] >= _CLOSE else f"{text} It is a close call."

@@ -61,6 +61,7 @@ def test_the_table_of_candidates():
     assert found.probability == table["probability"].max() == table["probability"][2]
     odds = table["probability"][2] / table["probability"][1]
     assert np.log(odds) == pytest.approx((table["score"][2] - table["score"][1]) / 3)
+    assert "the most that were tried" in post.suggest_n_clusters(max_clusters=2).reason
     assert post.suggest_n_clusters(max_clusters=2).n_clusters == 2
     assert len(post.suggest_n_clusters(max_clusters=2).candidates) == 2
 
