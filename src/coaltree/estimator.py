@@ -19,6 +19,8 @@ from .model.covariance import CovarianceLike
 from .model.noise import NoiseLike
 from .model.table import Table
 from .posterior import Posterior
+from .posterior.answer import answer_for
+from .posterior.sureness import ClusterStability
 from .samplers.base import SamplerLike
 from .tree import Tree
 
@@ -42,16 +44,20 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : (n,) the partition into `n_clusters_` that agrees best with all trees; see `Posterior.cut`.
     n_clusters_ : int
-    tree_ : Tree, the maximum clade credibility tree; its leaves are named by the index of a DataFrame.
+    membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.
+    stability_ : how well each cluster is found again in the trees; see `Posterior.stability`.
+    tree_ : Tree, `Posterior.summary_tree`; its leaves are named by the index of a DataFrame.
     children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
     linkage_ : (n-1, 4) the tree as a SciPy linkage.
-    support_ : (n-1,) probability of each of its clades.
+    support_ : (n-1,) transfer support of its clades, 1 where all trees have it; see `Posterior.clade_support`.
     posterior_ : Posterior
     n_features_in_, feature_names_in_ : columns seen by `fit`.
     """
 
     labels_: np.ndarray
     n_clusters_: int
+    membership_: np.ndarray
+    stability_: ClusterStability
     tree_: Tree
     children_: np.ndarray
     linkage_: np.ndarray
@@ -103,13 +109,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             noise=self.noise,
             errors=errors,
         )
-        self.tree_ = self.posterior_.mcc_tree()
+        self.tree_ = self.posterior_.summary_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
-        self.support_ = self.posterior_.clade_support(self.tree_)
+        self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer")
         k = self.posterior_.suggest_n_clusters().n_clusters if self.n_clusters is None else self.n_clusters
         self.n_clusters_ = int(k)
-        self.labels_ = self.posterior_.cut(self.n_clusters_)
+        self.labels_, self.membership_, self.stability_ = answer_for(self.posterior_, self.n_clusters_)
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -117,7 +123,10 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """(m, k) the probability of each cluster: the share of its leaves in the clade that the row would join."""
+        """(m, k) the probability of each cluster, in the order of `membership_`, by where new rows would join the trees.
+
+        In a tree it is the share of the cluster's leaves in the clade that the row joins.
+        """
         check_is_fitted(self)
         return self._place(X, classes=self.labels_).class_probability
 

@@ -144,6 +144,7 @@ def fit_table(
     """
     from .._runtime.files import clear_away
     from ..model.columns import choice_for, is_auto
+    from ..posterior.answer import answer_for, in_a_line, leaves_are
     from .outputs import FILES, write_all
 
     is_new = not out.exists()
@@ -166,13 +167,15 @@ def fit_table(
     if clusters is None:
         suggestion = post.suggest_n_clusters()
         clusters, reason = suggestion.n_clusters, suggestion.reason
+    answer = answer_for(post, clusters)
     try:
-        write_all(folder, post, clusters, title)
+        write_all(folder, post, answer, title)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
     if reason is not None:
         click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
+    click.echo(in_a_line(answer, leaves_are(post)))
     click.echo(f"{folder}:")
     width = max(map(len, FILES))
     for file, what in FILES.items():

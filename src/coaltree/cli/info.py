@@ -73,10 +73,13 @@ def _parameters(post, most=20):
 
 
 def _diagnostics(post):
+    from ..posterior.answer import answer_for, in_a_line, leaves_are
     from ..report.verdicts import judge
 
     verdict = judge(post)
     for finding in verdict.findings:
         yield finding.name, f"unknown: {finding.advice}" if finding.grade == "unknown" else finding.value
     yield "verdict", verdict.heading
-    yield "clusters", post.suggest_n_clusters().reason
+    suggestion = post.suggest_n_clusters()
+    yield "how many", suggestion.reason
+    yield "clusters", in_a_line(answer_for(post, suggestion.n_clusters), leaves_are(post))

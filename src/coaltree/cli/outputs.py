@@ -14,59 +14,67 @@ from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from ..posterior.answer import ClusterAnswer
     from ..posterior.posterior import Posterior
     from ..tree.tree import Tree
 
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
-    "tree.newick": "the maximum clade credibility tree, nodes labelled with their support",
+    "tree.newick": "the summary tree, nodes labelled with their transfer support",
     "trees.nex": "all sampled trees (NEXUS)",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
-    "clusters.csv": "the cluster of each leaf",
+    "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities",
     "tree.png": "the tree with supports and time intervals",
     "tree.svg": "the same as vector graphics",
     "report.html": "a page to explore in a browser; works offline",
 }
 
 WRITING = "writing"  # the folder that files are complete in before any of them is shown
+MOST_COLUMNS = 20  # clusters whose probabilities are all written
+MOST_IN_LEGEND = 4  # clusters that are named above the figure
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
-def write_all(folder: Path, post: "Posterior", n_clusters: int, title: str | None) -> None:
+def write_all(folder: Path, post: "Posterior", answer: "ClusterAnswer", title: str | None) -> None:
     """Write every file of `FILES` into `folder`, replacing what is there."""
     clear_away(folder, [WRITING, *FILES])
     aside = folder / f".{WRITING}.{os.getpid()}.tmp"
     shutil.rmtree(aside, ignore_errors=True)  # of a process that had our number
     aside.mkdir()
     try:
-        _write(aside, post, n_clusters, title)
+        _write(aside, post, answer, title)
         for name in FILES:
             move_into_place(aside / name, folder / name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _write(folder, post, n_clusters, title):
+def _write(folder, post, answer, title):
     from ..report import write_report
 
-    tree = post.mcc_tree()
-    labels = post.cut(n_clusters)
+    tree = post.summary_tree()
     post.save(folder / POSTERIOR)
     post.to_nexus(folder / "trees.nex")
-    write_tree(folder, tree, [f"{share:.4g}" for share in post.clade_support(tree)])
-    # The cluster in the partition that agrees best with all trees, and the cluster in the tree.
-    rows = zip(post.labels, labels.tolist(), tree.cut(n_clusters).tolist(), strict=True)
-    write_csv(folder / "clusters.csv", ["leaf", "cluster", "cluster_in_tree"], rows)
-    clusters = labels if n_clusters > 1 else None
+    write_tree(folder, tree, [f"{share:.4g}" for share in post.clade_support(tree, kind="transfer")])
+    write_clusters(folder / "clusters.csv", post, answer)
     draw(
-        lambda ax: draw_tree(ax, tree, post, clusters),
+        lambda ax: draw_tree(ax, tree, post, answer),
         [folder / "tree.png", folder / "tree.svg"],
         (8.0, height_for(tree.n)),
     )
-    # With one cluster the page would open with nothing to see; it chooses a better number itself.
-    write_report(post, folder / "report.html", n_clusters=n_clusters if n_clusters > 1 else None, title=title)
+    write_report(post, folder / "report.html", n_clusters=answer.n_clusters, title=title)
+
+
+def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:
+    """Write each leaf's cluster, counted from 1, its probability, and those of all clusters where they are few."""
+    from ..posterior.answer import leaves_are, leaves_one
+
+    k = answer.n_clusters
+    of_all = answer.membership if 1 < k <= MOST_COLUMNS else answer.membership[:, :0]
+    header = [leaves_one(leaves_are(post)), "cluster", "probability", *(f"cluster_{c + 1}" for c in range(of_all.shape[1]))]
+    numbers = zip(post.labels, answer.labels.tolist(), answer.probability, of_all, strict=True)
+    rows = ([name, label + 1, *(f"{share:.4g}" for share in (own, *others))] for name, label, own, others in numbers)
+    write_csv(path, header, rows)
 
 
 def write_tree(folder: Path, tree: "Tree", node_labels: Sequence[Any] | None = None) -> None:
@@ -103,12 +111,21 @@ def height_for(n_leaves: int) -> float:
     return min(max(2.5, 0.17 * n_leaves), 14.0)
 
 
-def draw_tree(ax: Any, tree: "Tree", post: "Posterior", clusters: "np.ndarray | None") -> None:
-    """Draw the tree with supports and intervals; the many recent merges of a large one get more room."""
+def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer") -> None:
+    """Draw the tree with supports, intervals and clusters; the many recent merges of a large one get more room."""
+    from matplotlib.lines import Line2D
+
     from ..plotting import dendrogram
+    from ..plotting.style import Direction, add_legend, color_of
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
-    dendrogram(tree, ax, support=post, intervals=post, clusters=clusters, time_scale=scale)
+    shown = answer.labels if answer.n_clusters > 1 else None
+    dendrogram(tree, ax, support=post, intervals=post, clusters=shown, time_scale=scale)
+    if 1 < answer.n_clusters <= MOST_IN_LEGEND:
+        said = zip(answer.stability.words, answer.stability.jaccard, strict=True)
+        names = [f"cluster {c + 1}: {word} ({jaccard:.2f})" for c, (word, jaccard) in enumerate(said)]
+        handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
+        add_legend(ax, Direction.of("left"), handles)
 
 
 def draw(picture: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:

@@ -75,7 +75,7 @@ def _write_placed(file, placed, most=5):
     lines.writerow(PLACED)
     for i, name in enumerate(placed.labels):
         ((share, leaves),) = placed.nearest_clades(i, 1)
-        numbers = (placed.log_density[i], best[i], placed.class_probability[i, best[i]], *times[i], share)
+        numbers = (placed.log_density[i], best[i] + 1, placed.class_probability[i, best[i]], *times[i], share)
         clade = "; ".join((*leaves[:most], "…") if len(leaves) > most else leaves)
         cells = (name, *(f"{number:.6g}" for number in numbers), len(leaves), clade)
         lines.writerow(map(harmless, cells))

@@ -36,7 +36,7 @@ def plot(posterior, out, kind, clusters, width, height, force):
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. The kinds of plot are
 
     \b
-    tree          the maximum clade credibility tree, with supports and time intervals
+    tree          the summary tree, with transfer supports and time intervals
     cloud         many sampled trees on top of each other
     heatmap       the data beside the tree
     coclustering  how often two leaves are in the same cluster
@@ -64,18 +64,20 @@ def plot(posterior, out, kind, clusters, width, height, force):
 def _picture(post, kind, n_clusters):
     """A function that draws on axes."""
     from .. import plotting
+    from ..posterior.answer import answer_for
     from .outputs import LARGE, draw_tree
 
-    tree = post.mcc_tree()
-    clusters = post.cut(n_clusters) if n_clusters > 1 else None
+    tree = post.summary_tree()
     if kind == "tree":
-        return lambda ax: draw_tree(ax, tree, post, clusters)
+        answer = answer_for(post, n_clusters)
+        return lambda ax: draw_tree(ax, tree, post, answer)
     if kind == "cloud":
         return lambda ax: plotting.cloud(post, ax)
     if kind == "coclustering":
         return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
+    clusters = post.cut(n_clusters) if n_clusters > 1 else None
     of_size = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
     return lambda ax: plotting.heatmap(
         tree, post.leaf_values(), ax, features=post.columns, clusters=clusters, **of_size

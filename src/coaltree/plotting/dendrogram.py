@@ -57,12 +57,14 @@ def dendrogram(
     ax : Axes, optional
         Where to draw; by default a new figure that fits the tree.
     support : array (inner nodes,), Posterior or False, optional
-        Support of each clade, or the posterior to compute it from; by default that of the tree itself, if it has
-        any. Shown in percent above each branch if there is room, otherwise as shaded dots.
+        Support of each clade, or the posterior to compute transfer supports from (see `Posterior.clade_support`); by
+        default that of the tree itself, if it has any. Shown in percent above each branch if there is room, otherwise
+        as shaded dots.
     intervals : array (inner nodes, 2) or Posterior, optional
         Credible intervals of the node times, drawn as bars.
     clusters, n_clusters : array (n,) of labels, or int, optional
-        Clusters to colour, or the number of clusters to cut the tree into. Branches above several clusters are grey.
+        Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
+        one, otherwise of the tree. Branches above several clusters, and outliers (-1), are grey.
     orientation : "left", "right", "top" or "bottom"
         Where the root is.
     labels : bool or sequence of str
@@ -84,10 +86,10 @@ def dendrogram(
     """
     direction = Direction.of(orientation)
     names = leaf_names(tree, labels)
-    coloured = as_clusters(tree, clusters, n_clusters)
+    coloured = as_clusters(tree, clusters, n_clusters, support, intervals)
     own_support = getattr(tree, "support", None)
-    support = _per_node(tree, "support", own_support if support is None else support, "clade_support", 1)
-    intervals = _per_node(tree, "intervals", intervals, "node_times", 2)
+    support = _per_node(tree, "support", own_support if support is None else support, 1)
+    intervals = _per_node(tree, "intervals", intervals, 2)
     if ax is None:
         most = max_leaves if isinstance(max_leaves, int) else 60
         ax = direction.new_axes(min(tree.n, most if names is not None else min(most, 40)))
@@ -129,12 +131,12 @@ def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] 
     return names
 
 
-def _per_node(tree, what, given, method, n_dimensions):
+def _per_node(tree, what, given, n_dimensions):
     """Values of the inner nodes, given as an array or computed by a posterior."""
     if given is None or given is False:
         return None
-    if hasattr(given, method):
-        given = getattr(given, method)(tree)
+    if isinstance(given, Posterior):
+        given = given.clade_support(tree, kind="transfer") if what == "support" else given.node_times(tree)
     values = np.asarray(given, dtype=float)
     wanted = (len(tree.children), 2)[:n_dimensions]
     if values.shape != wanted:

@@ -47,12 +47,12 @@ def coclustering(
     n_clusters, time :
         How to cut the sampled trees: into this many clusters, or at this time.
     tree : Tree, optional
-        The tree that orders the leaves; by default the maximum clade credibility tree.
+        The tree that orders the leaves; by default the summary tree.
     labels : bool
         Whether to write the names of the leaves, if there is room.
     """
     together = posterior.coclustering(n_clusters, time=time)
-    base = posterior.mcc_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+    base = posterior.summary_tree() if tree is None else with_leaves_as(tree, posterior.labels)
     order = geometry.arrange(base).tips
     if ax is None:
         ax = new_axes(6.0, 5.0)
@@ -109,7 +109,7 @@ def heatmap(
     columns = features if features is not None else column_names(X)
     if columns is not None and len(columns) != values.shape[1]:
         raise InputError(f"features must have one name per column of X, {values.shape[1]} of them, not {len(columns)}.")
-    coloured = as_clusters(tree, clusters, n_clusters)
+    coloured = as_clusters(tree, clusters, n_clusters, support)
     order = geometry.arrange(tree).tips
     if ax is None:
         ax = new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))

@@ -12,6 +12,7 @@ from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
 from .._runtime.text import shortened
 from ..errors import InputError
+from ..posterior.posterior import Posterior
 from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
 
@@ -41,21 +42,31 @@ def font_that_fits(points_per_line: float) -> float | None:
 
 
 def color_of(cluster: int) -> str:
-    """Return the colour of a cluster, the same in every picture; after ten they come again."""
-    return PALETTE[cluster % len(PALETTE)]
+    """Return the colour of a cluster, the same in every picture; after ten they come again. Outliers are pale."""
+    return PALE if cluster < 0 else PALETTE[cluster % len(PALETTE)]
 
 
 class Clusters(NamedTuple):
     """Numbered clusters of leaves, and their names if they had any."""
 
-    number: np.ndarray  # (n,) 0, 1, … in order of first leaf
+    number: np.ndarray  # (n,) 0, 1, … in order of first leaf; -1 for outliers
     names: list[str] | None
 
 
-def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None) -> Clusters | None:
-    """Return the clusters asked for: labels of any kind, one per leaf, or a number to cut the tree into."""
+def as_clusters(
+    tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None, *posteriors: object
+) -> Clusters | None:
+    """Return the clusters asked for: labels of any kind, one per leaf, or a number to cut into.
+
+    It is the first of `posteriors` that is cut, and the tree where none of them is one.
+    """
     if clusters is not None and n_clusters is not None:
         raise InputError("give clusters or n_clusters, not both.")
+    posterior = next((given for given in posteriors if isinstance(given, Posterior)), None)
+    if n_clusters is not None and posterior is not None:
+        row_of = {label: row for row, label in enumerate(posterior.labels)}
+        if row_of.keys() == set(tree.labels):
+            return Clusters(posterior.cut(n_clusters)[[row_of[label] for label in tree.labels]], None)
     if n_clusters is not None:
         if not hasattr(tree, "cut"):
             raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
@@ -65,7 +76,7 @@ def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | 
     given = np.asarray(clusters)
     if given.shape != (tree.n,):
         raise InputError(f"clusters must have shape ({tree.n},), one per leaf, not {given.shape}.")
-    if np.issubdtype(given.dtype, np.integer) and given.min() >= 0:
+    if np.issubdtype(given.dtype, np.integer) and given.min() >= -1:
         return Clusters(given, None)  # already numbers: keep them, and with them their colours
     values, first = np.unique(given, return_index=True)
     return Clusters(canonical(given), [str(value) for value in values[np.argsort(first)]])

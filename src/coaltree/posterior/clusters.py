@@ -103,7 +103,7 @@ class ClusterQuestions:
         the order of the sorted labels; with `outliers` (by default if -1 is among the labels) there is one more, the
         probability of being in no cluster. Give `min_size` as in `cut`.
         """
-        reference, sampled, outliers = self._beside(labels, min_size, outliers)
+        reference, sampled, outliers = self.beside(labels, min_size, outliers)
         return sureness.membership(reference, sampled, self.weights, outliers)
 
     def stability(
@@ -114,11 +114,13 @@ class ClusterQuestions:
         Trees are cut and matched as in `membership`; `interval` holds the similarity with probability `level`.
         """
         level = check_level("level", level)
-        reference, sampled, _ = self._beside(labels, min_size, outliers)
+        reference, sampled, _ = self.beside(labels, min_size, outliers)
         return sureness.stability(reference, sampled, self.weights, level)
 
-    def _beside(self, labels, min_size, outliers):
-        """The given partition, and the trees cut into as many clusters."""
+    def beside(
+        self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
+    ) -> tuple[sureness.Reference, np.ndarray, bool]:
+        """The given partition, the trees cut into as many clusters, and whether strays are in none of them."""
         reference = sureness.read_labels(labels, self.n)
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
         how = check_cut(self.n, len(reference.clusters), None, min_size, outliers)
