@@ -123,7 +123,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """(m, k) the probability of each cluster, in the order of `membership_`, by where new rows would join the trees.
+        """(m, k) the probability of each cluster, in the order of `membership_`, by where a row would join the trees.
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """

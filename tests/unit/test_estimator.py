@@ -34,12 +34,14 @@ def test_it_is_the_posterior_of_fit(fitted):
     model, X, of = fitted
     post = ct.fit(X, **SHORT)
     np.testing.assert_array_equal(model.posterior_.log_joint, post.log_joint)
-    assert model.tree_ == post.mcc_tree()
+    assert model.tree_ == post.summary_tree()
     np.testing.assert_array_equal(model.children_, model.tree_.children)
     np.testing.assert_array_equal(model.linkage_, model.tree_.to_linkage())
-    np.testing.assert_array_equal(model.support_, post.clade_support(model.tree_))
+    np.testing.assert_array_equal(model.support_, post.clade_support(model.tree_, kind="transfer"))
     np.testing.assert_array_equal(model.labels_, post.cut(3))
     np.testing.assert_array_equal(model.labels_, of)
+    np.testing.assert_array_equal(model.membership_, post.membership(model.labels_))
+    assert model.stability_.words == post.stability(model.labels_).words
     assert (model.n_clusters_, model.n_features_in_) == (3, 3)
     assert not hasattr(model, "feature_names_in_")
 

@@ -71,7 +71,12 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
 
     k = answer.n_clusters
     of_all = answer.membership if 1 < k <= MOST_COLUMNS else answer.membership[:, :0]
-    header = [leaves_one(leaves_are(post)), "cluster", "probability", *(f"cluster_{c + 1}" for c in range(of_all.shape[1]))]
+    header = [
+        leaves_one(leaves_are(post)),
+        "cluster",
+        "probability",
+        *(f"cluster_{c + 1}" for c in range(of_all.shape[1])),
+    ]
     numbers = zip(post.labels, answer.labels.tolist(), answer.probability, of_all, strict=True)
     rows = ([name, label + 1, *(f"{share:.4g}" for share in (own, *others))] for name, label, own, others in numbers)
     write_csv(path, header, rows)

@@ -52,7 +52,7 @@ def leaves_are(posterior: Posterior) -> str:
 
 
 def in_a_line(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> str:
-    """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)"; clusters are in order of their numbers."""
+    """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)", in order of the clusters' numbers."""
     if answer.n_clusters == 1:
         return f"1 cluster: all {len(answer.labels)} {leaves}"
     found = answer.stability

@@ -5,6 +5,7 @@
     pixels         matrices as characters, one or two a cell, shrunk to what a screen can show
     figures        what the page's script draws: tree, data, co-clustering
     glance         the three cards at the top of the page
+    offers         the partitions that the page can show
     parameters     the covariance's parameters and their posteriors
     verdicts       convergence diagnostics, explained
     reproduce      settings and versions

@@ -1,6 +1,6 @@
 """What the page's script draws, as plain lists, numbers and characters: the tree, the data and the co-clustering.
 
-Rows come in tree order: the maximum clade credibility tree with the smaller clade of each merge first. For matrices too
+Rows come in tree order: the summary tree with the smaller clade of each merge first. For matrices too
 large for a screen, neighbouring rows (and columns) of the data are averaged, and the co-clustering shows evenly spaced
 leaves only, so that the page stays small and no n × n matrix is ever made.
 """
@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..model.replicates import leaf_means
 from ..model.table import read_table
 from ..numerics.weighted import pick_evenly
-from ..posterior import partitions
+from ..posterior import clade_times, partitions
 from ..posterior.posterior import Posterior
 from ..tree import Tree, unchecked_tree
 from ..tree.merges import check_cut
@@ -30,15 +30,16 @@ _MOST_TOGETHER_ELSEWHERE = 180  # and at others
 _OTHER_NUMBERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 _MOST_DRAWS = 1000  # used for co-clustering
 _SCALES_APART = 10.0  # columns whose standard deviations differ more are each scaled
-_MOST_CLUSTERS_TO_DOUBT = 60
 
 
 class TreeFigure(NamedTuple):
     """The tree of the page and what the posterior says of its merges."""
 
     tree: Tree
-    support: np.ndarray  # (n-1,)
-    interval: np.ndarray  # (n-1, 2)
+    support: np.ndarray  # (n-1,) transfer support
+    exact: np.ndarray  # (n-1,) share of trees with exactly this clade
+    interval: np.ndarray  # (n-1, 2) of the time; NaN where too few trees have such a clade
+    basis: np.ndarray  # (n-1,) what the interval is taken from: "exact", "closest" or "none"
 
     def content(self) -> dict[str, Any]:
         return {
@@ -46,20 +47,23 @@ class TreeFigure(NamedTuple):
             "children": self.tree.children.ravel().tolist(),
             "times": rounded(self.tree.times),
             "support": rounded(self.support, 3),
+            "exact": rounded(self.exact, 3),
             "low": rounded(self.interval[:, 0]),
             "high": rounded(self.interval[:, 1]),
+            "closest": np.flatnonzero(self.basis == "closest").tolist(),
             "level": LEVEL,
         }
 
 
 def tree_figure(posterior: Posterior) -> TreeFigure:
-    """The maximum clade credibility tree, smaller clades first, with supports and intervals."""
-    mcc = posterior.mcc_tree()
-    sizes = mcc.sizes[mcc.children]
+    """The summary tree, smaller clades first, with supports and intervals."""
+    best = posterior.summary_tree()
+    sizes = best.sizes[best.children]
     swap = sizes[:, 0] > sizes[:, 1]
-    children = np.where(swap[:, None], mcc.children[:, ::-1], mcc.children)
-    tree = unchecked_tree(children, mcc.times, mcc.labels)
-    return TreeFigure(tree, posterior.clade_support(tree), posterior.node_times(tree, LEVEL))
+    children = np.where(swap[:, None], best.children[:, ::-1], best.children)
+    tree = unchecked_tree(children, best.times, best.labels)
+    support = posterior.clade_support(tree, kind="transfer")
+    return TreeFigure(tree, support, posterior.clade_support(tree), *clade_times.intervals(posterior, tree, LEVEL))
 
 
 class Data(NamedTuple):
@@ -167,47 +171,6 @@ def _draws(posterior):
 def _cut(posterior, children, times, n_clusters):
     """(T, n) the clusters of some of the posterior's trees, as `Posterior.coclustering` has them."""
     return partitions.cut_labels(children, times, check_cut(posterior.n, n_clusters), posterior.stray_rows)[0]
-
-
-class Doubt(NamedTuple):
-    """A leaf that is often found with the leaves of another cluster."""
-
-    leaf: int
-    own: int
-    with_own: float
-    other: int
-    with_other: float
-
-
-def doubtful_leaves(posterior: Posterior, labels: np.ndarray, most: int = 8) -> list[Doubt] | None:
-    """The leaves whose cluster is least certain, worst first; None for one cluster, or for too many to compare.
-
-    With c a cluster of the page, and every tree cut into as many, a leaf i is with c to the share
-    Σ_t w_t |leaves of c, other than i, that share i's cluster in tree t| / |leaves of c other than i|.
-    """
-    n_clusters = int(labels.max()) + 1
-    if n_clusters < 2 or n_clusters > _MOST_CLUSTERS_TO_DOUBT:
-        return None
-    children, times, weights = _draws(posterior)
-    sampled = _cut(posterior, children, times, n_clusters)
-    size = np.bincount(labels, minlength=n_clusters)
-    share = np.zeros((posterior.n, n_clusters))
-    for row, weight in zip(sampled, weights, strict=True):
-        joint = np.zeros((n_clusters, n_clusters))
-        np.add.at(joint, (row, labels), 1.0)
-        share += weight * joint[row]
-    everyone = np.arange(posterior.n)
-    share[everyone, labels] -= 1.0
-    others = np.broadcast_to(size, share.shape).astype(float)
-    others[everyone, labels] -= 1.0
-    share = np.where(others > 0, share / np.maximum(others, 1.0), 0.0)
-    own = np.where(others[everyone, labels] > 0, share[everyone, labels], 1.0 - share.max(axis=1))
-    share[everyone, labels] = -1.0
-    other = share.argmax(axis=1)
-    rival = share[everyone, other]
-    doubt = rival - own
-    chosen = [leaf for leaf in np.argsort(-doubt, kind="stable")[:most] if own[leaf] < 0.9 and rival[leaf] > 0.1]
-    return [Doubt(int(i), int(labels[i]), float(own[i]), int(other[i]), float(rival[i])) for i in chosen]
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[float | None]:

@@ -1,17 +1,17 @@
-"""The answer first: how many clusters, how certain the tree is, and whether the run has converged."""
+"""The answer first: how many clusters, how stable they are, and whether the run has converged."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from .._runtime.checks import check_count
-from .._runtime.text import some
+from ..posterior.answer import LEVEL, ClusterAnswer
 from ..posterior.posterior import Posterior
-from .figures import Data, Doubt, TreeFigure
+from .figures import Data
 from .text import count, escape, number, percent
 from .verdicts import Verdict
 
-SURE = 0.95
+SURE = 0.9  # probability of its cluster from which on a leaf is not in doubt
 
 
 class Start(NamedTuple):
@@ -20,6 +20,14 @@ class Start(NamedTuple):
     n_clusters: int
     heading: str
     reason: str
+
+
+class Card(NamedTuple):
+    """A heading, a sentence or two, and how good that is: good, fair, poor, unknown, or nothing to grade."""
+
+    heading: str
+    text: str
+    grade: str = ""
 
 
 def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
@@ -31,88 +39,92 @@ def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
     return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
 
 
-def cards(posterior: Posterior, start: Start, figure: TreeFigure, verdict: Verdict) -> str:
-    """Three cards at the head of the page."""
+def cards(posterior: Posterior, start: Start, answer: ClusterAnswer, verdict: Verdict) -> str:
+    """Three cards at the head of the page; the first two follow the slider."""
     found = [
-        ("#tree", start.heading, start.reason, ""),
-        ("#tree", *_sureness(figure, len(posterior), start.n_clusters), ""),
-        ("#trust", verdict.heading, verdict.sentence, verdict.grade),
+        ("#tree", ' id="card-number"'),
+        ("#groups-heading", ' id="card-stability"'),
+        ("#trust", ""),
     ]
+    said = [*cluster_cards(posterior, start, answer), Card(verdict.heading, verdict.sentence, verdict.grade)]
     return "\n".join(
-        f'<a class="card {grade}" href="{link}"><strong>{escape(heading)}</strong><span>{escape(text)}</span></a>'
-        for link, heading, text, grade in found
+        f'<a class="card {card.grade}" href="{link}"{name}><strong>{escape(card.heading)}</strong>'
+        f"<span>{escape(card.text)}</span></a>"
+        for (link, name), card in zip(found, said, strict=True)
     )
 
 
-def _sureness(figure, n_trees, n_clusters):
-    support = figure.support[:-1]  # all leaves together are in every tree
-    if n_trees == 1:
-        return "One tree, no uncertainty", "The sampler returned a single tree, so support is not defined."
-    if len(support) == 0:
-        return "A tree of two leaves", "Only the time of its one merge is uncertain."
-    n_sure = int(np.count_nonzero(support >= SURE))
-    of_groups = (
-        f"{n_sure:,} of the {count(len(support), 'group')} in the tree, small ones included, "
-        f"{'is' if n_sure == 1 else 'are'} in at least {percent(SURE)} of the sampled trees."
+def cluster_cards(posterior: Posterior, start: Start, answer: ClusterAnswer) -> tuple[Card, Card]:
+    """What the first two cards say of a partition: how many clusters and why, and how stable they are."""
+    k = answer.n_clusters
+    if k == start.n_clusters:
+        number_card = Card(start.heading, start.reason)
+    else:
+        number_card = Card(count(k, "cluster"), f"The page opened with {start.n_clusters}. {start.reason}")
+    return number_card, _stability_card(posterior, answer)
+
+
+def _stability_card(posterior, answer):
+    k, found = answer.n_clusters, answer.stability
+    if len(posterior) == 1:
+        return Card("One tree, no uncertainty", "The sampler returned a single tree, so nothing is known of others.")
+    if k == 1:
+        return Card("All leaves in one cluster", "Move the slider to see more clusters, and how stable they are.")
+    n_stable = found.words.count("stable")
+    if n_stable == k:
+        heading = "Both clusters are stable" if k == 2 else f"All {k} clusters are stable"
+    else:
+        heading = f"{n_stable or 'None'} of {k} clusters {'is' if n_stable == 1 else 'are'} stable"
+    least = int(np.argmin(found.jaccard))
+    low, high = found.interval[least]
+    n_unsure = int(np.count_nonzero(answer.probability < SURE))
+    text = (
+        f"Least stable: cluster {least + 1}, {count(int(found.sizes[least]), 'leaf', 'leaves')}, "
+        f"{found.words[least]}: similarity {found.jaccard[least]:.2f} ({percent(LEVEL)}: {low:.2f} to {high:.2f}) with "
+        f"the clusters of the sampled trees. {count(n_unsure, 'leaf', 'leaves')} of {posterior.n:,} "
+        f"{'is' if n_unsure == 1 else 'are'} less than {percent(SURE)} sure of their cluster."
     )
-    of_clusters = _cluster_support(figure, n_clusters)
-    if len(of_clusters) == 0 or n_clusters == 1:
-        return f"{percent(n_sure / len(support))} of groups are nearly certain", of_groups
-    m, sure = len(of_clusters), int(np.count_nonzero(of_clusters >= SURE))
-    heading = {0: "No cluster is nearly certain", m: "All clusters are nearly certain"}.get(
-        sure, f"{sure} of {m} clusters are nearly certain"
-    )
-    of_two = "" if m == n_clusters else " of two leaves or more"
-    least = f"The least certain cluster{of_two} is in {percent(of_clusters.min())} of the sampled trees. "
-    return heading, least + of_groups
+    grade = "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair"
+    return Card(heading, text.replace("1 leaf of", "One leaf of") if n_unsure == 1 else text, grade)
 
 
-def _cluster_support(figure, n_clusters):
-    """Supports of the clusters of two leaves or more."""
-    edge = 2 * figure.tree.n - n_clusters
-    node = np.arange(figure.tree.n, edge)
-    return figure.support[node[figure.tree.parents[node] >= edge] - figure.tree.n]
+class Doubt(NamedTuple):
+    """A leaf that may belong to another cluster, and the probabilities of both."""
+
+    leaf: int
+    own: int
+    with_own: float
+    other: int
+    with_other: float
 
 
-def agreement(posterior: Posterior, labels: np.ndarray, best: np.ndarray) -> str:
-    """Compare the cut of the tree with the partition that agrees best with all trees."""
-    from scipy.optimize import linear_sum_assignment
-
-    joint = np.zeros((int(labels.max()) + 1, int(best.max()) + 1))
-    np.add.at(joint, (labels, best), 1)
-    a, b = linear_sum_assignment(-joint)
-    partner = np.full(len(joint), -1)
-    partner[a] = b
-    moved = np.flatnonzero(partner[labels] != best)
-    k = len(joint)
-    call = f"<code>posterior.cut({k})</code>"
-    if len(moved) == 0:
-        return (
-            f"<p>Cutting this tree into {k} clusters gives the partition that agrees best with all sampled trees "
-            f"({call}).</p>"
-        )
-    names = escape(some([posterior.labels[leaf] for leaf in moved]))
-    return (
-        f"<p>The partition into {k} clusters that agrees best with all sampled trees ({call}) differs from this cut in "
-        f"{count(len(moved), 'leaf', 'leaves')} of {posterior.n:,}: {names}.</p>"
-    )
+def doubtful_leaves(answer: ClusterAnswer, most: int = 8) -> list[Doubt]:
+    """The leaves whose cluster is least certain, worst first."""
+    own = answer.probability
+    others = answer.membership.copy()
+    others[np.arange(len(own)), answer.labels] = -1.0
+    other = others.argmax(axis=1)
+    chosen = [leaf for leaf in np.argsort(own, kind="stable")[:most].tolist() if own[leaf] < SURE]
+    return [Doubt(i, int(answer.labels[i]), float(own[i]), int(other[i]), float(others[i, other[i]])) for i in chosen]
 
 
-def doubts(posterior: Posterior, n_clusters: int, found: list[Doubt] | None) -> str:
+def doubts(posterior: Posterior, answer: ClusterAnswer) -> str:
     """List the leaves whose cluster is least certain."""
-    if found is None:
+    k = answer.n_clusters
+    if k == 1 or len(posterior) == 1:
         return ""
+    found = doubtful_leaves(answer)
     if not found:
-        return f"<p>At {n_clusters} clusters, every leaf clearly belongs to one of them.</p>"
+        return f"<p>At {k} clusters, every leaf is at least {percent(SURE)} sure of its cluster.</p>"
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
-        f"<td>cluster {doubt.own}</td><td>{percent(doubt.with_own)}</td>"
-        f"<td>cluster {doubt.other}</td><td>{percent(doubt.with_other)}</td></tr>"
+        f"<td>cluster {doubt.own + 1}</td><td>{percent(doubt.with_own)}</td>"
+        f"<td>cluster {doubt.other + 1}</td><td>{percent(doubt.with_other)}</td></tr>"
         for doubt in found
     )
     return (
-        f"<p>At {n_clusters} clusters, these leaves have the least certain cluster. Percentages show how often they "
-        "are together with the leaves of their own cluster, and with those of the second best:</p>\n"
+        f"<p>At {k} clusters, these leaves have the least certain cluster. The probability of a cluster is the share "
+        "of sampled trees that have the leaf in it:</p>\n"
         '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">own'
         '</th><th scope="col" colspan="2">second best</th></tr></thead><tbody>\n'
         f"{rows}\n</tbody></table></div>"

@@ -14,8 +14,9 @@ from pathlib import Path
 from .._runtime.aliases import ArrayLike, PathLike
 from .._runtime.files import replacing
 from ..errors import InputError
+from ..posterior.answer import leaves_are, leaves_one
 from ..posterior.posterior import Posterior
-from . import figures, glance, noise, parameters, reproduce, verdicts
+from . import figures, glance, noise, offers, parameters, reproduce, verdicts
 from .text import escape
 
 _SCRIPT_PARTS = (
@@ -66,13 +67,16 @@ def report_html(
     data = figures.read_data(posterior, X)
     figure = figures.tree_figure(posterior)
     order = figure.tree.leaf_order()
-    labels = figure.tree.cut(start.n_clusters, min_size=1)  # as the page's script cuts it
+    partitions = offers.make_offers(posterior, start)
+    answer = partitions[start.n_clusters].answer
     verdict = verdicts.judge(posterior)
     names = None if posterior.columns is None else list(posterior.model_columns)
     parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)
     content = {
         "tree": figure.content(),
         "clusters": start.n_clusters,
+        "partitions": offers.content(posterior, start, partitions),
+        "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
         "together": figures.together_figure(posterior, order, start.n_clusters),
         "correlation": correlation,
@@ -83,11 +87,10 @@ def report_html(
         {
             "title": escape(heading),
             "subtitle": escape(glance.subtitle(posterior, data)),
-            "cards": glance.cards(posterior, start, figure, verdict),
+            "cards": glance.cards(posterior, start, answer, verdict),
             "data_words": _data_words(content["data"], posterior.groups is not None),
-            "agreement": glance.agreement(posterior, labels, posterior.cut(start.n_clusters)),
             "together_words": _together_words(posterior, content["together"]),
-            "doubts": glance.doubts(posterior, start.n_clusters, figures.doubtful_leaves(posterior, labels)),
+            "doubts": glance.doubts(posterior, answer),
             "noise": noise.section(posterior),
             "parameters": parameter_section,
             "trust": verdicts.section(posterior, verdict),

@@ -21,6 +21,11 @@ def shares(values: ArrayLike) -> str:
     return _CODES[levels.ravel()].tobytes().decode("ascii")
 
 
+def numbers(whole: np.ndarray) -> str:
+    """Whole numbers from 0 to 63, one character each."""
+    return _CODES[whole].tobytes().decode("ascii")
+
+
 def values(matrix: np.ndarray, low: float, high: float) -> str:
     """Numbers from low to high, two characters each: level 0 is missing, levels 1 … 4095 run from low to high."""
     matrix = np.asarray(matrix, dtype=float)

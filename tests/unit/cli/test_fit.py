@@ -69,17 +69,20 @@ def test_the_posterior_is_that_of_fit(left, data):
 
 def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
     post = ct.load(left / "posterior.npz")
-    tree = post.mcc_tree()
+    tree = post.summary_tree()
     text = (left / "tree.newick").read_text(encoding="utf-8")
     assert {frozenset(clade) for clade in ct.Tree.from_newick(text).clades()} == set(tree.clades())
-    assert tree.to_newick([f"{share:.4g}" for share in post.clade_support(tree)]) + "\n" == text
+    assert tree.to_newick([f"{share:.4g}" for share in post.clade_support(tree, kind="transfer")]) + "\n" == text
     header, *rows = table_of(left / "linkage.csv")
     np.testing.assert_array_equal(np.array(rows, dtype=float), tree.to_linkage())
     header, *rows = table_of(left / "clusters.csv")
-    assert header == ["leaf", "cluster", "cluster_in_tree"]
+    assert header == ["row", "cluster", "probability", "cluster_1", "cluster_2"]
     assert [row[0] for row in rows] == NAMES
-    np.testing.assert_array_equal([int(row[1]) for row in rows], post.cut(2))
-    np.testing.assert_array_equal([int(row[2]) for row in rows], tree.cut(2))
+    labels = post.cut(2)
+    np.testing.assert_array_equal([int(row[1]) for row in rows], labels + 1)
+    shares = np.array([row[3:] for row in rows], dtype=float)
+    np.testing.assert_allclose(shares, post.membership(labels), atol=1e-4)
+    np.testing.assert_allclose([float(row[2]) for row in rows], shares[np.arange(len(rows)), labels], atol=1e-4)
     nexus = (left / "trees.nex").read_text(encoding="utf-8")
     assert nexus.startswith("#NEXUS")
     assert nexus.count("\n  tree ") == len(post)

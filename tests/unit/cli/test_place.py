@@ -20,7 +20,7 @@ def test_new_rows_are_placed(folder, tmp_path, capsys, only_line):
     post = ct.load(folder / "posterior.npz")
     labels = post.cut(2)
     placed = post.place(np.array([[0.2, 0.3, 0.1], [np.nan, 7.9, 8.1]]), classes=labels)
-    assert [int(line["cluster"]) for line in lines] == [labels[0], labels[1]]
+    assert [int(line["cluster"]) for line in lines] == [labels[0] + 1, labels[1] + 1]
     for i, line in enumerate(lines):
         assert float(line["log_density"]) == pytest.approx(placed.log_density[i], rel=1e-5)
         assert float(line["probability"]) == pytest.approx(placed.class_probability[i].max(), rel=1e-5)
@@ -64,4 +64,4 @@ def test_new_rows_are_placed_among_leaves_with_several_rows(grouped, repeats, tm
     lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [line["clade"] for line in lines] == ["no. 0", "no. 0"]
     post = ct.load(grouped / "posterior.npz")
-    assert {int(line["cluster"]) for line in lines} == {post.cut(2)[0]}
+    assert {int(line["cluster"]) for line in lines} == {post.cut(2)[0] + 1}

@@ -13,9 +13,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from coaltree import InputError, Posterior, Tree, concat, metrics, plotting
-from coaltree.plotting import geometry
+from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
 from coaltree.posterior.summary_trees import ConsensusTree
+from tests.posteriors import random_posterior
 from tests.strategies import chain, random_tree
 
 mpl.use("Agg")
@@ -168,6 +169,22 @@ def test_clusters_are_coloured_and_mixed_branches_are_not(tree):
     np.testing.assert_array_equal(collection(again, "branches").get_colors(), lines.get_colors())
 
 
+def test_a_number_of_clusters_beside_a_posterior_is_cut_from_it():
+    posterior = random_posterior(3, n=12, n_trees=30)
+    shown = posterior.summary_tree()
+    names = style.as_clusters(shown.relabel(shown.labels[::-1]), None, 3, None, posterior)
+    np.testing.assert_array_equal(names.number, posterior.cut(3)[::-1])
+    np.testing.assert_array_equal(style.as_clusters(shown, None, 3).number, shown.cut(3))
+
+
+def test_outliers_are_pale():
+    assert style.color_of(-1) not in style.PALETTE
+    outliers = np.array([0, 0, -1, 1, 1])
+    np.testing.assert_array_equal(
+        style.as_clusters(random_tree(5, np.random.default_rng(0)), outliers, None).number, outliers
+    )
+
+
 def test_named_clusters_have_a_legend(tree):
     ax = plotting.dendrogram(tree, clusters=["red", "blue", "red", "blue", "$5"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["red", "blue", r"\$5"]
@@ -205,15 +222,15 @@ def test_intervals_are_bars_at_their_nodes(tree):
 
 
 def test_a_posterior_is_asked_for_support_and_intervals(posterior):
-    mcc = posterior.mcc_tree()
+    best = posterior.summary_tree()
     many = concat([posterior] * 8)  # a clade in three of eight trees is too rare for an interval
-    ax = plotting.dendrogram(mcc, support=posterior, intervals=many)
+    ax = plotting.dendrogram(best, support=posterior, intervals=many)
     bars = np.array(collection(ax, "intervals").get_segments())[:, :, 0]
-    expected = many.node_times(mcc)
+    expected = many.node_times(best)
     assert 1 < np.isfinite(expected[:, 0]).sum() < 12
     np.testing.assert_allclose(np.sort(bars, axis=0), np.sort(expected[np.isfinite(expected[:, 0])], axis=0))
     written = {round(float(t.get_text())) for t in ax.texts}
-    assert written <= {round(100 * share) for share in posterior.clade_support(mcc)}
+    assert written <= {round(100 * share) for share in posterior.clade_support(best, kind="transfer")}
     assert written
 
 
@@ -307,12 +324,12 @@ def test_a_cloud_has_every_branch_of_every_tree(posterior):
     ax = plotting.cloud(posterior)
     drawn = [s for c in ax.collections if c.get_label() != "reference" for s in c.get_segments()]
     assert len(drawn) == 8 * (2 * 12 - 2)
-    mcc = posterior.mcc_tree()
+    best = posterior.summary_tree()
     assert len(collection(ax, "reference").get_segments()) == 2 * 12 - 2
-    order = geometry.arrange(mcc).tips
+    order = geometry.arrange(best).tips
     assert names(ax) == [posterior.labels[leaf] for leaf in order]
     ends = np.array([s[0] for s in collection(ax, "reference").get_segments()])  # at the parents
-    assert set(np.round(ends[:, 0], 12)) == set(np.round(mcc.times, 12))
+    assert set(np.round(ends[:, 0], 12)) == set(np.round(best.times, 12))
 
 
 def test_common_topologies_have_their_colour(posterior):
@@ -347,7 +364,7 @@ def test_what_is_no_cloud(posterior):
 
 def test_coclustering_is_in_tree_order(posterior):
     ax = plotting.coclustering(posterior, n_clusters=3)
-    order = geometry.arrange(posterior.mcc_tree()).tips
+    order = geometry.arrange(posterior.summary_tree()).tips
     expected = posterior.coclustering(3)[np.ix_(order, order)]
     np.testing.assert_array_equal(ax.images[0].get_array(), expected)
     assert ax.images[0].get_clim() == (0.0, 1.0)
@@ -407,21 +424,21 @@ def test_the_scale_of_colours_suits_the_data(tree):
 
 
 def test_ari_curves_show_each_curve_and_its_area(posterior):
-    mcc = posterior.mcc_tree()
+    best = posterior.summary_tree()
     classes = np.arange(12) % 3
     given = metrics.ari_curve(posterior.trees[5], classes)
-    ax = plotting.ari_curves({"all": posterior, "mcc": mcc, "curve": given}, classes)
-    curve = metrics.ari_curve(mcc, classes)
+    ax = plotting.ari_curves({"all": posterior, "best": best, "curve": given}, classes)
+    curve = metrics.ari_curve(best, classes)
     np.testing.assert_array_equal(ax.lines[1].get_xdata(), np.arange(1, 13) / 12)
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), curve.ari)
     np.testing.assert_array_equal(ax.lines[2].get_ydata(), given.ari)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), metrics.ari_curve(posterior, classes).ari)
     assert len(ax.collections) == 1  # the band of the posterior
     texts = [t.get_text() for t in ax.get_legend().get_texts()]
-    assert texts[1] == f"mcc: {metrics.ari_auc(curve):.2f}"
+    assert texts[1] == f"best: {metrics.ari_auc(curve):.2f}"
     assert ax.get_ylim()[0] <= min(line.get_ydata().min() for line in ax.lines)
     with pytest.raises(InputError, match="trees must be a mapping from names to trees"):
-        plotting.ari_curves([mcc], classes)
+        plotting.ari_curves([best], classes)
 
 
 def test_traces_have_a_line_for_each_chain(posterior):

@@ -4,6 +4,7 @@ import html
 import json
 import math
 import re
+import warnings
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,8 +12,20 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
+from coaltree.posterior.answer import answer_for
 from coaltree.posterior.oddness import describe_noise
-from coaltree.report import figures, glance, noise, parameters, pixels, report_html, reproduce, verdicts, write_report
+from coaltree.report import (
+    figures,
+    glance,
+    noise,
+    offers,
+    parameters,
+    pixels,
+    report_html,
+    reproduce,
+    verdicts,
+    write_report,
+)
 from coaltree.report.text import count, escape, number, percent, printable
 from tests.browser.posteriors import chain_posterior, leaf_names
 from tests.posteriors import grouped_posterior
@@ -126,11 +139,14 @@ def test_shrunk_cells_are_means_of_what_is_there(shape):
 
 def test_the_tree_is_the_posteriors(page, posterior):
     tree = content_of(page)["tree"]
-    mcc = posterior.mcc_tree()
+    best = posterior.summary_tree()
     shown = ct.Tree(np.reshape(tree["children"], (-1, 2)), tree["times"], tree["labels"])
-    assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in mcc.clades()}
-    np.testing.assert_allclose(shown.times, mcc.times, rtol=1e-5)
-    np.testing.assert_allclose(tree["support"], posterior.clade_support(shown), atol=1e-3)
+    assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in best.clades()}
+    np.testing.assert_allclose(shown.times, best.times, rtol=1e-5)
+    np.testing.assert_allclose(tree["support"], posterior.clade_support(shown, kind="transfer"), atol=1e-3)
+    np.testing.assert_allclose(tree["exact"], posterior.clade_support(shown), atol=1e-3)
+    basis = posterior.node_time_basis(shown, 0.9)
+    assert tree["closest"] == np.flatnonzero(basis == "closest").tolist()
     np.testing.assert_allclose(
         np.transpose([tree["low"], tree["high"]]).astype(float), posterior.node_times(shown, 0.9), rtol=1e-5
     )
@@ -165,36 +181,60 @@ def test_draws_are_taken_evenly_by_weight(monkeypatch):
     assert all(any(np.array_equal(row, kept) for kept in post.times[:4]) for row in times)
 
 
-def test_doubtful_leaves_against_counting(posterior):
-    labels = posterior.mcc_tree().cut(4)
-    together = posterior.coclustering(4)
-    for doubt in figures.doubtful_leaves(posterior, labels, most=40):
-        i = doubt.leaf
-        mates = [j for j in np.flatnonzero(labels == labels[i]) if j != i]
-        assert doubt.own == labels[i]
-        if mates:
-            assert doubt.with_own == pytest.approx(together[i, mates].mean())
-        others = {c: together[i, labels == c].mean() for c in range(4) if c != labels[i]}
-        assert doubt.with_other == pytest.approx(max(others.values()))
-        assert others[doubt.other] == pytest.approx(doubt.with_other)
+def test_partitions_are_the_posteriors(page, posterior):
+    partitions = content_of(page)["partitions"]
+    assert [given["k"] for given in partitions] == list(range(1, 13))
+    for given in partitions:
+        k = given["k"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ct.ClusterSizeWarning)
+            labels = posterior.cut(k)
+            stability = posterior.stability(labels)
+            membership = posterior.membership(labels)
+        np.testing.assert_array_equal(decoded(given["cluster"]), labels)
+        assert given["sizes"] == np.bincount(labels).tolist()
+        np.testing.assert_allclose(given["jaccard"], stability.jaccard, rtol=5e-3)
+        np.testing.assert_allclose(np.transpose([given["low"], given["high"]]), stability.interval, rtol=5e-3)
+        assert tuple(given["words"]) == stability.words
+        pairs = decoded(given["sure"]).reshape(-1, 2)
+        own = membership[np.arange(40), labels]
+        np.testing.assert_allclose((pairs[:, 0] * 64 + pairs[:, 1] - 1) / 4094, own, atol=1e-3)
+        assert len(given["colours"]) == k
+    assert partitions[3]["colours"] == [0, 1, 2, 3]
+
+
+def test_a_cluster_keeps_its_colour_from_one_number_to_the_next():
+    labels = np.repeat([0, 1, 2], 4)
+    split = np.array([0, 0, 0, 1, *[2] * 4, *[3] * 4])
+    assert offers._colours_after(labels, [5, 1, 2], split) == [5, 0, 1, 2]
+    assert offers._colours_after(split, [5, 0, 1, 2], labels) == [5, 1, 2]
+
+
+def test_other_numbers_are_offered_beside_a_large_one(monkeypatch, posterior):
+    start = glance.choose_start(posterior, 33)
+    assert list(offers.make_offers(posterior, start)) == [*range(1, 13), 33]
+    monkeypatch.setattr(offers, "_MANY", 39)
+    assert list(offers.make_offers(posterior, start)) == [1, 2, 3, 4, 5, 33]
+    assert list(offers.make_offers(posterior[:3], glance.choose_start(posterior, 2))) == [1, 2, 3, 4, 5]
+
+
+def test_more_clusters_than_characters_are_a_list():
+    post = chain_posterior(70, 3, 4)
+    (large,) = (x for x in content_of(report_html(post, n_clusters=70))["partitions"] if x["k"] == 70)
+    assert large["cluster"] == list(range(70))
 
 
 def test_a_leaf_between_two_clusters_is_doubtful():
-    # (0 1) and (2 3), with leaf 4 on either side in turn
+    # (0 1) and (2 3), with leaf 4 with the former in six trees of ten
     left = [[0, 1], [2, 3], [4, 5], [6, 7]]
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
-    post = ct.Posterior(np.array([left, right] * 5), np.tile([1.0, 1.1, 2.0, 5.0], (10, 1)))
-    (doubt,) = figures.doubtful_leaves(post, np.array([0, 0, 1, 1, 0]))
-    assert doubt == pytest.approx(figures.Doubt(4, 0, 0.5, 1, 0.5))
-    assert "4 cluster 0 50 % cluster 1 50 %" in words_of(glance.doubts(post, 2, [doubt]))
-
-
-def test_doubt_takes_some_clusters_but_not_too_many(monkeypatch, posterior):
-    assert figures.doubtful_leaves(posterior, np.zeros(40, int)) is None
-    monkeypatch.setattr(figures, "_MOST_CLUSTERS_TO_DOUBT", 10)
-    assert figures.doubtful_leaves(posterior, posterior.mcc_tree().cut(11)) is None
-    assert glance.doubts(posterior, 11, None) == ""
-    assert "every leaf clearly belongs to one" in glance.doubts(posterior, 2, [])
+    post = ct.Posterior(np.array([left] * 6 + [right] * 4), np.tile([1.0, 1.1, 2.0, 5.0], (10, 1)))
+    answer = answer_for(post, 2)
+    (doubt,) = glance.doubtful_leaves(answer)
+    assert doubt == pytest.approx(glance.Doubt(4, 0, 0.6, 1, 0.4))
+    assert "4 cluster 1 60 % cluster 2 40 %" in words_of(glance.doubts(post, answer))
+    assert glance.doubts(post, answer_for(post, 1)) == ""
+    assert "every leaf is at least 90 % sure" in words_of(glance.doubts(post[:6], answer_for(post[:6], 2)))
 
 
 @pytest.mark.parametrize("n_clusters", [1, 40])
@@ -279,25 +319,28 @@ def test_an_impossible_number_of_clusters_is_refused(posterior, bad):
         report_html(posterior, n_clusters=bad)
 
 
-def test_the_best_partition_is_compared_with_the_cut(posterior):
-    labels = posterior.mcc_tree().cut(4)
-    assert "gives the partition that agrees best" in glance.agreement(posterior, labels, (labels + 1) % 4)
-    other = labels.copy()
-    other[7] = (other[7] + 1) % 4
-    said = glance.agreement(posterior, labels, other)
-    assert "1 leaf of 40" in said
-    assert posterior.labels[7] in said
+def test_the_cards_speak_of_the_clusters_stability():
+    same = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    other = [[0, 1], [2, 3], [4, 6], [5, 7]]
+    times = np.tile([1.0, 1.1, 2.0, 5.0], (10, 1))
+    start = glance.Start(2, "2 clusters suggested", "Because.")
 
+    def said(children, k=2):
+        post = ct.Posterior(np.array(children), times[: len(children)])
+        return glance.cluster_cards(post, start, answer_for(post, k, quietly=True))
 
-def test_supports_at_a_glance(posterior):
-    figure = figures.tree_figure(posterior)
-    edge = 80 - 4
-    supports = []
-    for clade, support, node in zip(figure.tree.clades(), figure.support, range(40, 79), strict=True):
-        if node < edge and figure.tree.parents[node] >= edge:
-            supports.append(support)
-            assert len(clade) > 1
-    np.testing.assert_array_equal(glance._cluster_support(figure, 4), supports)
+    number_card, sure = said([same] * 10)
+    assert number_card == ("2 clusters suggested", "Because.", "")
+    assert sure[::2] == ("Both clusters are stable", "good")
+    assert "0 leaves of 5 are less than 90" in sure.text
+    half = said([same] * 5 + [other] * 5)[1]
+    assert half[::2] == ("None of 2 clusters are stable", "fair")  # (1 + 2/3) / 2 each
+    assert re.match(r"Least stable: cluster \d, \d leaves, doubtful: similarity 0.83", half.text)
+    assert "One leaf of 5 is less than 90" in half.text
+    assert said([same] * 10, 5)[0].heading == "5 clusters"
+    assert said([same] * 10, 5)[1].heading == "All 5 clusters are stable"
+    assert said([same] * 10, 1)[1].heading == "All leaves in one cluster"
+    assert said([same], 2)[1].heading == "One tree, no uncertainty"
 
 
 def settled(**changes):
@@ -356,7 +399,7 @@ def test_particles_one_tree_and_trees_of_unknown_origin():
     assert verdict.findings[0].grade == "fair"
     assert verdict.findings[0].value.startswith(number(particles.ess))
     assert verdicts.judge(post[:1]).grade == "unknown"
-    assert "One tree" in words_of(report_html(post[:1], n_clusters=2))
+    assert "One tree, no uncertainty" in words_of(report_html(post[:1], n_clusters=2))
     unknown = verdicts.judge(ct.Posterior(post.children, post.times))
     assert unknown.grade == "unknown"
     assert "not recorded" in unknown.sentence

@@ -1,54 +1,79 @@
-// The slider, and the list of clusters at the cut.
+// The slider, the cards that follow it, and the list of clusters.
 
 const slider = $("cut");
 const cutNumber = $("cut-number");
 const MOST_GROUPS = 60;
 
-slider.max = Math.min(tree.n, Math.max(30, 3 * content.clusters));
-cutNumber.max = tree.n;
-slider.addEventListener("input", () => setCut(Number(slider.value)));
+slider.max = partitions.length; // a step for each partition, whatever its number of clusters
+cutNumber.max = partitions.at(-1).k;
+slider.addEventListener("input", () => setCut(partitions[Number(slider.value) - 1].k));
 cutNumber.addEventListener("input", () => cutNumber.value && setCut(Number(cutNumber.value)));
 cutNumber.addEventListener("change", showCut);
 
 function showCut() {
-  const { k, roots } = state.cut;
-  slider.value = k;
+  const { k, sizes, cards } = state.cut;
+  slider.value = partitions.indexOf(state.cut) + 1;
   slider.setAttribute("aria-valuetext", count(k, "cluster"));
   if (document.activeElement !== cutNumber || Number(cutNumber.value) !== k) cutNumber.value = k;
-  const sizes = roots.map((v) => tree.size[v]).sort((a, b) => b - a);
+  const [most, least] = [Math.max(...sizes), Math.min(...sizes)];
   $("sizes").textContent =
-    k === 1 ? "all leaves in one cluster" : `${leaves(sizes[0])} in the largest, ${sizes[k - 1].toLocaleString("en")} in the smallest`;
+    k === 1 ? "all leaves in one cluster" : `${leaves(most)} in the largest, ${least.toLocaleString("en")} in the smallest`;
+  ["card-number", "card-stability"].forEach((id, i) => {
+    const [heading, text, grade] = cards[i];
+    $(id).className = `card ${grade}`;
+    $(id).querySelector("strong").textContent = heading;
+    $(id).querySelector("span").textContent = text;
+  });
+}
+
+// How often, and how well, a cluster is found again.
+function stabilityWords(c) {
+  const { k, jaccard, low, high, words } = state.cut;
+  if (k === 1) return ["–"];
+  const range = `${jaccard[c].toFixed(2)} (${low[c].toFixed(2)} to ${high[c].toFixed(2)})`;
+  return [make("span", { class: `word ${words[c]}` }, words[c]), ` ${range}`];
 }
 
 function listGroups() {
-  const { roots } = state.cut;
-  const order = [...roots].sort((a, b) => clusterName[a] - clusterName[b]);
-  const largest = Math.max(...roots.map((v) => tree.size[v]));
-  const rows = order.slice(0, MOST_GROUPS).map((v) => {
-    const look = make("button", { type: "button" }, make("span", { class: "chip" }), `Cluster ${clusterName[v]}`);
-    look.firstChild.style.background = `var(--c${clusterColour[v]})`;
+  const { k, sizes, colours, runsOf, home } = state.cut;
+  const largest = Math.max(...sizes);
+  const rows = Array.from({ length: Math.min(k, MOST_GROUPS) }, (_, c) => {
+    const look = make("button", { type: "button" }, make("span", { class: "chip" }), `Cluster ${c + 1}`);
+    look.firstChild.style.background = `var(--c${colours[c]})`;
     look.addEventListener("click", () => {
-      setActive(v, true);
-      showNode(v, rowsThatFit());
+      setActive(home[c], true);
+      showNode(home[c], rowsThatFit());
       $("stage").scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
     });
     const size = make("span", { class: "bar" });
-    size.style.width = `${(90 * tree.size[v]) / largest}px`;
-    size.style.background = `var(--c${clusterColour[v]})`;
-    const support = v < tree.n ? "–" : percent(tree.support(v));
+    size.style.width = `${(90 * sizes[c]) / largest}px`;
+    size.style.background = `var(--c${colours[c]})`;
     return make(
       "tr",
-      { "data-cluster": clusterName[v], "data-size": tree.size[v] },
+      { "data-cluster": c + 1, "data-size": sizes[c] },
       make("th", { scope: "row" }, look),
-      make("td", {}, size, tree.size[v].toLocaleString("en")),
-      make("td", {}, support),
-      make("td", {}, v < tree.n ? "–" : number(tree.time[v])),
-      ...(heat ? [make("td", { class: "marks" }, standsOutBy(v, 3) || "–")] : []),
-      make("td", { class: "members" }, make("bdi", {}, names(v, heat ? 4 : 6))),
+      make("td", {}, size, sizes[c].toLocaleString("en")),
+      make("td", { class: "stability" }, ...stabilityWords(c)),
+      ...(heat ? [make("td", { class: "marks" }, standsOutBy(runsOf[c], 3) || "–")] : []),
+      make("td", { class: "members" }, make("bdi", {}, members(c, heat ? 4 : 6))),
     );
   });
   $("groups").replaceChildren(...rows);
-  $("groups-more").textContent = roots.length > MOST_GROUPS ? `… and ${count(roots.length - MOST_GROUPS, "cluster")} more.` : "";
+  $("groups-more").textContent = k > MOST_GROUPS ? `… and ${count(k - MOST_GROUPS, "cluster")} more.` : "";
+}
+
+// Some of a cluster's leaves, those of its largest group first.
+function members(c, most) {
+  const { home, runsOf, sizes } = state.cut;
+  const inHome = { start: tree.start[home[c]], size: tree.size[home[c]] };
+  const found = [];
+  for (const { start, size } of [inHome, ...runsOf[c]]) {
+    for (let i = 0; i < size && found.length < most; i++) {
+      const label = tree.labels[tree.leafAt[start + i]];
+      if (!found.includes(label)) found.push(label);
+    }
+  }
+  return found.join(", ") + (sizes[c] > most ? ` and ${(sizes[c] - most).toLocaleString("en")} more` : "");
 }
 
 if (heat) $("members").before(make("th", { scope: "col", class: "marks" }, "distinctive columns"));
@@ -64,8 +89,9 @@ function save(name, text) {
 
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 function clustersAsText() {
-  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${clusterName[state.cut.of[leaf]]}\n`);
-  return `leaf,cluster\n${rows.join("")}`;
+  const { of, sure } = state.cut;
+  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${of[leaf] + 1},${number(sure[leaf])}\n`);
+  return `${content.leaf},cluster,probability\n${rows.join("")}`;
 }
 
 // Newick with supports as the names of groups; each node's text once its children have theirs.

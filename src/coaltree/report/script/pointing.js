@@ -30,11 +30,34 @@ function names(v, most) {
   return shown.join(", ") + (tree.size[v] > most ? ` and ${(tree.size[v] - most).toLocaleString("en")} more` : "");
 }
 
+// Where a node lies among the clusters.
+function clusterWords(v, cluster) {
+  const { k, sizes, sure } = state.cut;
+  if (k === 1) return "All leaves are in one cluster";
+  if (v < tree.n) return `In cluster ${cluster + 1} (probability ${percent(sure[v])})`;
+  if (cluster >= 0) return tree.size[v] === sizes[cluster] ? `This is cluster ${cluster + 1}` : `In cluster ${cluster + 1}`;
+  const inside = new Map();
+  for (let i = 0; i < tree.size[v]; i++) {
+    const c = state.cut.of[tree.leafAt[tree.start[v] + i]];
+    inside.set(c, (inside.get(c) || 0) + 1);
+  }
+  const parts = [...inside].sort((a, b) => b[1] - a[1]).map(([c, number]) => `${c + 1} (${leaves(number)})`);
+  return `Leaves of ${parts.length > 4 ? `${parts.length} clusters` : `clusters ${parts.join(", ")}`}`;
+}
+
+// When a group came to be, as far as the sampled trees tell.
+function timeWords(v) {
+  const time = `Time ${number(tree.time[v])}`;
+  if (tree.low(v) === null) return `${time}; too few sampled trees have a group like this for an interval`;
+  const from = tree.closest.has(v) ? " (of the most similar groups)" : "";
+  return `${time}, ${percent(tree.level)} interval ${number(tree.low(v))} to ${number(tree.high(v))}${from}`;
+}
+
 // What is shown about a node: a heading and some lines.
 function words(v) {
   const cluster = state.cut.of[v];
-  const where = cluster < 0 ? "Above the cut" : cluster === v && v >= tree.n ? `This is cluster ${clusterName[cluster]}` : `In cluster ${clusterName[cluster]}`;
-  const marks = standsOutBy(v, 3);
+  const where = clusterWords(v, cluster);
+  const marks = standsOutBy([{ start: tree.start[v], size: tree.size[v] }], 3);
   const marked = marks ? [`Distinctive columns: ${marks}`] : [];
   if (v < tree.n) {
     const up = tree.parent[v];
@@ -42,12 +65,10 @@ function words(v) {
     const whom = other < tree.n ? tree.labels[other] : `a group of ${leaves(tree.size[other])}`;
     return [tree.labels[v], `${where}; joins ${whom} at time ${number(tree.time[up])}`, ...marked];
   }
-  const share = percent(tree.support(v));
-  const level = percent(tree.level);
   return [
     `Group of ${leaves(tree.size[v])}`,
-    `Support ${share}${v === tree.root ? " (all leaves)" : ` of the sampled trees`}`,
-    `Time ${number(tree.time[v])}, ${level} interval ${number(tree.low(v))} to ${number(tree.high(v))}`,
+    v === tree.root ? "All leaves" : `Support ${percent(tree.support(v))}; exactly this group in ${percent(tree.exact(v))} of the sampled trees`,
+    timeWords(v),
     where,
     names(v, 5),
     ...marked,
@@ -131,7 +152,7 @@ plot.addEventListener("focus", () => {
   if (state.active < 0 && plot.matches(":focus-visible")) setActive(tree.root, true);
 });
 
-// Pointers. One moves the picture or the cut, two pinch; a tap takes the node in hand.
+// Pointers. One moves the picture, two pinch; a tap takes the node in hand.
 const pointers = new Map();
 let gesture = null;
 
@@ -150,25 +171,18 @@ drawing.addEventListener("pointerdown", (event) => {
     gesture = { kind: "pinch", rows: Math.max(Math.abs(a - b), 20), view: state.view, about: scene.at.positionAt((a + b) / 2) };
     return;
   }
-  const { at, cutAt } = scene;
-  const nearCut = Math.abs(x - cutAt) < (event.pointerType === "touch" ? 18 : 6);
-  const onKnob = Math.hypot(x - cutAt, y - at.head - at.rows) < 20;
-  if (onKnob || (nearCut && event.pointerType !== "touch" && y < at.head + at.rows)) gesture = { kind: "cut" };
-  else gesture = { kind: "move", y, x, view: state.view, moved: false };
+  gesture = { kind: "move", y, x, view: state.view, moved: false };
 });
 
 drawing.addEventListener("pointermove", (event) => {
   const [x, y] = pointIn(event);
   if (!pointers.has(event.pointerId)) {
-    const near = Math.abs(x - scene.cutAt) < 6 && y > scene.at.head;
-    plot.classList.toggle("cutting", near);
     if (!state.pinned && event.pointerType !== "touch") setActive(nodeAt(x, y, 14));
     return;
   }
   pointers.set(event.pointerId, [x, y]);
   if (!gesture) return;
-  if (gesture.kind === "cut") setCut(clustersAt(scene.at.timeAt(x)));
-  else if (gesture.kind === "pinch" && pointers.size === 2) {
+  if (gesture.kind === "pinch" && pointers.size === 2) {
     const [[, a], [, b]] = pointers.values();
     const factor = gesture.rows / Math.max(Math.abs(a - b), 20);
     const { about, view } = gesture;
@@ -191,7 +205,7 @@ function released(event) {
   if (gesture && gesture.kind === "move" && !gesture.moved && event.type === "pointerup") {
     const v = nodeAt(x, y, event.pointerType === "touch" ? 28 : 14);
     setActive(v, v >= 0);
-  } else if (gesture && gesture.kind !== "cut" && isZoomed()) setView(fitted(state.view.top, state.view.bottom), true);
+  } else if (gesture && isZoomed()) setView(fitted(state.view.top, state.view.bottom), true);
   if (pointers.size === 0) gesture = null;
 }
 drawing.addEventListener("pointerup", released);

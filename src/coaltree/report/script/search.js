@@ -23,7 +23,7 @@ function showMatches() {
   matchList.hidden = !open;
   searchBox.setAttribute("aria-expanded", String(open));
   const options = found.slice(0, MOST_MATCHES).map((leaf, i) => {
-    const cluster = clusterName[state.cut.of[leaf]];
+    const cluster = state.cut.of[leaf] + 1;
     const option = make("li", { role: "option", id: `match-${i}`, "aria-selected": String(i === chosen) }, make("bdi", {}, tree.labels[leaf]), ` · cluster ${cluster}`);
     option.addEventListener("pointerdown", (event) => {
       event.preventDefault();

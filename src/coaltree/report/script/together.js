@@ -43,10 +43,10 @@ function drawTogether() {
   const room = side - EDGE;
   pen.imageSmoothingEnabled = room < level.size;
   pen.drawImage(together.images.get(level), EDGE, EDGE, room, room);
-  for (const v of state.cut.roots) {
-    const from = EDGE + (tree.start[v] / tree.n) * room;
-    const length = Math.max((tree.size[v] / tree.n) * room, 0.7);
-    pen.fillStyle = css(colour(`c${clusterColour[v]}`));
+  for (const { cluster, start, size } of state.cut.runs) {
+    const from = EDGE + (start / tree.n) * room;
+    const length = Math.max((size / tree.n) * room, 0.7);
+    pen.fillStyle = css(colour(`c${state.cut.colours[cluster]}`));
     pen.fillRect(0, from, EDGE - 3, length);
     pen.fillRect(from, 0, length, EDGE - 3);
   }

@@ -40,17 +40,13 @@ function measure() {
     width, height, head, left, right, rows, row,
     x: (t) => right - share(t) * (right - left),
     y: (position) => (position - top) * row,
-    timeAt: (x) => {
-      const part = clamp((right - x) / (right - left), 0, 1);
-      return oldest * (state.squareRoot ? part * part : part);
-    },
     positionAt: (y) => top + (y - head) / row,
   };
 }
 
 function classOf(v) {
   const cluster = state.cut.of[v];
-  return cluster < 0 ? "ink" : `c${clusterColour[cluster]}`;
+  return cluster < 0 ? "ink" : `c${state.cut.colours[cluster]}`;
 }
 
 function drawTree() {
@@ -92,7 +88,7 @@ function drawTree() {
       const support = tree.support(v);
       const kind = support >= 0.95 ? "sure" : support >= 0.5 ? "likely" : "weak";
       dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
-      if (state.intervals) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
+      if (state.intervals && tree.low(v) !== null) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
       if (lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
         texts.append(shape("text", { x: f(x - 6), y: f(Math.max(y - 5, 9)), "text-anchor": "end" }, String(Math.round(100 * support))));
       }
@@ -104,15 +100,13 @@ function drawTree() {
   for (const [name, d] of lines) rows.append(shape("path", { class: `branch ${name}`, d }));
   for (const [kind, d] of Object.entries(dots)) if (d) rows.append(shape("path", { class: `dot ${kind}`, d }));
   rows.append(texts, ...rowNames(at));
-  const cutAt = at.x(state.cut.time);
-  rows.append(shape("path", { class: "cutline", d: `M${f(cutAt)} 0V${f(at.rows)}` }));
   const overlay = shape("g", { id: "overlay" });
   rows.append(overlay);
   drawing.setAttribute("viewBox", `0 0 ${at.width} ${at.height}`);
   drawing.style.height = `${at.height}px`;
-  drawing.replaceChildren(axis(at), rows, shape("circle", { class: "cutknob", cx: f(cutAt), cy: at.head + at.rows, r: 7 }), ...track(at));
+  drawing.replaceChildren(axis(at), rows, ...track(at));
   plot.classList.toggle("zoomed", isZoomed());
-  scene = { at, drawn, cutAt, overlay };
+  scene = { at, drawn, overlay };
   drawActive();
 }
 
@@ -124,16 +118,19 @@ function rowNames(at) {
   const strips = new Map();
   const wide = at.width - at.right > 120;
   const named = at.row >= NAMED_FROM;
-  for (const v of state.cut.roots) {
-    const upper = Math.max(at.y(tree.start[v] - 0.5), 0);
-    const lower = Math.min(at.y(tree.start[v] + tree.size[v] - 0.5), at.rows);
+  const { runs, runsOf, sizes, colours } = state.cut;
+  const longest = runsOf.map((of) => of.reduce((best, run) => (run.size > best.size ? run : best)));
+  for (const run of runs) {
+    const upper = Math.max(at.y(run.start - 0.5), 0);
+    const lower = Math.min(at.y(run.start + run.size - 0.5), at.rows);
     if (lower <= upper) continue;
     const gap = lower - upper > 3 ? 0.5 : 0;
-    const name = `c${clusterColour[v]}`;
+    const name = `c${colours[run.cluster]}`;
     const d = `M${at.right + 4} ${(upper + gap).toFixed(1)}h8V${(lower - gap).toFixed(1)}h-8z`;
     strips.set(name, (strips.get(name) || "") + d);
-    if (!named && lower - upper >= 13) {
-      const text = wide ? `cluster ${clusterName[v]} · ${tree.size[v].toLocaleString("en")}` : `${clusterName[v]} · ${tree.size[v]}`;
+    if (!named && lower - upper >= 13 && run === longest[run.cluster]) {
+      const size = sizes[run.cluster].toLocaleString("en");
+      const text = wide ? `cluster ${run.cluster + 1} · ${size}` : `${run.cluster + 1} · ${size}`;
       parts.push(shape("text", { x: at.right + 18, y: ((upper + lower) / 2 + 4).toFixed(1) }, text));
     }
   }
@@ -217,7 +214,7 @@ function drawActive() {
   let d = `M${x} ${y}`;
   for (let u = v; tree.parent[u] >= 0; u = tree.parent[u]) d += `H${at.x(tree.time[tree.parent[u]])}V${at.y(tree.place[tree.parent[u]])}`;
   overlay.append(shape("path", { class: "lineage", d }));
-  if (v >= tree.n) overlay.append(shape("path", { class: "span", d: `M${at.x(tree.low(v))} ${y}H${at.x(tree.high(v))}` }));
+  if (v >= tree.n && tree.low(v) !== null) overlay.append(shape("path", { class: "span", d: `M${at.x(tree.low(v))} ${y}H${at.x(tree.high(v))}` }));
   overlay.append(shape("circle", { class: "here", cx: x, cy: y, r: 5 }));
 }
 

@@ -1,9 +1,9 @@
-// What is looked at: the cut, the part of the tree in view, the node in hand.
+// What is looked at: the partition, the part of the tree in view, the node in hand.
 
 const FULL_AGE = 1.07 * tree.time[tree.root] || 1;
 const ALL = { top: -0.5, bottom: tree.n - 0.5, oldest: FULL_AGE };
 const state = {
-  cut: cutInto(content.clusters),
+  cut: partitionInto(content.clusters),
   view: { ...ALL }, // positions at the upper and lower edge, and the time at the left one
   active: -1, // the node pointed at or walked to
   pinned: false, // whether it stays when the pointer leaves
@@ -15,9 +15,9 @@ const isZoomed = () => state.view.bottom - state.view.top < tree.n - 1e-6;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 function setCut(k) {
-  k = clamp(Math.round(k) || 1, 1, tree.n);
-  if (k === state.cut.k) return;
-  state.cut = cutInto(k);
+  const found = partitionInto(k);
+  if (found === state.cut) return;
+  state.cut = found;
   changed("cut");
 }
 
