@@ -137,6 +137,8 @@ def read_new_rows(posterior: Posterior, X_new: ArrayLike) -> Table:
     """The new rows as a `Table`, their columns in the order that was fitted."""
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
+    if posterior.noise.is_learnt and LEVEL not in posterior.theta:
+        raise InputError("this posterior has no draws of its noise level, which place needs; fit() keeps them.")
     d, names, given = posterior.X.shape[1], posterior.columns, column_names(X_new)
     order: Any = slice(None)
     if names is not None and given is not None:
@@ -171,6 +173,8 @@ class _View(NamedTuple):
 
 def _views(posterior, table):
     fitted = posterior.model_values()
+    if posterior.groups is not None:  # only without noise are they compared, and then each leaf has one row
+        fitted = fitted[np.unique(posterior.groups, return_index=True)[1]]
     seen = ~np.isnan(table.values)
     patterns, group = np.unique(seen, axis=0, return_inverse=True)
     at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
@@ -181,8 +185,7 @@ def _views(posterior, table):
             rows = of_pattern[start : start + at_once]
             twin = np.arange(posterior.n + len(rows))
             if len(columns) > 0:
-                old = np.zeros((posterior.n, len(columns))) if posterior.groups is not None else fitted[:, columns]
-                both = np.concatenate([old, table.values[np.ix_(rows, columns)]])
+                both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
                 distinct = find_distinct(both, has_density=posterior.noise.level != 0.0, quiet=True)
                 twin = distinct.first[distinct.group]
             views.append(_View(rows, columns, twin))

@@ -248,6 +248,9 @@ def test_requests_that_are_refused():
         post.place(X[:2] + 0.5, n_clades=-1)
     with pytest.raises(InputError, match="two columns 'a'"):
         post.place(pd.concat([frame, frame[["a"]]], axis=1))
+    without_draws = ct.Posterior(post.children, post.times, X=X, covariance=ct.Fixed(PHI), noise="learn")
+    with pytest.raises(InputError, match="no draws of its noise level"):
+        without_draws.place(X[:2] + 0.5)
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
@@ -255,3 +258,14 @@ def test_fitted_rows_that_are_all_the_same():
     post = ct.sample_trees(np.ones((4, 3)), PHI, random_state=0)
     placed = post.place([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]])
     assert placed.log_density[0] == np.inf and np.isfinite(placed.log_density[1])
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_groups_of_one_row_each_are_placed_by_as_rows_are():
+    X, _ = simulated(8, PHI)
+    settings = {"noise": 0.0, "n_samples": 3, "n_warmup": 2, "random_state": 0, "progress": False}
+    new = np.vstack([X[:2] + 0.1, X[5]])
+    plain = ct.fit(X, "scaled", **settings).place(new)
+    grouped = ct.fit(X, "scaled", groups=list("hgfedcba"), **settings).place(new)
+    np.testing.assert_array_equal(grouped.log_density, plain.log_density)
+    assert grouped.log_density[2] == np.inf and np.isfinite(grouped.log_density[:2]).all()
