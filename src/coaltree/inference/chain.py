@@ -16,7 +16,7 @@ from .._runtime.blas import single_threaded_blas
 from ..model.coalescent import log_prior
 from ..model.covariance import Covariance
 from ..model.missing import fill_at_random, impute
-from ..model.noise import LEVEL, NoiseDraw, NoiseModel, first_draw, row_variances
+from ..model.noise import LEVEL, NoiseDraw, NoiseModel, at_least_floor, first_draw, row_variances
 from ..model.noise import log_prior as noise_log_prior
 from ..model.problem import Problem, make_problem
 from ..model.replicates import Replicates
@@ -106,7 +106,7 @@ def begin(
 def _first_noise(model, start, rng):
     noise = first_draw(model, rng)
     if LEVEL in start.theta:
-        noise = noise._replace(level=float(start.theta[LEVEL]))
+        noise = noise._replace(level=at_least_floor(model, float(start.theta[LEVEL])))
     if start.tail_scale is not None and noise.tail_scale is not None:
         noise = noise._replace(tail_scale=np.array(start.tail_scale))
     return noise

@@ -1,6 +1,6 @@
 """`extend`: graft new rows onto the trees of a posterior, and go on sampling with all rows."""
 
-import math
+from dataclasses import replace
 from itertools import count, islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from .._runtime.random_streams import as_generator
 from ..errors import InputError
 from ..model.columns import imputed_everywhere
 from ..model.missing import check_apart, missing_entries
-from ..model.noise import LEVEL, first_draw, noise_model, row_variances
+from ..model.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances
 from ..model.problem import make_problem
 from ..model.rows import read_rows
 from ..model.table import Table
@@ -57,7 +57,8 @@ def extend(
     n_old = int(np.searchsorted(rows.kept, len(posterior.X)))  # rows come in order of first sight
     values = _model_values(posterior, X, rows.kept, n_old)
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
-    noise = noise_model(posterior.noise, values, None if rows.errors is None else rows.errors[rows.kept])
+    recorded = X[rows.kept] if posterior.used is None else X[rows.kept][:, posterior.used]
+    noise = noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     if noise.is_random and not sampler.learns_noise:
         raise InputError(f"{type(sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
     plan = Plan(sampler, noise, rows.replicates, missing_entries(values), int(n_rounds) - 1)
@@ -70,7 +71,7 @@ def extend(
             chain = _grafted(posterior, int(tree), plan, values, rows, np.random.default_rng(seed))
             chain, rounds = advance(plan, chain._replace(neighbors=lists), int(n_rounds))
             kept += rounds
-            if not posterior.covariance.learnt and plan.missing is None and plan.replicates is None:
+            if not chain.covariance.learnt and plan.missing is None and plan.replicates is None:
                 lists = chain.neighbors  # the same data and covariance for every tree
     every = concatenate_rounds(kept)
     children, times = distinct.expand(every.children, every.times)
@@ -147,6 +148,8 @@ def _grafted(posterior, tree, plan, values, rows, rng):
     n_old = int(np.searchsorted(rows.distinct.first, posterior.n))  # distinct leaves come in order of first sight
     values[:n_old_rows] = posterior.model_values(tree)[rows.kept[:n_old_rows]]
     covariance = covariance_of(posterior, tree)
+    if not posterior.theta.keys() >= set(covariance.learnt):  # it was known, not drawn
+        covariance = replace(covariance, learn=False)  # type: ignore[call-arg]
     noise = _noise_of(posterior, tree, plan.noise, rows.kept[:n_old_rows])
     if len(rows.distinct.first) == 1:  # all rows are the same: there is no tree
         return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, noise, values, None, rng)
@@ -168,8 +171,7 @@ def _noise_of(posterior, tree, model, old_rows):
     """The noise as it was drawn with a tree; new rows start as ordinary ones."""
     noise = first_draw(model)
     if model.level is None:
-        level = max(float(posterior.theta[LEVEL][tree]), math.exp(model.log_floor))
-        noise = noise._replace(level=level)
+        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[LEVEL][tree])))
     if noise.tail_scale is not None and posterior.tail_scale is not None:
         noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
     return noise

@@ -60,8 +60,10 @@ class Noise:
             object.__setattr__(self, "level", float(self.level))
         check_choice("tails", self.tails, ("normal", "student"))
         object.__setattr__(self, "df", check_positive("df", self.df))
-        if self.prior is not None and not isinstance(self.prior, LogNormal):
-            raise InputError(f"the prior of the noise level must be a LogNormal(median, sd), not {self.prior!r}.")
+        if self.prior is not None and not (isinstance(self.prior, LogNormal) and _is_of_one_number(self.prior)):
+            raise InputError(
+                f"the prior of the noise level must be a LogNormal(median, sd) of two numbers, not {self.prior!r}."
+            )
         if self.tails == "student" and self.level == 0.0:
             raise InputError('a noise level of 0 has no tails; give level="learn" or a positive number.')
 
@@ -74,6 +76,10 @@ class Noise:
     def is_random(self) -> bool:
         """Whether anything of the noise is drawn: the level, or the scales of Student's tails."""
         return self.is_learnt or self.tails == "student"
+
+
+def _is_of_one_number(prior):
+    return np.ndim(prior.median) == np.ndim(prior.sd) == 0
 
 
 NoiseLike = float | str | Noise
@@ -163,6 +169,11 @@ def first_draw(model: NoiseModel, rng: np.random.Generator | None = None) -> Noi
         spread = 0.5 * model.log_sd * rng.standard_normal() if rng is not None else 0.0
         level = math.exp(max(model.log_median + spread, model.log_floor))
     return NoiseDraw(level, np.ones(len(model.error2)) if model.half_df > 0.0 else None)
+
+
+def at_least_floor(model: NoiseModel, level: float) -> float:
+    """A level from elsewhere, raised to where the prior of this one begins."""
+    return max(level, math.exp(model.log_floor))
 
 
 def row_variances(model: NoiseModel, draw: NoiseDraw) -> np.ndarray:

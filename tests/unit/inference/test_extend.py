@@ -79,3 +79,11 @@ def test_extending_rows_that_are_all_the_same():
     assert post.extend([[1.0, 1.0, 1.0]], random_state=0).trees[0].times.tolist() == [0.0] * 4
     longer = post.extend([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]], random_state=0)
     assert longer.trees[0].times[:-1].tolist() == [0.0] * 4 and longer.trees[0].times[-1] > 0.0
+
+
+def test_a_covariance_that_was_known_is_not_learnt_by_extending():
+    X, _ = ct.simulate(6, 3, random_state=0)
+    post = ct.sample_trees(X, "spherical", n_samples=3, random_state=0, progress=False)
+    longer = post.extend(X[:1] + 0.5, n_rounds=1, random_state=0)
+    assert longer.n == 7 and not longer.theta
+    assert longer.extend(X[:1] + 0.7, n_rounds=1, random_state=0).n == 8
