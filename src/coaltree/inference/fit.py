@@ -27,7 +27,7 @@ from ..model.covariance import CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
 from ..model.missing import check_apart, missing_entries
 from ..model.noise import Noise, NoiseLike, as_noise, noise_model
-from ..model.rows import read_rows, warn_of_single_rows
+from ..model.rows import read_rows, warn_of_groups
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
@@ -98,7 +98,7 @@ def fit(
     noise = default_noise(sampler) if noise is None else as_noise(noise)
     table = read_table(X, allow_missing=True)
     rows = read_rows(table, noise, groups, errors)
-    warn_of_single_rows(rows)
+    warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
     recorded = table.values[rows.kept]
     _say_cost_of_full(covariance, table.values.shape[1], n_samples, n_chains)

@@ -113,6 +113,14 @@ def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _name(value):
-    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+    try:
+        is_missing = value is None or bool(value != value)  # NaN, and NaT
+    except TypeError:  # pandas.NA will not say
+        is_missing = True
+    except ValueError:  # nor will an array
+        raise InputError("groups must have one value for each row, not a sequence for each.") from None
+    if is_missing:
         raise InputError("groups has a missing value; give every row a group.")
+    if str(value) == "":
+        raise InputError("groups has an empty name; give every group one.")
     return str(value)

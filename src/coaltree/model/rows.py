@@ -80,11 +80,22 @@ def _distinct_leaves(table, leaf, counts, labels, has_density, quiet):
     return Distinct(first, group)
 
 
-def warn_of_single_rows(rows: Rows) -> None:
-    """Groups of one row each say nothing of the noise."""
-    if rows.leaf is not None and rows.replicates is None:
-        warnings.warn(
-            "every group has one row, so that groups change nothing but the names of the leaves.",
-            CoaltreeWarning,
-            stacklevel=3,
-        )
+def warn_of_groups(rows: Rows, table: Table, noise: Noise) -> None:
+    """Groups of one row each say nothing of the noise, and copies within a group say that there is none."""
+    if rows.leaf is None:
+        return
+    message = None
+    if rows.replicates is None:
+        message = "every group has one row, so that groups change nothing but the names of the leaves."
+    elif noise.is_learnt:
+        same = find_distinct(np.column_stack([rows.leaf, table.values]), quiet=True)
+        twin = same.first[same.group]
+        if same.n_copies:
+            i = int(np.argmax(twin != np.arange(len(twin))))
+            message = (
+                f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {rows.labels[rows.leaf[i]]!r} are "
+                f"equal in every column ({same.n_copies} such row(s) in all); drop those that are copies and not "
+                "measurements, for they draw a learnt noise towards 0."
+            )
+    if message is not None:
+        warnings.warn(message, CoaltreeWarning, stacklevel=3)

@@ -26,6 +26,9 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         if post.theta.keys() != first.theta.keys():
             names, wanted = (", ".join(theta) or "none" for theta in (post.theta, first.theta))
             raise InputError(f"Posterior {number} has other parameters than the first: {names}, not {wanted}.")
+        if type(post.covariance) is not type(first.covariance):
+            family, wanted = (type(one.covariance).__name__ for one in (post, first))
+            raise InputError(f"Posterior {number} has another covariance than the first: {family}, not {wanted}.")
         if not _same(post.used, first.used):
             raise InputError(f"Posterior {number} has other columns in the model than the first; fit the same table.")
         same_noise = repr(post.noise) == repr(first.noise) and _same(post.errors, first.errors)

@@ -44,7 +44,10 @@ def read_labels(labels: ArrayLike, n: int) -> Reference:
     given = np.asarray(labels)
     if given.shape != (n,):
         raise InputError(f"labels must name one cluster for each of the {n} leaves, not have shape {given.shape}.")
-    clusters, numbers = np.unique(given, return_inverse=True)
+    try:
+        clusters, numbers = np.unique(given, return_inverse=True)
+    except TypeError:
+        raise InputError("labels must be all numbers or all names; they cannot be sorted, or some are None.") from None
     if np.issubdtype(given.dtype, np.integer) and clusters[0] == -1:
         clusters, numbers = clusters[1:], numbers - 1
     if len(clusters) == 0:

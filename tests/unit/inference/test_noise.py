@@ -5,6 +5,9 @@ import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
+from coaltree.model.noise import rounding_share
+from coaltree.model.rows import read_rows, warn_of_groups
+from coaltree.model.table import read_table
 from coaltree.posterior.oddness import describe_noise, odd_rows
 
 QUICK = {"n_samples": 12, "n_warmup": 8, "progress": False, "random_state": 0}
@@ -177,3 +180,38 @@ def test_a_learnt_level_near_nothing_agrees_with_no_noise():
     assert np.abs(none.clade_support(tree) - little.clade_support(tree)).max() < 4 * error
     much = ct.fit(X, np.eye(2), noise=1.0, **long)
     assert np.abs(none.clade_support(tree) - much.clade_support(tree)).max() > 4 * error
+
+
+def test_a_start_below_the_floor_of_the_prior_is_raised_to_it():
+    X = np.round(3.0 * data())
+    lower = ct.fit(X, "scaled", noise=Noise(prior=ct.LogNormal(1e-9, 0.1)), **QUICK)
+    assert lower.theta["noise_level"].max() < 1e-8
+    post = ct.fit(X, "scaled", noise="learn", start=lower, **QUICK)
+    assert post.theta["noise_level"].min() > rounding_share(X) * (1 - 1e-9) > 1e-4
+
+
+def test_rows_that_are_added_keep_the_floor_of_the_recorded_values():
+    X = np.round(3.0 * data(20, 2))
+    settings = QUICK | {"noise": Noise(), "n_samples": 3}
+    post = ct.fit(X, "diagonal", **settings)  # which spreads equal values
+    assert post.fitted is not None
+    longer = post.extend(np.round(3.0 * data(3, 2, seed=1)) + 30.0, n_rounds=3, random_state=0)
+    assert longer.theta["noise_level"].min() > rounding_share(longer.X) * (1 - 1e-9) > 1e-4
+
+
+@pytest.mark.parametrize("family", [ct.Spherical, ct.Scaled])
+def test_an_improper_prior_of_the_amplitude_goes_with_learnt_noise(family):
+    covariance = family(priors={"amplitude": ct.InverseGamma(0, 0)})
+    assert np.isfinite(ct.fit(data(), covariance, **QUICK).log_joint).all()
+
+
+@pytest.mark.filterwarnings("error::coaltree.CoaltreeWarning")
+def test_equal_rows_of_a_group_are_named_where_the_noise_is_learnt():
+    X, groups = replicated()
+    rows = read_table(X)
+    warn_of_groups(read_rows(rows, Noise(), groups), rows, Noise())  # nothing to say
+    X[4] = X[3]
+    rows = read_table(X)
+    with pytest.warns(ct.CoaltreeWarning, match="rows '3' and '4' of group '1' are equal"):
+        warn_of_groups(read_rows(rows, Noise(), groups), rows, Noise())
+    warn_of_groups(read_rows(rows, Noise(0.1), groups), rows, Noise(0.1))

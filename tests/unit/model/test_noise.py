@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
@@ -46,7 +47,15 @@ def test_a_bad_noise_is_refused_in_a_sentence(bad):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"tails": "cauchy"}, {"df": 0}, {"df": "4"}, {"prior": 0.1}, {"level": 0.0, "tails": "student"}]
+    "settings",
+    [
+        {"tails": "cauchy"},
+        {"df": 0},
+        {"df": "4"},
+        {"prior": 0.1},
+        {"level": 0.0, "tails": "student"},
+        {"prior": LogNormal([0.1, 0.2], 2.0)},
+    ],
 )
 def test_bad_settings_of_a_noise_are_refused(settings):
     with pytest.raises(InputError):
@@ -59,7 +68,21 @@ def test_bad_errors_are_refused(bad):
         model_noise.check_errors(bad, 3)
 
 
-@pytest.mark.parametrize("bad", [["a", "b"], "abc", 3, ["a", None, "b"], ["a", float("nan"), "b"], ["a"] * 3])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ["a", "b"],
+        "abc",
+        3,
+        ["a", None, "b"],
+        ["a", float("nan"), "b"],
+        ["a", np.datetime64("NaT"), "b"],
+        ["a", pd.NA, "b"],
+        ["a", "", "b"],
+        ["a"] * 3,
+        np.arange(6).reshape(3, 2),
+    ],
+)
 def test_bad_groups_are_refused(bad):
     with pytest.raises(InputError, match="groups"):
         read_groups(bad, 3)

@@ -277,6 +277,9 @@ def test_concat_refuses_other_leaves_and_parameters():
         ct.concat([a, random_posterior(1, labels=list("abcdefg"))])
     with pytest.raises(ct.InputError, match="other parameters"):
         ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
+    one, other = (random_posterior(1, covariance=family) for family in (ct.Spherical(), ct.Scaled()))
+    with pytest.raises(ct.InputError, match="Scaled, not Spherical"):
+        ct.concat([one, other])
     with pytest.raises(ct.InputError, match="at least one"):
         ct.concat([])
 

@@ -88,7 +88,11 @@ def test_words(jaccard, word):
 
 def test_what_is_refused():
     post = random_posterior(0)
-    for labels, message in [(np.zeros(3), "one cluster for each of the 7"), (np.full(7, -1), "at least one cluster")]:
+    for labels, message in [
+        (np.zeros(3), "one cluster for each of the 7"),
+        (np.full(7, -1), "at least one cluster"),
+        (["a", None, 1, "b", "a", "a", "b"], "all numbers or all names"),
+    ]:
         with pytest.raises(ct.InputError, match=message):
             post.membership(labels)
     with pytest.raises(ct.InputError, match="level must be"):
