@@ -167,7 +167,7 @@ ESTIMATORS = {
     ),
     "Bayesian mixture": partial(
         best_by_inner_folds,
-        BayesianGaussianMixture(12, random_state=0, max_iter=300),
+        BayesianGaussianMixture(n_components=12, random_state=0, max_iter=300),
         {"covariance_type": TYPES},
     ),
     "kernel density": partial(
