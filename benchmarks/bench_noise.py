@@ -78,9 +78,9 @@ def run():
 def steps(setting):
     """(table, method), the quick and the telling ones first."""
     for names in (setting.names[:2], setting.names[2:]):
-        for name in names:
-            yield from ((name, method) for method in ESTIMATORS)
-            for covariance in setting.covariances[:3]:
+        yield from ((name, method) for name in names for method in ESTIMATORS)
+        for covariance in setting.covariances[:3]:
+            for name in names:
                 yield from ((name, f"{covariance}, {noise}") for noise in NOISES if is_sensible(name, covariance))
     for name in setting.names:
         for covariance in setting.covariances[3:]:
