@@ -12,7 +12,7 @@ from .._runtime.random_streams import as_generator
 from ..errors import InputError
 from ..model.columns import imputed_everywhere
 from ..model.missing import check_apart, missing_entries
-from ..model.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances
+from ..model.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances, typical_error
 from ..model.problem import make_problem
 from ..model.rows import read_rows
 from ..model.table import Table
@@ -130,14 +130,14 @@ def _model_values(posterior, X, kept, n_old):
 
 
 def _all_rows(posterior, table, X, labels):
-    """Old rows with their groups and errors; each new row is a leaf of its own, of error 1."""
+    """Old rows with their groups and errors; each new row is a leaf of its own, with an error like theirs."""
     groups, names = None, labels
     if posterior.groups is not None:
         names = (*posterior.row_labels, *labels[posterior.n :])
         groups = [*(posterior.labels[i] for i in posterior.groups), *labels[posterior.n :]]
     errors = posterior.errors
     if errors is not None:
-        errors = np.concatenate([errors, np.ones(len(table.values))])
+        errors = np.concatenate([errors, np.full(len(table.values), typical_error(errors))])
     return read_rows(Table(X, names, posterior.columns), posterior.noise, groups, errors)
 
 

@@ -80,7 +80,8 @@ def fit(
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that odd rows do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.
-    errors : (n,) known standard errors of the rows, relative to each other; the noise is scaled by their squares.
+    errors : (n,) known standard errors of the rows, relative to each other; the noise is scaled by their squares. Rows
+        that are placed later count as having their geometric mean.
     groups : (n,) rows with the same value are replicates of one leaf, which is named after it.
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
 

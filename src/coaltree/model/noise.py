@@ -119,15 +119,16 @@ class NoiseDraw(NamedTuple):
 
 def noise_model(noise: Noise, values: np.ndarray, errors: np.ndarray | None = None) -> NoiseModel:
     """The noise of the rows of a table (N, d), NaN where missing."""
-    prior, log_floor = noise.prior, -math.inf
+    prior, log_floor, log_unit = noise.prior, -math.inf, 0.0
     if prior is None:
-        prior = _DEFAULT_PRIOR
-        log_floor = math.log(max(rounding_share(values), _LEAST_LEVEL)) if noise.is_learnt else -math.inf
+        prior, log_unit = _DEFAULT_PRIOR, 2.0 * math.log(typical_error(errors))  # so that no unit of errors matters
+        if noise.is_learnt:
+            log_floor = math.log(max(rounding_share(values), _LEAST_LEVEL)) - log_unit
     error2 = np.ones(len(values)) if errors is None else np.square(errors)
     return NoiseModel(
         None if noise.is_learnt else noise.level,
         0.5 * noise.df if noise.tails == "student" else 0.0,
-        math.log(prior.median),
+        math.log(prior.median) - log_unit,
         float(prior.sd),
         log_floor,
         error2,
@@ -162,6 +163,11 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     return checked
 
 
+def typical_error(errors: np.ndarray | None) -> float:
+    """The geometric mean of the rows' errors: what a row of the default prior has, and rows that come later."""
+    return 1.0 if errors is None else math.exp(float(np.mean(np.log(errors))))
+
+
 def first_draw(model: NoiseModel, rng: np.random.Generator | None = None) -> NoiseDraw:
     """Where a chain starts: the prior's median, or with a generator somewhere around it; all scales 1."""
     level = model.level
@@ -184,7 +190,7 @@ def row_variances(model: NoiseModel, draw: NoiseDraw) -> np.ndarray:
 
 def log_level_density(model: NoiseModel, log_level: float) -> float:
     """Log density of log λ, up to a constant; -inf below the floor."""
-    if log_level < model.log_floor:
+    if log_level < model.log_floor - 1e-12:  # a little slack: log(exp(floor)) need not return it
         return -math.inf
     return -0.5 * ((log_level - model.log_median) / model.log_sd) ** 2
 

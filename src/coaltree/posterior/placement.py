@@ -20,7 +20,7 @@ from .._runtime.text import some
 from ..errors import InputError
 from ..model.covariance.base import Covariance, cholesky_whitener
 from ..model.duplicates import find_distinct
-from ..model.noise import LEVEL
+from ..model.noise import LEVEL, typical_error
 from ..model.problem import Problem
 from ..model.replicates import collapse, replicates_of
 from ..model.rows import read_rows
@@ -102,6 +102,7 @@ def place(
             children = np.array(posterior.children[tree])
             merge_times = np.array(posterior.times[tree])
             level = float(posterior.theta[LEVEL][tree]) if posterior.noise.is_learnt else posterior.noise.level
+            level *= typical_error(posterior.errors) ** 2
             share_of_class = _shares(children, members) if by_class is not None else None
             for rows, problem, new in _whitened(posterior, tree, table, views):
                 moved = streams[rows]

@@ -215,3 +215,18 @@ def test_equal_rows_of_a_group_are_named_where_the_noise_is_learnt():
     with pytest.warns(ct.CoaltreeWarning, match="rows '3' and '4' of group '1' are equal"):
         warn_of_groups(read_rows(rows, Noise(), groups), rows, Noise())
     warn_of_groups(read_rows(rows, Noise(0.1), groups), rows, Noise(0.1))
+
+
+def test_the_unit_of_errors_changes_nothing():
+    X = np.round(data(16, 3), 1)
+    errors = np.exp(np.random.default_rng(0).normal(size=16))
+    new = data(3, 3, seed=1)
+
+    def placed(unit):
+        post = ct.fit(X, "scaled", noise="learn", errors=unit * errors, **(QUICK | {"n_samples": 2, "n_warmup": 0}))
+        longer = post.extend(new, n_rounds=1, random_state=0)
+        typical = np.exp(np.mean(np.log(longer.errors[16:])))
+        levels = np.concatenate([post.theta["noise_level"], longer.theta["noise_level"]]) * typical**2
+        return np.concatenate([levels, post.place(new).log_density])
+
+    np.testing.assert_allclose(placed(1e3), placed(1.0), rtol=1e-6)
