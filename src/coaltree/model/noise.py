@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime.checks import as_number, check_choice, check_number, check_positive
+from .._runtime.checks import as_number, check_choice, check_positive
 from ..errors import InputError
 from ..numerics.slice_sampling import slice_sample
 from .covariance.base import column_variances
@@ -92,7 +92,9 @@ def as_noise(noise: Any) -> Noise:
     if isinstance(noise, str):
         check_choice("noise", noise, ("learn", "student"))
         return Noise(tails="student" if noise == "student" else "normal")
-    return Noise(check_number("noise", noise, 0.0, _LARGEST))
+    if not 0.0 <= as_number(noise) <= _LARGEST:
+        raise InputError(f'noise must be "learn", "student", a number of at least 0 or a Noise, not {noise!r}.')
+    return Noise(float(noise))
 
 
 class NoiseModel(NamedTuple):

@@ -40,9 +40,9 @@ def test_noise_is_read_from_numbers_names_and_objects():
     assert not Noise(0.3).is_random and Noise().is_random and Noise(0.3, "student").is_random
 
 
-@pytest.mark.parametrize("bad", ["heavy", -0.1, math.nan, math.inf, None, True, [0.1], 1j])
+@pytest.mark.parametrize("bad", ["heavy", -0.1, math.nan, math.inf, None, True, [0.1], 1j, Noise])
 def test_a_bad_noise_is_refused_in_a_sentence(bad):
-    with pytest.raises(InputError, match="noise"):
+    with pytest.raises(InputError, match='noise must be "learn"'):
         model_noise.as_noise(bad)
 
 
