@@ -26,10 +26,13 @@ def parent_of(tree, node):
 
 
 def message(tree, node, X, leaf_var=0.0):
-    """(mean, variance, log factor) of a node: what the leaves under it say of its value; sum over its merges."""
+    """(mean, variance, log factor) of a node: what the leaves under it say of its value; sum over its merges.
+
+    `leaf_var` is the noise of all leaves, or a list with that of each.
+    """
     d = len(X[0])
     if node not in tree:
-        return [float(x) for x in X[node]], leaf_var, 0.0
+        return [float(x) for x in X[node]], leaf_var[node] if isinstance(leaf_var, list) else leaf_var, 0.0
     a, b, time = tree[node]
     mean_a, s_a, log_a = message(tree, a, X, leaf_var)
     mean_b, s_b, log_b = message(tree, b, X, leaf_var)

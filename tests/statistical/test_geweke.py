@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from coaltree._runtime.blas import single_threaded_blas
+from coaltree.inference import parameters
 from coaltree.inference.chain import Chain, Plan, _problem, one_round
 from coaltree.model.coalescent import log_prior, simulate_tree
 from coaltree.model.covariance import (
@@ -26,6 +27,7 @@ from coaltree.model.covariance import (
 from coaltree.model.diffusion import log_likelihood, simulate_data
 from coaltree.model.noise import Noise, first_draw, noise_model, row_variances
 from coaltree.model.replicates import replicates_of
+from coaltree.model.tails import draw_scales
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import unchecked_tree
 
@@ -43,6 +45,7 @@ COVARIANCES = {
 LEARNT = Noise(prior=LogNormal(0.3, 0.7))
 STUDENT = Noise(tails="student", df=5.0, prior=LogNormal(0.3, 0.7))
 GROUPS = [0, 0, 1, 2, 3, 3, 3, 4]
+MOVE_ON_SCALE = parameters._draw_scale
 
 
 class Model:
@@ -183,6 +186,28 @@ def test_a_round_keeps_the_joint_law(covariance, options, sampler):
 @pytest.mark.parametrize("wrong", [CARELESS, OVERCONFIDENT, UNSCALED], ids=["careless", "overconfident", "unscaled"])
 def test_a_small_mistake_is_seen(wrong):
     assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
+
+
+def left_behind(known, times, covariance, noise, rng):
+    """The joint scale move that forgets to move the level along."""
+    new_times, new_covariance, _ = MOVE_ON_SCALE(known, times, covariance, noise, rng)
+    return new_times, new_covariance, noise
+
+
+def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
+    """Scales of Student's t with a quarter more degrees of freedom."""
+    return draw_scales(children, times, W, d, unit, scales, 1.25 * half_df, rng)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "noise"),
+    [("_draw_scale", left_behind, LEARNT), ("draw_scales", of_another_shape, STUDENT)],
+    ids=["level left behind", "wrong shape"],
+)
+def test_a_small_mistake_with_the_noise_is_seen(monkeypatch, name, wrong, noise):
+    monkeypatch.setattr(parameters, name, wrong)
+    model = Model(COVARIANCES["spherical"], noise=noise)
+    assert largest_z(model, 3000, Regraft(candidates="all"), seed=1) > 6.0
 
 
 LONG = [

@@ -10,6 +10,7 @@ from scipy.cluster.hierarchy import cophenet, dendrogram, fcluster
 from scipy.spatial.distance import squareform
 
 import coaltree as ct
+from coaltree._runtime import archive
 from coaltree.posterior import files as io
 from tests.posteriors import grouped_posterior, listed, random_posterior
 from tests.reference import summaries
@@ -290,3 +291,20 @@ def test_arviz_gets_the_noise():
     np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.tail_scale[post.chain == 1, 1])
     with pytest.raises(ct.InputError, match="no Student tails"):
         random_posterior(0, weighted=False).to_arviz(tail_scale=True)
+
+
+def test_a_file_of_format_1_is_read(tmp_path):
+    """Before the noise was learnt, a posterior had one number, `leaf_noise`, and rows were leaves."""
+    post = full_posterior(ct.Spherical(amplitude=2.0))
+    content = {
+        name: getattr(post, name)
+        for name in ("children", "times", "log_weights", "log_joint", "log_evidence", "theta", "chain", "X", "imputed")
+    }
+    content |= {"labels": LABELS, "columns": None, "leaf_noise": 0.25, "info": {"seed": 3}}
+    content["covariance"] = post.covariance
+    archive.write(tmp_path / "old", io._KIND, 1, content, default=io._plain)
+    again = ct.load(tmp_path / "old")
+    assert_same(again, post)
+    assert again.noise == ct.Noise(0.25) and again.groups is None and again.tail_scale is None
+    assert again.row_labels == tuple(LABELS) and again.info == {"seed": 3}
+    np.testing.assert_array_equal(again.place(post.X[:2] + 0.1).log_density, post.place(post.X[:2] + 0.1).log_density)

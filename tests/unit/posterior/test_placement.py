@@ -40,7 +40,7 @@ def brute_force(tree, X, x_new, Phi, noise=0.0):
     W = np.linalg.solve(L, np.vstack([X, x_new]).T).T.tolist()
     here = reference.from_arrays(tree.children, tree.times)
     rest = {node + 1: (a + (a >= n), b + (b >= n), t) for node, (a, b, t) in here.items()}  # leaf n is the new one
-    log_rest = reference.log_joint(here, W[:n], noise)
+    log_rest = reference.log_joint(here, W[:n], noise[:n] if isinstance(noise, list) else noise)
     parent = 2 * n  # a free number
     found = {}
     for x, lower, upper in reference.branches(rest, n, n):
@@ -66,6 +66,40 @@ def test_density_and_sisters_equal_brute_force(noise):
     expected = {tuple(str(i) for i in sorted(sets[x])): math.exp(mass - total) for x, mass in masses.items()}
     for probability, clade in placed.nearest_clades(0, 20):
         assert probability == pytest.approx(expected[clade], abs=2e-3)
+
+
+def of_scale(tree, X, x_new, level, scale):
+    """Log density of a new row with `scale` times the noise of the others."""
+    L = np.linalg.cholesky(PHI)
+    problem = Problem(
+        np.linalg.solve(L, X.T).T.copy(), None, 3, float(np.linalg.slogdet(PHI)[1]), np.full(len(X), level)
+    )
+    new = np.linalg.solve(L, x_new)[None]
+    found = locate(tree.children, tree.times, problem, new, make_streams(np.random.default_rng(0), 1), level * scale)
+    return float(found.log_density[0])
+
+
+def test_a_new_row_may_have_more_noise_than_the_others():
+    X, tree = simulated(5, PHI)
+    x_new = X[1] + np.array([0.9, -1.2, 0.7])
+    total = np.logaddexp.reduce(list(brute_force(tree, X, x_new, PHI, [0.2] * 5 + [0.2 * 3.0]).values()))
+    assert of_scale(tree, X, x_new, 0.2, 3.0) == pytest.approx(total, abs=2e-3)
+
+
+@pytest.mark.parametrize("df", [2.5, 4.0])
+@pytest.mark.parametrize("away", [0.3, 30.0])
+def test_students_noise_is_a_mixture_over_scales(df, away):
+    """p(x) = ∫ p(x | s) p(s) ds with s ~ InverseGamma(df/2, df/2), by the trapezoidal rule in log s."""
+    X, tree = simulated(5, PHI)
+    x_new = X[1] + away * np.array([1.0, -1.0, 0.5])
+    placed = posterior_of(X, PHI, [tree], noise=ct.Noise(0.2, "student", df)).place(x_new[None])
+    y, h = np.linspace(-6.0, 14.0, 161), 0.5 * df
+    log_prior = h * math.log(h) - math.lgamma(h) - h * y - h * np.exp(-y)
+    given = np.array([of_scale(tree, X, x_new, 0.2, math.exp(one)) for one in y])
+    total = np.logaddexp.reduce(log_prior + given) + math.log(y[1] - y[0])
+    assert placed.log_density[0] == pytest.approx(total, abs=2e-3)
+    # Negative control: normal noise is another density.
+    assert abs(posterior_of(X, PHI, [tree], noise=0.2).place(x_new[None]).log_density[0] - total) > 0.02
 
 
 def test_trees_are_weighed_by_how_well_they_explain_the_row():

@@ -17,11 +17,12 @@ from coaltree.samplers.regraft.update import Rule, make_engine
 from tests.reference.evidence import exact_posterior
 
 CASES = [(2, 3, 0.0), (3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
+UNEQUAL = (3, 2, (0.02, 0.3, 2.0))
 
 
 def problem_of(n, d, seed=0, noise=0.0, log_det=0.0):
     X, _ = ct.simulate(n, d, random_state=seed)
-    return Problem(np.ascontiguousarray(X), None, d, log_det, noise)
+    return Problem(np.ascontiguousarray(X), None, d, log_det, np.array(noise))
 
 
 def run(sampler, problem, seed=0, n_threads=None):
@@ -34,7 +35,7 @@ def case_and_quadrature(n, d, noise):
     return problem, exact_posterior(problem.W, leaf_var=noise, log_det=0.7)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, UNEQUAL], ids=str)
 @pytest.mark.parametrize("n_updates", [0, 3])
 def test_evidence_equals_quadrature(case, n_updates):
     problem, exact = case_and_quadrature(*case)
@@ -44,6 +45,14 @@ def test_evidence_equals_quadrature(case, n_updates):
     error = ratios.std() / math.sqrt(len(ratios) - 1)
     assert error < 0.03
     assert abs(ratios.mean() - 1.0) < 4.5 * error + 1e-6
+
+
+def test_errors_go_with_their_rows():
+    """Negative control: variances in another order have another evidence."""
+    problem, exact = case_and_quadrature(*UNEQUAL)
+    turned = problem._replace(leaf_var=np.array(UNEQUAL[2][::-1]))
+    ratios = np.exp([run(Insertion(60), turned, seed).log_evidence - exact.log_evidence for seed in range(25)])
+    assert abs(ratios.mean() - 1.0) > 8 * ratios.std() / math.sqrt(24)
 
 
 def test_the_quadratures_own_normaliser_is_not_the_evidence(monkeypatch):

@@ -277,7 +277,7 @@ def test_without_data_every_ranked_topology_is_as_likely(rule):
     assert np.all(np.abs(z) < 4.5)
 
 
-CASES = [(3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
+CASES = [(3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0), (3, 2, (0.02, 0.3, 2.0))]
 
 
 @pytest.fixture(scope="module")
@@ -301,16 +301,24 @@ def discrepancies(draws, posterior):
 
 
 @pytest.mark.parametrize("rule", BOTH)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_topologies_and_times_equal_quadrature(rule, case, exact):
     X, posterior = exact[case]
     _, d, noise = case
-    problem = Problem(np.ascontiguousarray(X), None, d, 0.0, noise)
+    problem = Problem(np.ascontiguousarray(X), None, d, 0.0, np.array(noise))
     draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
     rare = np.array(list(posterior.topologies.values())) < 1e-3
     z = discrepancies(draws, posterior)
     assert np.all(np.abs(z[: rare.size][~rare]) < 4.5)
     assert np.all(np.abs(z[rare.size :]) < 4.5)
+
+
+def test_variances_of_other_rows_are_found_out(exact):
+    """Negative control."""
+    X, posterior = exact[CASES[-1]]
+    problem = Problem(np.ascontiguousarray(X), None, 2, 0.0, np.array(CASES[-1][2][::-1]))
+    draws = Regraft("all").run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
+    assert np.abs(discrepancies(draws, posterior)).max() > 8.0
 
 
 def test_without_the_correction_a_coarse_proposal_is_found_out(exact):
