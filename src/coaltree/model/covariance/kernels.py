@@ -187,6 +187,7 @@ class SquaredExponential(KernelCovariance):
     learnt. Default priors: length2 log-normal about the geometric mean of the smallest and the largest squared
     distance between inputs, these two lying at -2 and +2 standard deviations (no less than 1 on the log scale); noise
     log-normal about 0.1, a decade for a standard deviation; amplitude InverseGamma(½, ½ · mean column variance).
+    This noise is part of Φ and diffuses along the tree; measurement noise of rows is `fit`'s ``noise=``, a `Noise`.
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude", "length2", "noise")
