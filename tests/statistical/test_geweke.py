@@ -45,7 +45,6 @@ COVARIANCES = {
 LEARNT = Noise(prior=LogNormal(0.3, 0.7))
 STUDENT = Noise(tails="student", df=5.0, prior=LogNormal(0.3, 0.7))
 GROUPS = [0, 0, 1, 2, 3, 3, 3, 4]
-MOVE_ON_SCALE = parameters._draw_scale
 
 
 class Model:
@@ -188,21 +187,23 @@ def test_a_small_mistake_is_seen(wrong):
     assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
 
 
-def left_behind(known, times, covariance, noise, rng):
-    """The joint scale move that forgets to move the level along."""
-    new_times, new_covariance, _ = MOVE_ON_SCALE(known, times, covariance, noise, rng)
-    return new_times, new_covariance, noise
+def without_the_level(model, draw, make_log_likelihood):
+    """The joint scale move moves the level along, but forgets its density."""
+    return None
 
 
 def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
-    """Scales of Student's t with a quarter more degrees of freedom."""
-    return draw_scales(children, times, W, d, unit, scales, 1.25 * half_df, rng)
+    """Scales of Student's t with half as many degrees of freedom again."""
+    return draw_scales(children, times, W, d, unit, scales, 1.5 * half_df, rng)
 
 
 @pytest.mark.parametrize(
     ("name", "wrong", "noise"),
-    [("_draw_scale", left_behind, LEARNT), ("draw_scales", of_another_shape, STUDENT)],
-    ids=["level left behind", "wrong shape"],
+    [
+        ("likelihood_at_scale", without_the_level, Noise(prior=LogNormal(0.3, 0.3))),
+        ("draw_scales", of_another_shape, STUDENT),
+    ],
+    ids=["level's density forgotten", "scales of another shape"],
 )
 def test_a_small_mistake_with_the_noise_is_seen(monkeypatch, name, wrong, noise):
     monkeypatch.setattr(parameters, name, wrong)
