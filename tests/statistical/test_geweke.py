@@ -189,7 +189,6 @@ def test_a_small_mistake_is_seen(wrong):
 
 def without_the_level(model, draw, make_log_likelihood):
     """The joint scale move moves the level along, but forgets its density."""
-    return None
 
 
 def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
