@@ -187,8 +187,13 @@ def test_a_small_mistake_is_seen(wrong):
     assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
 
 
-def without_the_level(model, draw, make_log_likelihood):
-    """The joint scale move moves the level along, but forgets its density."""
+RIGHT_AT_SCALE = parameters.likelihood_at_scale
+
+
+def without_the_jacobian(model, draw, make_log_likelihood):
+    """The joint scale move takes the density of the level for that of its logarithm."""
+    right = RIGHT_AT_SCALE(model, draw, make_log_likelihood)
+    return lambda c: right(c) - math.log(c)
 
 
 def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
@@ -199,10 +204,10 @@ def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
 @pytest.mark.parametrize(
     ("name", "wrong", "noise"),
     [
-        ("likelihood_at_scale", without_the_level, Noise(prior=LogNormal(0.3, 0.3))),
+        ("likelihood_at_scale", without_the_jacobian, LEARNT),
         ("draw_scales", of_another_shape, STUDENT),
     ],
-    ids=["level's density forgotten", "scales of another shape"],
+    ids=["Jacobian forgotten", "scales of another shape"],
 )
 def test_a_small_mistake_with_the_noise_is_seen(monkeypatch, name, wrong, noise):
     monkeypatch.setattr(parameters, name, wrong)
