@@ -149,7 +149,7 @@ def _grafted(posterior, tree, plan, values, rows, rng):
     values[:n_old_rows] = posterior.model_values(tree)[rows.kept[:n_old_rows]]
     covariance = covariance_of(posterior, tree)
     if not posterior.theta.keys() >= set(covariance.learnt):  # it was known, not drawn
-        covariance = replace(covariance, learn=False)  # type: ignore[call-arg]
+        covariance = replace(covariance, learn=False)  # type: ignore[type-var]
     noise = _noise_of(posterior, tree, plan.noise, rows.kept[:n_old_rows])
     if len(rows.distinct.first) == 1:  # all rows are the same: there is no tree
         return Chain((np.empty((0, 2), np.int64), np.empty(0)), covariance, noise, values, None, rng)
