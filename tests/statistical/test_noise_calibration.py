@@ -50,7 +50,7 @@ def draws_of(post):
     )
 
 
-def calibrate(noise, leaf, n_data_sets, seed, d=3, n_draws=15, thin=10, misread=1.0):
+def calibrate(noise, leaf, n_data_sets, seed, d=3, n_draws=15, thin=5, misread=1.0):
     """p-values of uniform ranks, by name, and z of the clade {0, 1}: as often there as its support says."""
     rng = np.random.default_rng(seed)
     n_names = len(NAMES) if noise.tails == "student" else 4
@@ -60,7 +60,7 @@ def calibrate(noise, leaf, n_data_sets, seed, d=3, n_draws=15, thin=10, misread=
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CoaltreeWarning)
             post = fit(
-                X, COVARIANCE, noise=noise, groups=leaf, n_samples=n_draws * thin, n_warmup=40, n_chains=1,
+                X, COVARIANCE, noise=noise, groups=leaf, n_samples=n_draws * thin, n_warmup=20, n_chains=1,
                 random_state=rng, progress=False,
             )  # fmt: skip
         few = draws_of(post)[::thin]

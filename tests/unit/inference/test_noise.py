@@ -5,6 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
+from coaltree._runtime import archive
 from coaltree.model.noise import rounding_share
 from coaltree.model.rows import read_rows, warn_of_groups
 from coaltree.model.table import read_table
@@ -230,3 +231,11 @@ def test_the_unit_of_errors_changes_nothing():
         return np.concatenate([levels, post.place(new).log_density])
 
     np.testing.assert_allclose(placed(1e3), placed(1.0), rtol=1e-6)
+
+
+def test_a_checkpoint_from_before_the_noise_is_refused_in_a_sentence(tmp_path):
+    """Older formats have no level and no scales."""
+    for version in (1, 2):
+        archive.write(tmp_path / "old", "coaltree checkpoint", version, {"coaltree": "0.1.0", "seed": 0})
+        with pytest.raises(InputError, match=rf"in format {version}, and this version reads format 3 and later\.$"):
+            ct.fit(data(), checkpoint=tmp_path / "old", **QUICK)
