@@ -1,20 +1,35 @@
-"""The picture at the top of README and of the site: ``python docs/make_readme_figure.py`` writes docs/tree.png."""
+"""The picture at the top of README and of the site: ``python docs/make_readme_figure.py`` writes docs/tree.png.
+
+It also prints how many flowers of each species are in each cluster.
+"""
 
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from sklearn.datasets import load_iris
 
 import coaltree as ct
+from coaltree.plotting.style import Direction, add_legend, color_of
 
 iris = load_iris(as_frame=True)
-flowers = iris.data[2::7]
-species = iris.target_names[iris.target[2::7]]
-flowers.index = [f"{name} {i}" for i, name in zip(flowers.index, species, strict=True)]
+post = ct.fit(iris.data, n_samples=400, random_state=0, progress=False)
+labels = post.cut(n_clusters=3)
+stability = post.stability(labels)
 
-post = ct.fit(flowers, covariance="diagonal", n_samples=1000, random_state=0, progress=False)
-figure = Figure(figsize=(8, 4.6), layout="constrained")
+figure = Figure(figsize=(8, 5), layout="constrained")
+axes = figure.add_subplot()
 ct.plotting.dendrogram(
-    post.mcc_tree(), figure.add_subplot(), support=post, intervals=post, n_clusters=3, time_scale="sqrt"
+    post.summary_tree(), axes, support=post, clusters=labels, labels=False, max_leaves=None, time_scale="sqrt"
 )
+handles = []
+for cluster, word in enumerate(stability.words):
+    inside = np.bincount(iris.target[labels == cluster], minlength=3)
+    species = ", ".join(f"{number} {iris.target_names[c]}" for c, number in enumerate(inside) if number)
+    print(f"cluster {cluster + 1}: {species}; {word}, {stability.jaccard[cluster]:.2f}")
+    name = f"cluster {cluster + 1}, {word} ({species})"
+    handles.append(Line2D([], [], color=color_of(cluster), lw=2, label=name))
+axes.get_legend().remove()
+add_legend(axes, Direction.of("left"), handles)
 figure.savefig(Path(__file__).parent / "tree.png", dpi=130)

@@ -1,9 +1,9 @@
-"""``coaltree demo``: ``coaltree fit`` on a small bundled data set.
+"""``coaltree demo``: ``coaltree fit`` on a small data set.
 
-Sixty wines of three cultivars (A, B, C), thirteen chemical measurements each; data/README.md says where they come from.
+178 wines of three cultivars (A, B, C), thirteen measurements each: the UCI Wine recognition data (Aeberhard and
+Forina, 1991, doi:10.24432/C5PC7J, CC BY 4.0), in the copy that scikit-learn brings.
 """
 
-from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from .fit import fit_table
@@ -12,7 +12,7 @@ from .shell import commands, debug_option, force_option, out_option, seed_option
 if TYPE_CHECKING:
     from .tables import Reading
 
-SETTINGS = {"covariance": "auto", "n_samples": 500, "n_warmup": 100, "n_chains": 2, "n_jobs": 1}
+SETTINGS = {"covariance": "auto", "n_samples": 300, "n_warmup": 100, "n_chains": 2, "n_jobs": 1}
 
 
 @commands.command()
@@ -21,21 +21,28 @@ SETTINGS = {"covariance": "auto", "n_samples": 500, "n_warmup": 100, "n_chains":
 @force_option
 @debug_option
 def demo(out, seed, force):
-    """Cluster a small bundled data set.
+    """Cluster a small data set.
 
-    It has 60 wines, with 13 measurements each. Leaves what `coaltree fit` leaves: posterior, trees, clusters, a figure
-    and a report page.
+    It has 178 wines of three cultivars, with 13 measurements each. Leaves what `coaltree fit` leaves: posterior, trees,
+    clusters, a figure and a report page.
 
     \b
     Example:
       coaltree demo --out wines
     """
-    fit_table(load_wines(), out, 3, "60 wines", force, {**SETTINGS, "random_state": seed})
+    fit_table(load_wines(), out, 3, "178 wines", force, {**SETTINGS, "random_state": seed})
 
 
 def load_wines() -> "Reading":
-    """The bundled table, 60 named rows of 13 columns, and how it was read."""
-    from .tables import understood
+    """The table, 178 rows of 13 columns, each row named by its cultivar, and its description."""
+    import numpy as np
+    from sklearn.datasets import load_wine
 
-    with as_file(files("coaltree") / "data/wines.csv") as path:
-        return understood(path)
+    from ..model.table import Table
+    from .tables import Reading, description
+
+    wines = load_wine()
+    within = [int(np.count_nonzero(wines.target[:i] == c)) + 1 for i, c in enumerate(wines.target)]
+    names = tuple(f"{'ABC'[c]}{number:02}" for c, number in zip(wines.target, within, strict=True))
+    table = Table(np.asarray(wines.data, dtype=np.float64), names, tuple(wines.feature_names))
+    return Reading(table, f"scikit-learn's wines: {description(table)}", None, None)

@@ -199,7 +199,7 @@ def commands():
 
     \b
     Try:
-      coaltree demo                            a tree of 60 wines, in demo-output/
+      coaltree demo                            a tree of 178 wines, in demo-output/
       coaltree fit data.csv --out tree         a tree of your own data, with a report page
       coaltree info tree                       a summary of the result
 

@@ -83,7 +83,7 @@ def understood(path: Path, choice: Choice = _BY_RULE) -> Reading:
         # Names of columns may have line breaks in them; a refusal has none.
         raise InputError(" ".join(f"{path.name}{problem.where}: {problem}".split())) from None
     how = ", ".join(filter(None, (columns.read_as, f"rows named by {named_by}")))
-    how = f"{path.name}: {_description(table)}\n  read with  {how}"
+    how = f"{path.name}: {description(table)}\n  read with  {how}"
     if groups is not None:
         how += f"\n  groups     {len(set(groups))} leaves, by the column {choice.groups!r}"
     if errors is not None:
@@ -91,7 +91,8 @@ def understood(path: Path, choice: Choice = _BY_RULE) -> Reading:
     return Reading(table, how, groups, errors)
 
 
-def _description(table, most=6):
+def description(table: Table, most: int = 6) -> str:
+    """How many rows and columns, the columns' names, and the first row."""
     n, d = table.values.shape
     numbers = ", ".join("–" if np.isnan(value) else f"{value:.6g}" for value in table.values[0, :most])
     names = [" ".join(name.split()) for name in (table.labels[0], *table.features[:most])]

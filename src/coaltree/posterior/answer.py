@@ -42,7 +42,7 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
     return ClusterAnswer(
         labels,
         sureness.membership(reference, sampled, posterior.weights, False),
-        sureness.stability(reference, sampled, posterior.weights, LEVEL),
+        sureness.stability(reference, [sampled, *posterior.finer_cuts(n_clusters)], posterior.weights, LEVEL),
     )
 
 

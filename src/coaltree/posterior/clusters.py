@@ -111,11 +111,13 @@ class ClusterQuestions:
     ) -> sureness.ClusterStability:
         """How well each cluster in `labels` is found again in the trees: Jaccard similarities, with a word for each.
 
-        Trees are cut and matched as in `membership`; `interval` holds the similarity with probability `level`.
+        In each tree, cut into as many clusters, or one or two more, the most similar one is looked for; `interval`
+        holds the similarity with probability `level`.
         """
         level = check_level("level", level)
-        reference, sampled, _ = self.beside(labels, min_size, outliers)
-        return sureness.stability(reference, sampled, self.weights, level)
+        reference, sampled, outliers = self.beside(labels, min_size, outliers)
+        cuts = [sampled, *self.finer_cuts(len(reference.clusters), min_size, outliers)]
+        return sureness.stability(reference, cuts, self.weights, level)
 
     def beside(
         self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
@@ -125,6 +127,12 @@ class ClusterQuestions:
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
         how = check_cut(self.n, len(reference.clusters), None, min_size, outliers)
         return reference, self._cut_trees(how)[0], outliers
+
+    def finer_cuts(self, n_clusters: int, min_size: MinSize = "auto", outliers: bool = False) -> list[np.ndarray]:
+        """(T, n) the trees cut into one and two clusters more, of the same least size."""
+        least = check_cut(self.n, n_clusters, None, min_size, outliers).min_size
+        numbers = [k for k in (n_clusters + 1, n_clusters + 2) if k <= self.n and n_clusters > 1]
+        return [self._cut_trees(check_cut(self.n, k, None, least, outliers))[0] for k in numbers]
 
     def _cut_trees(self, how):
         return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))

@@ -1,15 +1,18 @@
 """How sure a partition is: of every cluster its stability, of every leaf the probabilities of the clusters.
 
-The partitions s_t of the trees, cut like the one in question, have as many clusters. In each tree they are matched one
-to one so that the most leaves are in matched clusters (Hungarian method). With A a cluster and A_t its match,
+The partitions s_t of the trees, cut like the one in question, have as many clusters. With A a cluster,
 
-    stability     J(A) = Σ_t w_t |A ∩ A_t| / |A ∪ A_t|           Jaccard similarity: 1 if it is always the same
+    stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if it is always found again
     membership    P(i in A) = Σ_t w_t [i in A_t]                 for each leaf they sum to 1
 
-Hennig's rule of thumb: 0.85 and above is stable, below 0.6 is not to be trusted. Outliers, label -1, are matched with
-outliers, and have a column of their own.
+B runs over the clusters of a tree, also of its cuts into one and two clusters more: where one tree splits A' before it
+parts A from another, A is there all the same. For membership the clusters A_t of a tree are matched one to one with
+those in question, so that the most leaves are in matched clusters (Hungarian method). Hennig's rule of thumb: 0.85 and
+above is stable, below 0.6 is not to be trusted. Outliers, label -1, are matched with outliers, and have a column of
+their own.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +30,7 @@ class ClusterStability(NamedTuple):
 
     clusters: np.ndarray  # (k,) the labels, sorted; outliers are not among them
     sizes: np.ndarray  # (k,) leaves
-    jaccard: np.ndarray  # (k,) posterior mean of the Jaccard similarity with the matching cluster
+    jaccard: np.ndarray  # (k,) posterior mean of the Jaccard similarity with the most similar cluster of a tree
     interval: np.ndarray  # (k, 2) equal-tailed credible interval
     words: tuple[str, ...]  # "stable" (0.85 and above), "doubtful", or "dissolved" (below 0.6)
 
@@ -60,19 +63,21 @@ def membership(reference: Reference, sampled: np.ndarray, weights: np.ndarray, o
     n, k = len(reference.numbers), len(reference.clusters)
     probability = np.zeros((n, k + outliers))
     leaves = np.arange(n)
-    for row, weight, partner, _ in _matched(reference, sampled, weights):
+    for row, weight, partner in _matched(reference, sampled, weights):
         to = np.append(np.argsort(partner), k)  # the last one is found by -1
         probability[leaves, to[row]] += weight
     return probability / probability.sum(axis=1, keepdims=True)
 
 
-def stability(reference: Reference, sampled: np.ndarray, weights: np.ndarray, level: float) -> ClusterStability:
-    """Jaccard similarities of the clusters with their matches, with an interval that has probability `level`."""
-    matched = list(_matched(reference, sampled, weights))
-    of_row, similarity = np.array([m[1] for m in matched]), np.array([m[3] for m in matched])
+def stability(reference: Reference, cuts: Sequence[np.ndarray], weights: np.ndarray, level: float) -> ClusterStability:
+    """Jaccard similarities with the most similar clusters of each tree, an interval that has probability `level`.
+
+    `cuts` are labels (T, n) of the trees, one for each number of clusters that they were cut into.
+    """
+    similarity = np.max([_similarities(reference, labels).max(axis=2) for labels in cuts], axis=0)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    interval = np.stack([weighted_quantile(values, of_row, ends) for values in similarity.T])
-    mean = of_row @ similarity / of_row.sum()
+    interval = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T])
+    mean = np.minimum(weights @ similarity, 1.0)
     sizes = np.bincount(reference.numbers[reference.numbers >= 0])
     return ClusterStability(reference.clusters, sizes, mean, interval, tuple(map(in_a_word, mean)))
 
@@ -84,20 +89,32 @@ def in_a_word(jaccard: float) -> str:
     return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
 
 
+def _similarities(reference, sampled):
+    """(T, k, clusters) Jaccard similarity of each cluster of the reference with each of a tree."""
+    k, most = len(reference.clusters), int(sampled.max()) + 1
+    in_reference = reference.numbers >= 0
+    sizes = np.bincount(reference.numbers[in_reference])
+    similarity = np.zeros((len(sampled), k, most))
+    for t, row in enumerate(sampled):
+        counts = in_reference & (row >= 0)
+        shared = np.bincount(reference.numbers[counts] * most + row[counts], minlength=k * most).reshape(k, most)
+        union = sizes[:, None] + np.bincount(row[row >= 0], minlength=most) - shared
+        similarity[t] = shared / union
+    return similarity
+
+
 def _matched(reference, sampled, weights):
-    """For each distinct partition: its labels, its weight, its cluster for each one of the reference, their similarity.
+    """For each distinct partition: its labels, its weight, and its cluster for each one of the reference.
 
     Where two matchings share as many leaves, it is the one with the higher sum of similarities.
     """
     from scipy.optimize import linear_sum_assignment
 
     k = len(reference.clusters)
-    in_reference = reference.numbers >= 0
-    sizes = np.bincount(reference.numbers[in_reference])
-    for row, weight in zip(*distinct(sampled, weights), strict=True):
+    rows, weights = distinct(sampled, weights)
+    own_sizes = np.bincount(reference.numbers[reference.numbers >= 0])[:, None]
+    for row, weight, jaccard in zip(rows, weights, _similarities(reference, rows), strict=True):
         if weight > 0:
-            counts = in_reference & (row >= 0)
-            shared = np.bincount(reference.numbers[counts] * k + row[counts], minlength=k * k).reshape(k, k)
-            jaccard = shared / (sizes[:, None] + np.bincount(row[row >= 0], minlength=k) - shared)
-            own, partner = linear_sum_assignment(shared + jaccard / (k + 1), maximize=True)
-            yield row, weight, partner, jaccard[own, partner]
+            both = own_sizes + np.bincount(row[row >= 0], minlength=k)
+            shared = np.rint(both * jaccard / (1 + jaccard))  # as J = S / (both - S)
+            yield row, weight, linear_sum_assignment(shared + jaccard / (k + 1), maximize=True)[1]

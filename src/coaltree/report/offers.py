@@ -16,9 +16,7 @@ from .figures import rounded
 from .glance import Start, cluster_cards
 
 N_COLOURS = 10
-_MOST_OFFERED = 12  # the numbers 1 … 12, and the one the page opens with
-_MOST_OFFERED_OF_MANY = 5  # of more leaves than
-_MANY = 10_000
+_MOST_OFFERED = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
 
 
 class Offer(NamedTuple):
@@ -30,7 +28,7 @@ class Offer(NamedTuple):
 
 def make_offers(posterior: Posterior, start: Start) -> dict[int, Offer]:
     """The partitions by number of clusters, in order."""
-    most = _MOST_OFFERED if posterior.n <= _MANY else _MOST_OFFERED_OF_MANY
+    most = next(most for n, most in _MOST_OFFERED if posterior.n <= n)  # each takes time, and room on the page
     numbers = sorted({start.n_clusters, *range(1, min(most, posterior.n) + 1)})
     answers = {k: answer_for(posterior, k, quietly=k != start.n_clusters) for k in numbers}
     colours = {start.n_clusters: [c % N_COLOURS for c in range(start.n_clusters)]}

@@ -21,10 +21,10 @@ def left(tmp_path_factory):
 
 def test_data_has_names_and_no_duplicates():
     wines, how, *_ = demo.load_wines()
-    assert how.startswith("wines.csv: 60 rows, 13 columns\n")
-    assert wines.values.shape == (60, 13) == (len(set(wines.labels)), len(set(wines.features)))
+    assert how.startswith("scikit-learn's wines: 178 rows, 13 columns\n")
+    assert wines.values.shape == (178, 13) == (len(set(wines.labels)), len(set(wines.features)))
     assert np.isfinite(wines.values).all()
-    assert len(np.unique(wines.values, axis=0)) == 60
+    assert len(np.unique(wines.values, axis=0)) == 178
     assert {name[0] for name in wines.labels} == set("ABC")
 
 

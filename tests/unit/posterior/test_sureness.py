@@ -12,43 +12,62 @@ from tests.posteriors import random_posterior
 from tests.reference import summaries
 
 
-def by_matching(post, labels, outliers, min_size=2):
-    """(memberships, similarities) of each tree, for a matching that shares the most leaves."""
+def cut(post, k, outliers, min_size=2):
+    return partitions.cut_labels(post.children, post.times, check_cut(post.n, k, None, min_size, outliers))[0]
+
+
+def by_matching(post, labels, outliers):
+    """Memberships in each tree, for every matching that shares the most leaves."""
     k = len(set(labels.tolist()) - {-1})
-    sampled, _ = partitions.cut_labels(post.children, post.times, check_cut(post.n, k, None, min_size, outliers))
-    for row in sampled.tolist():
+    for row in cut(post, k, outliers).tolist():
         options = []
         for match in summaries.matching(labels.tolist(), row):
             to = {b: a for a, b in match.items()}
-            in_cluster = np.array([to.get(label, k) for label in row])
-            own = [set(np.flatnonzero(labels == a)) for a in range(k)]
-            found = [set(np.flatnonzero(in_cluster == a)) for a in range(k)]
-            options.append((in_cluster, [len(a & b) / len(a | b) for a, b in zip(own, found, strict=True)]))
+            options.append(np.array([to.get(label, k) for label in row]))
         yield options
+
+
+def by_looking(post, labels, outliers):
+    """(T, k) the Jaccard similarity with the most similar set of each tree's cuts."""
+    k = len(set(labels.tolist()) - {-1})
+    own = [set(np.flatnonzero(labels == a)) for a in range(k)]
+    cuts = [cut(post, k + more, outliers) for more in ((0, 1, 2) if k > 1 else (0,))]
+    found = np.zeros((len(post), k))
+    for t in range(len(post)):
+        sets = [set(np.flatnonzero(rows[t] == b)) for rows in cuts for b in range(rows[t].max() + 1)]
+        found[t] = [max(len(a & b) / len(a | b) for b in sets) for a in own]
+    return found
 
 
 @pytest.mark.parametrize("outliers", [False, True])
 @pytest.mark.parametrize(("seed", "k"), [(0, 2), (1, 3), (2, 4), (3, 1)])
-def test_against_trying_all_matchings(seed, k, outliers):
+def test_against_trying_all(seed, k, outliers):
     post = random_posterior(seed, n=12, n_trees=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ClusterSizeWarning)
         labels = post.cut(k, min_size=2, outliers=outliers)
+    stability = post.stability(labels, min_size=2, outliers=outliers)
+    similarity = by_looking(post, labels, outliers)
+    np.testing.assert_allclose(stability.jaccard, post.weights @ similarity, atol=1e-12)
+    assert (stability.interval[:, 0] <= stability.interval[:, 1]).all()
+    assert np.isin(stability.interval, similarity).all()
+    np.testing.assert_array_equal(stability.sizes, np.bincount(labels[labels >= 0]))
     options = list(by_matching(post, labels, outliers))
-    untied = np.array([len(some) == 1 for some in options])
-    post = post[untied]
+    post = post[np.array([len(some) == 1 for some in options])]
     expected = np.zeros((12, k + outliers))
-    jaccard = np.zeros(k)
     for (only,), weight in zip([some for some in options if len(some) == 1], post.weights, strict=True):
-        expected[np.arange(12), only[0]] += weight
-        jaccard += weight * np.array(only[1])
+        expected[np.arange(12), only] += weight
     found = post.membership(labels, min_size=2, outliers=outliers)
     np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
-    stability = post.stability(labels, min_size=2, outliers=outliers)
-    np.testing.assert_allclose(stability.jaccard, jaccard, atol=1e-12)
-    assert (stability.interval[:, 0] <= stability.interval[:, 1]).all()
-    np.testing.assert_array_equal(stability.sizes, np.bincount(labels[labels >= 0]))
+
+
+def test_a_cluster_is_found_again_where_another_one_is_split_first():
+    # (0 1) and (2 3) meet before the halves of (4 … 7) do: cut into three, these halves are clusters
+    children = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]]
+    post = ct.Posterior(np.array([children]), np.array([[1.0, 1.1, 1.2, 1.3, 2.0, 3.0, 9.0]]))
+    np.testing.assert_array_equal(post.stability(np.array([0, 0, 1, 1, 2, 2, 2, 2])).jaccard[:2], 1.0)
+    np.testing.assert_array_equal(post.stability(np.array([0, 1, 0, 1, 2, 2, 2, 2])).jaccard[:2], 0.5)
 
 
 def test_a_certain_partition_is_stable_and_its_members_are_sure():

@@ -213,7 +213,7 @@ def test_a_cluster_keeps_its_colour_from_one_number_to_the_next():
 def test_other_numbers_are_offered_beside_a_large_one(monkeypatch, posterior):
     start = glance.choose_start(posterior, 33)
     assert list(offers.make_offers(posterior, start)) == [*range(1, 13), 33]
-    monkeypatch.setattr(offers, "_MANY", 39)
+    monkeypatch.setattr(offers, "_MOST_OFFERED", ((39, 12), (np.inf, 5)))
     assert list(offers.make_offers(posterior, start)) == [1, 2, 3, 4, 5, 33]
     assert list(offers.make_offers(posterior[:3], glance.choose_start(posterior, 2))) == [1, 2, 3, 4, 5]
 
@@ -334,8 +334,8 @@ def test_the_cards_speak_of_the_clusters_stability():
     assert sure[::2] == ("Both clusters are stable", "good")
     assert "0 leaves of 5 are less than 90" in sure.text
     half = said([same] * 5 + [other] * 5)[1]
-    assert half[::2] == ("None of 2 clusters are stable", "fair")  # (1 + 2/3) / 2 each
-    assert re.match(r"Least stable: cluster \d, \d leaves, doubtful: similarity 0.83", half.text)
+    assert half[::2] == ("1 of 2 clusters is stable", "fair")  # (1 + 2/3) / 2, and 1
+    assert re.match(r"Least stable: cluster \d, 3 leaves, doubtful: similarity 0.83", half.text)
     assert "One leaf of 5 is less than 90" in half.text
     assert said([same] * 10, 5)[0].heading == "5 clusters"
     assert said([same] * 10, 5)[1].heading == "All 5 clusters are stable"
