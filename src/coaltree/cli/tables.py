@@ -95,7 +95,8 @@ def description(table: Table, most: int = 6) -> str:
     """How many rows and columns, the columns' names, and the first row."""
     n, d = table.values.shape
     numbers = ", ".join("–" if np.isnan(value) else f"{value:.6g}" for value in table.values[0, :most])
-    names = [" ".join(name.split()) for name in (table.labels[0], *table.features[:most])]
+    features = table.features or tuple(map(str, range(d)))
+    names = [" ".join(name.split()) for name in (table.labels[0], *features[:most])]
     shown = [name if len(name) <= 30 else f"{name[:29]}…" for name in names]
     more = f" and {d - most:,} more" if d > most else ""
     return (
