@@ -6,6 +6,8 @@ k (`cloud_mixture`) becomes a probability,
 
     P(k) ∝ exp(log evidence(k) / 3) .
 
+but a number is not suggested where one of its clusters dissolves (`sureness`: it is not found again from tree to tree).
+Clusters that are not round are described better and better by more and more clouds, which no two trees share.
 The 3 makes up for clouds that are never quite round, and for the search among partitions: with it, P is about as often
 right as it says on simulated blobs (`make bench ONLY=n_clusters`); with 1 it is far too sure.
 
@@ -13,16 +15,19 @@ Without data, the gaps between true splits are compared with those of the coales
 with z_1 = 2, the distance in standard deviations from which on a gap counts.
 """
 
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._runtime.checks import check_count
+from ..errors import CoaltreeWarning
 from ..model.noise import LEVEL
 from ..tree.merges import check_cut
 from .cloud_mixture import log_evidence
 from .partitions import cut_labels
 from .split_gaps import gap_scores, least_size
+from .sureness import DISSOLVED
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -35,6 +40,7 @@ _LARGEST_TABLE = 200_000  # entries; of larger ones some rows are enough
 _ENOUGH_ROWS = 500
 _CAUTION = 3.0
 _NOTABLE = 2.0  # standard deviations of a gap
+_STEP_DOWN = 0.85
 _CLOSE = 0.7  # below this probability another number is nearly as good
 
 
@@ -70,15 +76,18 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
     if largest < 2:
         reason = f"1 cluster: {n} leaves are too few to look for more."
         return ClusterSuggestion(1, reason, 1.0, _candidates(np.zeros(1), np.ones(1)), basis)
+    is_limited = False
     if rows is None:
         scores = gap_scores(posterior.children, posterior.times, posterior.weights, _noise_level(posterior), largest)
         scores = np.append(_NOTABLE, scores)
         probability = _normalised(2.0 * scores)
     else:
         scores = evidence_by_number(posterior, rows, largest)
-        probability = _normalised(scores / _CAUTION)
+        most = _most_found_again(posterior, scores)
+        is_limited = most < len(scores)
+        probability = np.append(_normalised(scores[:most] / _CAUTION), np.zeros(len(scores) - most))
     best = int(np.argmax(probability))
-    reason = _reason(probability, basis)
+    reason = _reason(probability, basis, is_limited)
     return ClusterSuggestion(best + 1, reason, float(probability[best]), _candidates(scores, probability), basis)
 
 
@@ -98,6 +107,24 @@ def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -
         if k - 1 - int(np.argmax(scores)) >= _PATIENCE:
             break
     return np.array(scores)
+
+
+def _most_found_again(posterior, scores):
+    """The most clusters worth suggesting: the best number, or the best below it of which no cluster dissolves.
+
+    After a number that fails, the next ones below it would as well: they are passed over in steps.
+    """
+    most = len(scores)
+    best = int(np.argmax(scores)) + 1
+    while best > 1:
+        with warnings.catch_warnings():  # that clusters are smaller than asked for is nothing to tell here
+            warnings.simplefilter("ignore", CoaltreeWarning)
+            labels = posterior.cut(best)
+        if posterior.stability(labels).jaccard.min() >= DISSOLVED:
+            return most
+        most = max(1, int(_STEP_DOWN * best))
+        best = int(np.argmax(scores[:most])) + 1
+    return most
 
 
 def _noise_level(posterior):
@@ -124,11 +151,13 @@ def _candidates(scores, probability):
     return table
 
 
-def _reason(probability, basis):
+def _reason(probability, basis, is_limited=False):
     """One sentence for a stranger, and a second one where the number is in doubt."""
     order = np.argsort(-probability, kind="stable")
     best, second = int(order[0]) + 1, int(order[1]) + 1
     most = len(probability)
+    if is_limited:
+        return _limited(best)
     sure = f"probability {_percent(probability[best - 1])}, next {second} with {_percent(probability[second - 1])}"
     if basis == "gaps" and best == 1:
         text = f"1 cluster: no split of the trees stands out from those of random trees ({sure})."
@@ -144,6 +173,15 @@ def _reason(probability, basis):
     else:
         text = f"{best} clusters: they describe the rows better than any other number from 1 to {most} ({sure})."
     return text if probability[best - 1] >= _CLOSE else f"{text} It is a close call."
+
+
+def _limited(best):
+    """Where more clusters describe the rows better, but are not found again."""
+    if best == 1:
+        return "1 cluster: groups can be drawn in these rows, but no two trees agree on them."
+    return (
+        f"{best} clusters: more would describe the rows better still, but they are not found again from tree to tree."
+    )
 
 
 def _percent(probability):

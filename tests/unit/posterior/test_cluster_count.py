@@ -1,5 +1,7 @@
 """The suggested number of clusters: of simulated groups, with the data and without them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
@@ -134,3 +136,16 @@ def test_rows_that_are_all_but_equal():
     found = post.suggest_n_clusters()
     assert np.isfinite(found.candidates["score"]).all()
     assert found.n_clusters == 3
+
+
+def test_a_number_whose_clusters_are_not_found_again_is_not_suggested():
+    """One skewed cloud: more and more round clouds describe it better, but every tree draws others."""
+    X = np.random.default_rng(0).lognormal(size=(100, 6), sigma=0.8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        post = ct.fit(X, n_samples=30, n_warmup=30, random_state=0, progress=False)
+    found = post.suggest_n_clusters()
+    best = int(found.candidates["score"].argmax()) + 1
+    assert best > found.n_clusters
+    assert post.stability(post.cut(best)).jaccard.min() < 0.6
+    assert "tree" in found.reason
