@@ -180,7 +180,7 @@ def _limited(best):
     if best == 1:
         return "1 cluster: groups can be drawn in these rows, but no two trees agree on them."
     return (
-        f"{best} clusters: more would describe the rows better still, but they are not found again from tree to tree."
+        f"{best} clusters: more describe the rows better still, but they are not found again from tree to tree."
     )
 
 
