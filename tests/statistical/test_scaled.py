@@ -34,7 +34,7 @@ def test_two_rows_have_the_posterior_of_the_quadrature():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         covariance = Scaled(VARIANCES, priors={"amplitude": PRIOR})
-        post = fit(X, covariance, n_samples=2000, n_warmup=50, n_chains=1, random_state=0, progress=False)
+        post = fit(X, covariance, n_samples=2000, n_warmup=50, n_chains=1, random_state=0, progress=False, noise=0.0)
     draws = np.log([post.theta["amplitude"], post.times[:, -1]])
     errors = draws.reshape(2, 40, 50).mean(axis=2).std(axis=1, ddof=1) / math.sqrt(40)
     for values, error, (mean, sd) in zip(draws, errors, moments(VARIANCES), strict=True):
