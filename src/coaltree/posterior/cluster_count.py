@@ -179,9 +179,7 @@ def _limited(best):
     """Where more clusters describe the rows better, but are not found again."""
     if best == 1:
         return "1 cluster: groups can be drawn in these rows, but no two trees agree on them."
-    return (
-        f"{best} clusters: more describe the rows better still, but they are not found again from tree to tree."
-    )
+    return f"{best} clusters: more describe the rows better still, but they are not found again from tree to tree."
 
 
 def _percent(probability):
