@@ -95,7 +95,7 @@ def place(
     nodes, times = np.empty((m, s), np.int64), np.empty((m, s))
     by_class = np.zeros((s, m, len(classes))) if classes is not None else None
     listed = []
-    views = _views(posterior, table)
+    views, copied = _views(posterior, table), copies(posterior)
     half_df = 0.5 * posterior.noise.df if posterior.noise.tails == "student" else 0.0
     with single_threaded_blas():
         for j, tree in enumerate(chosen):
@@ -104,7 +104,7 @@ def place(
             level = float(posterior.theta[LEVEL][tree]) if posterior.noise.is_learnt else posterior.noise.level
             level *= typical_error(posterior.errors) ** 2
             share_of_class = _shares(children, members) if by_class is not None else None
-            for rows, problem, new in _whitened(posterior, tree, table, views):
+            for rows, problem, new in _whitened(posterior, tree, table, views, copied):
                 moved = streams[rows]
                 found = locate(children, merge_times, problem, new, moved, level, half_df)
                 streams[rows] = moved
@@ -193,10 +193,10 @@ def _views(posterior, table):
     return views
 
 
-def _whitened(posterior, tree, table, views):
+def _whitened(posterior, tree, table, views, copied):
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
-    values, leaf_var = leaf_messages(posterior, tree)
+    values, leaf_var = leaf_messages(posterior, tree, copied)
     covariance = covariance_of(posterior, tree)
     centre = values.mean(axis=0)
     for rows, columns, twin in views:
@@ -243,22 +243,23 @@ def covariance_of(posterior: Posterior, tree: int) -> Covariance:
     )
 
 
-def leaf_messages(posterior: Posterior, tree: int) -> tuple[np.ndarray, np.ndarray]:
+def leaf_messages(posterior: Posterior, tree: int, copied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n, k) values and (n,) variances of the leaves, as they were drawn together with a tree.
 
-    Copies that were merged at time 0 count once: all but the first of them say nothing.
+    Leaves that are `copied` were merged with others at time 0, and say nothing more.
     """
     values, variances = posterior.model_values(tree), posterior.row_variances(tree)
     if posterior.groups is not None:
         leaves = collapse(values, variances, replicates_of(posterior.groups))
         values, variances = leaves.mean, leaves.var
-    if posterior.noise.is_learnt:
-        variances[copies(posterior)] = _SAYS_NOTHING
+    variances[copied] = _SAYS_NOTHING
     return values, variances
 
 
 def copies(posterior: Posterior) -> np.ndarray:
-    """Numbers of the leaves that are copies of others before them."""
+    """Numbers of the leaves that are copies of others before them; none where these have a density of their own."""
+    if not posterior.noise.is_learnt:
+        return np.empty(0, np.int64)
     assert posterior.X is not None
     names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
     table = Table(posterior.X, posterior.row_labels, posterior.columns)
