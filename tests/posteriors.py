@@ -3,6 +3,7 @@
 import numpy as np
 
 import coaltree as ct
+from tests.reference import summaries
 
 
 def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
@@ -61,3 +62,16 @@ def ward_posterior(X):
 
     tree = ct.Tree.from_linkage(linkage(X, "ward"))
     return ct.Posterior(tree.children[None], tree.times[None] ** 2, X=X, covariance=ct.Spherical(amplitude=1.0))
+
+
+def cuts(post):
+    """Every way to cut the trees of a posterior plainly: into each number of clusters, and at three times."""
+    median = float(np.median(post.times))
+    numbers = [{"n_clusters": k, "min_size": 1} for k in range(1, post.n + 1)]
+    return numbers + [{"time": t} for t in (0.0, median, 1e9)]
+
+
+def brute_partitions(post, how):
+    """The partition of each tree, by the slow transcription."""
+    where = {name: value for name, value in how.items() if name != "min_size"}
+    return [summaries.cut(children, times, **where) for children, times in listed(post)]

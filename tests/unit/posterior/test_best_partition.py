@@ -11,24 +11,13 @@ from coaltree.model.coalescent import simulate_tree
 from coaltree.posterior import best_partition as best
 from coaltree.posterior import partitions
 from coaltree.tree.merges import canonical, check_cut
-from tests.posteriors import listed, random_posterior
+from tests.posteriors import brute_partitions, cuts, random_posterior
 from tests.reference import summaries
 
 
 @pytest.fixture(params=[(0, 7), (1, 6), (2, 3), (3, 2)], ids=lambda p: f"seed{p[0]}-n{p[1]}")
 def post(request):
     return random_posterior(request.param[0], n=request.param[1])
-
-
-def cuts(post):
-    median = float(np.median(post.times))
-    numbers = [{"n_clusters": k, "min_size": 1} for k in range(1, post.n + 1)]
-    return numbers + [{"time": t} for t in (0.0, median, 1e9)]
-
-
-def brute_partitions(post, how):
-    where = {name: value for name, value in how.items() if name != "min_size"}
-    return [summaries.cut(children, times, **where) for children, times in listed(post)]
 
 
 SINGLE = {"vi": summaries.variation_of_information, "binder": summaries.binder}
