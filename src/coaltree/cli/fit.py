@@ -100,10 +100,13 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 )
 @shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
+@click.option(
+    "--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, 1,000 of them. [default: trees]"
+)
 @shell.seed_option
 @shell.force_option
 @shell.debug_option
-def fit(data, out, choice, covariance, grid, errors, groups, clusters, title, force, seed, **settings):
+def fit(data, out, choice, covariance, grid, errors, groups, clusters, title, trees, force, seed, **settings):
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -132,13 +135,20 @@ def fit(data, out, choice, covariance, grid, errors, groups, clusters, title, fo
         raise InputError(f"--clusters {clusters} is more than the {n} {things} of {data.name}.")
     phi = _covariance(covariance, grid, d)
     settings |= {"covariance": phi, "random_state": seed}
-    fit_table(reading, out, clusters, title or data.stem, force, settings)
+    fit_table(reading, out, clusters, title or data.stem, force, settings, with_trees=trees)
 
 
 def fit_table(
-    reading: "Reading", out: Path, clusters: int | None, title: str, force: bool, settings: dict[str, Any]
+    reading: "Reading",
+    out: Path,
+    clusters: int | None,
+    title: str,
+    force: bool,
+    settings: dict[str, Any],
+    *,
+    with_trees: bool = True,
 ) -> None:
-    """Fit a table, leave every file of `outputs.FILES` in the folder `out`, and list them.
+    """Fit a table, leave the files of `outputs.FILES` in the folder `out`, and list them.
 
     `settings` are arguments of `coaltree.fit`.
     """
@@ -169,7 +179,7 @@ def fit_table(
         clusters, reason = suggestion.n_clusters, suggestion.reason
     answer = answer_for(post, clusters)
     try:
-        write_all(folder, post, answer, title)
+        files = write_all(folder, post, answer, title, with_trees=with_trees)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
@@ -177,8 +187,8 @@ def fit_table(
         click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
     click.echo(in_a_line(answer, leaves_are(post)))
     click.echo(f"{folder}:")
-    width = max(map(len, FILES))
-    for file, what in FILES.items():
+    width = max(map(len, files))
+    for file, what in files.items():
         click.echo(f"  {file:{width}}  {what}")
 
 

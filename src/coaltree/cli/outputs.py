@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from ..posterior.posterior import Posterior
     from ..tree.tree import Tree
 
+TREES = "trees.nex"  # the only file that may be left out
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
     "tree.newick": "the summary tree, nodes labelled with their transfer support",
-    "trees.nex": "all sampled trees (NEXUS)",
+    "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
+    TREES: "sampled trees (NEXUS), at most 1,000",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
     "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities",
     "tree.png": "the tree with supports and time intervals",
@@ -35,27 +37,40 @@ MOST_IN_LEGEND = 4  # clusters that are named above the figure
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
-def write_all(folder: Path, post: "Posterior", answer: "ClusterAnswer", title: str | None) -> None:
-    """Write every file of `FILES` into `folder`, replacing what is there."""
+def write_all(
+    folder: Path, post: "Posterior", answer: "ClusterAnswer", title: str | None, *, with_trees: bool = True
+) -> dict[str, str]:
+    """Write every file of `FILES` into `folder`, replacing what is there, and return what each one is.
+
+    The sampled trees, which are large, are left out unless `with_trees`.
+    """
+    files = {name: what for name, what in FILES.items() if with_trees or name != TREES}
     clear_away(folder, [WRITING, *FILES])
     aside = folder / f".{WRITING}.{os.getpid()}.tmp"
     shutil.rmtree(aside, ignore_errors=True)  # of a process that had our number
     aside.mkdir()
     try:
-        _write(aside, post, answer, title)
+        _write(aside, post, answer, title, with_trees)
         for name in FILES:
-            move_into_place(aside / name, folder / name)
+            if name in files:
+                move_into_place(aside / name, folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)  # of another run
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+    return files
 
 
-def _write(folder, post, answer, title):
+def _write(folder, post, answer, title, with_trees):
     from ..report import write_report
 
     tree = post.summary_tree()
     post.save(folder / POSTERIOR)
-    post.to_nexus(folder / "trees.nex")
-    write_tree(folder, tree, [f"{share:.4g}" for share in post.clade_support(tree, kind="transfer")])
+    if with_trees:
+        post.to_nexus(folder / TREES)
+    (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
+    (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
+    write_linkage(folder / "linkage.csv", tree)
     write_clusters(folder / "clusters.csv", post, answer)
     draw(
         lambda ax: draw_tree(ax, tree, post, answer),
@@ -82,14 +97,10 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
     write_csv(path, header, rows)
 
 
-def write_tree(folder: Path, tree: "Tree", node_labels: Sequence[Any] | None = None) -> None:
-    """Write tree.newick and linkage.csv (child, child, time, leaves; row k makes node n + k) into `folder`."""
-    from ..tree.newick import names_in_files
-
-    text = tree.relabel(names_in_files(tree.labels)).to_newick(node_labels)
-    (folder / "tree.newick").write_text(f"{text}\n", encoding="utf-8")
+def write_linkage(path: Path, tree: "Tree") -> None:
+    """Write child, child, time and leaves of each merge; row k makes node n + k."""
     rows = ([int(a), int(b), repr(float(time)), int(size)] for a, b, time, size in tree.to_linkage())
-    write_csv(folder / "linkage.csv", ["child_1", "child_2", "time", "leaves"], rows)
+    write_csv(path, ["child_1", "child_2", "time", "leaves"], rows)
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:

@@ -39,7 +39,7 @@ def simulate(n, d, covariance, length2, noise, out, seed, force):
     """
     from ..model import covariance as families
     from ..model.simulation import simulate as draw
-    from .outputs import write_csv, write_tree
+    from .outputs import write_csv, write_linkage
 
     smooth = covariance == "squared_exponential"
     phi = families.SquaredExponential(length2=length2, noise=noise) if smooth else families.Spherical()
@@ -47,5 +47,6 @@ def simulate(n, d, covariance, length2, noise, out, seed, force):
     folder = output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
     rows = ([label, *map(repr, row)] for label, row in zip(tree.labels, X.tolist(), strict=True))
     write_csv(folder / "data.csv", ["leaf", *(f"x{j}" for j in range(d))], rows)
-    write_tree(folder, tree)
+    (folder / "tree.newick").write_text(f"{tree.to_newick()}\n", encoding="utf-8")
+    write_linkage(folder / "linkage.csv", tree)
     click.echo(f"{folder}: data.csv ({n} x {d}), tree.newick, linkage.csv")

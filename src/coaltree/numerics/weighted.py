@@ -1,4 +1,4 @@
-"""Draws with weights that sum to 1: effective sample size, picking evenly, quantiles."""
+"""Draws with weights that sum to 1: effective sample size, picking evenly, quantiles, shortest intervals."""
 
 from typing import Any, Literal
 
@@ -49,3 +49,18 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: ArrayLike) -> 
     # The slack keeps a share such as 0.5 of equal weights from depending on how the sum was rounded.
     position = np.searchsorted(below, np.asarray(q) * below[-1] * (1 - 1e-12))
     return values[order[np.minimum(position, len(values) - 1)]]
+
+
+def shortest_interval(values: np.ndarray, weights: np.ndarray, share: float) -> np.ndarray:
+    """(2,) ends of the shortest interval with at least a share of the weight (of highest density, for one peak)."""
+    counts = ~np.isnan(values) & (weights > 0)
+    values, weights = values[counts], weights[counts]
+    if len(values) == 0:
+        return np.full(2, np.nan)
+    order = np.argsort(values, kind="stable")
+    values, upto = values[order], np.cumsum(weights[order])
+    before = np.append(0.0, upto[:-1])
+    last = np.searchsorted(upto, before + share * upto[-1] * (1 - 1e-12))  # the slack as above
+    fits = last < len(values)
+    first = np.flatnonzero(fits)[np.argmin(values[last[fits]] - values[fits])]
+    return values[[first, last[first]]]

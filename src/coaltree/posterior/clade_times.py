@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..numerics.weighted import pick_trees, weighted_quantile
+from ..numerics.weighted import pick_trees, shortest_interval, weighted_quantile
 from ..tree import Tree
 from . import clades
 from .transfer import transfers
@@ -29,26 +29,52 @@ class Intervals(NamedTuple):
     basis: np.ndarray  # (n-1,) "exact", "closest" or "none"
 
 
+class Heights(NamedTuple):
+    """Medians and shortest intervals of times, NaN where there are too few draws for an interval."""
+
+    median: np.ndarray  # (n-1,)
+    shortest: np.ndarray  # (n-1, 2)
+
+
 def intervals(posterior: "Posterior", tree: Tree, level: float) -> Intervals:
     """Equal-tailed intervals of the times of the clades of a tree whose leaves are the posterior's."""
-    table, weights = posterior.clade_table, posterior.weights
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    return Intervals(
+        *_summaries(posterior, tree, level, lambda times, weights: weighted_quantile(times, weights, tails))
+    )
+
+
+def heights(posterior: "Posterior", tree: Tree, level: float) -> Heights:
+    """Medians and shortest intervals of the same times."""
+
+    def both(times, weights):
+        return np.append(weighted_quantile(times, weights, 0.5), shortest_interval(times, weights, level))
+
+    found, _ = _summaries(posterior, tree, level, both, 3)
+    return Heights(found[:, 0], found[:, 1:])
+
+
+def _summaries(posterior, tree, level, summary, width=2):
+    """(n-1, width) what `summary` says of each clade's draws and their weights, and (n-1,) where these are from."""
+    table, weights = posterior.clade_table, posterior.weights
     needed = 2 / (1 - level) * (1 - 1e-9)
     found = clades.find(table, tree.clade_keys())
     total, squares = (np.append(clades.weigh(table.ids, w, len(table.keys)), 0.0)[found] for w in (weights, weights**2))
     enough = (total**2 >= needed * squares) & (total > 0)
-    interval = np.full((tree.n - 1, 2), np.nan)
-    interval[enough] = clades.time_quantiles(table, posterior.times, weights, found[enough], tails.tolist())
+    answer = np.full((tree.n - 1, width), np.nan)
+    drawn = clades.clade_times(table, posterior.times, found[enough])
+    for k, times in zip(np.flatnonzero(enough), drawn, strict=True):
+        answer[k] = summary(times, weights)
     basis = np.where(enough, "exact", "none").astype("<U7")
     rare = np.flatnonzero(~enough)
     if len(rare) == 0:
-        return Intervals(interval, basis)
+        return answer, basis
     asked, weights = pick_trees(weights, max(_FEWEST_ASKED, int(_CLOSEST_BYTES / (4 * len(rare)))))
     closest = transfers(tree, posterior.children[asked], weights, rare).closest
     for k, merge in zip(rare, closest, strict=True):
         close = np.flatnonzero(merge >= 0)
         w = weights[close]
         if w.sum() ** 2 >= needed * np.square(w).sum() > 0:
-            interval[k] = weighted_quantile(posterior.times[asked[close], merge[close]], w, tails)
+            answer[k] = summary(posterior.times[asked[close], merge[close]], w)
             basis[k] = "closest"
-    return Intervals(interval, basis)
+    return answer, basis

@@ -7,7 +7,7 @@ then on a tree is a row of n-1 integers.
     frequency of clade c:  f_c = Σ_t w_t [c in tree t]
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,13 +53,15 @@ def time_quantiles(
     A quantile is the smallest draw with at least a share q of the weight at or below it.
     """
     q = np.asarray(q, dtype=np.float64)
-    quantiles = np.full((len(clades), len(q)), np.nan)
+    quantiles = [weighted_quantile(values, weights, q) for values in clade_times(table, times, clades)]
+    return np.array(quantiles).reshape(len(clades), len(q))
+
+
+def clade_times(table: CladeTable, times: np.ndarray, clades: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield each clade's merge time in every tree (T,), NaN where the tree has it not."""
     block = max(1, int(_BLOCK_BYTES / (8 * len(times))))
     for start in range(0, len(clades), block):
-        clade_times = _gather_times(table.ids, times, clades[start : start + block], len(table.keys))
-        for row, values in enumerate(clade_times, start):
-            quantiles[row] = weighted_quantile(values, weights, q)
-    return quantiles
+        yield from _gather_times(table.ids, times, clades[start : start + block], len(table.keys))
 
 
 def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
 makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by other files:
 `clades` (who occurs, how often), `clade_times`, `transfer` (clades that are nearly there), `summary_trees` and
-`best_clades` (one tree for many), `diagnostics` (effective sample sizes), and all about clusters by `clusters`.
+`best_clades` (one tree for many), `diagnostics` (effective sample sizes), all about clusters by `clusters`, and what is
+handed to others by `exports`.
 """
 
 import copy
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, PathLike, RandomState
+from .._runtime.aliases import ArrayLike, RandomState
 from .._runtime.checks import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.noise import LEVEL, Noise, NoiseLike, as_noise, check_errors
@@ -26,6 +27,7 @@ from ..tree.rooted import check_labels
 from . import clade_times, clades, diagnostics, transfer
 from .best_clades import best_clades
 from .clusters import ClusterQuestions
+from .exports import Exports
 from .given import checked_groups, checked_model, checked_rows
 from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Posterior(ClusterQuestions):
+class Posterior(ClusterQuestions, Exports):
     """Weighted draws of trees (and covariance parameters) given the data.
 
     Parameters
@@ -436,29 +438,6 @@ class Posterior(ClusterQuestions):
         from ..inference.extend import extend
 
         return extend(self, X_new, n_rounds=n_rounds, n_trees=n_trees, sampler=sampler, random_state=random_state)
-
-    # What it exchanges
-
-    def to_arviz(self, *, tail_scale: bool = False) -> Any:
-        """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`).
-
-        With `tail_scale`, also the scales of Student's noise, one for each row of X.
-        """
-        from .exchange import to_arviz
-
-        return to_arviz(self, tail_scale=tail_scale)
-
-    def to_nexus(self, path: PathLike) -> None:
-        """Write all trees, with weights and clade supports, as NEXUS that FigTree and DendroPy read."""
-        from .exchange import write_nexus
-
-        write_nexus(self, path)
-
-    def save(self, path: PathLike) -> None:
-        """Write everything to one file, which `coaltree.load` reads."""
-        from .files import save
-
-        save(self, path)
 
 
 def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:

@@ -2,8 +2,8 @@
 
 A subtree is a name, or (subtree, subtree, …) with an optional name, and after it a colon and the length of the
 branch above it; the text ends in a semicolon. Names with blanks or punctuation stand in single quotes, a quote inside
-is doubled, an underscore outside quotes means a blank, and [comments] may stand between any two parts. This is the
-dialect of DendroPy and of most phylogenetic programs.
+is doubled, and [comments] may stand between any two parts. An underscore is one, quoted or not, as for R's `read.tree`,
+to which quotes are part of a name; in NEXUS files and for DendroPy, one outside quotes means a blank.
 
 Times are read as the greatest distance to a leaf below, which cannot decrease towards the root. Branch lengths are
 differences of times, and written so that adding them up gives the very same times again: mostly the rounded
@@ -26,7 +26,7 @@ TOLERANCE = 1e-6  # leaves' depths may differ by this share of the root's: most 
 
 _LONGEST_FLOAT = len("-1.2345678901234567e-123")
 
-_NEEDS_NO_QUOTES = re.compile(r"[^\W_.-]([^\W_]|[.-])*")
+_NEEDS_NO_QUOTES = re.compile(r"\w[\w.-]*")
 _PART = re.compile(
     r"""(?P<blank>[ \t\r\n]++|\[[^\[\]]*+\])
       | (?P<mark>[(),:;])
@@ -46,9 +46,13 @@ class Parsed(NamedTuple):
     labels: tuple[str, ...]
 
 
-def quote(label: str) -> str:
-    """Return the label as Newick wants it: bare where that is safe, else in single quotes."""
-    return label if _NEEDS_NO_QUOTES.fullmatch(label) else "'" + label.replace("'", "''") + "'"
+def quote(label: str, underscores: bool = True) -> str:
+    """Return the label as Newick wants it: bare where that is safe, else in single quotes.
+
+    Without `underscores`, a label that has one is quoted, for readers to whom a bare underscore is a blank.
+    """
+    is_safe = _NEEDS_NO_QUOTES.fullmatch(label) and (underscores or "_" not in label)
+    return label if is_safe else "'" + label.replace("'", "''") + "'"
 
 
 def names_in_files(labels: Sequence[str]) -> list[str]:
@@ -68,14 +72,16 @@ def names_in_files(labels: Sequence[str]) -> list[str]:
     return names
 
 
-def write(children: np.ndarray | Sequence[Sequence[int]], times: np.ndarray, names: Sequence[str]) -> str:
+def write(
+    children: np.ndarray | Sequence[Sequence[int]], times: np.ndarray, names: Sequence[str], digits: int | None = None
+) -> str:
     """Return a tree as one line of Newick.
 
     `children` lists the nodes that each inner node joins, `names` are those of all nodes, leaves first and the root
-    last, and are written as they are (see `quote`).
+    last, and are written as they are (see `quote`). Branch lengths have so many significant `digits`, or all it takes.
     """
     n = len(names) - len(times)
-    ends = [f"{name}:{length}" for name, length in zip(names, _branch_lengths(children, times, n), strict=False)]
+    ends = [f"{name}:{length}" for name, length in zip(names, _lengths(children, times, n, digits), strict=False)]
     ends.append(names[-1])
     out = []
     todo: list[int | str] = [";", len(names) - 1]  # nodes and marks still to be written, the next one last
@@ -95,20 +101,22 @@ def write(children: np.ndarray | Sequence[Sequence[int]], times: np.ndarray, nam
     return "".join(out)
 
 
-def _branch_lengths(children, times, n):
-    """Return the length above each node but the root as text, node + length rounding to its parent."""
+def _lengths(children, times, n, digits):
+    """Return the length above each node but the root as text: of so many digits, or node + length being its parent."""
     joined = np.fromiter(chain.from_iterable(children), np.int64)
     above = np.empty(len(joined))
     above[joined] = np.repeat(times, [len(nodes) for nodes in children])
     below = np.append(np.zeros(n), times)[:-1]
     difference = above - below
+    if digits is not None:
+        return [f"{length:.{digits}g}" for length in difference.tolist()]
     texts = [repr(length) for length in difference.tolist()]
     for i in np.flatnonzero(below + difference != above):
         texts[i] = f"{Decimal(above[i]) - Decimal(below[i]):.27e}"  # longer than any float, so that the reader knows
     return texts
 
 
-def read(text: str, keep_underscores: bool = False, tolerance: float = TOLERANCE) -> Parsed:
+def read(text: str, keep_underscores: bool = True, tolerance: float = TOLERANCE) -> Parsed:
     """Read one rooted, binary, ultrametric tree; anything else raises InputError with the place in the text."""
     tree = _Builder(tolerance)
     state = "start"  # of a subtree; then "closed", "named", "colon", "measured"; "end" after the semicolon

@@ -1,22 +1,31 @@
-"""NEXUS text of many trees, with weights and clade supports, as FigTree and DendroPy read them.
+"""NEXUS text of trees, as FigTree, BEAST's tools, treeio, ape and DendroPy read it.
 
-    tree tree_0 = [&R] [&W 0.25] ((a:1,b:1)[&posterior=0.75,height=1]:2,c:3)[&posterior=1,height=3];
+    begin trees;
+      translate
+        1 a,
+        2 'b_1'
+      ;
+      tree tree_1 = [&R] [&W 0.25] (1:3,2:3)[&posterior=0.75,height_95%_HPD={2.5,3.5}];
+    end;
 
-[&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node is what FigTree shows there.
+The leaves of a tree are numbers, which the translate block names. A bare underscore means a blank here, so that names
+with one are quoted. [&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node has what is
+known of it, in BEAST's notation.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from .newick import names_in_files, quote, write
 
+_DIGITS = 10  # of branch lengths of many trees; two leaves' depths then differ by less than 1e-9 of them
 
-def nexus_lines(
-    children: np.ndarray, times: np.ndarray, weights: np.ndarray, support: Iterable[np.ndarray], labels: Sequence[str]
-) -> Iterator[str]:
-    """Yield the lines of the file, one tree at a time; `support` yields that of each tree's clades, (n-1,)."""
-    names = [quote(label) for label in names_in_files(labels)]
+
+def nexus_lines(labels: Sequence[str], trees: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a file; `trees` are texts such as those of `drawn_trees`, made when their turn comes."""
+    names = [quote(label, underscores=False) for label in names_in_files(labels)]
     yield "#NEXUS"
     yield "begin taxa;"
     yield f"  dimensions ntax={len(labels)};"
@@ -25,8 +34,34 @@ def nexus_lines(
     yield "  ;"
     yield "end;"
     yield "begin trees;"
-    for t, (pairs, heights, weight, shares) in enumerate(zip(children, times, weights, support, strict=True)):
-        inner = [f"[&posterior={s:.6g},height={h!r}]" for s, h in zip(shares.tolist(), heights.tolist(), strict=True)]
-        text = write(pairs.tolist(), heights, names + inner)
-        yield f"  tree tree_{t} = [&R] [&W {float(weight)!r}] {text}"
+    yield "  translate"
+    yield from (f"    {i} {name}{',' if i < len(names) else ''}" for i, name in enumerate(names, 1))
+    yield "  ;"
+    yield from (f"  tree {tree}" for tree in trees)
     yield "end;"
+
+
+def drawn_trees(children: np.ndarray, times: np.ndarray, weights: np.ndarray) -> Iterator[str]:
+    """Yield stacked trees, each with its weight."""
+    names = [*leaf_numbers(times.shape[1] + 1), *[""] * times.shape[1]]
+    for t, (pairs, heights, weight) in enumerate(zip(children, times, weights, strict=True)):
+        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs.tolist(), heights, names, _DIGITS)}"
+
+
+def leaf_numbers(n: int) -> list[str]:
+    """How the leaves are called in the trees of a file with a translate block."""
+    return [str(i) for i in range(1, n + 1)]
+
+
+def node_comments(known: Mapping[str, np.ndarray]) -> list[str]:
+    """One comment for each node, of arrays (nodes,) or, for ranges, (nodes, 2); what is NaN is left out."""
+    texts: list[list[str]] = [[] for _ in next(iter(known.values()))]
+    for name, values in known.items():
+        for node, value in zip(texts, values, strict=True):
+            if not np.isnan(value).any():
+                node.append(f"{name}={_value(value)}")
+    return [f"[&{','.join(parts)}]" if parts else "" for parts in texts]
+
+
+def _value(value: Any) -> str:
+    return f"{value:.6g}" if np.ndim(value) == 0 else "{" + ",".join(f"{end:.6g}" for end in value) + "}"

@@ -243,7 +243,7 @@ class Tree(RootedTree):
         text: str,
         labels: Iterable[Any] | None = None,
         *,
-        keep_underscores: bool = False,
+        keep_underscores: bool = True,
         tolerance: float = newick.TOLERANCE,
     ) -> "Tree":
         """Read a rooted, binary, ultrametric tree from Newick text.
@@ -255,7 +255,7 @@ class Tree(RootedTree):
         labels : sequence of str, optional
             The leaves' names in the order wanted; by default leaves are numbered as they come in the text.
         keep_underscores : bool
-            An underscore outside quotes means a blank, unless this is True.
+            Whether an underscore outside quotes is one; with False it means a blank, as in NEXUS files.
         tolerance : float
             By how much leaves may differ in depth, as a share of the root's height.
         """

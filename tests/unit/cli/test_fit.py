@@ -72,7 +72,8 @@ def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
     tree = post.summary_tree()
     text = (left / "tree.newick").read_text(encoding="utf-8")
     assert {frozenset(clade) for clade in ct.Tree.from_newick(text).clades()} == set(tree.clades())
-    assert tree.to_newick([f"{share:.4g}" for share in post.clade_support(tree, kind="transfer")]) + "\n" == text
+    assert text == post.annotated_tree(tree, "newick")
+    assert (left / "tree.nex").read_text(encoding="utf-8") == post.annotated_tree(tree)
     header, *rows = table_of(left / "linkage.csv")
     np.testing.assert_array_equal(np.array(rows, dtype=float), tree.to_linkage())
     header, *rows = table_of(left / "clusters.csv")
@@ -94,9 +95,17 @@ def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
     assert json.dumps("東京") in page
 
 
+def test_sampled_trees_can_be_left_out(data, tmp_path, capsys):
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--clusters", "2", *SHORT]
+    assert main(args) == 0
+    assert main([*args, "--no-trees", "--force"]) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(set(FILES) - {"trees.nex"})
+    assert capsys.readouterr().out.count("trees.nex") == 1
+
+
 def test_dendropy_reads_the_tree_with_its_supports(left):
     dendropy = pytest.importorskip("dendropy")
-    tree = dendropy.Tree.get(path=str(left / "tree.newick"), schema="newick")
+    tree = dendropy.Tree.get(path=str(left / "tree.newick"), schema="newick", preserve_underscores=True)
     assert sorted(taxon.label for taxon in tree.taxon_namespace) == sorted(NAMES)
     assert all(0 <= float(node.label) <= 1 for node in tree.preorder_internal_node_iter())
 

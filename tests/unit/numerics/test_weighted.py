@@ -1,6 +1,6 @@
 import numpy as np
 
-from coaltree.numerics.weighted import pick_evenly, weighted_quantile
+from coaltree.numerics.weighted import pick_evenly, shortest_interval, weighted_quantile
 
 
 def test_draws_are_picked_evenly_along_the_weights():
@@ -21,3 +21,24 @@ def test_weighted_quantile_is_numpys_inverted_cdf():
         q = rng.random(4)
         expected = np.quantile(values, q, weights=weights, method="inverted_cdf")
         np.testing.assert_array_equal(weighted_quantile(values, weights, q), expected)
+
+
+def test_shortest_interval_is_the_best_of_all_pairs():
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        values, weights = rng.gamma(2.0, size=15), rng.integers(0, 4, 15).astype(float)
+        share = rng.uniform(0.1, 0.95)
+        values[3], weights[3], weights[4] = np.nan, 1.0, 1.0
+        known = ~np.isnan(values)
+        total = weights[known].sum()
+        inside = [
+            (high - low, low, high)
+            for low in values[known]
+            for high in values[known]
+            if weights[(values >= low) & (values <= high)].sum() >= share * total - 1e-9
+        ]
+        low, high = shortest_interval(values, weights, share)
+        assert high - low == min(inside)[0]
+        assert weights[(values >= low) & (values <= high)].sum() >= share * total - 1e-9
+    assert np.isnan(shortest_interval(np.array([np.nan]), np.ones(1), 0.9)).all()
+    np.testing.assert_array_equal(shortest_interval(np.array([3.0, 2.0]), np.array([1.0, 0.0]), 0.9), [3.0, 3.0])

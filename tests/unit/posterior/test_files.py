@@ -12,8 +12,7 @@ from scipy.spatial.distance import squareform
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.posterior import files as io
-from tests.posteriors import grouped_posterior, listed, random_posterior
-from tests.reference import summaries
+from tests.posteriors import grouped_posterior, random_posterior
 
 LABELS = ["a", "b b", "it's", "x_1", "[y]", "7", "gamma-γ"]
 
@@ -157,57 +156,18 @@ def test_arrays_that_are_no_trees_are_refused(tmp_path, monkeypatch):
 # Other programs
 
 
-def dendropy_frequencies(trees):
-    """Weighted clade frequencies by DendroPy, as leaf sets of labels."""
-    distribution = trees.split_distribution(use_tree_weights=True)
-    return {
-        frozenset(taxon.label for taxon in trees.taxon_namespace.bitmask_taxa_list(split)): distribution[split]
-        for split in distribution
-    }
-
-
-@pytest.mark.parametrize("labels", [LABELS, None], ids=["names", "numbers"])
-def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
-    post = random_posterior(1, labels=labels)
-    post.to_nexus(tmp_path / "post.nex")
-    trees = dendropy.TreeList.get(
-        path=tmp_path / "post.nex", schema="nexus", store_tree_weights=True, extract_comment_metadata=True
-    )
-    assert [taxon.label for taxon in trees.taxon_namespace] == list(post.labels)
-    np.testing.assert_array_equal([tree.weight for tree in trees], post.weights)
-    assert all(tree.is_rooted for tree in trees)
-    expected = summaries.clade_frequencies(listed(post), post.weights)
-    expected = {frozenset(post.labels[i] for i in clade): f for clade, f in expected.items() if f > 0}
-    found = dendropy_frequencies(trees)
-    for clade, frequency in expected.items():
-        assert found[clade] == pytest.approx(frequency, abs=1e-9)
-    assert {clade for clade, f in found.items() if len(clade) > 1 and f > 0} == set(expected)
-    for tree, ours in zip(trees, post.trees, strict=True):
-        support = dict(zip(ours.clades(), post.clade_support(ours), strict=True))
-        times = dict(zip(ours.clades(), ours.times, strict=True))
-        tree.calc_node_ages()
-        for node in tree.internal_nodes():
-            clade = frozenset(leaf.taxon.label for leaf in node.leaf_iter())
-            assert float(node.annotations["posterior"].value) == pytest.approx(support[clade], abs=1e-5)
-            assert float(node.annotations["height"].value) == times[clade]
-            assert node.age == pytest.approx(times[clade])
-
-
-def test_nexus_into_no_folder_is_one_sentence(tmp_path):
-    with pytest.raises(ct.InputError, match=r"cannot write .*the folder .* does not exist"):
-        random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
-
-
 def test_dendropy_reads_newick_of_one_tree_and_of_a_consensus():
     post = random_posterior(10, labels=LABELS)
     tree = post.mcc_tree()
-    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted")
+    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True)
     assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
         tree.clades()
     )
     consensus = post.consensus()
     assert not consensus.is_binary
-    read = dendropy.Tree.get(data=consensus.to_newick(), schema="newick", rooting="force-rooted")
+    read = dendropy.Tree.get(
+        data=consensus.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True
+    )
     read.calc_node_ages()
     found = {
         frozenset(leaf.taxon.label for leaf in node.leaf_iter()): (float(node.label), node.age)

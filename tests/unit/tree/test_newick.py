@@ -29,9 +29,9 @@ AWKWARD = [
 
 def test_what_is_written():
     tree = Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.5, 4.0], labels=["a", "b c", "d_e", "O'B"])
-    assert tree.to_newick() == "((a:2.5,'d_e':2.5):1.5,('b c':1.0,'O''B':1.0):3.0);"
+    assert tree.to_newick() == "((a:2.5,d_e:2.5):1.5,('b c':1.0,'O''B':1.0):3.0);"
     assert tree.to_newick(node_labels=["0.9", "", "all of it"]) == (
-        "((a:2.5,'d_e':2.5):1.5,('b c':1.0,'O''B':1.0)0.9:3.0)'all of it';"
+        "((a:2.5,d_e:2.5):1.5,('b c':1.0,'O''B':1.0)0.9:3.0)'all of it';"
     )
 
 
@@ -84,8 +84,9 @@ def test_one_tree_in_many_spellings(text):
 
 def test_underscores():
     text = "(Homo_sapiens:1,'Pan_t':1);"
-    assert Tree.from_newick(text).labels == ("Homo sapiens", "Pan_t")
-    assert Tree.from_newick(text, keep_underscores=True).labels == ("Homo_sapiens", "Pan_t")
+    assert Tree.from_newick(text).labels == ("Homo_sapiens", "Pan_t")
+    assert Tree.from_newick(text, keep_underscores=False).labels == ("Homo sapiens", "Pan_t")
+    assert Tree.from_newick(text).to_newick() == "(Homo_sapiens:1.0,Pan_t:1.0);"
 
 
 def test_small_times_are_not_lost_beside_large_ones():
@@ -129,7 +130,8 @@ def test_a_deep_chain_both_ways():
 
 
 def to_dendropy(text, **options):
-    return dendropy.Tree.get(data=text, schema="newick", case_sensitive_taxon_labels=True, **options)
+    alike = {"case_sensitive_taxon_labels": True, "preserve_underscores": True}
+    return dendropy.Tree.get(data=text, schema="newick", **alike, **options)
 
 
 def same_as_dendropy(tree, other):
@@ -156,7 +158,7 @@ def test_we_read_what_dendropy_writes(tree, rooted, preserve_spaces):
     other.is_rooted = rooted
     text = other.as_string("newick", preserve_spaces=preserve_spaces)
     assert text.startswith("[&R]" if rooted else "[&U]")
-    read = Tree.from_newick(text, labels=tree.labels)
+    read = Tree.from_newick(text, labels=tree.labels, keep_underscores=False)
     np.testing.assert_allclose(read.times, tree.times, rtol=1e-9)
     assert set(read.clades()) == set(tree.clades())
 
@@ -166,7 +168,8 @@ def test_awkward_names_survive_dendropy_both_ways():
     other = to_dendropy(tree.to_newick(node_labels=["0.5"] * (tree.n - 1)))
     assert {taxon.label for taxon in other.taxon_namespace} == set(AWKWARD)
     same_as_dendropy(tree, other)
-    same_as_dendropy(Tree.from_newick(other.as_string("newick"), labels=AWKWARD), other)
+    text = other.as_string("newick")
+    same_as_dendropy(Tree.from_newick(text, labels=AWKWARD, keep_underscores=False), other)
 
 
 def test_a_tree_that_dendropy_simulated():
@@ -274,6 +277,13 @@ def test_long_garbage_takes_linear_time_and_no_stack(unit):
 
 
 def test_quote_is_bare_only_where_every_reader_agrees():
-    assert [newick.quote(name) for name in ("a", "a.b-c1", "é", "a_b", "a b", "-", "it's")] == [
-        "a", "a.b-c1", "é", "'a_b'", "'a b'", "'-'", "'it''s'",
+    assert [newick.quote(name) for name in ("a", "a.b-c1", "é", "a_b", "_", "a b", "-", "it's")] == [
+        "a", "a.b-c1", "é", "a_b", "_", "'a b'", "'-'", "'it''s'",
     ]  # fmt: skip
+    assert [newick.quote(name, underscores=False) for name in ("a", "a_b", "a b")] == ["a", "'a_b'", "'a b'"]
+
+
+def test_lengths_of_so_many_digits():
+    tree = Tree([[0, 1], [2, 3]], [1 / 3, 200 / 3])
+    text = newick.write(tree.children.tolist(), tree.times, ["a", "b", "c", "", ""], digits=5)
+    assert text == "(c:66.667,(a:0.33333,b:0.33333):66.333);"

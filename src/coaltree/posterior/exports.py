@@ -1,0 +1,60 @@
+"""The methods of `Posterior` that hand it to other programs, to files and to notebooks; the work is done elsewhere."""
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from .._runtime.aliases import PathLike
+
+if TYPE_CHECKING:
+    from ..tree.tree import Tree
+    from .posterior import Posterior
+
+
+class Exports:
+    """The methods of `Posterior` that write it down for others."""
+
+    def to_arviz(self, *, tail_scale: bool = False) -> Any:
+        """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`).
+
+        With `tail_scale`, also the scales of Student's noise, one for each row of X.
+        """
+        from .exchange import to_arviz
+
+        return to_arviz(cast("Posterior", self), tail_scale=tail_scale)
+
+    def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
+        """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.
+
+        Parameters
+        ----------
+        path : file to write.
+        max_trees : int or None
+            How many trees at most, evenly spread by weight; None writes all of them.
+        """
+        from .exchange import write_nexus
+
+        write_nexus(cast("Posterior", self), path, max_trees)
+
+    def annotated_tree(self, tree: "Tree | None" = None, format: Literal["nexus", "newick"] = "nexus") -> str:
+        """A tree as text, with what the posterior knows of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
+
+        Comments in BEAST's notation have the share of the posterior with just this clade (`posterior`), its transfer
+        support (`transfer`), the time in this tree (`height`), and median and shortest interval with 95 % of its times
+        (`height_median`, `height_95%_HPD`), which are left out where they would rest on a handful of trees.
+
+        Parameters
+        ----------
+        tree : Tree, optional
+            The summary tree by default.
+        format : "nexus" or "newick"
+            A whole NEXUS file, or one line of Newick whose inner nodes are named by their transfer support, for
+            programs that pass over comments.
+        """
+        from .exchange import annotated_tree
+
+        return annotated_tree(cast("Posterior", self), tree, format)
+
+    def save(self, path: PathLike) -> None:
+        """Write everything to one file, which `coaltree.load` reads."""
+        from .files import save
+
+        save(cast("Posterior", self), path)
