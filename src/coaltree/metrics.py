@@ -38,6 +38,14 @@ class ARICurve(NamedTuple):
     ari: np.ndarray
 
 
+class Agreement(NamedTuple):
+    """How well clusters agree with known classes: 1 where they are the same."""
+
+    ari: float  #: Adjusted Rand index: 0 on average for clusters drawn by lot, 1 for the classes themselves.
+    purity: float  #: Share of the leaves that belong to the commonest class of their cluster.
+    table: np.ndarray  #: (clusters, classes) how many leaves are in both.
+
+
 def time_errors(estimate: Tree | Posterior, truth: Tree, of: str = "mean") -> Errors:
     """Errors of the sorted log merge times of a `Posterior` or `Tree` against the true tree's."""
     times, weights = _draws(estimate)[1:]
@@ -130,6 +138,39 @@ def ari_auc(tree: Tree | Posterior | ARICurve, classes: ArrayLike | Mapping[str,
     """
     curve = tree if isinstance(tree, ARICurve) else ari_curve(tree, () if classes is None else classes)
     return float(np.sum(curve.ari[1:] + curve.ari[:-1])) / (2 * len(curve.ari))
+
+
+def agreement(labels: ArrayLike, classes: ArrayLike) -> Agreement:
+    """Compare clusters with known classes.
+
+    Parameters
+    ----------
+    labels : (n,) clusters, such as those of `Posterior.cut`
+    classes : (n,) classes of any kind, in the same order
+
+    Returns
+    -------
+    Agreement
+        Adjusted Rand index, purity, and the table of clusters (rows) and classes (columns), both in sorted order.
+    """
+    given, known = np.asarray(labels), np.asarray(classes)
+    if given.ndim != 1 or given.shape != known.shape or len(given) == 0:
+        raise InputError(
+            f"labels and classes must be sequences of the same length, not of shapes {given.shape} and {known.shape}."
+        )
+    clusters, row = np.unique(given, return_inverse=True)
+    names, column = np.unique(known, return_inverse=True)
+    table = np.zeros((len(clusters), len(names)), dtype=np.int64)
+    np.add.at(table, (row, column), 1)
+
+    def pairs(counts):
+        return float((counts * (counts - 1) / 2.0).sum())
+
+    n = len(given)
+    by_row, by_column = pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    by_chance, most = by_row * by_column / max(pairs(np.array([n])), 1.0), (by_row + by_column) / 2.0
+    ari = 1.0 if most == by_chance else (pairs(table) - by_chance) / (most - by_chance)
+    return Agreement(ari, float(table.max(axis=1).sum() / n), table)
 
 
 def _draws(estimate):

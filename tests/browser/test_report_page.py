@@ -586,3 +586,27 @@ def test_long_names_fit_a_phone(opened, folder):
     post = chain_posterior(40, 5, 20, labels=labels, columns=columns, variances=draws)
     page = opened(write_report(post, folder / "long.html", title="T" * 200), width=360, height=740, mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_known_classes_are_shown_and_compared_at_every_number_of_clusters(posterior, folder, opened):
+    classes = {"kind": [f"kind <{i % 3}>" if i else None for i in range(N)], "age": np.linspace(0, 1, N)}
+    page = opened(write_report(posterior, folder / "known.html", n_clusters=4, classes=classes))
+
+    def counts():
+        rows = "[...document.querySelectorAll('#known table')[0].tBodies[0].rows]"
+        return page.evaluate(f"{rows}.map(row => [...row.cells].slice(1).map(cell => Number(cell.textContent) || 0))")
+
+    for k in (4, 2):
+        page.evaluate(f"(document.getElementById('cut-number').value = {k}, 0)")
+        page.evaluate("document.getElementById('cut-number').dispatchEvent(new Event('input')) && 0")
+        page.settle()
+        answer = answer_for(posterior, k)
+        codes = np.array([-1 if i == 0 else i % 3 for i in range(N)])
+        expected = [[int(((answer.labels == c) & (codes == j)).sum()) for j in (0, 1, 2, -1)] for c in range(k)]
+        assert counts() == expected
+        found = ct.metrics.agreement(answer.labels[1:], codes[1:])
+        words = page.evaluate("document.querySelector('#known p').textContent")
+        assert f"Adjusted Rand index {found.ari:.2f}" in words
+        assert f"purity {found.purity:.2f}" in words
+    assert page.evaluate("document.getElementById('known-legend').textContent").startswith("kind:kind <0>")
+    assert page.evaluate("document.querySelectorAll('#drawing .strip').length") > 4

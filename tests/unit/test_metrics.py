@@ -201,3 +201,18 @@ def test_ari_curve_of_a_posterior_is_the_weighted_mean():
     expected = np.average([ct.metrics.ari_curve(t, classes).ari for t in post.trees], axis=0, weights=post.weights)
     np.testing.assert_allclose(ct.metrics.ari_curve(post, classes).ari, expected, atol=1e-12)
     assert ct.metrics.ari_auc(post, classes) == pytest.approx(np.trapezoid(expected, np.arange(1, 10) / 9))
+
+
+def test_agreement_is_scikit_learns_index_and_the_share_of_the_commonest_class():
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        labels, classes = rng.integers(0, 4, 30), rng.choice(["x", "y", "z"], 30)
+        found = ct.metrics.agreement(labels, classes)
+        assert found.ari == pytest.approx(adjusted_rand_score(classes, labels))
+        most = [np.unique(classes[labels == c], return_counts=True)[1].max() for c in np.unique(labels)]
+        assert found.purity == pytest.approx(sum(most) / 30)
+        assert found.table.sum() == 30
+    assert ct.metrics.agreement([0, 0, 1], ["b", "b", "a"])[:2] == (1.0, 1.0)
+    assert ct.metrics.agreement([0, 0], [1, 1]).ari == 1.0
+    with pytest.raises(ct.InputError, match="sequences of the same length"):
+        ct.metrics.agreement([0, 1], [0])

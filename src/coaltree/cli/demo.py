@@ -45,4 +45,5 @@ def load_wines() -> "Reading":
     within = [int(np.count_nonzero(wines.target[:i] == c)) + 1 for i, c in enumerate(wines.target)]
     names = tuple(f"{'ABC'[c]}{number:02}" for c, number in zip(wines.target, within, strict=True))
     table = Table(np.asarray(wines.data, dtype=np.float64), names, tuple(wines.feature_names))
-    return Reading(table, f"scikit-learn's wines: {description(table)}", None, None)
+    cultivars = {"cultivar": ["ABC"[c] for c in wines.target]}
+    return Reading(table, f"scikit-learn's wines: {description(table)}", None, None, cultivars)

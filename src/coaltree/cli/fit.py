@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._runtime.memory import require_room_for_kernels
-from ..errors import ConvergenceWarning, InputError, InterruptedWarning
+from ..errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from . import shell
 
 if TYPE_CHECKING:
@@ -98,6 +98,13 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     help="Column (text or numbers) in which rows that measure the same thing have the same value: they become one leaf "
     "of the tree, named after it. It is kept out of the fit.",
 )
+@click.option(
+    "--label",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of classes or numbers that is kept out of the fit, shown in colours and compared with the clusters "
+    "(may be repeated).",
+)
 @shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option(
@@ -106,7 +113,7 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @shell.seed_option
 @shell.force_option
 @shell.debug_option
-def fit(data, out, choice, covariance, grid, errors, groups, clusters, title, trees, force, seed, **settings):
+def fit(data, out, choice, covariance, grid, errors, groups, label, clusters, title, trees, force, seed, **settings):
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -119,14 +126,18 @@ def fit(data, out, choice, covariance, grid, errors, groups, clusters, title, tr
     \b
     Examples:
       coaltree fit wines.csv --out wines
+      coaltree fit flowers.csv --label species --out flowers
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit assay.csv --groups compound --out assay
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
+    from .suspects import suspicious_columns
     from .tables import understood
 
-    reading = understood(data, dataclasses.replace(choice, errors=errors, groups=groups))
+    reading = understood(data, dataclasses.replace(choice, errors=errors, groups=groups, label=label))
+    for sentence in suspicious_columns(reading.table):
+        shell.show_warning(sentence, CoaltreeWarning)
     n, d = reading.table.values.shape
     things = "rows"
     if reading.groups is not None:
@@ -155,6 +166,8 @@ def fit_table(
     from .._runtime.files import clear_away
     from ..model.columns import choice_for, is_auto
     from ..posterior.answer import answer_for, in_a_line, leaves_are
+    from ..posterior.known import KEPT, known_of, of_leaves
+    from .comparison import compared
     from .outputs import FILES, write_all
 
     is_new = not out.exists()
@@ -173,6 +186,8 @@ def fit_table(
             with contextlib.suppress(OSError):  # of a folder that is not empty
                 folder.rmdir()
         raise
+    if reading.known:
+        post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in reading.known.items()}
     reason = None
     if clusters is None:
         suggestion = post.suggest_n_clusters()
@@ -186,6 +201,8 @@ def fit_table(
     if reason is not None:
         click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
     click.echo(in_a_line(answer, leaves_are(post)))
+    for column in known_of(post):
+        click.echo(compared(answer, column))
     click.echo(f"{folder}:")
     width = max(map(len, files))
     for file, what in files.items():

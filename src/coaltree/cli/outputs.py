@@ -34,6 +34,7 @@ FILES = {
 WRITING = "writing"  # the folder that files are complete in before any of them is shown
 MOST_COLUMNS = 20  # clusters whose probabilities are all written
 MOST_IN_LEGEND = 4  # clusters that are named above the figure
+NAMED = 150  # leaves up to which the figure has room for every name
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
@@ -83,7 +84,9 @@ def _write(folder, post, answer, title, with_trees):
 def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:
     """Write each leaf's cluster, counted from 1, its probability, and those of all clusters where they are few."""
     from ..posterior.answer import leaves_are, leaves_one
+    from ..posterior.known import known_of
 
+    known = known_of(post)
     k = answer.n_clusters
     of_all = answer.membership if 1 < k <= MOST_COLUMNS else answer.membership[:, :0]
     header = [
@@ -91,9 +94,14 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
         "cluster",
         "probability",
         *(f"cluster_{c + 1}" for c in range(of_all.shape[1])),
+        *(column.name for column in known),
     ]
-    numbers = zip(post.labels, answer.labels.tolist(), answer.probability, of_all, strict=True)
-    rows = ([name, label + 1, *(f"{share:.4g}" for share in (own, *others))] for name, label, own, others in numbers)
+    about = zip(*(column.texts() for column in known), strict=True) if known else [()] * post.n
+    numbers = zip(post.labels, answer.labels.tolist(), answer.probability, of_all, about, strict=True)
+    rows = (
+        [name, label + 1, *(f"{share:.4g}" for share in (own, *others)), *texts]
+        for name, label, own, others, texts in numbers
+    )
     write_csv(path, header, rows)
 
 
@@ -123,8 +131,9 @@ def _number(cell):
 
 
 def height_for(n_leaves: int) -> float:
-    """Inches that the names of the leaves need, within reason."""
-    return min(max(2.5, 0.17 * n_leaves), 14.0)
+    """Inches that the names of the leaves need, within reason: all of them up to `NAMED` leaves."""
+    most = 14.0 if n_leaves > NAMED else max(14.0, 0.112 * n_leaves)
+    return min(max(2.5, 0.17 * n_leaves), most)
 
 
 def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer") -> None:
@@ -133,10 +142,13 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
 
     from ..plotting import dendrogram
     from ..plotting.style import Direction, add_legend, color_of
+    from ..posterior.known import known_of
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
     shown = answer.labels if answer.n_clusters > 1 else None
-    dendrogram(tree, ax, support=post, intervals=post, clusters=shown, time_scale=scale)
+    dendrogram(
+        tree, ax, support=post, intervals=post, clusters=shown, time_scale=scale, row_colors=known_of(post) or None
+    )
     if 1 < answer.n_clusters <= MOST_IN_LEGEND:
         said = zip(answer.stability.words, answer.stability.jaccard, strict=True)
         names = [f"cluster {c + 1}: {word} ({jaccard:.2f})" for c, (word, jaccard) in enumerate(said)]

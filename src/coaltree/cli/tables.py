@@ -40,6 +40,7 @@ class Choice:
     columns_from: str = "--columns"  # who asks for `columns`, for error messages
     groups: str | None = None  # the column that says which rows measure the same leaf
     errors: str | None = None  # the column with standard errors of the rows
+    label: tuple[str, ...] = ()  # columns that are shown and compared with clusters, but not fitted
 
 
 _BY_RULE = Choice()
@@ -52,6 +53,7 @@ class Reading(NamedTuple):
     how: str
     groups: list[str] | None
     errors: np.ndarray | None
+    known: dict[str, list[str]]  # the columns of --label, as text
 
 
 def read(path: Path, choice: Choice = _BY_RULE) -> Table:
@@ -76,7 +78,7 @@ def understood(path: Path, choice: Choice = _BY_RULE) -> Reading:
             columns = read_arrays(path, choice.array)
         else:
             raise InputError(f"{path.name}: unsupported file type; expected {SUFFIXES}.")
-        table, named_by, groups, errors = _table(columns, choice)
+        table, named_by, groups, errors, known = _table(columns, choice)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except Problem as problem:
@@ -88,7 +90,15 @@ def understood(path: Path, choice: Choice = _BY_RULE) -> Reading:
         how += f"\n  groups     {len(set(groups))} leaves, by the column {choice.groups!r}"
     if errors is not None:
         how += f"\n  errors     {errors.min():.4g} to {errors.max():.4g}, in the column {choice.errors!r}"
-    return Reading(table, how, groups, errors)
+    for name, values in known.items():
+        how += f"\n  label      {name!r}: {_described(values)}"
+    return Reading(table, how, groups, errors, known)
+
+
+def _described(values):
+    """How many distinct values a column has, and some of them."""
+    distinct = sorted({value for value in values if not is_missing(value)})
+    return f"{len(distinct)} distinct values, {some(distinct, 4)}"
 
 
 def description(table: Table, most: int = 6) -> str:
@@ -116,7 +126,8 @@ def _table(columns: Columns, choice):
     kept = [_find(names, name, choice.columns_from) for name in choice.columns] or range(len(names))
     by_group = None if choice.groups is None else _find(names, choice.groups, "--groups")
     by_error = None if choice.errors is None else _find(names, choice.errors, "--errors")
-    dropped = {index, by_group, by_error, *(_find(names, name, "--drop") for name in choice.drop)}
+    by_label = [_find(names, name, "--label") for name in choice.label]
+    dropped = {index, by_group, by_error, *by_label, *(_find(names, name, "--drop") for name in choice.drop)}
     kept = [j for j in kept if j not in dropped]
     if not kept:
         raise Problem(f"no column of numbers is left; the columns are {some(names)}.")
@@ -131,7 +142,15 @@ def _table(columns: Columns, choice):
         named_by = "their number, from 0" if stored is None else "the names beside the table"
     groups = None if by_group is None else _groups(names[by_group], columns, by_group)
     errors = None if by_error is None else _errors(names, columns, by_error)
-    return Table(values, tuple(labels), tuple(names[j] for j in kept)), named_by, groups, errors
+    known = {names[j]: _label_cells(names[j], columns.cells[j]) for j in by_label}
+    return Table(values, tuple(labels), tuple(names[j] for j in kept)), named_by, groups, errors, known
+
+
+def _label_cells(name, cells):
+    texts = ["" if is_missing(text) else text for text in _as_names(cells)]
+    if not any(texts):
+        raise Problem(f"column {name!r} (--label) has no value at all; leave it out with --drop {as_in_a_shell(name)}.")
+    return texts
 
 
 def _as_names(cells):
@@ -177,11 +196,11 @@ def _index_of(columns, choice):
 
 def _spoken_of(choice):
     """Columns that the user has another use for than names of the rows."""
-    return (*choice.drop, *choice.columns, choice.groups, choice.errors)
+    return (*choice.drop, *choice.columns, *choice.label, choice.groups, choice.errors)
 
 
 def _check_labels(name, labels, place):
-    drop = f"or leave the column out with --drop {_quoted(name)}."
+    drop = f"or leave the column out with --drop {as_in_a_shell(name)}."
     label, count = Counter(labels).most_common(1)[0]
     if count > 1 and label:
         first, second = [place(i) for i, one in enumerate(labels) if one == label][:2]
@@ -208,11 +227,14 @@ def _values(names, columns, kept):
         which = f"column {short(names[j])} contains"
         if len(text) > 1:
             which = f"columns {some([names[j][:30] for j in text])} contain"
-        drops = " ".join(f"--drop {_quoted(names[j])}" for j in text[:6])
-        naming = f", or use {short(names[j])} as row names with --names {_quoted(names[j])}"
+        drops = " ".join(f"--drop {as_in_a_shell(names[j])}" for j in text[:6])
+        naming = f", or use {short(names[j])} as row names with --names {as_in_a_shell(names[j])}"
+        labels = " ".join(f"--label {as_in_a_shell(names[j])}" for j in text[:6])
+        labelling = f", or show and compare {'it' if len(text) == 1 else 'them'} with {labels}"
+        is_unique = _is_unique(columns.cells[j])
         raise Problem(
             f"{which} text ({short(columns.cells[j][row])} in {columns.place(row)}); leave "
-            f"{'it' if len(text) == 1 else 'them'} out with {drops}{naming if _is_unique(columns.cells[j]) else ''}."
+            f"{'it' if len(text) == 1 else 'them'} out with {drops}{naming if is_unique else labelling}."
         )
     if wrong:
         (j, row), cell = wrong[0], columns.cells[wrong[0][0]][wrong[0][1]]
@@ -226,7 +248,7 @@ def _is_unique(cells):
     return len(set(cells)) == len(cells) and "" not in cells
 
 
-def _quoted(name):
+def as_in_a_shell(name):
     """A name as it is written in a shell."""
     name = name if len(name) <= 60 else f"{name[:59]}…"
     return name if re.fullmatch(r"[\w.@%+=:,/-]+", name) and not name.startswith("-") else f"'{name}'"

@@ -1,6 +1,7 @@
 """One tree as a picture: branches, clusters, support, intervals of node times, small clades folded into triangles."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ from ..errors import InputError
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree
 from . import geometry
+from .strips import add_strip_legend, as_strips, draw_strips
 from .style import (
     INK,
     LARGEST_FONT,
@@ -48,6 +50,7 @@ def dendrogram(
     time_label: str | None = "time",
     ladder: bool = True,
     linewidth: float | None = None,
+    row_colors: Any = None,
 ) -> Axes:
     """Draw a tree.
 
@@ -79,6 +82,9 @@ def dendrogram(
     ladder : bool
         Whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`.
     linewidth : float, optional
+    row_colors : Series, DataFrame, mapping or sequence, optional
+        What is known of the leaves, as strips of colour beside them: classes, numbers, or colours. An index of the
+        leaves' names is minded. A class has the colour of the cluster that it shares most leaves with.
 
     Returns
     -------
@@ -107,12 +113,15 @@ def dendrogram(
     _draw_folded(ax, tree, place, direction, of_node, width)
     if intervals is not None:
         _draw_intervals(ax, tree, place, direction, intervals, width)
-    _write_names(ax, tree, place, direction, names, of_node)
+    strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
+    room = draw_strips(ax, direction, place, geometry.leaves_of_tips(tree, place), strips) if strips else 0.0
+    _write_names(ax, tree, place, direction, names, of_node, room)
     if support is not None:
         _draw_support(ax, tree, place, direction, support)
     if coloured is not None and coloured.names is not None:
         named = enumerate(coloured.names)
         add_legend(ax, direction, [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in named])
+    add_strip_legend(ax, strips)
     return ax
 
 
@@ -213,7 +222,7 @@ def _draw_intervals(ax, tree, place, direction, intervals, width):
     ax.add_collection(bars, autolim=False)
 
 
-def _write_names(ax, tree, place, direction, names, of_node):
+def _write_names(ax, tree, place, direction, names, of_node, room):
     if names is None:
         direction.name_leaves(ax, [], [], None)
         return
@@ -222,6 +231,8 @@ def _write_names(ax, tree, place, direction, names, of_node):
     gap = np.diff(at).min() * direction.length_across(ax) / place.total_width
     size = font_that_fits(gap)
     direction.name_leaves(ax, at, texts, size)
+    if room:
+        direction.leaf_axis(ax).set_tick_params(pad=2 + room)
     if size is not None and of_node is not None:
         for text, color in zip(direction.leaf_axis(ax).get_ticklabels(), _colors(of_node, place.tips), strict=False):
             text.set_color(color)

@@ -96,6 +96,22 @@ def _lists(tree):
     return tree.children.tolist() if isinstance(tree.children, np.ndarray) else [list(nodes) for nodes in tree.children]
 
 
+def leaves_of_tips(tree: RootedTree, place: Arrangement) -> list[list[int]]:
+    """The leaves below each tip: itself, or those of a folded clade."""
+    children = _lists(tree)
+    found = []
+    for tip in place.tips.tolist():
+        leaves, todo = [], [tip]
+        while todo:
+            node = todo.pop()
+            if node < tree.n:
+                leaves.append(node)
+            else:
+                todo.extend(children[node - tree.n])
+        found.append(leaves)
+    return found
+
+
 class Edges(NamedTuple):
     """One angle per branch that is drawn: along the parent's level, then down to the child."""
 

@@ -6,6 +6,7 @@
     figures        what the page's script draws: tree, data, co-clustering
     glance         the three cards at the top of the page
     offers         the partitions that the page can show
+    known          classes and numbers that were not fitted, beside the clusters
     parameters     the covariance's parameters and their posteriors
     verdicts       convergence diagnostics, explained
     reproduce      settings and versions

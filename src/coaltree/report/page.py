@@ -10,18 +10,20 @@ import json
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from .._runtime.aliases import ArrayLike, PathLike
 from .._runtime.files import replacing
 from ..errors import InputError
 from ..posterior.answer import leaves_are, leaves_one
+from ..posterior.known import known_of, read_known
 from ..posterior.posterior import Posterior
-from . import figures, glance, noise, offers, parameters, reproduce, verdicts
+from . import figures, glance, known, noise, offers, parameters, reproduce, verdicts
 from .text import escape
 
 _SCRIPT_PARTS = (
     "elements.js", "clusters.js", "view.js", "tree.js", "pointing.js", "heatmap.js", "together.js", "search.js",
-    "groups.js", "start.js",
+    "groups.js", "known.js", "start.js",
 )  # fmt: skip
 
 
@@ -31,6 +33,7 @@ def write_report(
     *,
     X: ArrayLike | None = None,
     n_clusters: int | None = None,
+    classes: Any = None,
     title: str | None = None,
     force: bool = False,
 ) -> Path:
@@ -45,6 +48,9 @@ def write_report(
         several rows, either the leaves or all rows, of which the means are shown.
     n_clusters : int, optional
         The number of clusters the page opens with; by default the suggested number.
+    classes : Series, DataFrame, mapping or sequence (n,), optional
+        What is known of the leaves besides: classes or numbers, shown in colours beside the tree and compared with the
+        clusters; by default the columns of ``coaltree fit --label``.
     title : str, optional
     force : bool
         Whether to overwrite an existing file.
@@ -55,12 +61,17 @@ def write_report(
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another name, or overwrite it with force=True.")
     with replacing(path) as file:
-        file.write(report_html(posterior, X=X, n_clusters=n_clusters, title=title))
+        file.write(report_html(posterior, X=X, n_clusters=n_clusters, classes=classes, title=title))
     return path
 
 
 def report_html(
-    posterior: Posterior, *, X: ArrayLike | None = None, n_clusters: int | None = None, title: str | None = None
+    posterior: Posterior,
+    *,
+    X: ArrayLike | None = None,
+    n_clusters: int | None = None,
+    classes: Any = None,
+    title: str | None = None,
 ) -> str:
     """Return the report page as text; the arguments are those of `write_report`."""
     start = glance.choose_start(posterior, n_clusters)
@@ -69,6 +80,7 @@ def report_html(
     order = figure.tree.leaf_order()
     partitions = offers.make_offers(posterior, start)
     answer = partitions[start.n_clusters].answer
+    about = known_of(posterior) if classes is None else read_known(classes, posterior.labels)
     verdict = verdicts.judge(posterior)
     names = None if posterior.columns is None else list(posterior.model_columns)
     parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)
@@ -78,6 +90,7 @@ def report_html(
         "partitions": offers.content(posterior, start, partitions),
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
+        "known": known.content(about, answer, [offer.answer for offer in partitions.values()]),
         "together": figures.together_figure(posterior, order, start.n_clusters),
         "correlation": correlation,
     }

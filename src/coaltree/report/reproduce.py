@@ -11,13 +11,14 @@ import numpy as np
 
 from .. import __version__
 from .._runtime.checks import is_whole
+from ..posterior.known import KEPT
 from ..posterior.oddness import describe_noise, describe_rows
 from ..posterior.posterior import Posterior
 from .figures import Data
 from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-_NOT_A_SETTING = {"convergence", "estimate"}
+_NOT_A_SETTING = {"convergence", "estimate", KEPT}
 _NAMES = {
     "n_warmup": "warm-up rounds",
     "mean_accepted": "accepted updates",

@@ -98,10 +98,19 @@ def test_what_is_said_counts_more_than_what_is_found(table):
         ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b': 'inf' is not a number; values must be finite"),
         ("a,b\n1,2\n3,1_0\n4,5\n", "'1_0' is not a number"),
         ("a;b\n1,5;2\n3,5;4\n", "line 2, column 'a': '1,5' is not a number (one of 2 such cells); give --decimal ,"),
-        ("a,kind\n1,red\n2,red\n", "column 'kind' contains text ('red' in line 2); leave it out with --drop kind."),
+        (
+            "a,kind\n1,red\n2,red\n",
+            "column 'kind' contains text ('red' in line 2); leave it out with --drop kind, or",
+        ),
         ("a,k 1\n1,red\n2,blue\n", "leave it out with --drop 'k 1', or use 'k 1' as row names with --names 'k 1'."),
-        ("a,k,m\n1,r,s\n2,r,s\n", "columns k, m contain text ('r' in line 2); leave them out with --drop k --drop m."),
-        ("kind,a\nred,1\nred,2\n", "column 'kind' contains text ('red' in line 2); leave it out with --drop kind."),
+        (
+            "a,k,m\n1,r,s\n2,r,s\n",
+            "columns k, m contain text ('r' in line 2); leave them out with --drop k --drop m, or",
+        ),
+        (
+            "kind,a\nred,1\nred,2\n",
+            "column 'kind' contains text ('red' in line 2); leave it out with --drop kind, or",
+        ),
         ("name,a\np,1\nq,2\np,3\n", "but 'p' is in line 2 and again in line 4; make the names unique"),
         ("name,a\np,1\n,2\n", "line 3: the row has no name in column 'name'"),
         ("a,b\n1,2\n3\n", "line 3: the header has 2 cells, but this line has 1."),
@@ -207,7 +216,10 @@ def test_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "x.parquet"
     pandas.DataFrame({"name": ["p", "ü"], "a": [1, None], "kind": ["r", "r"]}).to_parquet(path)
-    with pytest.raises(InputError, match=r"column 'kind' contains text .*; leave it out with --drop kind."):
+    with pytest.raises(
+        InputError,
+        match=r"column 'kind' contains text .*; leave it out with --drop kind, or",
+    ):
         read(path)
     frame = read(path, Choice(drop=("kind",)))
     assert (frame.labels, frame.features) == (("p", "ü"), ("a",))
@@ -217,7 +229,10 @@ def test_parquet(tmp_path):
     kinds = pandas.Categorical(["r", None]), pandas.to_datetime(["2020-01-01", None])
     for kind in kinds:  # which pandas does not turn into text where a value is missing
         pandas.DataFrame({"a": [1, 2], "kind": kind}).to_parquet(path)
-        with pytest.raises(InputError, match=r"column 'kind' contains text .*; leave it out with --drop kind."):
+        with pytest.raises(
+            InputError,
+            match=r"column 'kind' contains text .*; leave it out with --drop kind, or",
+        ):
             read(path)
     pandas.DataFrame({"a": [1, 2]}, index=pandas.MultiIndex.from_tuples([(1, 2), (1, 3)])).to_parquet(path)
     assert read(path).labels == ("(1, 2)", "(1, 3)")

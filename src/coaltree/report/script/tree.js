@@ -3,6 +3,7 @@
 const FOLD = 3; // a clade lower than so many pixels is folded
 const NAMED_FROM = 10; // pixels of a row from which on leaves are named
 const FOOT = 40;
+const STRIP = 10; // pixels that a strip of colour takes, for what else is known of the leaves
 const plot = $("plot");
 const drawing = $("drawing");
 const heatLayout = { head: 0, beside: false }; // room above the rows for the names of columns; set by the heat map
@@ -31,7 +32,7 @@ function measure() {
   const head = heatLayout.beside ? heatLayout.head : 6;
   const rows = height - head - FOOT;
   const forClusters = rows / tree.n >= NAMED_FROM ? 0 : width < 520 ? 76 : 128;
-  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width));
+  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width)) + STRIP * content.known.length;
   const { top, bottom, oldest } = state.view;
   const [left, right] = [16, width - names];
   const row = rows / (bottom - top);
@@ -116,7 +117,8 @@ function rowNames(at) {
   const first = Math.max(0, Math.floor(state.view.top + 0.5));
   const last = Math.min(tree.n - 1, Math.ceil(state.view.bottom - 0.5));
   const strips = new Map();
-  const wide = at.width - at.right > 120;
+  const beside = at.right + 18 + STRIP * known.length; // where names begin
+  const wide = at.width - beside > 102;
   const named = at.row >= NAMED_FROM;
   const { runs, runsOf, sizes, colours } = state.cut;
   const longest = runsOf.map((of) => of.reduce((best, run) => (run.size > best.size ? run : best)));
@@ -131,12 +133,13 @@ function rowNames(at) {
     if (!named && lower - upper >= 13 && run === longest[run.cluster]) {
       const size = sizes[run.cluster].toLocaleString("en");
       const text = wide ? `cluster ${run.cluster + 1} · ${size}` : `${run.cluster + 1} · ${size}`;
-      parts.push(shape("text", { x: at.right + 18, y: ((upper + lower) / 2 + 4).toFixed(1) }, text));
+      parts.push(shape("text", { x: beside, y: ((upper + lower) / 2 + 4).toFixed(1) }, text));
     }
   }
   for (const [name, d] of strips) parts.push(shape("path", { class: `strip ${name}`, d }));
+  parts.push(...knownStrips(at, at.right + 14));
   const found = new Set(state.matches);
-  const room = Math.floor((at.width - at.right - 26) / 6.3);
+  const room = Math.floor((at.width - beside - 8) / 6.3);
   if (named) {
     const group = shape("g", { class: "names" });
     group.style.fontSize = `${clamp(0.92 * at.row, 9, 12.5).toFixed(1)}px`;
@@ -146,13 +149,13 @@ function rowNames(at) {
       const label = tree.labels[leaf];
       const text = [...label].length > room ? `${[...label].slice(0, room - 1).join("")}…` : label;
       const y = (at.y(position) + Math.min(0.32 * at.row, 4)).toFixed(1);
-      group.append(shape("text", { x: at.right + 18, y, class: found.has(leaf) ? "found" : "leaf" }, text));
+      group.append(shape("text", { x: beside, y, class: found.has(leaf) ? "found" : "leaf" }, text));
     }
   }
   let hits = "";
   for (const leaf of found) {
     const y = at.y(tree.place[leaf]);
-    if (y >= -4 && y <= at.rows + 4) hits += `M${at.right + 13} ${y.toFixed(1)}l5 -4v8z`;
+    if (y >= -4 && y <= at.rows + 4) hits += `M${beside - 5} ${y.toFixed(1)}l5 -4v8z`;
   }
   if (hits) parts.push(shape("path", { class: "hit", d: hits }));
   return parts;
