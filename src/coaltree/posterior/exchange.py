@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.aliases import PathLike
+from .._runtime.aliases import PathLike, ProgressLike
 from .._runtime.checks import check_choice, check_count
 from .._runtime.files import replacing
 from ..errors import CoaltreeWarning, InputError
@@ -16,7 +16,9 @@ from ..tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
 from ..tree.tree import Tree
 from . import diagnostics
 from .clade_times import heights
+from .leave_one_out import draws_asked, kept_densities, thinned
 from .posterior import Posterior
+from .row_densities import can_be_asked, log_parts
 
 HPD_LEVEL = 0.95  # the share of the interval that every program knows as height_95%_HPD
 
@@ -56,10 +58,16 @@ def annotated_tree(posterior: Posterior, tree: Tree | None, file_format: str) ->
     return f"{write(tree.children.tolist(), tree.times, names)}\n"
 
 
-def to_arviz(posterior: Posterior, *, tail_scale: bool = False) -> Any:
-    """Draws of θ, root time and tree length as ArviZ's InferenceData (DataTree from ArviZ 1.0), log joint as lp.
-
-    With `tail_scale`, also those of the rows' scales, along a dimension `row` with the rows' names.
+def to_arviz(
+    posterior: Posterior,
+    *,
+    tail_scale: bool = False,
+    log_likelihood: str | None = "rows",
+    n_draws: int | None = None,
+    n_jobs: int | None = None,
+    progress: ProgressLike = "auto",
+) -> Any:
+    """Draws as ArviZ's InferenceData (DataTree from ArviZ 1.0); `Posterior.to_arviz` explains the parameters.
 
     ArviZ knows no weights: unequal ones are turned into repeats (systematic resampling), with a warning. Chains are cut
     to the length of the shortest.
@@ -68,6 +76,8 @@ def to_arviz(posterior: Posterior, *, tail_scale: bool = False) -> Any:
         import arviz
     except ImportError:
         raise InputError('to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".') from None
+    if log_likelihood is not None:
+        check_choice("log_likelihood", log_likelihood, ("rows", "all"))
     chosen, chain = np.arange(len(posterior)), posterior.chain
     if not posterior.has_equal_weights:
         warnings.warn(
@@ -92,6 +102,43 @@ def to_arviz(posterior: Posterior, *, tail_scale: bool = False) -> Any:
     groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
+    added: dict[str, Any] = {}
+    if log_likelihood is not None and can_be_asked(posterior):
+        parts = log_parts(posterior, index)
+        of_all = parts.pop("log_likelihood")
+        groups.setdefault("sample_stats", {})["log_likelihood"] = of_all
+        added = {"log_prior": _dataset(parts, np.arange(index.shape[1]))}
+        if log_likelihood == "all":
+            added["log_likelihood"] = _dataset({"all": of_all}, np.arange(index.shape[1]))
+        else:
+            added["log_likelihood"] = _of_rows(posterior, index, n_draws, n_jobs, progress)
     if int(arviz.__version__.split(".")[0]) >= 1:
-        return arviz.from_dict(groups, **names)
-    return arviz.from_dict(**groups, **names)
+        data = arviz.from_dict(groups, **names)
+        for name, group in added.items():
+            data[name] = group
+    else:
+        data = arviz.from_dict(**groups, **names)
+        if added:
+            data.add_groups(**added)
+    return data
+
+
+def _of_rows(posterior, index, n_draws, n_jobs, progress):
+    """The log densities of rows given all others, (chain, draw, row): of the draws that leave-one-out asks."""
+    place = thinned(np.broadcast_to(np.arange(index.shape[1]), index.shape), draws_asked(posterior, n_draws))[0]
+    chosen, inverse = np.unique(index[:, place].ravel(), return_inverse=True)
+    if posterior.has_equal_weights:  # in the order in which leave-one-out asks, so that it need not ask again
+        chosen, inverse = index[:, place].ravel(), np.arange(index[:, place].size)
+    found = kept_densities(posterior, chosen, n_jobs, progress)
+    stacked = found.log_density[inverse].reshape(len(index), len(place), -1)
+    return _dataset({"rows": stacked}, place, [posterior.row_labels[i] for i in found.rows])
+
+
+def _dataset(values, draws, rows=None):
+    """Arrays (chain, draw), or (chain, draw, row) with these names of rows; `draws` are their numbers in a chain."""
+    import xarray
+
+    dims = ("chain", "draw") if rows is None else ("chain", "draw", "row")
+    coords: dict[str, Any] = {"chain": np.arange(len(next(iter(values.values())))), "draw": draws}
+    coords |= {} if rows is None else {"row": rows}
+    return xarray.Dataset({name: (dims, array) for name, array in values.items()}, coords)

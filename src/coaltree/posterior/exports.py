@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from .._runtime.aliases import PathLike
+from .._runtime.aliases import PathLike, ProgressLike
 
 if TYPE_CHECKING:
     from ..tree.tree import Tree
@@ -12,14 +12,38 @@ if TYPE_CHECKING:
 class Exports:
     """The methods of `Posterior` that write it down for others."""
 
-    def to_arviz(self, *, tail_scale: bool = False) -> Any:
+    def to_arviz(
+        self,
+        *,
+        tail_scale: bool = False,
+        log_likelihood: Literal["rows", "all"] | None = "rows",
+        n_draws: int | None = None,
+        n_jobs: int | None = None,
+        progress: ProgressLike = "auto",
+    ) -> Any:
         """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`).
 
-        With `tail_scale`, also the scales of Student's noise, one for each row of X.
+        Parameters
+        ----------
+        tail_scale : whether to add the scales of Student's noise, one for each row of X.
+        log_likelihood : what the group of that name holds. "rows", for ``arviz.loo`` and ``arviz.compare``: the log
+            density of each row given all others (chain, draw, row), as in `loo`, which takes a while; "all", for
+            priorsense: log p(X | tree, θ), of which the former is no part. None: nothing.
+        n_draws, n_jobs, progress : as in `loo`, which then answers at once.
+
+        Unless `log_likelihood` is None, log p(X | tree, θ) is also in ``sample_stats.log_likelihood``, and the group
+        ``log_prior`` has the log prior of tree, covariance and noise.
         """
         from .exchange import to_arviz
 
-        return to_arviz(cast("Posterior", self), tail_scale=tail_scale)
+        return to_arviz(
+            cast("Posterior", self),
+            tail_scale=tail_scale,
+            log_likelihood=log_likelihood,
+            n_draws=n_draws,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
 
     def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
         """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.

@@ -29,6 +29,7 @@ from .best_clades import best_clades
 from .clusters import ClusterQuestions
 from .exports import Exports
 from .given import checked_groups, checked_model, checked_rows
+from .model_questions import ModelQuestions
 from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Posterior(ClusterQuestions, Exports):
+class Posterior(ClusterQuestions, Exports, ModelQuestions):
     """Weighted draws of trees (and covariance parameters) given the data.
 
     Parameters

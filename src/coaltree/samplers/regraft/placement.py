@@ -33,7 +33,7 @@ from .candidates import (
 from .update import choose
 from .working_tree import empty_working_tree, load
 
-_NODES, _NODES_BELOW = 13, 4  # of the scales, one standard deviation apart: more above, where the tail is heavy
+N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
 _CARE = Care(coarse=0.1, negligible=16.0)
 
 
@@ -95,22 +95,19 @@ def _locate(tree, cand, original, rows, target, half_df, care, streams, log_mass
         centre, spread, n_nodes = 0.0, 0.0, 1
         if half_df > 0.0:
             centre, spread = _likely_scale(cand, target, tree.lineages, care, half_df)
-            n_nodes = _NODES
+            n_nodes = N_SCALES
         log_total = -math.inf
         for k in range(n_nodes):
-            log_s = centre + spread * (k - _NODES_BELOW)
-            log_weight = 0.0
-            if half_df > 0.0:
-                log_weight = half_df * (math.log(half_df) - log_s - math.exp(-log_s)) - math.lgamma(half_df)
-                log_weight += math.log(spread)
+            log_s = log_scale(centre, spread, k)
+            log_weight = log_scale_weight(log_s, half_df) + math.log(spread) if half_df > 0.0 else 0.0
             scaled = Target(target.var_less_time * math.exp(log_s), target.m, target.half_d)
             best = weigh(cand, scaled, tree.lineages, care)
             for i in range(cand.counts[0]):
                 if cand.row[i] != -2:
                     place = original[cand.node[i]]
-                    log_mass[r, place] = _log_sum(log_mass[r, place], cand.log_weight[i] + log_weight)
+                    log_mass[r, place] = log_sum(log_mass[r, place], cand.log_weight[i] + log_weight)
             i, log_here = choose(cand, best, streams[r])
-            log_total = _log_sum(log_total, log_here + log_weight)
+            log_total = log_sum(log_total, log_here + log_weight)
             if uniform(streams[r]) < math.exp(log_here + log_weight - log_total):
                 row = proposal_row(cand, i, scaled, tree.lineages, care)
                 node[r] = original[cand.node[i]]
@@ -118,7 +115,20 @@ def _locate(tree, cand, original, rows, target, half_df, care, streams, log_mass
 
 
 @jit(inline="always", allocates=False)
-def _log_sum(a, b):
+def log_scale(centre, spread, k):
+    """The k-th log scale at which a density is asked."""
+    return centre + spread * (k - _SCALES_BELOW)
+
+
+@jit(inline="always", allocates=False)
+def log_scale_weight(log_s, half_df):
+    """Log density of log s under its prior."""
+    return half_df * (math.log(half_df) - log_s - math.exp(-log_s)) - math.lgamma(half_df)
+
+
+@jit(inline="always", allocates=False)
+def log_sum(a, b):
+    """log(e^a + e^b)."""
     high = max(a, b)
     return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
 
@@ -136,11 +146,17 @@ def _likely_scale(cand, target, lin, care, half_df):
                 best = i
         branch = branch_of(cand, best)
         t = cand.proposals.t[proposal_row(cand, best, scaled, lin, care), MIDDLE]
-        A = t - branch.t0
-        z = A * branch.inv_length
-        eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
-        y, spread = scale_mode(t + A * (1.0 - z), target.var_less_time, target.half_d, half_df, eps)
+        v, eps = variance_and_distance(branch, t)
+        y, spread = scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
     return y, spread
+
+
+@jit(inline="always", allocates=False)
+def variance_and_distance(branch, t):
+    """What the tree says of a leaf that joins a branch at t: its variance, and the squared distance to the row."""
+    A = t - branch.t0
+    z = A * branch.inv_length
+    return t + A * (1.0 - z), max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
 
 
 @jit(allocates=False)

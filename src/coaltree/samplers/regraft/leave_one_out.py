@@ -1,0 +1,214 @@
+"""How likely each leaf is, given all others: the leaf is pruned, and the mass of all places to regraft it summed.
+
+    Z_i = p(x_i | other rows, tree without i, Φ) = Σ_b ∫ f(b, t) dt ,
+
+for Kingman's coalescent without a leaf is Kingman's coalescent. Student's scale of the row is integrated out, as for
+new rows (`placement`). The tree is as it was after each leaf.
+"""
+
+import math
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ...model.diffusion import LOG_2PI, squared_distance
+from ...model.leaf_walk import begin_walk, expected_var, next_leaf
+from ...model.problem import Problem
+from ...model.tails import scale_mode
+from .branch_density import MIDDLE, Target, log_mass_bound, trace
+from .candidates import Care, add_all_above, add_path, begin, branch_of, pass_down
+from .lineage_counts import add, remove
+from .placement import N_SCALES, log_scale, log_scale_weight, log_sum, variance_and_distance
+from .update import make_engine
+from .working_tree import attach, detach, load, refresh, sibling_of
+
+_CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
+_STEP = 1.25  # between two scales, in standard deviations of log s
+_MOST_STEPS, _LITTLE = 24, 9.0  # to either side; it ends where what is added is e^-9 of the whole
+
+
+def log_density_of_leaves(
+    children: np.ndarray,
+    times: np.ndarray,
+    problem: Problem,
+    leaves: np.ndarray,
+    unit: np.ndarray,
+    half_df: float = 0.0,
+    neighbors: np.ndarray | None = None,
+) -> np.ndarray:
+    """(k,) log Z of the `leaves` (k,), whose noise has variance `unit` (k,), times a scale where `half_df` > 0.
+
+    With `neighbors` (levels, n, m) only branches on the paths to the root from the near leaves of these lists count;
+    what is missed makes Z too small.
+    """
+    assert problem.W is not None
+    engine = make_engine(problem, np.ascontiguousarray(problem.W), neighbors)
+    children, times = np.array(children, dtype=np.int64), np.array(times, dtype=np.float64)
+    found = np.empty(len(leaves))
+    _leave_out(engine, children, times, np.array(leaves), np.array(unit), half_df, _CARE, found)
+    return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
+
+
+@jit
+def _leave_out(engine, children, times, leaves, unit, half_df, care, found):
+    load(engine.tree, children, times, engine.W, engine.leaf_var)
+    for k in range(leaves.size):
+        found[k] = _log_mass(engine, leaves[k], unit[k], half_df, care)
+
+
+@jit(allocates=False)
+def _log_mass(engine, leaf, unit, half_df, care):
+    """Take a leaf off, sum the mass of all branches, and put it back where it was."""
+    tree, cand = engine.tree, engine.candidates
+    parent, x = np.int64(tree.parent[leaf]), sibling_of(tree, leaf)
+    t = tree.time[parent]
+    detach(tree, leaf)
+    remove(tree.lineages, parent)
+    refresh(tree, np.int64(tree.parent[x]))
+    begin(cand)
+    if engine.neighbors.shape[0] == 0:
+        add_all_above(cand, tree, 0.0)
+    else:
+        for level in range(engine.neighbors.shape[0]):
+            for y in engine.neighbors[level, leaf]:
+                if y >= 0:
+                    add_path(cand, tree, np.int64(y), leaf, 0.0)
+    pass_down(cand, tree, tree.mean[leaf], 0.0)
+    total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d), tree.lineages, half_df, care)
+    attach(tree, leaf, parent, x, t)
+    add(tree.lineages, parent, t)
+    refresh(tree, parent)
+    return total
+
+
+@jit(allocates=False)
+def _integrate(cand, target, lin, half_df, care):
+    """Log of the mass of all candidates, the scale integrated out by the trapezoidal rule over log s.
+
+    An odd row may be a branch of its own with little noise, or be close to others with much: from the likelier of
+    these two modes to either side, past the other one, until little is left.
+    """
+    if half_df == 0.0:
+        return _total(cand, target, lin, care, -math.inf)
+    mode, spread = _mode_from(cand, target, lin, care, half_df, 0.0)
+    mode, spread = _mode_from(cand, target, lin, care, half_df, mode)
+    other, other_spread = _mode_from(cand, target, lin, care, half_df, _nearest_scale(cand, target, half_df))
+    total = _at_scale(cand, target, lin, care, half_df, mode, 0.0, -math.inf)
+    if abs(other - mode) > min(spread, other_spread):
+        beside = _at_scale(cand, target, lin, care, half_df, other, 0.0, -math.inf)
+        if beside > total - _LITTLE:
+            if beside > total:
+                mode, other, total = other, mode, beside
+            spread = min(spread, other_spread)
+        else:
+            other = mode
+    step = _STEP * spread
+    total += math.log(step)
+    for sign in (1.0, -1.0):
+        for k in range(1, _MOST_STEPS):
+            y = mode + sign * k * step
+            here = _at_scale(cand, target, lin, care, half_df, y, math.log(step), total)
+            total = log_sum(total, here)
+            if here < total - _LITTLE and k > 1 and sign * (y - other) > 0.0:
+                break
+    return total
+
+
+@jit(allocates=False)
+def _at_scale(cand, target, lin, care, half_df, y, log_step, floor):
+    log_weight = log_scale_weight(y, half_df) + log_step
+    scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+    return _total(cand, scaled, lin, care, floor - log_weight) + log_weight
+
+
+@jit(allocates=False)
+def _mode_from(cand, target, lin, care, half_df, y):
+    """Mode and spread of log s on the branch that seems best at a scale."""
+    scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+    highest, best = -math.inf, 0
+    for i in range(cand.counts[0]):
+        branch = branch_of(cand, i)
+        bound = log_mass_bound(branch, scaled, lin) if branch.upper > branch.lower else -math.inf
+        if bound > highest:
+            highest, best = bound, i
+    branch = branch_of(cand, best)
+    trace(branch, scaled, lin, cand.proposals, 0, care.coarse)
+    v, eps = variance_and_distance(branch, cand.proposals.t[0, MIDDLE])
+    return scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
+
+
+@jit(allocates=False)
+def _nearest_scale(cand, target, half_df):
+    """The log scale that a row most likely has if it joins the nearest node."""
+    nearest, v = math.inf, 0.0
+    for i in range(cand.counts[0]):
+        branch = branch_of(cand, i)
+        v_here, eps = variance_and_distance(branch, branch.lower)
+        if eps < nearest:
+            nearest, v = eps, v_here
+    return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
+
+
+@jit(allocates=False)
+def _total(cand, target, lin, care, floor):
+    """Log of the mass of all candidates; those far below the most likely one, or below the floor, are left out."""
+    highest, first = -math.inf, 0
+    for i in range(cand.counts[0]):
+        branch = branch_of(cand, i)
+        cand.log_weight[i] = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
+        if cand.log_weight[i] > highest:
+            highest, first = cand.log_weight[i], i
+    if highest < floor - care.negligible:
+        return -math.inf
+    best = trace(branch_of(cand, first), target, lin, cand.proposals, 0, care.coarse)
+    cand.log_weight[first] = -math.inf
+    total, floor = best, max(best, floor)
+    for i in range(cand.counts[0]):
+        if cand.log_weight[i] > floor - care.negligible:
+            mass = trace(branch_of(cand, i), target, lin, cand.proposals, 0, care.coarse)
+            total, floor = log_sum(total, mass), max(floor, mass)
+    return total
+
+
+def log_density_of_replicates(
+    children: np.ndarray,
+    times: np.ndarray,
+    problem: Problem,
+    row_var: np.ndarray,
+    wanted: np.ndarray,
+    unit: np.ndarray,
+    half_df: float = 0.0,
+) -> np.ndarray:
+    """(N,) log density of rows that share their leaf with others, which hold its place: NaN for rows not `wanted` (N,).
+
+    The tree is over the rows of the problem, replicates merged at time 0. Everything else says that a row's leaf has
+    value N(m, v Φ), so that x ~ N(m, (v + unit · s) Φ).
+    """
+    rows = problem.rows
+    assert rows is not None
+    walk = begin_walk(children, times, rows, row_var, np.array(wanted))
+    found = np.full(len(rows), np.nan)
+    _beside_others(walk, np.array(unit), 0.5 * problem.d, half_df, found)
+    return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
+
+
+@jit(allocates=False)
+def _beside_others(walk, unit, half_d, half_df, found):
+    i = next_leaf(walk)
+    while i >= 0:
+        eps, v = squared_distance(walk.mean[i], walk.outward[i]), expected_var(walk, i)
+        if half_df == 0.0:
+            found[i] = _log_normal(eps, v + unit[i], half_d)
+        else:
+            centre, spread = scale_mode(v, unit[i], half_d, half_df, eps)
+            found[i] = -math.inf
+            for k in range(N_SCALES):
+                log_s = log_scale(centre, spread, k)
+                here = _log_normal(eps, v + unit[i] * math.exp(log_s), half_d)
+                found[i] = log_sum(found[i], here + log_scale_weight(log_s, half_df) + math.log(spread))
+        i = next_leaf(walk)
+
+
+@jit(inline="always", allocates=False)
+def _log_normal(eps, v, half_d):
+    return -half_d * math.log(v) - 0.5 * eps / v

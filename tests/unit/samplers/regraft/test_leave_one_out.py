@@ -1,0 +1,54 @@
+"""The density of each leaf given all others: against brute force, with tails, with lists of near leaves."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.model.problem import Problem
+from coaltree.samplers.regraft.leave_one_out import log_density_of_leaves
+from coaltree.samplers.regraft.neighbors import neighbor_lists
+from tests.reference import leave_one_out as reference
+
+
+def simulated(n, d, seed=0):
+    X, tree = ct.simulate(n, d, ct.Spherical(amplitude=1.0), random_state=seed)
+    return np.asarray(X), tree
+
+
+@pytest.mark.parametrize("variances", [[0.0] * 5, [0.3, 0.1, 0.2, 0.4, 0.05]])
+def test_density_of_each_leaf_equals_brute_force(variances):
+    X, tree = simulated(5, 3)
+    problem = Problem(X, None, 3, 0.0, np.array(variances))
+    found = log_density_of_leaves(tree.children, tree.times, problem, np.arange(5), np.array(variances))
+    brute = [reference.log_density_of_leaf(tree.children, tree.times, X.tolist(), i, variances) for i in range(5)]
+    np.testing.assert_allclose(found, brute, atol=0.01)
+
+
+def test_scales_are_integrated_out_for_rows_that_are_odd_too():
+    X, tree = simulated(3, 8)
+    X[2] += 3.0
+    unit = [0.02, 0.02, 0.03]
+    problem = Problem(X, None, 8, 0.0, np.array(unit))
+    found = log_density_of_leaves(tree.children, tree.times, problem, np.arange(3), np.array(unit), half_df=2.0)
+    for i in (0, 2):
+        brute = reference.log_density_with_tails(tree.children, tree.times, X.tolist(), i, unit, 4.0)
+        assert found[i] == pytest.approx(brute, abs=0.03)
+
+
+def test_near_leaves_find_most_of_the_mass_and_never_more():
+    X, tree = simulated(200, 10)
+    problem = Problem(X, None, 10, 0.0, np.full(200, 0.05))
+    leaves, unit = np.arange(200), np.full(200, 0.05)
+    every = log_density_of_leaves(tree.children, tree.times, problem, leaves, unit)
+    lists = neighbor_lists(X, 16, np.random.default_rng(0))
+    near = log_density_of_leaves(tree.children, tree.times, problem, leaves, unit, neighbors=lists)
+    assert np.all(near < every + 0.01)
+    assert np.mean(every - near) < 0.05
+
+
+def test_leaves_do_not_depend_on_one_another_s_turn():
+    X, tree = simulated(12, 2)
+    problem = Problem(X, None, 2, 0.0, np.full(12, 0.1))
+    every = log_density_of_leaves(tree.children, tree.times, problem, np.arange(12), np.full(12, 0.1))
+    last = log_density_of_leaves(tree.children, tree.times, problem, np.array([11]), np.array([0.1]))
+    assert every[11] == pytest.approx(last[0], abs=1e-9)
