@@ -3,8 +3,8 @@
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
 makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by other files:
 `clades` (who occurs, how often), `clade_times`, `transfer` (clades that are nearly there), `summary_trees` and
-`best_clades` (one tree for many), `diagnostics` (effective sample sizes), all about clusters by `clusters`, and what is
-handed to others by `exports`.
+`best_clades` (one tree for many), `diagnostics` (effective sample sizes), `clusters` (all about clusters), `held_rows`
+(the table), and what is handed to others by `exports`.
 """
 
 import copy
@@ -18,8 +18,7 @@ import numpy as np
 from .._runtime.aliases import ArrayLike, RandomState
 from .._runtime.checks import check_choice, check_count, check_level
 from ..errors import InputError
-from ..model.noise import LEVEL, Noise, NoiseLike, as_noise, check_errors
-from ..model.replicates import leaf_means
+from ..model.noise import Noise, NoiseLike, as_noise, check_errors
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
@@ -29,6 +28,7 @@ from .best_clades import best_clades
 from .clusters import ClusterQuestions
 from .exports import Exports
 from .given import checked_groups, checked_model, checked_rows
+from .held_rows import HeldRows
 from .model_questions import ModelQuestions
 from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Posterior(ClusterQuestions, Exports, ModelQuestions):
+class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     """Weighted draws of trees (and covariance parameters) given the data.
 
     Parameters
@@ -194,54 +194,6 @@ class Posterior(ClusterQuestions, Exports, ModelQuestions):
         """(T,) weights that sum to 1."""
         weights = np.exp(self.log_weights - self.log_weights.max())
         return read_only(weights / weights.sum())
-
-    def completed(self, index: int) -> np.ndarray:
-        """X (rows, d) with its missing entries as they were drawn together with tree `index`."""
-        if self.X is None:
-            raise InputError("this posterior does not include its data X.")
-        filled = np.array(self.X)
-        if self.imputed is not None:
-            filled[np.isnan(filled)] = self.imputed[index]
-        return filled
-
-    def leaf_values(self) -> np.ndarray:
-        """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed."""
-        if self.X is None:
-            raise InputError("this posterior does not include its data X.")
-        return self.X if self.groups is None else leaf_means(self.X, self.groups)
-
-    @property
-    def model_columns(self) -> tuple[str, ...]:
-        """Names of the columns that are in the model, their numbers where they have none."""
-        d = 0 if self.X is None else self.X.shape[1]
-        names = self.columns or tuple(map(str, range(d)))
-        return names if self.used is None else tuple(names[j] for j in self.used)
-
-    def model_values(self, index: int | None = None) -> np.ndarray:
-        """X (rows, k) as the model saw it: the columns in use, with equal values spread.
-
-        Missing entries are as they were drawn together with tree `index`; without it they are NaN.
-        """
-        X = self.completed(index) if index is not None else np.array(self.X)
-        values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
-        return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
-
-    @cached_property
-    def oddness(self) -> np.ndarray | None:
-        """How odd each row of X is: the posterior mean of its noise's scale, about 1 for an ordinary row.
-
-        None where the noise has no Student tails.
-        """
-        return None if self.tail_scale is None else read_only(self.weights @ self.tail_scale)
-
-    def row_variances(self, index: int) -> np.ndarray:
-        """(rows of X,) variances of the rows' noise as multiples of the covariance, as drawn with tree `index`."""
-        n_rows = self.n if self.groups is None else len(self.groups)
-        level = self.theta[LEVEL][index] if self.noise.is_learnt else self.noise.level
-        variances = np.full(n_rows, float(level))
-        if self.errors is not None:
-            variances *= np.square(self.errors)
-        return variances if self.tail_scale is None else variances * self.tail_scale[index]
 
     # How good it is
 
