@@ -272,14 +272,31 @@ def dendrogram_purity(children, classes):
     return sum(shares) / len(shares)
 
 
-def matching(labels, sampled):
-    """All one-to-one matchings of clusters that share the most leaves, each {cluster of labels: of sampled}."""
-    own, others = sorted(set(labels) - {-1}), sorted(set(sampled) - {-1})
+def jaccard(one, other):
+    """Similarity of two sets."""
+    return len(one & other) / len(one | other)
 
-    def shared(order):
-        return sum(
-            a == x and b == y for a, b in zip(labels, sampled, strict=True) for x, y in zip(own, order, strict=True)
-        )
 
-    best = max(shared(order) for order in itertools.permutations(others))
-    return [dict(zip(own, order, strict=True)) for order in itertools.permutations(others) if shared(order) == best]
+def clusters_of(labels):
+    """The sets of leaves with the same label, in order of the labels; -1 is none."""
+    return [{i for i, label in enumerate(labels) if label == a} for a in sorted(set(labels) - {-1})]
+
+
+def stands_for(labels, cuts):
+    """For each leaf the cluster of `labels` that its own stands for, in the one of a tree's cuts that shows them best.
+
+    A number from 0 on, or the number of clusters for an outlier, and for a cluster that shares no leaf with any.
+    """
+    own = clusters_of(labels)
+
+    def agreement(row):
+        return sum(len(a) * max(jaccard(a, b) for b in clusters_of(row)) for a in own)
+
+    best = max(agreement(row) for row in cuts)
+    row = next(row for row in cuts if agreement(row) > best - 1e-9)
+    found = [len(own)] * len(row)
+    for b in clusters_of(row):
+        most = max(range(len(own)), key=lambda a: (len(own[a] & b), jaccard(own[a], b), -a))
+        for i in b:
+            found[i] = most if own[most] & b else len(own)
+    return found

@@ -38,11 +38,11 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
         labels = posterior.cut(n_clusters)
-        reference, sampled, _ = posterior.beside(labels)
+        reference, cuts, _ = posterior.beside(labels)
     return ClusterAnswer(
         labels,
-        sureness.membership(reference, sampled, posterior.weights, False),
-        sureness.stability(reference, [sampled, *posterior.finer_cuts(n_clusters)], posterior.weights, LEVEL),
+        sureness.membership(reference, cuts, posterior.weights, False),
+        sureness.stability(reference, cuts, posterior.weights, LEVEL),
     )
 
 

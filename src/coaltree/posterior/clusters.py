@@ -72,7 +72,8 @@ class ClusterQuestions:
             trees that cannot be cut so; where that is half of them or more, it is so for the result as well, with a
             `ClusterSizeWarning`.
         outliers : bool
-            Whether leaves that are strays more often than members of a cluster are labelled -1.
+            Whether leaves that are far from every cluster in most trees are labelled -1: farther out than 99 % of a
+            cloud with heavy tails (Student's t with 4 degrees of freedom). Without data they are the strays.
         loss : "binder" or "vi"
             The expected loss to minimise: the number of pairs of leaves that one partition joins and the other does
             not (Binder), or the variation of information; an outlier is a cluster of its own. The search (sampled
@@ -99,12 +100,13 @@ class ClusterQuestions:
     def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
         """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
 
-        The trees are cut into k clusters, matched with those in `labels` by the leaves that they share. Columns are in
-        the order of the sorted labels; with `outliers` (by default if -1 is among the labels) there is one more, the
-        probability of being in no cluster. Give `min_size` as in `cut`.
+        It is the share of trees in which most of the leaf's company is of that cluster. Each tree is cut into as many
+        clusters, or one or two more, whichever shows those in `labels` best. Columns are in the order of the sorted
+        labels; with `outliers` (by default if -1 is among the labels) there is one more, the probability of being in no
+        cluster. Give `min_size` as in `cut`.
         """
-        reference, sampled, outliers = self.beside(labels, min_size, outliers)
-        return sureness.membership(reference, sampled, self.weights, outliers)
+        reference, cuts, outliers = self.beside(labels, min_size, outliers)
+        return sureness.membership(reference, cuts, self.weights, outliers)
 
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
@@ -115,31 +117,27 @@ class ClusterQuestions:
         holds the similarity with probability `level`.
         """
         level = check_level("level", level)
-        reference, sampled, outliers = self.beside(labels, min_size, outliers)
-        cuts = [sampled, *self.finer_cuts(len(reference.clusters), min_size, outliers)]
+        reference, cuts, _ = self.beside(labels, min_size, outliers)
         return sureness.stability(reference, cuts, self.weights, level)
 
     def beside(
         self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
-    ) -> tuple[sureness.Reference, np.ndarray, bool]:
-        """The given partition, the trees cut into as many clusters, and whether strays are in none of them."""
+    ) -> tuple[sureness.Reference, list[np.ndarray], bool]:
+        """The given partition of k clusters, the trees cut into k, k + 1 and k + 2, and whether outliers are named."""
         reference = sureness.read_labels(labels, self.n)
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
-        how = check_cut(self.n, len(reference.clusters), None, min_size, outliers)
-        return reference, self._cut_trees(how)[0], outliers
-
-    def finer_cuts(self, n_clusters: int, min_size: MinSize = "auto", outliers: bool = False) -> list[np.ndarray]:
-        """(T, n) the trees cut into one and two clusters more, of the same least size."""
-        least = check_cut(self.n, n_clusters, None, min_size, outliers).min_size
-        numbers = [k for k in (n_clusters + 1, n_clusters + 2) if k <= self.n and n_clusters > 1]
-        return [self._cut_trees(check_cut(self.n, k, None, least, outliers))[0] for k in numbers]
+        k = len(reference.clusters)
+        least = check_cut(self.n, k, None, min_size, outliers).min_size
+        numbers = [k + more for more in (0, 1, 2) if k + more <= self.n] if k > 1 else [1]
+        cuts = [self._cut_trees(check_cut(self.n, number, None, least, outliers))[0] for number in numbers]
+        return reference, cuts, outliers
 
     def _cut_trees(self, how):
         return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
 
     def _rows_for(self, how):
-        """The rows that strays are compared by, where they are to be given to clusters."""
-        return self.stray_rows if how.min_size > 1 and not how.outliers else None
+        """The rows that strays are compared by, where there are any."""
+        return self.stray_rows if how.min_size > 1 else None
 
     @cached_property
     def stray_rows(self) -> np.ndarray | None:

@@ -5,7 +5,14 @@ Cutting every tree gives partitions s_1 … s_T of the n leaves with weights w_t
     co-clustering       P_ij = Σ_t w_t [s_t(i) = s_t(j)] .
 
 Where the rows are known, a stray (see `tree.cuts`) is given in every tree to the cluster with the nearest centre,
-without the strays; otherwise to the cluster that it merges with first. An outlier, label -1, is with nobody.
+without the strays; otherwise to the cluster that it merges with first. Where outliers are to be named and the rows are
+known, a leaf is one, label -1, stray or not, if its squared distance from the nearest centre is
+
+    > q_0.99 / q_0.5 · max(median of that cluster's own leaves, median of all leaves that are no strays),
+
+q the quantiles of F with p and 4 degrees of freedom: too far even for one row in a hundred of a cloud with the heavy
+tails that noise has by default. (Under such noise odd rows hang inside the clusters: few of them are strays.) Without
+rows every stray is an outlier. An outlier is with nobody.
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from .posterior import Posterior
 
 _LABEL_BLOCK_BYTES = 32e6
+_USUAL_DF, _FAR = 4.0, 0.99  # degrees of freedom of a cloud, and the share of its rows that are no outliers
 _TILE = 32  # rows of the co-clustering matrix that stay in cache while the trees go by
 
 
@@ -58,8 +66,9 @@ def cut_labels(
         n_splits = np.count_nonzero(times > how.time, axis=1)
     labels, used = cut_trees(children, n_splits, how.min_size)
     if how.min_size > 1:
-        if not how.outliers and rows is not None:
-            _join_nearest(labels, np.ascontiguousarray(rows, dtype=np.float64))
+        if rows is not None:
+            limit = _far(rows.shape[1]) if how.outliers else np.inf
+            _join_nearest(labels, np.ascontiguousarray(rows, dtype=np.float64), limit)
         _settle(labels, how.outliers)
     return labels, used
 
@@ -106,18 +115,30 @@ def renumbered(labels: np.ndarray) -> np.ndarray:
     return labels
 
 
+def _far(p):
+    """How many times the median squared distance from its centre an outlier is away, in p dimensions."""
+    from scipy.special import fdtri
+
+    return float(fdtri(p, _USUAL_DF, _FAR) / fdtri(p, _USUAL_DF, 0.5))
+
+
 @jit
-def _join_nearest(labels, rows):
-    """Give each stray, label ~c, to the cluster whose other leaves have the nearest mean; ties stay with c."""
+def _join_nearest(labels, rows, limit):
+    """Give each stray, label ~c, to the cluster whose other leaves have the nearest mean; ties stay with c.
+
+    With a finite limit, a leaf whose squared distance from the nearest mean is more than so many times the usual one is
+    a stray, label ~c, and all others are members, label c.
+    """
     n_trees, n = labels.shape
     p = rows.shape[1]
-    centre, size = np.empty((n, p)), np.empty(n)
+    centre, size, usual = np.empty((n, p)), np.empty(n), np.empty(n)
+    own, nearest, to_nearest = np.empty(n), np.empty(n, np.int64), np.empty(n)
     for t in range(n_trees):
         k, n_strays = 0, 0
         for label in labels[t]:
             k = max(k, label + 1, ~label + 1)
             n_strays += label < 0
-        if n_strays == 0:
+        if n_strays == 0 and limit == np.inf:
             continue
         centre[:k], size[:k] = 0.0, 0.0
         for i in range(n):
@@ -130,14 +151,28 @@ def _join_nearest(labels, rows):
             for j in range(p):
                 centre[a, j] /= size[a]
         for i in range(n):
-            if labels[t, i] < 0:
-                best = ~labels[t, i]
-                least = _squared_distance(rows[i], centre[best])
-                for a in range(k):
-                    distance = _squared_distance(rows[i], centre[a])
-                    if distance < least:
-                        best, least = a, distance
-                labels[t, i] = ~best
+            if labels[t, i] >= 0 and limit == np.inf:
+                continue
+            nearest[i] = labels[t, i] if labels[t, i] >= 0 else ~labels[t, i]
+            own[i] = to_nearest[i] = _squared_distance(rows[i], centre[nearest[i]])
+            for a in range(k):
+                distance = _squared_distance(rows[i], centre[a])
+                if distance < to_nearest[i]:
+                    nearest[i], to_nearest[i] = a, distance
+        if limit == np.inf:
+            for i in range(n):
+                if labels[t, i] < 0:
+                    labels[t, i] = ~nearest[i]
+            continue
+        of_all = np.median(own[labels[t] >= 0])
+        for a in range(k):
+            usual[a] = limit * max(of_all, np.median(own[labels[t] == a]))
+        for i in range(n):
+            a = nearest[i]
+            if to_nearest[i] > usual[a]:
+                labels[t, i] = ~a
+            elif labels[t, i] < 0:
+                labels[t, i] = a
 
 
 @jit

@@ -1,15 +1,15 @@
 """How sure a partition is: of every cluster its stability, of every leaf the probabilities of the clusters.
 
-The partitions s_t of the trees, cut like the one in question, have as many clusters. With A a cluster,
+Every tree is cut like the partition in question into k clusters, and into one and two more: where a tree splits one
+cluster before it parts two others, these are there all the same. With A a cluster, B those of the three cuts of tree t,
 
     stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if it is always found again
-    membership    P(i in A) = Σ_t w_t [i in A_t]                 for each leaf they sum to 1
+    membership    P(i in A) = Σ_t w_t [A is most of B_t(i)]      for each leaf they sum to 1
 
-B runs over the clusters of a tree, also of its cuts into one and two clusters more: where one tree splits A' before it
-parts A from another, A is there all the same. For membership the clusters A_t of a tree are matched one to one with
-those in question, so that the most leaves are in matched clusters (Hungarian method). Hennig's rule of thumb: 0.85 and
-above is stable, below 0.6 is not to be trusted. Outliers, label -1, are matched with outliers, and have a column of
-their own.
+B_t(i) is leaf i's cluster in the one cut of tree t that has the highest Σ_A |A| max_B |A ∩ B| / |A ∪ B| (of equal ones
+the coarsest): it stands for the A that it shares most leaves with, of equal ones the most similar. Hennig's rule of
+thumb: 0.85 and above is stable, below 0.6 is not to be trusted. Outliers, label -1, stand for themselves, and have a
+column of their own.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ import numpy as np
 from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from ..numerics.weighted import weighted_quantile
-from .partitions import distinct
 
 STABLE, DISSOLVED = 0.85, 0.6
+_EQUAL = 1e-9  # sums that differ less are the same
 
 
 class ClusterStability(NamedTuple):
@@ -58,14 +58,26 @@ def read_labels(labels: ArrayLike, n: int) -> Reference:
     return Reference(clusters, numbers)
 
 
-def membership(reference: Reference, sampled: np.ndarray, weights: np.ndarray, outliers: bool) -> np.ndarray:
-    """(n, k), with `outliers` (n, k + 1): the probability of each cluster, and of being an outlier, for each leaf."""
+def membership(reference: Reference, cuts: Sequence[np.ndarray], weights: np.ndarray, outliers: bool) -> np.ndarray:
+    """(n, k), with `outliers` (n, k + 1): the probability of each cluster, and of being an outlier, for each leaf.
+
+    `cuts` are labels (T, n) of the trees, one for each number of clusters that they were cut into, fewest first.
+    """
     n, k = len(reference.numbers), len(reference.clusters)
     probability = np.zeros((n, k + outliers))
     leaves = np.arange(n)
-    for row, weight, partner in _matched(reference, sampled, weights):
-        to = np.append(np.argsort(partner), k)  # the last one is found by -1
-        probability[leaves, to[row]] += weight
+    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    found = [_similarities(reference, labels) for labels in cuts]
+    agreement = np.stack([similarity.max(axis=2) @ sizes for similarity in found])
+    chosen = np.argmax(agreement >= agreement.max(axis=0) - _EQUAL, axis=0)
+    for t, cut in enumerate(chosen):
+        row, similarity = cuts[cut][t], found[cut][t]
+        both = sizes[:, None] + np.bincount(row[row >= 0], minlength=similarity.shape[1])
+        shared = np.rint(both * similarity / (1 + similarity))  # as J = S / (both - S)
+        stands_for = np.argmax(shared + 0.5 * similarity, axis=0)
+        if outliers:
+            stands_for[shared.max(axis=0) == 0] = k
+        probability[leaves, np.append(stands_for, k)[row]] += weights[t]  # an outlier, -1, finds the last one
     return probability / probability.sum(axis=1, keepdims=True)
 
 
@@ -101,20 +113,3 @@ def _similarities(reference, sampled):
         union = sizes[:, None] + np.bincount(row[row >= 0], minlength=most) - shared
         similarity[t] = shared / union
     return similarity
-
-
-def _matched(reference, sampled, weights):
-    """For each distinct partition: its labels, its weight, and its cluster for each one of the reference.
-
-    Where two matchings share as many leaves, it is the one with the higher sum of similarities.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    k = len(reference.clusters)
-    rows, weights = distinct(sampled, weights)
-    own_sizes = np.bincount(reference.numbers[reference.numbers >= 0])[:, None]
-    for row, weight, jaccard in zip(rows, weights, _similarities(reference, rows), strict=True):
-        if weight > 0:
-            both = own_sizes + np.bincount(row[row >= 0], minlength=k)
-            shared = np.rint(both * jaccard / (1 + jaccard))  # as J = S / (both - S)
-            yield row, weight, linear_sum_assignment(shared + jaccard / (k + 1), maximize=True)[1]

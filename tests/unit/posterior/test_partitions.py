@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import coaltree as ct
 from coaltree.posterior import partitions
@@ -77,6 +78,31 @@ def test_strays_join_the_nearest_centre():
         assert full.cut(2, min_size=2)[8] == expected
         np.testing.assert_array_equal(full.coclustering(2, min_size=2)[8, [0, 4]], [1 - expected, expected])
     assert post.cut(2, min_size=2, outliers=True).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, -1]
+
+
+def test_an_outlier_is_too_far_for_heavy_tails():
+    """Against the rule taken word for word; some strays are outliers and some are not, as are some other leaves."""
+    rng = np.random.default_rng(3)
+    post = random_posterior(6, n=20, n_trees=100, weighted=False)
+    rows = rng.standard_normal((20, 3))
+    rows[:4] *= np.array([20.0, 50.0, 100.0, 200.0])[:, None]
+    limit = stats.f.ppf(0.99, 3, 4) / stats.f.ppf(0.5, 3, 4)
+    strays, _ = partitions.cut_labels(post.children, post.times, check_cut(20, 2, None, 5, True))
+    found, _ = partitions.cut_labels(post.children, post.times, check_cut(20, 2, None, 5, True), rows)
+    count = np.zeros((2, 2), dtype=int)
+    for before, after in zip(strays, found, strict=True):
+        members = [np.flatnonzero(before == a) for a in range(2)]
+        centres = [rows[own].mean(axis=0) for own in members]
+        squared = [((rows[own] - centre) ** 2).sum(axis=1) for own, centre in zip(members, centres, strict=True)]
+        expected = before.copy()
+        for i in range(20):
+            to = [((rows[i] - centre) ** 2).sum() for centre in centres]
+            a = int(np.argmin(to))
+            is_far = to[a] > limit * max(np.median(squared[a]), np.median(np.concatenate(squared)))
+            count[int(before[i] < 0), int(is_far)] += 1
+            expected[i] = -1 if is_far else a if before[i] < 0 else before[i]
+        np.testing.assert_array_equal(after, canonical(expected))
+    assert count.min() > 10
 
 
 def test_rows_of_more_columns_than_leaves_keep_their_distances():

@@ -1,4 +1,4 @@
-"""Stability and membership against matching by trying all, and what they must always be."""
+"""Stability and membership against their definitions, and what they must always be."""
 
 import warnings
 
@@ -16,22 +16,17 @@ def cut(post, k, outliers, min_size=2):
     return partitions.cut_labels(post.children, post.times, check_cut(post.n, k, None, min_size, outliers))[0]
 
 
-def by_matching(post, labels, outliers):
-    """Memberships in each tree, for every matching that shares the most leaves."""
+def all_cuts(post, labels, outliers):
+    """(T, n) for as many clusters, one more and two more."""
     k = len(set(labels.tolist()) - {-1})
-    for row in cut(post, k, outliers).tolist():
-        options = []
-        for match in summaries.matching(labels.tolist(), row):
-            to = {b: a for a, b in match.items()}
-            options.append(np.array([to.get(label, k) for label in row]))
-        yield options
+    return [cut(post, k + more, outliers) for more in ((0, 1, 2) if k > 1 else (0,))]
 
 
 def by_looking(post, labels, outliers):
     """(T, k) the Jaccard similarity with the most similar set of each tree's cuts."""
     k = len(set(labels.tolist()) - {-1})
     own = [set(np.flatnonzero(labels == a)) for a in range(k)]
-    cuts = [cut(post, k + more, outliers) for more in ((0, 1, 2) if k > 1 else (0,))]
+    cuts = all_cuts(post, labels, outliers)
     found = np.zeros((len(post), k))
     for t in range(len(post)):
         sets = [set(np.flatnonzero(rows[t] == b)) for rows in cuts for b in range(rows[t].max() + 1)]
@@ -41,7 +36,7 @@ def by_looking(post, labels, outliers):
 
 @pytest.mark.parametrize("outliers", [False, True])
 @pytest.mark.parametrize(("seed", "k"), [(0, 2), (1, 3), (2, 4), (3, 1)])
-def test_against_trying_all(seed, k, outliers):
+def test_against_the_definitions(seed, k, outliers):
     post = random_posterior(seed, n=12, n_trees=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ClusterSizeWarning)
@@ -52,11 +47,9 @@ def test_against_trying_all(seed, k, outliers):
     assert (stability.interval[:, 0] <= stability.interval[:, 1]).all()
     assert np.isin(stability.interval, similarity).all()
     np.testing.assert_array_equal(stability.sizes, np.bincount(labels[labels >= 0]))
-    options = list(by_matching(post, labels, outliers))
-    post = post[np.array([len(some) == 1 for some in options])]
     expected = np.zeros((12, k + outliers))
-    for (only,), weight in zip([some for some in options if len(some) == 1], post.weights, strict=True):
-        expected[np.arange(12), only] += weight
+    for weight, *rows in zip(post.weights, *all_cuts(post, labels, outliers), strict=True):
+        expected[np.arange(12), summaries.stands_for(labels.tolist(), [row.tolist() for row in rows])] += weight
     found = post.membership(labels, min_size=2, outliers=outliers)
     np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
@@ -68,6 +61,15 @@ def test_a_cluster_is_found_again_where_another_one_is_split_first():
     post = ct.Posterior(np.array([children]), np.array([[1.0, 1.1, 1.2, 1.3, 2.0, 3.0, 9.0]]))
     np.testing.assert_array_equal(post.stability(np.array([0, 0, 1, 1, 2, 2, 2, 2])).jaccard[:2], 1.0)
     np.testing.assert_array_equal(post.stability(np.array([0, 1, 0, 1, 2, 2, 2, 2])).jaccard[:2], 0.5)
+
+
+def test_leaves_are_sure_of_a_cluster_that_a_tree_has_in_parts():
+    children = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]]
+    post = ct.Posterior(np.array([children]), np.array([[1.0, 1.1, 1.2, 1.3, 2.0, 3.0, 9.0]]))
+    labels = np.array([0, 0, 1, 1, 2, 2, 2, 2])
+    np.testing.assert_array_equal(post.membership(labels), np.eye(3)[labels])
+    halves = np.array([0, 1, 0, 1, 2, 2, 2, 2])
+    assert (post.membership(halves)[np.arange(4), halves[:4]] < 1).any()
 
 
 def test_a_certain_partition_is_stable_and_its_members_are_sure():
