@@ -1,16 +1,22 @@
-"""How well k round clouds describe the rows of a table: a mixture with heavy tails, and the evidence for it.
+"""How well k clouds of one shape describe the rows of a table: a mixture with heavy tails, and the evidence for it.
 
-In the metric of the fitted covariance the rows of a cluster are a round cloud of the same width for all, so that
+In the metric of the fitted covariance the rows of a cluster are a cloud of the same shape W for all, so that
 
-    x_i ~ Σ_j π_j t_ν(c_j, v I) ,   c_j ~ N(m, u I) ,   j = 1 … k ,   ν = 4, 10 or ∞ (normal)
+    x_i ~ Σ_j π_j t_ν(c_j, W) ,   c_j ~ N(m, u W) ,   j = 1 … k ,   ν = 4, 10 or ∞ (normal) ,
 
-The likelihood L is maximised by expectation–maximisation, which starts from partitions given. The centres are then
-integrated out (Laplace), with u the variance of the fitted ones, n_j the expected sizes, p the number of columns:
+W round, v I, or learnt: an inverse Wishart prior with mean v I that counts as much as p + 2 rows, v the best one. The
+metric cannot be right where the covariance could not be learnt in full; one long cloud would then be
+described better by several round ones.
 
-    log evidence ≈ log L - (k-1)/k p/2 Σ_j log(1 + n_j u / v) - (k-1) p/2 - (k-1)/2 log n .
+The likelihood L is maximised by expectation–maximisation, which starts from partitions given; W is its posterior mean.
+The centres are then integrated out (Laplace), with u from the spread of the fitted ones, n_j the expected sizes, p the
+number of columns, and so is W, S being the rows' scatter around their centres:
 
-With the BIC each centre would cost p/2 log n; here centres that lie close together are cheaper, so that many weak
-columns add up.
+    log evidence ≈ log L - (k-1)/k p/2 Σ_j log(1 + n_j u) - (k-1) p/2 - (k-1)/2 log n
+                         - log N(S | W) + log ∫ N(S | W) p(W) dW .
+
+With the BIC each centre would cost p/2 log n, and W p (p+1)/4 log n; here centres that lie close together are cheaper,
+so that many weak columns add up, and so is a shape that is nearly round.
 """
 
 from collections.abc import Iterable
@@ -21,6 +27,8 @@ import numpy as np
 TAILS = (4.0, 10.0, np.inf)  # degrees of freedom that are tried
 _MOST_ROUNDS = 60
 _TOLERANCE = 0.01  # of log L: differences between numbers of clusters are hundreds of times that
+_STEPS = 10
+_MOST_COLUMNS = 200  # whose shape is learnt
 _LEAST_VARIANCE = 1e-9  # as a share of the rows' variance: copies of k rows would be described without end
 
 
@@ -30,51 +38,68 @@ class Mixture(NamedTuple):
     log_likelihood: float
     share: np.ndarray  # (n, k) of each cloud in each row
     centres: np.ndarray  # (k, p)
-    variance: float
+    shape: "Shape"
+
+
+class Shape(NamedTuple):
+    """The covariance W of all clouds."""
+
+    whitening: np.ndarray | float  # (p, p), or a number where clouds are round
+    log_det: float
+    cost: float  # log N(S | W) - log ∫ N(S | W) p(W) dW
+
+    def standardise(self, rows: np.ndarray) -> np.ndarray:
+        """The rows (…, p) where clouds are round and have unit variance."""
+        return rows * self.whitening if isinstance(self.whitening, float) else rows @ self.whitening
 
 
 def log_evidence(rows: np.ndarray, starts: Iterable[np.ndarray]) -> np.ndarray:
-    """(3,) the log evidence of k clouds for rows (n, p), by tails, the best of several starts (n,) with labels 0 … k-1.
+    """(shapes, tails) the log evidence of k clouds for rows (n, p), the best of starts (n,) with labels 0 … k-1.
 
-    The starts compete with the heaviest tails; lighter ones go on from the winner.
+    The starts compete as round clouds with the heaviest tails; the others go on from the winner. Of one column, and of
+    very many, only round clouds are looked at.
     """
-    best = max((_fitted(rows, _shares(start), TAILS[0]) for start in starts), key=lambda one: one.log_likelihood)
-    found = [best]
-    for df in TAILS[1:]:
-        found.append(_fitted(rows, found[-1].share, df))
-    return np.array([one.log_likelihood - _cost(one) for one in found])
+    first = max((_fitted(rows, _shares(start), TAILS[0]) for start in starts), key=lambda one: one.log_likelihood)
+    shapes = (_round, _learnt) if 1 < rows.shape[1] <= _MOST_COLUMNS else (_round,)
+    evidence = np.empty((len(shapes), len(TAILS)))
+    for i, shape_of in enumerate(shapes):
+        share = first.share
+        for j, df in enumerate(TAILS):
+            found = _fitted(rows, share, df, shape_of)
+            evidence[i, j] = found.log_likelihood - _cost(found)
+            share = found.share
+    return evidence
 
 
 def _cost(mixture):
     n, k = mixture.share.shape
     if k == 1:
-        return 0.0
+        return mixture.shape.cost
     p = mixture.centres.shape[1]
-    apart = mixture.centres - mixture.centres.mean(axis=0)
-    signal = (apart**2).sum() / ((k - 1) * p) / mixture.variance
+    apart = mixture.shape.standardise(mixture.centres - mixture.centres.mean(axis=0))
+    signal = (apart**2).sum() / ((k - 1) * p)
     of_centres = (k - 1) / k * np.log1p(mixture.share.sum(axis=0) * signal).sum() + (k - 1)
-    return 0.5 * p * of_centres + 0.5 * (k - 1) * np.log(n)
+    return 0.5 * p * of_centres + 0.5 * (k - 1) * np.log(n) + mixture.shape.cost
 
 
 def _shares(labels):
     return np.eye(int(labels.max()) + 1)[labels]
 
 
-def _fitted(rows, share, df):
-    """The mixture with tails `df` that expectation–maximisation finds from the shares given."""
-    n, p = rows.shape
-    squares = (rows**2).sum(axis=1)[:, None]
-    least = _LEAST_VARIANCE * max(squares.mean() / p, 1e-300)
+def _fitted(rows, share, df, shape_of=None):
+    """The mixture with tails `df` that expectation–maximisation finds from the shares given; round by default."""
+    p = rows.shape[1]
     pull = np.ones_like(share)  # a row counts less for a cloud the farther it is away
     before = -np.inf
     for _ in range(_MOST_ROUNDS):
         counts = share * pull
-        centres = (counts.T @ rows) / np.maximum(counts.sum(axis=0), 1e-12)[:, None]
-        squared = np.maximum(squares - 2.0 * rows @ centres.T + (centres**2).sum(axis=1), 0.0)
-        variance = max((counts * squared).sum() / (n * p), least)
-        log_density = _log_student(squared / variance, df, p) - 0.5 * p * np.log(variance)
+        sums = np.maximum(counts.sum(axis=0), 1e-12)
+        centres = (counts.T @ rows) / sums[:, None]
+        shape = (shape_of or _round)(rows, counts, centres, sums)
+        squared = _squared_distances(shape.standardise(rows), shape.standardise(centres))
+        log_density = _log_student(squared, df, p) - 0.5 * shape.log_det
         if np.isfinite(df):
-            pull = (df + p) / (df + squared / variance)
+            pull = (df + p) / (df + squared)
         log_density += np.log(np.maximum(share.mean(axis=0), 1e-300))
         highest = log_density.max(axis=1, keepdims=True)
         share = np.exp(log_density - highest)
@@ -84,7 +109,51 @@ def _fitted(rows, share, df):
         if now - before < _TOLERANCE:
             break
         before = now
-    return Mixture(now, share, centres, variance)
+    return Mixture(now, share, centres, shape)
+
+
+def _squared_distances(rows, centres):
+    squared = (rows**2).sum(axis=1)[:, None] - 2.0 * rows @ centres.T + (centres**2).sum(axis=1)
+    return np.maximum(squared, 0.0)
+
+
+def _round(rows, counts, centres, sums):
+    """W = v I."""
+    n, p = rows.shape
+    within = ((rows**2).sum(axis=1) * counts.sum(axis=1)).sum() - (sums[:, None] * centres**2).sum()
+    variance = max(within / (n * p), _least_variance(rows))
+    return Shape(float(variance**-0.5), float(p * np.log(variance)), 0.0)
+
+
+def _learnt(rows, counts, centres, sums):
+    """The posterior mean of W."""
+    from scipy.special import multigammaln
+
+    n, p = rows.shape
+    scatter = (rows * counts.sum(axis=1)[:, None]).T @ rows - (centres * sums[:, None]).T @ centres
+    along, axes = np.linalg.eigh(scatter)
+    along = np.maximum(along, 0.0)
+    weight = p + 2  # of the prior, in rows
+    df = weight + p + 1  # of the inverse Wishart density, whose mean is v I
+    least = _least_variance(rows)
+    variance = max(along.mean() / n, least)
+    for _ in range(_STEPS):  # to the v of the highest evidence
+        variance = max(df * p / ((df + n) * weight * (1.0 / (along + weight * variance)).sum()), least)
+    spread = (along + weight * variance) / (n + weight)
+    log_det = float(np.log(spread).sum())
+    log_density = -0.5 * n * (p * np.log(2 * np.pi) + log_det) - 0.5 * (along / spread).sum()
+    log_marginal = (
+        -0.5 * n * p * np.log(np.pi)
+        + multigammaln(0.5 * (df + n), p)
+        - multigammaln(0.5 * df, p)
+        + 0.5 * df * p * np.log(weight * variance)
+        - 0.5 * (df + n) * (log_det + p * np.log(n + weight))
+    )
+    return Shape(axes / np.sqrt(spread), log_det, float(log_density - log_marginal))
+
+
+def _least_variance(rows):
+    return _LEAST_VARIANCE * max(float((rows**2).mean()), 1e-300)
 
 
 def _log_student(squared, df, p):

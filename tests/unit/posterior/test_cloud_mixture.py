@@ -1,12 +1,12 @@
-"""Mixtures of round clouds: the fit against scikit-learn's and SciPy's densities, the evidence against quadrature."""
+"""Mixtures of clouds of one shape: fits against scikit-learn's and SciPy's densities, evidence against quadrature."""
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import multivariate_t, norm
+from scipy.stats import invwishart, multivariate_normal, multivariate_t, norm
 from sklearn.mixture import GaussianMixture
 
-from coaltree.posterior.cloud_mixture import TAILS, _cost, _fitted, _shares, log_evidence
+from coaltree.posterior.cloud_mixture import TAILS, _cost, _fitted, _learnt, _shares, log_evidence
 
 
 def two_groups(rng, n=80, p=3, apart=3.0):
@@ -20,7 +20,7 @@ def test_normal_clouds_are_scikit_learns():
     ours = _fitted(rows, _shares(labels), np.inf)
     theirs = GaussianMixture(2, covariance_type="tied", means_init=[[0, 0], [3, 3]], tol=1e-6).fit(rows)
     np.testing.assert_allclose(ours.centres, theirs.means_, atol=0.02)
-    assert ours.variance == pytest.approx(np.trace(theirs.covariances_) / 2, rel=0.01)
+    assert ours.shape.whitening**-2 == pytest.approx(np.trace(theirs.covariances_) / 2, rel=0.01)
     assert ours.log_likelihood == pytest.approx(4000 * theirs.score(rows), abs=3.0)  # two parameters more
 
 
@@ -29,7 +29,7 @@ def test_the_likelihood_is_that_of_students_t(df):
     rows, labels = two_groups(np.random.default_rng(1))
     found = _fitted(rows, _shares(labels), df)
     density = sum(
-        share * multivariate_t(centre, found.variance * np.eye(3), df).pdf(rows)
+        share * multivariate_t(centre, found.shape.whitening**-2 * np.eye(3), df).pdf(rows)
         for share, centre in zip(found.share.mean(axis=0), found.centres, strict=True)
     )
     assert found.log_likelihood == pytest.approx(np.log(density).sum(), abs=0.05)
@@ -54,7 +54,7 @@ def test_the_cost_of_centres_against_quadrature():
     found = _fitted(np.concatenate(groups)[:, None], _shares(np.repeat([0, 1], 40)), np.inf)
     first, second = found.centres[:, 0]
     middle, apart = (first + second) / 2, (second - first) / np.sqrt(2)
-    sd = np.sqrt(found.variance)
+    sd = 1 / found.shape.whitening
 
     def log_likelihood(apart):
         centres = middle - apart / np.sqrt(2), middle + apart / np.sqrt(2)
@@ -71,6 +71,46 @@ def test_the_best_start_counts():
     rows, labels = two_groups(np.random.default_rng(4))
     wrong = (np.arange(80) // 40).astype(int)
     both = log_evidence(rows, [wrong, labels])
-    assert both.shape == (len(TAILS),)
+    assert both.shape == (2, len(TAILS))
     np.testing.assert_array_equal(both, log_evidence(rows, [labels, wrong]))
     assert both.max() > log_evidence(rows, [np.zeros(80, int)]).max() + 10
+
+
+def long_cloud(rng, n=150, p=4):
+    return rng.standard_normal((n, p)) * np.array([6.0, 2.0, 1.0, 1.0])
+
+
+def test_the_cost_of_a_shape():
+    """∫ N(S | W) p(W) dW = N(S | W) p(W) / p(W | S) at any W, the last two inverse Wishart densities."""
+    rng = np.random.default_rng(5)
+    rows = long_cloud(rng)
+    found = _fitted(rows, np.ones((150, 1)), np.inf, _learnt)
+    W = np.linalg.inv(found.shape.whitening @ found.shape.whitening.T)
+    scatter = (rows - found.centres).T @ (rows - found.centres)
+    df = 6 + 5
+    variance = (156 * W - scatter)[0, 0] / 6
+    prior = 6 * variance * np.eye(4)
+    np.testing.assert_allclose(W, (scatter + prior) / 156, rtol=1e-9, atol=1e-9)
+    for at in (W, 1.3 * W + 0.1 * np.eye(4)):
+        log_likelihood = multivariate_normal(found.centres[0], at).logpdf(rows).sum()
+        log_marginal = (
+            log_likelihood + invwishart.logpdf(at, df, prior) - invwishart.logpdf(at, df + 150, prior + scatter)
+        )
+        cost = multivariate_normal(found.centres[0], W).logpdf(rows).sum() - log_marginal
+        assert found.shape.cost == pytest.approx(cost, rel=1e-6)
+    marginal = {v: _marginal(scatter, 150, df, 6 * v * np.eye(4)) for v in (0.9 * variance, variance, 1.1 * variance)}
+    assert max(marginal, key=marginal.__getitem__) == variance
+    assert found.log_likelihood == pytest.approx(multivariate_normal(found.centres[0], W).logpdf(rows).sum(), abs=1e-6)
+
+
+def _marginal(scatter, n, df, prior):
+    """log ∫ N(S | W) p(W) dW up to what does not depend on the prior's scale."""
+    return 0.5 * df * np.linalg.slogdet(prior)[1] - 0.5 * (df + n) * np.linalg.slogdet(prior + scatter)[1]
+
+
+def test_a_long_cloud_is_one_cloud_where_its_shape_is_learnt():
+    rows = long_cloud(np.random.default_rng(6))
+    halves = (rows[:, 0] > np.median(rows[:, 0])).astype(int)
+    one, two = log_evidence(rows, [np.zeros(150, int)]), log_evidence(rows, [halves])
+    assert two[0].max() > one[0].max() + 10  # round clouds
+    assert one[1].max() > max(one[0].max(), two.max()) + 2
