@@ -1,5 +1,6 @@
 """``coaltree plot``: plots of a posterior."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -46,19 +47,23 @@ def plot(posterior, out, kind, clusters, width, height, force):
       coaltree plot wines -o wines.pdf --clusters 3
       coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
     """
-    from matplotlib.figure import Figure
-
     from .outputs import draw, height_for
 
     out = shell.output_file(out, force)
-    known = Figure().canvas.get_supported_filetypes()
-    if out.suffix.removeprefix(".").lower() not in known:
-        raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
+    require_picture(out)
     post = shell.load_posterior(posterior)
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
     picture = _picture(post, kind, n_clusters)
     draw(picture, [out], (width or 8.0, height or (7.0 if kind == "coclustering" else height_for(post.n))))
     click.echo(out)
+
+
+def require_picture(out: Path) -> None:
+    """Refuse a file that is no picture by its suffix."""
+    from matplotlib.figure import Figure
+
+    if out.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
+        raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
 
 
 def _picture(post, kind, n_clusters):

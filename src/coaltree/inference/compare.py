@@ -1,60 +1,147 @@
-"""Which of several posteriors explains new rows best?
+"""Which of several posteriors explains the rows best?
 
-Each is asked for the predictive log density ℓ_i of the m held-out rows (by placing them on its trees). The totals are
-compared with the best one's, row by row, so that what makes a row hard for all does not count:
+Each is asked for a predictive log density ℓ_i of m rows: of held-out rows by placing them on its trees, or of its own
+rows by leave-one-out. The totals are compared with the best one's, row by row, so that what makes a row hard for all
+does not count:
 
     difference = Σ_i (ℓ_i - ℓ_i^best) ,    standard error = √m · sd(ℓ_i - ℓ_i^best)
+
+Weights are those of stacking: the mixture of all posteriors that predicts the rows best, max_w Σ_i log Σ_k w_k e^ℓ_ki.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
-from ..errors import InputError
+from .._runtime.aliases import ArrayLike, ProgressLike
+from .._runtime.text import some
+from ..errors import CoaltreeWarning, InputError
+from ..posterior.leave_one_out import LeaveOneOut
 from ..posterior.posterior import Posterior
+
+LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 
 
 class Comparison(NamedTuple):
-    """Posteriors by predictive log density of held-out rows, best first."""
+    """Posteriors by predictive log density of rows, best first."""
 
     names: tuple[str, ...]
-    log_density: np.ndarray  # (k,) totals over the rows
+    log_density: np.ndarray  # (k,) totals over the rows, the elpd
     difference: np.ndarray  # (k,) from the best, 0 for itself
     standard_error: np.ndarray  # (k,) of the difference, 0 for the best itself; NaN for a single row
     rows: np.ndarray  # (k, m) of each row
+    weights: np.ndarray  # (k,) of the mixture that predicts best; they sum to 1
+    basis: str  # "leave-one-out" or "held-out rows"
+    n_doubtful: np.ndarray  # (k,) rows whose leave-one-out density may be too high (Pareto k̂ above 0.7)
 
     def __str__(self) -> str:
         width = max(len("name"), *(len(name) for name in self.names))
-        lines = [f"{'name':{width}}  log density  difference  standard error"]
-        for name, total, difference, error in zip(
-            self.names, self.log_density, self.difference, self.standard_error, strict=True
-        ):
-            lines.append(f"{name:{width}}  {total:11.2f}  {difference:10.2f}  {error:14.2f}")
+        doubts = bool(self.n_doubtful.any())
+        lines = [f"{'name':{width}}  log density  difference  standard error  weight{'  doubtful rows' * doubts}"]
+        for k, name in enumerate(self.names):
+            line = f"{name:{width}}  {self.log_density[k]:11.2f}  {self.difference[k]:10.2f}"
+            line += f"  {self.standard_error[k]:14.2f}  {self.weights[k]:6.2f}"
+            lines.append(line + (f"  {self.n_doubtful[k]:13d}" if doubts else ""))
         return "\n".join(lines)
 
 
-def compare(posteriors: Mapping[str, Posterior], X_heldout: ArrayLike) -> Comparison:
-    """Compare posteriors of the same data by the predictive log density of held-out rows.
+def compare(
+    posteriors: Mapping[str, Posterior],
+    X_heldout: ArrayLike | None = None,
+    *,
+    n_draws: int | None = None,
+    n_jobs: int | None = None,
+    progress: ProgressLike = "auto",
+) -> Comparison:
+    """Compare posteriors of the same data by the predictive log density of rows: which model explains them best?
 
     Parameters
     ----------
     posteriors : mapping from a name to a `Posterior`
-    X_heldout : (m, d) array-like with the columns of the fitted data
+    X_heldout : (m, d) array-like with the columns of the fitted data, not fitted. Without it, the rows that were
+        fitted are predicted one by one from all others, as `Posterior.loo` does.
+    n_draws, n_jobs, progress : as in `Posterior.loo`; held-out rows need none of them.
 
     Returns
     -------
-    `Comparison`, best first, which prints as a table. Differences below about two standard errors mean little.
+    `Comparison`, best first, which prints as a table. Differences below about two standard errors mean little. Weights
+    are those of the mixture of all posteriors that predicts best. `plotting.comparison` draws it.
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')
-    rows = np.array([np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()])
+    names = tuple(str(name) for name in posteriors)
+    if X_heldout is not None:
+        rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]
+        return comparison_of(names, np.array(rows), HELD_OUT)
+    for name, post in posteriors.items():
+        if not isinstance(post, Posterior):
+            raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
+    _require_same_rows(names, list(posteriors.values()))
+    left_out = [post.loo(n_draws=n_draws, n_jobs=n_jobs, progress=progress) for post in posteriors.values()]
+    return compared(names, left_out)
+
+
+def compared(names: tuple[str, ...], left_out: list[LeaveOneOut]) -> Comparison:
+    """The comparison of leave-one-out densities of the same rows."""
+    doubtful = np.array([int(np.sum(loo.pareto_k > 0.7)) for loo in left_out])
+    return comparison_of(names, np.array([loo.pointwise for loo in left_out]), LEFT_OUT, doubtful)
+
+
+def comparison_of(
+    names: tuple[str, ...], rows: np.ndarray, basis: str, n_doubtful: np.ndarray | None = None
+) -> Comparison:
+    """Rank log densities (k, m) of m rows."""
     totals = rows.sum(axis=1)
     order = np.argsort(-totals, kind="stable")
+    doubtful = np.zeros(len(rows), dtype=int) if n_doubtful is None else n_doubtful
+    weights = stacking_weights(rows)[order]
     rows, totals = rows[order], totals[order]
     apart = rows - rows[0]
     m = rows.shape[1]
     error = np.sqrt(m) * apart.std(axis=1, ddof=1) if m > 1 else np.full(len(rows), np.nan)
-    names = tuple(str(name) for name in posteriors)
-    return Comparison(tuple(names[i] for i in order), totals, apart.sum(axis=1), error, rows)
+    return Comparison(
+        tuple(names[i] for i in order), totals, apart.sum(axis=1), error, rows, weights, basis, doubtful[order]
+    )
+
+
+def stacking_weights(rows: np.ndarray, n_rounds: int = 2000) -> np.ndarray:
+    """(k,) weights that maximise Σ_i log Σ_k w_k e^ℓ_ki, by expectation and maximisation: it is concave in w."""
+    top = rows.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        densities = np.where(rows == top, 1.0, np.exp(rows - top))
+    weights = np.full(len(rows), 1.0 / len(rows))
+    for _ in range(n_rounds):
+        shares = weights[:, None] * densities
+        new = (shares / shares.sum(axis=0)).mean(axis=1)
+        if np.abs(new - weights).max() < 1e-7:
+            return new
+        weights = new
+    return weights
+
+
+def _require_same_rows(names, posteriors):
+    """Densities can be compared if they are of the same rows, in the same columns."""
+    first = posteriors[0]
+    for name, other in zip(names[1:], posteriors[1:], strict=True):
+        if first.X is None or other.X is None:
+            continue  # leave-one-out says what is lacking
+        if first.row_labels != other.row_labels or not np.array_equal(first.X, other.X, equal_nan=True):
+            raise InputError(
+                f"posteriors {names[0]!r} and {name!r} are of different rows or values, so that their densities cannot "
+                "be compared; fit both to the same table, or give X_heldout."
+            )
+        if first.model_columns != other.model_columns:
+            apart = [repr(c) for c in sorted({*first.model_columns} ^ {*other.model_columns})]
+            raise InputError(
+                f"only one of posteriors {names[0]!r} and {name!r} has {some(apart)} in its model, so "
+                "that their densities cannot be compared; drop such columns from the table before fitting."
+            )
+    if len({post.fitted is None for post in posteriors}) > 1:
+        warnings.warn(
+            "some of the posteriors have values that occur several times in a column spread (see info['ties']), others "
+            "not: the difference between these includes what that changes.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )

@@ -9,11 +9,13 @@ annotated and saved like any other.
     heatmap        the data beside the tree
     ari_curves     agreement with known classes at every number of clusters
     traces         trace plots of the chains
+    comparison     how well several models predict the rows
 """
 
 from .cloud import cloud
+from .comparisons import comparison
 from .curves import ari_curves, traces
 from .dendrogram import dendrogram
 from .matrices import coclustering, heatmap
 
-__all__ = ["ari_curves", "cloud", "coclustering", "dendrogram", "heatmap", "traces"]
+__all__ = ["ari_curves", "cloud", "coclustering", "comparison", "dendrogram", "heatmap", "traces"]

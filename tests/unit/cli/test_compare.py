@@ -1,0 +1,53 @@
+"""`coaltree compare`."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.cli import main
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(3, 3)) * 3, 4, axis=0) + rng.normal(size=(12, 3))
+    found = []
+    for name in ("scaled", "spherical"):
+        folder = tmp_path_factory.mktemp(name)
+        post = ct.fit(X, name, n_samples=20, n_warmup=5, random_state=0, progress=False)
+        post.save(folder / "posterior.npz")
+        found.append(str(folder))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_a_table_and_a_picture(folders, tmp_path, capsys):
+    picture = tmp_path / "compare.svg"
+    assert main(["compare", *folders, "-o", str(picture)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "by leave-one-out, 12 rows"
+    assert lines[1].split() == ["name", "log", "density", "difference", "standard", "error", "weight"]
+    assert {lines[2].split()[0], lines[3].split()[0]} == set(folders)
+    assert lines[2].split()[2:4] == ["0.00", "0.00"]
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_held_out_rows(folders, tmp_path, capsys):
+    np.savetxt(tmp_path / "new.csv", np.random.default_rng(1).normal(size=(5, 3)), delimiter=",")
+    assert main(["compare", *folders, "--heldout", str(tmp_path / "new.csv")]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "by held-out rows, 5 rows"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{0}"], "at least two posteriors"),
+        (["{0}", "{0}"], "given twice"),
+        (["{0}", "{1}", "-o", "picture.odd"], "unsupported file type"),
+        (["{0}", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_usage_is_one_line(folders, arguments, message, capsys):
+    assert main(["compare", *(text.format(*folders) for text in arguments)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
