@@ -610,3 +610,17 @@ def test_known_classes_are_shown_and_compared_at_every_number_of_clusters(poster
         assert f"purity {found.purity:.2f}" in words
     assert page.evaluate("document.getElementById('known-legend').textContent").startswith("kind:kind <0>")
     assert page.evaluate("document.querySelectorAll('#drawing .strip').length") > 4
+
+
+def test_columns_can_be_scaled_and_shown_as_they_are(posterior, folder, opened):
+    X = posterior.X * np.array([1, 1, 1, 1, 1, 1, 1, 500.0])
+    page = opened(write_report(posterior, folder / "scaled.html", X=X, n_clusters=4))
+    legend = "document.getElementById('legend').textContent"
+    assert " sd" in page.evaluate(legend)
+    assert page.evaluate("document.getElementById('scaled').checked")
+    page.evaluate("document.getElementById('scaled').click()")
+    page.settle()
+    assert " sd" not in page.evaluate(legend)
+    page.evaluate("document.getElementById('scaled').click()")
+    page.settle()
+    assert " sd" in page.evaluate(legend)

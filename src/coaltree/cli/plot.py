@@ -27,11 +27,18 @@ class Inches(click.FloatRange):
 @shell.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
 @click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="Kind of plot.")
 @shell.clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
+@click.option(
+    "--scale",
+    type=click.Choice(("auto", "columns", "rows", "none")),
+    default="auto",
+    show_default=True,
+    help="What a heat map shows as standard deviations from its mean; auto is columns where their scales differ.",
+)
 @click.option("--width", type=Inches(), metavar="INCHES", help="Width. [default: 8]")
 @click.option("--height", type=Inches(), metavar="INCHES", help="Height. [default: what the leaves need]")
 @shell.force_option
 @shell.debug_option
-def plot(posterior, out, kind, clusters, width, height, force):
+def plot(posterior, out, kind, clusters, scale, width, height, force):
     """Plot a posterior.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. The kinds of plot are
@@ -46,6 +53,7 @@ def plot(posterior, out, kind, clusters, width, height, force):
     Examples:
       coaltree plot wines -o wines.pdf --clusters 3
       coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
+      coaltree plot wines --kind heatmap -o heatmap.png --scale none
     """
     from .outputs import draw, height_for
 
@@ -53,7 +61,7 @@ def plot(posterior, out, kind, clusters, width, height, force):
     require_picture(out)
     post = shell.load_posterior(posterior)
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
-    picture = _picture(post, kind, n_clusters)
+    picture = _picture(post, kind, n_clusters, scale)
     draw(picture, [out], (width or 8.0, height or (7.0 if kind == "coclustering" else height_for(post.n))))
     click.echo(out)
 
@@ -66,10 +74,11 @@ def require_picture(out: Path) -> None:
         raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
 
 
-def _picture(post, kind, n_clusters):
+def _picture(post, kind, n_clusters, scale):
     """A function that draws on axes."""
     from .. import plotting
     from ..posterior.answer import answer_for
+    from ..posterior.known import known_of
     from .outputs import LARGE, draw_tree
 
     tree = post.summary_tree()
@@ -83,7 +92,7 @@ def _picture(post, kind, n_clusters):
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
     clusters = post.cut(n_clusters) if n_clusters > 1 else None
-    of_size = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
-    return lambda ax: plotting.heatmap(
-        tree, post.leaf_values(), ax, features=post.columns, clusters=clusters, **of_size
-    )
+    settings = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
+    settings |= {"features": post.columns, "clusters": clusters, "row_colors": known_of(post) or None}
+    settings["z_score"] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}[scale]
+    return lambda ax: plotting.heatmap(tree, post.leaf_values(), ax, **settings)

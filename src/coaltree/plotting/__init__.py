@@ -7,15 +7,19 @@ annotated and saved like any other.
     cloud          many trees of a posterior on top of each other
     coclustering   how often two leaves are in the same cluster
     heatmap        the data beside the tree
+    clustermap     the data between a tree of the rows and a tree of the columns
     ari_curves     agreement with known classes at every number of clusters
     traces         trace plots of the chains
     comparison     how well several models predict the rows
 """
 
 from .cloud import cloud
+from .clustermap import ClusterMap, clustermap
 from .comparisons import comparison
 from .curves import ari_curves, traces
 from .dendrogram import dendrogram
 from .matrices import coclustering, heatmap
 
-__all__ = ["ari_curves", "cloud", "coclustering", "comparison", "dendrogram", "heatmap", "traces"]
+__all__ = [
+    "ClusterMap", "ari_curves", "cloud", "clustermap", "coclustering", "comparison", "dendrogram", "heatmap", "traces",
+]  # fmt: skip

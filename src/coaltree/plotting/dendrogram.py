@@ -32,7 +32,7 @@ from .style import (
 )
 
 _POINTS_PER_NUMBER = 9.0  # room of a tip from which supports are printed as numbers; below, as shaded dots
-_GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
+GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
 
 
 def dendrogram(
@@ -286,7 +286,7 @@ def _dot_support(ax, tree, place, direction, nodes, support):
     values = support[nodes - tree.n]
     times = tree.node_times
     handles, upper = [], np.inf
-    for least, shade in _GRADES:
+    for least, shade in GRADES:
         here = nodes[(values >= least) & (values < upper)]
         at = direction.points(place.across[here], times[here])
         ax.scatter(*at.T, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)

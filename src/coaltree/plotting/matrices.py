@@ -11,13 +11,17 @@ from matplotlib.gridspec import GridSpec
 from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from ..model.table import column_names
+from ..numerics.scaling import ZScore, colour_limits, rescaled
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import RootedTree
 from ..tree.tree import Tree
 from . import geometry
 from .dendrogram import dendrogram, leaf_names
-from .style import as_clusters, as_text, color_of, font_that_fits, new_axes
+from .strips import add_strip_legend, as_strips
+from .style import as_clusters, as_text, color_of, font_that_fits, new_axes, show_missing
+
+_STRIP = 0.02  # width of a strip of colours as a share of the data's
 
 
 class HeatmapAxes(NamedTuple):
@@ -76,9 +80,12 @@ def heatmap(
     n_clusters: int | None = None,
     support: ArrayLike | Posterior | None = None,
     labels: bool | Sequence[str] = True,
+    z_score: ZScore = "auto",
+    standard_scale: Any = None,
+    row_colors: Any = None,
     cmap: Any = None,
     center: float | None = None,
-    value_label: str = "value",
+    value_label: str | None = None,
     tree_share: float = 0.5,
     time_scale: str = "linear",
     time_label: str | None = "time",
@@ -89,16 +96,23 @@ def heatmap(
     ----------
     tree : Tree or ConsensusTree
     X : (n, d) array, or DataFrame, rows in the order of the leaves
-        NaN is white. Colours are limited to the 1st and 99th percentile, so that outliers do not hide the rest.
+        NaN is hatched. Colours are limited to the 1st and 99th percentile, so that outliers do not hide the rest.
     ax : Axes, optional
         Where to draw the data; the tree takes room on the left, the colour bar above.
     features : sequence of str, optional
         Names of the columns; by default those of the DataFrame.
     clusters, n_clusters, support, labels, time_scale, time_label :
         As in `dendrogram`.
+    z_score : 0, 1, None or "auto"
+        Whether rows (0) or columns (1) are shown as standard deviations from their mean. "auto" does so with columns
+        whose scales or levels differ so much that one scale of colours would show nothing else.
+    standard_scale : 0, 1 or None
+        Whether rows (0) or columns (1) are shown as shares of their range.
+    row_colors : Series, DataFrame, mapping or sequence, optional
+        What is known of the rows, as in `dendrogram`.
     center : float, optional
         The middle of a diverging colour scale; by default 0 if the data have both signs.
-    value_label : str
+    value_label : str, optional
         What the colours measure.
     tree_share : float
         Width of the tree, relative to the width of the data.
@@ -113,23 +127,30 @@ def heatmap(
     order = geometry.arrange(tree).tips
     if ax is None:
         ax = new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
-    parts = _split(ax, tree_share)
-    low, high, scheme = _scale(values, center)
+    strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
+    beside = {strip.name: strip.colors for strip in strips}
+    if coloured is not None:
+        beside["clusters"] = [color_of(cluster) for cluster in coloured.number.tolist()]
+    parts = _split(ax, tree_share, 1.2 * _STRIP * len(beside))
+    values, words = rescaled(values, z_score, standard_scale)
+    limits = colour_limits(values, center)
     image = ax.imshow(
         np.ma.masked_invalid(values[order]),
         aspect="auto",
         interpolation="nearest",
-        cmap=cmap or scheme,
-        vmin=low,
-        vmax=high,
+        cmap=cmap or ("RdBu_r" if limits.is_two_sided else "cividis"),
+        vmin=limits.low,
+        vmax=limits.high,
     )
-    ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label)
+    if np.isnan(values).any():
+        show_missing(ax)
+    ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label or words or "value")
     parts.bar.xaxis.set_ticks_position("top")
     parts.bar.xaxis.set_label_position("top")
     parts.bar.tick_params(labelsize=8)
     parts.bar.xaxis.label.set_fontsize(9)
-    if coloured is not None:
-        _draw_strip(ax, coloured.number[order])
+    _draw_strips(ax, beside, order)
+    add_strip_legend(ax, strips, parts)
     dendrogram(
         tree,
         parts.tree,
@@ -146,46 +167,38 @@ def heatmap(
     return parts
 
 
-def _scale(values, center):
-    """Limits of the colours, and a scheme: one-sided, or two-sided and symmetric about the centre."""
-    finite = values[np.isfinite(values)]
-    low, high = np.percentile(finite, [1, 99]) if finite.size else (0.0, 1.0)
-    if center is None and not low < 0 < high:
-        return low, high if high > low else low + 1.0, "cividis"
-    middle = 0.0 if center is None else center
-    reach = max(high - middle, middle - low) or 1.0
-    return middle - reach, middle + reach, "RdBu_r"
-
-
-def _split(ax, tree_share):
-    """Make room for the tree to the left of the axes and for a scale of colours above them."""
+def _split(ax, tree_share, for_strips):
+    """Make room for the tree to the left of the axes, with strips between, and for a scale of colours above them."""
     figure = ax.figure
     height = ax.bbox.height / figure.dpi
     ratios: dict[str, Any] = {
-        "width_ratios": [tree_share, 1.0],
+        "width_ratios": [tree_share, max(for_strips, 1e-3), 1.0],
         "height_ratios": [0.12 / max(height, 1.0), 1.0],
-        "wspace": 0.05,
+        "wspace": 0.02,
         "hspace": 0.02,
     }
     if ax.get_subplotspec() is not None:
-        grid = ax.get_subplotspec().subgridspec(2, 2, **ratios)
+        grid = ax.get_subplotspec().subgridspec(2, 3, **ratios)
     else:  # placed by hand: divide the same rectangle
         box = ax.get_position()
-        grid = GridSpec(2, 2, figure, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **ratios)
-        ax.set_position(grid[1, 1].get_position(figure))
-    ax.set_subplotspec(grid[1, 1])
-    return HeatmapAxes(ax, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 1]))
+        grid = GridSpec(2, 3, figure, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **ratios)
+        ax.set_position(grid[1, 2].get_position(figure))
+    ax.set_subplotspec(grid[1, 2])
+    return HeatmapAxes(ax, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 2]))
 
 
-def _draw_strip(ax, number):
-    """A column of colours between tree and data that says which cluster each row is in."""
-    colors = [color_of(cluster) for cluster in number.tolist()]
-    width = 0.02
-    rows = np.arange(len(number))
-    corners = [[(-width, r - 0.5), (0, r - 0.5), (0, r + 0.5), (-width, r + 0.5)] for r in rows]
-    strip = PolyCollection(corners, facecolors=colors, edgecolors="none", label="clusters", clip_on=False)
-    strip.set_transform(ax.get_yaxis_transform())
-    ax.add_collection(strip, autolim=False)
+def _draw_strips(ax, columns, order):
+    """Columns of colours between tree and data: what is known of each row, and last which cluster it is in."""
+    width = _STRIP
+    rows = np.arange(len(order))
+    for k, (name, colors) in enumerate(reversed(columns.items())):
+        left = -width * (1 + 1.2 * k)
+        sides = np.array([[left, -0.5], [left + width, -0.5], [left + width, 0.5], [left, 0.5]])
+        corners = sides[None] + np.stack([np.zeros(len(rows)), rows], axis=1)[:, None]
+        shown = [colors[leaf] for leaf in order]
+        strip = PolyCollection(list(corners), facecolors=shown, edgecolors="none", label=name, clip_on=False)
+        strip.set_transform(ax.get_yaxis_transform())
+        ax.add_collection(strip, autolim=False)
 
 
 def _name_cells(ax, columns, rows):

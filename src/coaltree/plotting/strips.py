@@ -16,7 +16,6 @@ from .style import PALETTE, Direction, as_text
 
 NAME_FONT = 7.0
 _MOST_IN_LEGEND = 12
-_MOST_IN_LINE = 6
 _LONGEST = 30  # characters of a name
 _ABSENT = "none"  # what is missing has no colour
 
@@ -134,7 +133,7 @@ def _name(inset, direction, strip):
         inset.text(0.5, -0.004, name, transform=inset.transAxes, ha="center", va="top", fontsize=NAME_FONT, rotation=90)
 
 
-def legend_lines(strips: Sequence[Strip]) -> list[list[Any]]:
+def legend_lines(strips: Sequence[Strip], in_line: int = 6) -> list[list[Any]]:
     """What the colours mean, in lines: a strip's name, then its classes or some of its numbers."""
     lines: list[list[Any]] = []
     for strip in strips:
@@ -142,9 +141,9 @@ def legend_lines(strips: Sequence[Strip]) -> list[list[Any]]:
         handles = [Patch(facecolor=color, edgecolor="none", label=as_text(text[:_LONGEST])) for text, color in shown]
         if len(strip.meanings) > len(shown):
             handles.append(_words(f"and {len(strip.meanings) - len(shown)} more"))
-        for first in range(0, len(handles), _MOST_IN_LINE):
+        for first in range(0, len(handles), in_line):
             title = _words(as_text(f"{strip.name[:_LONGEST]}:") if first == 0 else "")
-            lines.append([title, *handles[first : first + _MOST_IN_LINE]])
+            lines.append([title, *handles[first : first + in_line]])
     return lines
 
 
@@ -153,8 +152,8 @@ def _words(text):
     return Patch(facecolor="none", edgecolor="none", label=text)
 
 
-def add_strip_legend(ax: Axes, strips: Sequence[Strip]) -> None:
-    """Put the meanings of all strips below the picture, where the layout makes room for it."""
+def add_strip_legend(ax: Axes, strips: Sequence[Strip], parts: Sequence[Axes] = ()) -> None:
+    """Put the meanings of all strips below the picture, and below all where the figure has nothing but it."""
     lines = legend_lines(strips)
     if not lines:
         return
@@ -167,7 +166,7 @@ def add_strip_legend(ax: Axes, strips: Sequence[Strip]) -> None:
     }  # fmt: skip
     figure: Any = ax.figure
     engine = figure.get_layout_engine()
-    if len(figure.axes) == 1 and engine is not None and not engine.adjust_compatible:
+    if set(figure.axes) <= {ax, *parts} and engine is not None and not engine.adjust_compatible:
         figure.legend(loc="outside lower center", **style)
     else:
         drawn = ax.get_legend()

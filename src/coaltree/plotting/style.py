@@ -22,6 +22,7 @@ PALETTE = (
 )  # fmt: skip
 INK = "#3A3A3A"  # branches, and whatever belongs to no cluster
 PALE = "#B8B8B8"
+MISSING: dict[str, Any] = {"facecolor": "#efefef", "hatch": "//////", "edgecolor": "#c9c9c9", "linewidth": 0.0}
 
 LARGEST_FONT = 9.0
 SMALLEST_FONT = 5.0  # points; below this a label is not printed at all
@@ -33,6 +34,11 @@ def new_axes(width: float, height: float) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def show_missing(ax: Axes) -> None:
+    """Hatch what lies under a heat map, so that missing cells, which are transparent, are seen as missing."""
+    ax.patch.set(**MISSING)
 
 
 def font_that_fits(points_per_line: float) -> float | None:

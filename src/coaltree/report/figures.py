@@ -13,6 +13,7 @@ from .._runtime.aliases import ArrayLike
 from ..errors import InputError
 from ..model.replicates import leaf_means
 from ..model.table import read_table
+from ..numerics.scaling import colour_limits, moments, rescaled, scales_differ
 from ..numerics.weighted import pick_evenly
 from ..posterior import clade_times, partitions
 from ..posterior.posterior import Posterior
@@ -29,7 +30,7 @@ _MOST_TOGETHER = 512  # leaves across the co-clustering at the number of cluster
 _MOST_TOGETHER_ELSEWHERE = 180  # and at others
 _OTHER_NUMBERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 _MOST_DRAWS = 1000  # used for co-clustering
-_SCALES_APART = 10.0  # columns whose standard deviations differ more are each scaled
+_MOST_CELLS_TWICE = 60_000  # of data that the page has both scaled and as they are
 
 
 class TreeFigure(NamedTuple):
@@ -97,50 +98,40 @@ def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
 
 
 def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
-    """The data in tree order as characters, with what is needed to turn a cell back into a value."""
-    shown = data.values[order]
-    n_columns = min(shown.shape[1], _MOST_COLUMNS)
-    n_rows = min(len(shown), max(1, _MOST_CELLS // n_columns))
-    mean, sd = _columns(shown)
-    varies = sd[sd > 0]
-    is_scaled = bool(len(varies) and varies.max() > _SCALES_APART * varies.min())
-    if is_scaled:
-        shown = (shown - mean) / np.where(sd > 0, sd, 1.0)
-    shown = pixels.shrink(shown, n_rows, n_columns)
-    low, high, is_two_sided = _limits(shown)
+    """The data in tree order as characters, with what is needed to turn a cell back into a value.
+
+    Columns are scaled where their scales differ; the page can switch to the other way, "other", unless that is large.
+    """
+    values = data.values[order]
+    n_columns = min(values.shape[1], _MOST_COLUMNS)
+    n_rows = min(len(values), max(1, _MOST_CELLS // n_columns))
+    is_scaled = scales_differ(values)
     content = {
         "rows": n_rows,
         "columns": n_columns,
         "of": list(data.values.shape),
-        "low": low,
-        "high": high,
-        "twoSided": is_two_sided,
-        "scaled": is_scaled,
         "names": pixels.block_names(data.names, n_columns),
         "missing": int(np.isnan(data.values).sum()),
-        "codes": pixels.values(shown, low, high),
+        **_coded(values, n_rows, n_columns, is_scaled),
     }
-    if is_scaled and n_columns == len(data.names):
+    if values.shape[1] > 1 and n_rows * n_columns <= _MOST_CELLS_TWICE:
+        content["other"] = _coded(values, n_rows, n_columns, not is_scaled)
+    if n_columns == len(data.names):
+        mean, sd = moments(values)
         content |= {"mean": rounded(mean, 4), "sd": rounded(np.where(sd > 0, sd, 1.0), 4)}
     return content
 
 
-def _columns(values):
-    """Mean and standard deviation of each column over what is observed."""
-    seen = ~np.isnan(values)
-    number = np.maximum(seen.sum(axis=0), 1)
-    mean = np.where(seen, values, 0.0).sum(axis=0) / number
-    return mean, np.sqrt(np.where(seen, np.square(values - mean), 0.0).sum(axis=0) / number)
-
-
-def _limits(shown):
-    """Where the colours end, so that a few outliers do not hide the rest, and whether they are two-sided about 0."""
-    finite = shown[np.isfinite(shown)]
-    low, high = np.percentile(finite, [1, 99]) if finite.size else (0.0, 1.0)
-    if low < 0 < high:
-        reach = float(max(-low, high))
-        return -reach, reach, True
-    return float(low), float(high if high > low else low + 1.0), False
+def _coded(values, n_rows, n_columns, is_scaled):
+    shown = pixels.shrink(rescaled(values, 1 if is_scaled else None)[0], n_rows, n_columns)
+    low, high, is_two_sided = colour_limits(shown)
+    return {
+        "low": low,
+        "high": high,
+        "twoSided": is_two_sided,
+        "scaled": is_scaled,
+        "codes": pixels.values(shown, low, high),
+    }
 
 
 def together_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:

@@ -126,6 +126,8 @@ def _data_words(content, has_groups):
         words += "A leaf that was measured several times is shown by the mean of its rows. "
     if content["scaled"]:
         words += "Columns differ in scale, so colours are relative to the mean and standard deviation of each column. "
+    if "other" in content:
+        words += "The box “scale columns” above the tree changes that. "
     if content["rows"] < n or content["columns"] < d:
         words += (
             f"To keep the page small, neighbouring values are averaged: {content['rows']:,} × "

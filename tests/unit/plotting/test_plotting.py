@@ -386,7 +386,7 @@ def test_rows_of_data_stand_beside_their_leaves(tree, make):
         ax = plt.figure().add_axes((0.3, 0.2, 0.5, 0.6))
     elif make != "new":
         ax = plt.subplots(2, 2, layout="constrained" if make == "constrained" else None)[1][1, 0]
-    parts = plotting.heatmap(tree, X, ax, n_clusters=2, value_label="level")
+    parts = plotting.heatmap(tree, X, ax, n_clusters=2, value_label="level", row_colors=list("uuvvv"))
     assert ax is None or parts.data is ax
     parts.data.figure.canvas.draw()
     order = geometry.arrange(tree).tips
@@ -404,6 +404,7 @@ def test_rows_of_data_stand_beside_their_leaves(tree, make):
     assert low == -high  # both signs: white is zero
     strip = collection(parts.data, "clusters", PolyCollection)
     assert len(set(map(tuple, strip.get_facecolors()))) == 2
+    assert parts.data.patch.get_hatch() is not None  # what is missing is seen as missing
 
 
 def test_the_scale_of_colours_suits_the_data(tree):
@@ -414,6 +415,10 @@ def test_the_scale_of_colours_suits_the_data(tree):
     constant = plotting.heatmap(tree, np.ones((5, 2))).data.images[0]
     assert np.diff(constant.get_clim()) > 0
     plotting.heatmap(tree, np.full((5, 2), np.nan)).data.figure.canvas.draw()
+    apart = plotting.heatmap(tree, np.arange(10.0).reshape(5, 2) * [1, 1000])
+    assert apart.bar.get_xlabel() == "standard deviations from the column's mean"
+    assert np.abs(apart.data.images[0].get_array()).max() < 2
+    assert plotting.heatmap(tree, np.arange(10.0).reshape(5, 2) * [1, 1000], z_score=None).bar.get_xlabel() == "value"
     with pytest.raises(InputError, match=r"X must have shape \(5, d\), one row per leaf, not \(4, 2\)"):
         plotting.heatmap(tree, np.ones((4, 2)))
     with pytest.raises(InputError, match="features must have one name per column of X, 2 of them, not 1"):
@@ -454,3 +459,33 @@ def test_traces_have_a_line_for_each_chain(posterior):
         plotting.traces(posterior, names=["length2"])
     with pytest.raises(InputError, match="ax must have one axes per trace, 2 of them, not 1"):
         plotting.traces(posterior, one, names=["variance", "log_joint"])
+
+
+# Strips of colour
+
+
+def test_known_classes_stand_beside_their_leaves(tree):
+    kinds = pd.Series(["one", "two", "one", None, "two"], index=tree.labels, name="kind")
+    for orientation in ("left", "right", "top", "bottom"):
+        ax = plotting.dendrogram(tree, row_colors=kinds[::-1], orientation=orientation)
+        ax.figure.canvas.draw()
+        (inset,) = ax.child_axes
+        strip = inset.collections[0]
+        order = geometry.arrange(tree).tips
+        shown = strip.get_facecolors()
+        assert len(shown) == 5
+        expected = [["one", "two", "one", "", "two"][leaf] for leaf in order]
+        of_kind = {kind: tuple(color) for kind, color in zip(expected, shown, strict=True) if kind}
+        assert all(tuple(color) == of_kind[kind] for kind, color in zip(expected, shown, strict=True) if kind)
+        assert len(set(of_kind.values())) == 2
+    (legend,) = ax.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["kind:", "one", "two"]
+
+
+def test_a_folded_clade_shows_the_classes_of_its_leaves_in_proportion():
+    large = chain(40)
+    ax = plotting.dendrogram(large, max_leaves=2, row_colors=["q"] + ["p"] * 39)
+    strip = ax.child_axes[0].collections[0]
+    heights = [path.get_extents().height for path in strip.get_paths()]
+    assert len(heights) == 3
+    assert max(heights) / min(heights) == pytest.approx(38)

@@ -264,6 +264,15 @@ def test_columns_of_other_scales_are_scaled_and_can_be_read_back(posterior):
     np.testing.assert_allclose(content["mean"], np.nanmean(X, axis=0), rtol=1e-3)
     np.testing.assert_allclose(content["sd"][:5], np.nanstd(X, axis=0)[:5], rtol=1e-3)
     assert content["sd"][5] == 1
+    other = content["other"]  # for the reader who wants them as they are
+    assert not other["scaled"]
+    pairs = decoded(other["codes"]).reshape(-1, 2)
+    back = other["low"] + (pairs[:, 0] * 64 + pairs[:, 1] - 1) / 4094 * (other["high"] - other["low"])
+    expected = np.clip(X[order], other["low"], other["high"])
+    seen = ~np.isnan(expected)
+    np.testing.assert_allclose(
+        back.reshape(40, 6)[seen], expected[seen], atol=2 * (other["high"] - other["low"]) / 4094
+    )
 
 
 def test_large_data_are_averaged(monkeypatch, posterior):

@@ -4,6 +4,7 @@ const heat = content.data && {
   ...content.data,
   values: fine(content.data.codes, content.data.low, content.data.high),
   image: null,
+  totals: null, // sums down the columns, made when they are asked for
   cell: null, // the cell pointed at: [row, column]
 };
 
@@ -174,7 +175,21 @@ function standsOutBy(runs, most) {
   return found.slice(0, most).map(([far, name]) => `${name} ${far > 0 ? "high" : "low"}`).join(", ");
 }
 
+// The same cells, with columns scaled or as they are.
+function scaleHeat(scaled) {
+  if (scaled === heat.scaled) return;
+  const { low, high, twoSided, codes } = heat;
+  const before = { low, high, twoSided, codes, scaled: heat.scaled };
+  Object.assign(heat, heat.other, { other: before, totals: null });
+  heat.values = fine(heat.codes, heat.low, heat.high);
+  paintHeat();
+  drawHeat();
+}
+
 if (heat) {
+  $("scaling").hidden = !heat.other;
+  $("scaled").checked = heat.scaled;
+  $("scaled").addEventListener("change", (event) => scaleHeat(event.target.checked));
   $("heat").hidden = false;
   $("heat").classList.toggle("few", heat.columns <= 16);
   paintHeat();

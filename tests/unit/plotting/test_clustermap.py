@@ -1,0 +1,135 @@
+"""The heat map between two trees: orders, scales, strips, missing cells, trees that are given, and what is refused."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.cluster.hierarchy import leaves_list, linkage
+
+import coaltree as ct
+from coaltree.errors import InputError
+from coaltree.plotting import clustermap
+from tests.posteriors import ward_posterior
+
+N, D = 12, 5
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D)) + 5.0 * (np.arange(N) % 2)[:, None]
+    X[3, 2] = np.nan
+    return pd.DataFrame(X, index=[f"row {i}" for i in range(N)], columns=[f"column {j}" for j in range(D)])
+
+
+def linkages(frame):
+    filled = frame.fillna(0.0).to_numpy()
+    return {"row_tree": linkage(filled, "average"), "col_tree": linkage(filled.T, "average")}
+
+
+def named(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def test_rows_and_columns_are_in_the_order_of_their_trees(frame):
+    made = clustermap(frame, z_score=None, **linkages(frame))
+    rows, columns = made.dendrogram_row.reordered_ind, made.dendrogram_col.reordered_ind
+    assert sorted(rows) == list(range(N))
+    shown = made.ax_heatmap.images[0].get_array().filled(np.nan)
+    np.testing.assert_array_equal(shown, frame.to_numpy()[np.ix_(rows, columns)])
+    assert list(made.data2d.index) == [frame.index[i] for i in rows]
+    assert named(made.ax_heatmap.yaxis) == list(made.data2d.index)
+    assert named(made.ax_heatmap.xaxis) == list(made.data2d.columns)
+    made.figure.canvas.draw()
+    for row in (0, N - 1):  # the tree's leaf stands beside its row, on the same height of paper
+        on_map = made.ax_heatmap.transData.transform((0, row))[1]
+        assert made.ax_row_dendrogram.transData.transform((0, row))[1] == pytest.approx(on_map, abs=1.0)
+    assert set(leaves_list(linkages(frame)["row_tree"])) == set(rows.tolist())
+    assert made.fig is made.figure
+    assert made.cax is made.ax_cbar
+    assert made._repr_png_().startswith(b"\x89PNG")
+
+
+def test_both_sides_are_fitted_and_have_supports(frame, tmp_path):
+    with pytest.warns(ct.ConvergenceWarning):
+        made = clustermap(frame, n_samples=12, n_warmup=4, n_clusters=2)
+    rows, columns = made.dendrogram_row.posterior, made.dendrogram_col.posterior
+    assert rows.labels == tuple(frame.index)
+    assert columns.labels == tuple(frame.columns)
+    assert columns.X.shape == (D, N)
+    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
+    assert words == ["clusters", "1", "2", "support", "≥ 95 %", "≥ 75 %", "≥ 50 %", "missing"]
+    made.savefig(tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_a_posterior_gives_its_tree_whatever_the_order_of_the_table(frame):
+    filled = frame.fillna(0.0)
+    post = ward_posterior(filled.to_numpy())
+    post = ct.Posterior(post.children, post.times, labels=filled.index, X=filled.to_numpy())
+    made = clustermap(filled.iloc[::-1], row_tree=post, col_tree=False)
+    assert set(made.dendrogram_row.tree.clades()) == set(post.summary_tree().clades())
+    assert made.dendrogram_col.tree is None
+    np.testing.assert_array_equal(made.dendrogram_col.reordered_ind, np.arange(D))
+    assert not made.ax_col_dendrogram.axison
+
+
+def test_metadata_make_strips(frame):
+    frame["kind"] = ["x", "y"] * (N // 2)
+    colors = pd.DataFrame({"own": ["#ff0000"] * D, "age": np.linspace(0, 1, D)}, index=frame.columns[:D])
+    made = clustermap(frame, row_colors="kind", col_colors=colors, **linkages(frame[frame.columns[:D]]))
+    assert made.data2d.shape == (N, D)
+    strip = made.ax_row_colors.images[0].get_array()
+    assert strip.shape == (N, 1, 4)
+    for row, name in enumerate(made.data2d.index):
+        same = [other for other, one in enumerate(made.data2d.index) if frame["kind"][one] == frame["kind"][name]]
+        assert all((strip[row] == strip[other]).all() for other in same)
+    assert made.ax_col_colors.images[0].get_array().shape == (2, D, 4)
+    np.testing.assert_array_equal(made.ax_col_colors.images[0].get_array()[0, :, :3], [[1.0, 0.0, 0.0]] * D)
+    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
+    assert words[:4] == ["kind", "x", "y", "age"]
+    assert "own" not in words  # colours of the user's own mean what the user says
+
+
+def test_columns_are_scaled_where_their_scales_differ(frame):
+    trees = linkages(frame)
+    apart = frame * [1, 10, 100, 1000, 1]
+    shown = clustermap(apart, **trees).data2d
+    np.testing.assert_allclose(np.nanstd(shown, axis=0), 1.0)
+    assert np.nanmax(np.abs(clustermap(apart, z_score=None, **trees).data2d.to_numpy())) > 1000
+    unit = clustermap(apart, standard_scale=0, **trees).data2d
+    np.testing.assert_allclose(np.nanmax(unit, axis=1), 1.0)
+
+
+def test_names_are_thinned_where_there_is_no_room():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    made = clustermap(X, row_tree=linkage(X), col_tree=False, figsize=(5, 5))
+    written = named(made.ax_heatmap.yaxis)
+    assert 10 < len(written) < 60
+    assert made.ax_heatmap.yaxis.get_ticklabels()[0].get_fontsize() == 6.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"row_tree": linkage(np.arange(8.0)[:, None])}, "row_tree has 8 leaves, but the table has 12"),
+        ({"row_colors": "kind"}, "row_colors names 'kind', but the table has only"),
+        ({"row_colors": ["x"] * 3}, "one value for each of the 12 leaves, not 3"),
+        ({"row_tree": False, "n_clusters": 2}, "n_clusters needs a tree of the rows"),
+    ],
+)
+def test_what_does_not_fit_is_refused(frame, settings, sentence):
+    with pytest.raises(InputError, match=sentence):
+        clustermap(frame, **{**linkages(frame), **settings})
+
+
+def test_a_tree_of_others_is_refused(frame):
+    tree = ct.Tree.from_linkage(linkages(frame)["row_tree"], [f"other {i}" for i in range(N)])
+    with pytest.raises(InputError, match="row_tree has a leaf 'other 0', which is not in the table"):
+        clustermap(frame, row_tree=tree, col_tree=False)
