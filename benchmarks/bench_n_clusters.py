@@ -1,23 +1,33 @@
 """How many clusters: how often the suggested number is right on simulated blobs, beside what a user would pick instead.
 
-Every data set has 80 rows. A round takes each number of blobs (2 … 8) and columns (2 … 50) at one of the four
-separations in turn, at which Ward, told the number, reaches an ARI of 0.6, 0.8, 0.95 or 1 on average (`blobs`); equal
-or unequal sizes and normal or t₃ noise are drawn. Beside it single clouds, and scikit-learn's make_blobs with six
-centres where Ward at 6 has an ARI of at least 0.99.
+A round has 35 tables of 80 rows, one for each number of blobs (2 … 8) and columns (2 … 50), at one of the four
+separations in turn at which Ward, told the number, reaches an ARI of 0.6, 0.8, 0.95 or 1 on average (`blobs`); equal or
+unequal sizes and normal or t₃ noise are drawn. Beside it ten single clouds, and scikit-learn's make_blobs with six
+centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 20 rounds every number of blobs and
+columns has 20 tables, five at each separation.
 
     rows          post.suggest_n_clusters() with short runs (one chain of 30 + 30 rounds) of otherwise default `fit`
     trees only    the same of the trees without their data
     silhouette    the largest mean silhouette width of Ward's clusters (it cannot say 1)
-    gap           the gap statistic of k-means, 5 uniform tables
-    tied, full    the least BIC of Gaussian mixtures with one covariance, or one each
+    gap           the gap statistic of k-means, 20 uniform tables
+    tied, full    the least BIC of Gaussian mixtures with one covariance, or one each, the best of 5 starts
     HDBSCAN       as scikit-learn has it
 
-python -m benchmarks.bench_n_clusters [ROUNDS]
+The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and silhouette of all). Then how often the
+probability of the suggested number is right, and how often a cluster is a true one that is called stable: clusters at
+the true number, one less and one more, beside the blobs.
+
+Every table is kept in build/bench_n_clusters/, so that a run that was stopped goes on where it was. MINUTES=25 (the
+default) begins no table after 25 minutes, and prints what there is; FULL=1 is all 20 rounds.
 """
 
-import sys
+import itertools
+import json
+import os
 import time
 import warnings
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -29,23 +39,122 @@ from sklearn.mixture import GaussianMixture
 import coaltree as ct
 
 from .blobs import Cell, draw, ward
-from .timing import table
+from .timing import commit, table
 
-ROUNDS = 1
+KEPT = Path(__file__).parent.parent / "build" / "bench_n_clusters"
+ROUNDS, MINUTES = 20, 25
 ROWS = 80
 NUMBERS, COLUMNS, SEPARATIONS = range(2, 9), (2, 5, 10, 20, 50), (0.6, 0.8, 0.95, 1.0)
-SIX_BLOBS = 5  # tables of make_blobs in a round
+BLOB_ROWS = {300: 1, 1000: 2, 3000: 4, 10_000: 8}  # one table every so many rounds
+MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
+LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
+
+
+def run():
+    full = bool(os.environ.get("FULL"))
+    last = time.monotonic() + 60.0 * float(os.environ.get("MINUTES", "inf" if full else MINUTES))
+    for name, make in steps():
+        path = KEPT / f"{name}.json"
+        if time.monotonic() < last and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(measure(*make())))
+    report({name: json.loads(path.read_text()) for name, path in kept()})
+
+
+def kept():
+    return ((name, KEPT / f"{name}.json") for name, _ in steps() if (KEPT / f"{name}.json").exists())
+
+
+def steps():
+    """(name, function that makes the table) of every table, round by round."""
+    kinds = [(k, d) for k in NUMBERS for d in COLUMNS]
+    for number in range(ROUNDS):
+        for i, (k, d) in enumerate(kinds):
+            yield f"grid-{number}-{k}-{d}", lambda number=number, i=i, k=k, d=d: of_grid(number, i, k, d)
+        for d in COLUMNS:
+            for noise in ("normal", "t"):
+                yield f"single-{number}-{d}-{noise}", lambda number=number, d=d, noise=noise: single(number, d, noise)
+        for n, every in BLOB_ROWS.items():
+            if number % every == every - 1:
+                yield f"blobs-{number}-{n}", lambda number=number, n=n: six_blobs(number, n)
+
+
+# The tables: rows, true blobs, and what kind they are
+
+
+def of_grid(number, i, k, d):
+    rng = np.random.default_rng([number, k, d])
+    sizes, noise = str(rng.choice(["equal", "unequal"])), str(rng.choice(["normal", "t"]))
+    cell = Cell(ROWS, k, d, SEPARATIONS[(i + number) % 4], sizes, noise)
+    return *draw(cell, rng), cell._asdict() | {"kind": "grid", "seed": number}
+
+
+def single(number, d, noise):
+    cell = Cell(ROWS, 1, d, 1.0, "equal", noise)
+    rng = np.random.default_rng([number, 1, d, noise == "t"])
+    return *draw(cell, rng), cell._asdict() | {"kind": "single", "seed": number}
+
+
+def six_blobs(number, n):
+    """The next table of make_blobs that Ward gets right."""
+    seed = 1000 * number
+    while True:
+        X, truth = make_blobs(n, centers=6, random_state=seed)
+        if adjusted_rand_score(truth, ward(X, 6)) >= 0.99:
+            return X, truth, {"kind": "blobs", "n": n, "k": 6, "seed": seed}
+        seed += 1
+
+
+# What is said of a table
+
+
+def measure(X, truth, about):
+    """The number that each method says, seconds, the probability of ours, and stabilities beside the truth."""
+    seconds, numbers = {}, {}
+    few = X if len(X) <= MANY else X[np.random.default_rng(0).choice(len(X), MANY, replace=False)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # short chains, mixtures that have not converged
+        began = time.process_time()
+        post = ct.fit(X, random_state=about["seed"], **SETTINGS)
+        said = post.suggest_n_clusters()
+        seconds["rows"] = time.process_time() - began
+        trees = ct.Posterior(post.children, post.times, theta=post.theta, noise=post.noise)
+        numbers |= {"rows": said.n_clusters, "trees only": trees.suggest_n_clusters().n_clusters}
+        for name, method in OTHERS.items():
+            began = time.process_time()
+            numbers[name] = method(X if name in ASKED_OF_ALL else few)
+            seconds[name] = time.process_time() - began
+        stability = found_again(post, truth, about["k"])
+    return {
+        "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
+        "stability": stability, "commit": commit().strip(" ,"),
+    }  # fmt: skip
+
+
+def found_again(post, truth, true_number):
+    """[stability of a cluster, its Jaccard similarity with the most similar blob], at and near the true number."""
+    blobs = [truth == a for a in range(true_number)] if true_number > 1 else []
+    pairs = []
+    for k in (true_number - 1, true_number, true_number + 1):
+        if k > 1:
+            labels = post.cut(k)
+            for a, jaccard in enumerate(post.stability(labels).jaccard):
+                own = labels == a
+                best = max(((own & blob).sum() / (own | blob).sum() for blob in blobs), default=0.0)
+                pairs.append([float(jaccard), float(best)])
+    return pairs
 
 
 def by_silhouette(X):
     tree = linkage(X, "ward")
-    widths = [silhouette_score(X, fcluster(tree, k, "maxclust")) for k in range(2, LARGEST + 1)]
+    some = {"sample_size": 2000, "random_state": 0} if len(X) > 2000 else {}
+    widths = [silhouette_score(X, fcluster(tree, k, "maxclust"), **some) for k in range(2, LARGEST + 1)]
     return 2 + int(np.argmax(widths))
 
 
-def by_gap_statistic(X, n_tables=5):
+def by_gap_statistic(X, n_tables=20):
     """Tibshirani, Walther and Hastie's rule: the first k whose gap is within a standard error of the next one's."""
 
     def log_inertia(Y):
@@ -60,7 +169,7 @@ def by_gap_statistic(X, n_tables=5):
 
 
 def by_bic(X, kind):
-    fits = [GaussianMixture(k, covariance_type=kind, random_state=0).fit(X) for k in range(1, LARGEST + 1)]
+    fits = [GaussianMixture(k, covariance_type=kind, n_init=5, random_state=0).fit(X) for k in range(1, LARGEST + 1)]
     return 1 + int(np.argmin([fitted.bic(X) for fitted in fits]))
 
 
@@ -75,101 +184,63 @@ OTHERS = {
     "full": lambda X: by_bic(X, "full"),
     "HDBSCAN": by_hdbscan,
 }
+ASKED_OF_ALL = ("silhouette", "HDBSCAN")
 METHODS = ("rows", "trees only", *OTHERS)
 
 
-def found(X, seed, spent):
-    """The number that each method says, and the probability of the first; seconds are added to `spent`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # short chains, mixtures that have not converged
-        began = time.perf_counter()
-        post = ct.fit(X, random_state=seed, **SETTINGS)
-        spent["rows"] = spent.get("rows", 0.0) + time.perf_counter() - began
-        said = post.suggest_n_clusters()
-        trees = ct.Posterior(post.children, post.times, theta=post.theta, noise=post.noise)
-        numbers = {"rows": said.n_clusters, "trees only": trees.suggest_n_clusters().n_clusters}
-        for name, method in OTHERS.items():
-            began = time.perf_counter()
-            numbers[name] = method(X)
-            spent[name] = spent.get(name, 0.0) + time.perf_counter() - began
-    return numbers, said.probability
+# What is printed
 
 
-def cells(number):
-    """The blobs of a round."""
-    kinds = [(k, d) for k in NUMBERS for d in COLUMNS]
-    for i, (k, d) in enumerate(kinds):
-        rng = np.random.default_rng([number, k, d])
-        sizes, noise = str(rng.choice(["equal", "unequal"])), str(rng.choice(["normal", "t"]))
-        yield Cell(ROWS, k, d, SEPARATIONS[(i + number) % 4], sizes, noise), rng
+def report(results):
+    outcomes = list(results.values())
+    grid, alone, blobs = ([one for one in outcomes if one["about"]["kind"] == k] for k in ("grid", "single", "blobs"))
+    n_rounds = len(grid) / (len(NUMBERS) * len(COLUMNS))
+    commits = ", ".join(sorted(Counter(one["commit"] for one in outcomes)))
+    print(f"{n_rounds:.1f} of {ROUNDS} rounds were run: {len(grid)} tables of blobs and {len(alone)} single clouds of")
+    print(f"{ROWS} rows, {len(blobs)} of make_blobs; tables measured at {commits or 'nothing'}\n")
 
+    def some(title, where, among=grid):
+        return shares(title, [one for one in among if where(one["about"])])
 
-def single_clouds(number):
-    for d in COLUMNS:
-        for noise in ("normal", "t"):
-            yield Cell(ROWS, 1, d, 1.0, "equal", noise), np.random.default_rng([number, 1, d, noise == "t"])
-
-
-def six_blobs(wanted):
-    """Tables of make_blobs that Ward gets right."""
-    count, seed = 0, 0
-    while count < wanted:
-        X, truth = make_blobs(300, centers=6, random_state=seed)
-        if adjusted_rand_score(truth, ward(X, 6)) >= 0.99:
-            count += 1
-            yield X, seed
-        seed += 1
+    rows = [some("2 to 8 blobs, all", lambda of: True)]
+    rows += [some(f"  Ward's ARI {s:g}", lambda of, s=s: of["ward"] == s) for s in SEPARATIONS]
+    rows += [some(f"  {noise} noise", lambda of, noise=noise: of["noise"] == noise) for noise in ("normal", "t")]
+    rows += [some(f"  {sizes} sizes", lambda of, sizes=sizes: of["sizes"] == sizes) for sizes in ("equal", "unequal")]
+    rows += [some(f"  {d} columns", lambda of, d=d: of["d"] == d) for d in COLUMNS]
+    rows += [
+        some(f"one cloud, {noise} noise", lambda of, noise=noise: of["noise"] == noise, alone)
+        for noise in ("normal", "t")
+    ]
+    rows.append(shares("whole grid", grid + alone))
+    rows += [some(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of["n"] == n, blobs) for n in BLOB_ROWS]
+    table(["right, in percent", "tables", *METHODS], [row for row in rows if row is not None])
+    small = grid + alone
+    each = {name: np.mean([one["seconds"][name] for one in small]) for name in ("rows", *OTHERS)} if small else {}
+    print("\nseconds a table of 80 rows: " + ", ".join(f"{name} {mean:.2f}" for name, mean in each.items()))
+    print("\nprobability said of the suggested number, and how often it was right")
+    chance = np.array([one["probability"] for one in small])
+    right = np.array([one["numbers"]["rows"] == one["about"]["k"] for one in small])
+    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
+        brackets("tables, right in", low, high, chance, right)
+    print("\nstability of a cluster, and how often it is a true blob (Jaccard similarity of at least 0.75)")
+    pairs = np.array([pair for one in small for pair in one["stability"]]).reshape(-1, 2)
+    for low, high in itertools.pairwise(LEVELS):
+        brackets("clusters, true in", low, high, pairs[:, 0], pairs[:, 1] >= 0.75)
 
 
 def shares(title, outcomes):
-    """A row of the table: how often each method was right, in percent."""
-    right = [[numbers[name] == k for name in METHODS] for k, numbers in outcomes]
+    """A row of the table: how often each method was right, in percent; None without tables."""
+    if not outcomes:
+        return None
+    right = [[one["numbers"][name] == one["about"]["k"] for name in METHODS] for one in outcomes]
     return [title, str(len(right)), *(f"{100 * share:.0f}" for share in np.mean(right, axis=0))]
 
 
-def run(rounds=ROUNDS):
-    spent: dict[str, float] = {}
-    grid, single, six, sure = [], [], [], []
-    for number in range(rounds):
-        for into, source in ((grid, cells(number)), (single, single_clouds(number))):
-            for cell, rng in source:
-                X, _ = draw(cell, rng)
-                numbers, probability = found(X, number, spent)
-                into.append((cell, numbers))
-                sure.append((probability, numbers["rows"] == cell.k))
-                print(".", end="", file=sys.stderr, flush=True)
-    n_sets = len(grid) + len(single)
-    seconds = {name: total / n_sets for name, total in spent.items()}
-    for X, seed in six_blobs(rounds * SIX_BLOBS):
-        six.append((6, found(X, seed, {})[0]))
-        print(".", end="", file=sys.stderr, flush=True)
-    print(f"\nHow often right, in percent; {rounds} round{'s'[: rounds > 1]}, {n_sets} tables of {ROWS} rows")
-
-    def some(title, where):
-        return shares(title, [(cell.k, numbers) for cell, numbers in grid if where(cell)])
-
-    rows = [some("2 to 8 blobs, all", lambda cell: True)]
-    rows += [some(f"  Ward's ARI {s:g}", lambda cell, s=s: cell.ward == s) for s in SEPARATIONS]
-    rows += [some(f"  {noise} noise", lambda cell, noise=noise: cell.noise == noise) for noise in ("normal", "t")]
-    rows += [some(f"  {sizes} sizes", lambda cell, sizes=sizes: cell.sizes == sizes) for sizes in ("equal", "unequal")]
-    rows += [some(f"  {d} columns", lambda cell, d=d: cell.d == d) for d in COLUMNS]
-    rows += [
-        shares(f"one cloud, {noise} noise", [(1, numbers) for cell, numbers in single if cell.noise == noise])
-        for noise in ("normal", "t")
-    ]
-    rows.append(shares("whole grid", [(cell.k, numbers) for cell, numbers in grid + single]))
-    rows.append(shares("make_blobs, 6 of 300 rows", six))
-    table(["", "tables", *METHODS], rows)
-    print("\nseconds a table: " + ", ".join(f"{name} {each:.2f}" for name, each in seconds.items()))
-    print("\nprobability said of the suggested number, and how often it was right")
-    chance, right = np.array(sure).T
-    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
-        here = (chance >= low) & (chance < high)
-        if here.any():
-            print(
-                f"  {low:.1f} to {min(high, 1):.1f}: {here.sum():4d} tables, right in {100 * right[here].mean():.0f} %"
-            )
+def brackets(what, low, high, values, outcome):
+    here = (values >= low) & (values < high)
+    if here.any():
+        print(f"  {low:.2f} to {min(high, 1):.2f}: {here.sum():5d} {what} {100 * outcome[here].mean():.0f} %")
 
 
 if __name__ == "__main__":
-    run(*map(int, sys.argv[1:2]))
+    run()
