@@ -282,21 +282,58 @@ def clusters_of(labels):
     return [{i for i, label in enumerate(labels) if label == a} for a in sorted(set(labels) - {-1})]
 
 
-def stands_for(labels, cuts):
-    """For each leaf the cluster of `labels` that its own stands for, in the one of a tree's cuts that shows them best.
+def stands_for(labels, cuts, numbers):
+    """For each leaf of a tree the cluster of `labels` that its own stands for; all choices that are equally good.
 
-    A number from 0 on, or the number of clusters for an outlier, and for a cluster that shares no leaf with any.
+    `cuts` has the tree cut into 1, 2, … clusters, `numbers` are those that are compared. A number from 0 on, or that of
+    clusters for an outlier. The clusters of `labels` are matched with those of a cut so that they share the most leaves;
+    what is left over goes to matched ones that it meets first in coarser cuts.
     """
     own = clusters_of(labels)
 
-    def agreement(row):
-        return sum(len(a) * max(jaccard(a, b) for b in clusters_of(row)) for a in own)
+    def matchings(number):
+        others = clusters_of(cuts[number - 1])
 
-    best = max(agreement(row) for row in cuts)
-    row = next(row for row in cuts if agreement(row) > best - 1e-9)
-    found = [len(own)] * len(row)
-    for b in clusters_of(row):
-        most = max(range(len(own)), key=lambda a: (len(own[a] & b), jaccard(own[a], b), -a))
-        for i in b:
-            found[i] = most if own[most] & b else len(own)
+        def shared(order):
+            return sum(len(a & others[b]) for a, b in zip(own, order, strict=True))
+
+        orders = list(itertools.permutations(range(len(others)), len(own)))
+        most = max(map(shared, orders))
+        return [order for order in orders if shared(order) == most]
+
+    def agreement(number, order):
+        others = clusters_of(cuts[number - 1])
+        return sum(len(a) * jaccard(a, others[b]) for a, b in zip(own, order, strict=True))
+
+    best = max(max(agreement(number, order) for order in matchings(number)) for number in numbers)
+    results = []
+    for number in numbers:
+        for order in matchings(number):
+            if agreement(number, order) > best - 1e-9:
+                results.append(_with_leftovers(own, cuts, number, order))
+        if results:
+            return results
+    raise AssertionError
+
+
+def _with_leftovers(own, cuts, number, order):
+    others = clusters_of(cuts[number - 1])
+    to = dict(zip(order, range(len(own)), strict=True))
+    matched = dict(to)
+    for b, left in enumerate(others):
+        for coarser in range(number - 1, 0, -1):
+            if b in to:
+                break
+            wider = clusters_of(cuts[coarser - 1])
+
+            def around(cluster, wider=wider):
+                return max(range(len(wider)), key=lambda c: len(cluster & wider[c]))
+
+            company = sorted(a for m, a in matched.items() if around(others[m]) == around(left))
+            if company:
+                to[b] = max(company, key=lambda a: (len(own[a] & left), -a))
+    found = [len(own)] * len(cuts[0])
+    for b, cluster in enumerate(others):
+        for i in cluster:
+            found[i] = to[b]
     return found

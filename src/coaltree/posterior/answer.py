@@ -38,11 +38,11 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
         labels = posterior.cut(n_clusters)
-        reference, cuts, _ = posterior.beside(labels)
+        reference, cut_into, _ = posterior.beside(labels)
     return ClusterAnswer(
         labels,
-        sureness.membership(reference, cuts, posterior.weights, False),
-        sureness.stability(reference, cuts, posterior.weights, LEVEL),
+        sureness.membership(reference, cut_into, posterior.weights, False),
+        sureness.stability(reference, cut_into, posterior.weights, LEVEL),
     )
 
 

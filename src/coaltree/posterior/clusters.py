@@ -4,7 +4,8 @@ Trees are cut (`partitions`), the partition that agrees best with all of them is
 compared with each (`sureness`); `cluster_count` suggests how many clusters there are.
 """
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -100,13 +101,13 @@ class ClusterQuestions:
     def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
         """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
 
-        It is the share of trees in which most of the leaf's company is of that cluster. Each tree is cut into as many
-        clusters, or one or two more, whichever shows those in `labels` best. Columns are in the order of the sorted
-        labels; with `outliers` (by default if -1 is among the labels) there is one more, the probability of being in no
-        cluster. Give `min_size` as in `cut`.
+        Each tree is cut into as many clusters, or one or two more, whichever shows those in `labels` best. They are
+        matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
+        that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
+        -1 is among the labels) there is one more, the probability of being in no cluster. Give `min_size` as in `cut`.
         """
-        reference, cuts, outliers = self.beside(labels, min_size, outliers)
-        return sureness.membership(reference, cuts, self.weights, outliers)
+        reference, cut_into, outliers = self.beside(labels, min_size, outliers)
+        return sureness.membership(reference, cut_into, self.weights, outliers)
 
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
@@ -117,20 +118,22 @@ class ClusterQuestions:
         holds the similarity with probability `level`.
         """
         level = check_level("level", level)
-        reference, cuts, _ = self.beside(labels, min_size, outliers)
-        return sureness.stability(reference, cuts, self.weights, level)
+        reference, cut_into, _ = self.beside(labels, min_size, outliers)
+        return sureness.stability(reference, cut_into, self.weights, level)
 
     def beside(
         self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
-    ) -> tuple[sureness.Reference, list[np.ndarray], bool]:
-        """The given partition of k clusters, the trees cut into k, k + 1 and k + 2, and whether outliers are named."""
+    ) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
+        """The given partition, what cuts all trees into a number of clusters like it, and whether it names outliers."""
         reference = sureness.read_labels(labels, self.n)
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
-        k = len(reference.clusters)
-        least = check_cut(self.n, k, None, min_size, outliers).min_size
-        numbers = [k + more for more in (0, 1, 2) if k + more <= self.n] if k > 1 else [1]
-        cuts = [self._cut_trees(check_cut(self.n, number, None, least, outliers))[0] for number in numbers]
-        return reference, cuts, outliers
+        least = check_cut(self.n, len(reference.clusters), None, min_size, outliers).min_size
+
+        @cache
+        def cut_into(number):
+            return self._cut_trees(check_cut(self.n, number, None, least, outliers))[0]
+
+        return reference, cut_into, outliers
 
     def _cut_trees(self, how):
         return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))

@@ -4,15 +4,19 @@ Every tree is cut like the partition in question into k clusters, and into one a
 cluster before it parts two others, these are there all the same. With A a cluster, B those of the three cuts of tree t,
 
     stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if it is always found again
-    membership    P(i in A) = Σ_t w_t [A is most of B_t(i)]      for each leaf they sum to 1
+    membership    P(i in A) = Σ_t w_t [B_t(i) is A's]            for each leaf they sum to 1
 
-B_t(i) is leaf i's cluster in the one cut of tree t that has the highest Σ_A |A| max_B |A ∩ B| / |A ∪ B| (of equal ones
-the coarsest): it stands for the A that it shares most leaves with, of equal ones the most similar. Hennig's rule of
-thumb: 0.85 and above is stable, below 0.6 is not to be trusted. Outliers, label -1, stand for themselves, and have a
-column of their own.
+For membership, k clusters of a cut are matched one to one with those in question, so that the most leaves are in
+matched ones (Hungarian method), in the one cut of the tree that has the highest Σ_A |A| |A ∩ B_A| / |A ∪ B_A| (of equal
+ones the coarsest). A cluster that is left over goes with the matched one that it meets first on the way up the tree, in
+coarser cuts; where it meets several at once, with the one whose A shares most leaves with it. B_t(i) is leaf i's
+cluster.
+
+Hennig's rule of thumb: 0.85 and above is stable, below 0.6 is not to be trusted. Outliers, label -1, are matched with
+outliers, and have a column of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +26,7 @@ from ..errors import InputError
 from ..numerics.weighted import weighted_quantile
 
 STABLE, DISSOLVED = 0.85, 0.6
-_EQUAL = 1e-9  # sums that differ less are the same
+_PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
 
 
 class ClusterStability(NamedTuple):
@@ -58,34 +62,83 @@ def read_labels(labels: ArrayLike, n: int) -> Reference:
     return Reference(clusters, numbers)
 
 
-def membership(reference: Reference, cuts: Sequence[np.ndarray], weights: np.ndarray, outliers: bool) -> np.ndarray:
+def numbers_beside(n_clusters: int, n: int) -> list[int]:
+    """Into how many clusters trees of n leaves are cut, where `n_clusters` are looked for."""
+    return [k for k in range(n_clusters, n_clusters + 3) if k <= n] if n_clusters > 1 else [1]
+
+
+def membership(
+    reference: Reference, cut_into: Callable[[int], np.ndarray], weights: np.ndarray, outliers: bool
+) -> np.ndarray:
     """(n, k), with `outliers` (n, k + 1): the probability of each cluster, and of being an outlier, for each leaf.
 
-    `cuts` are labels (T, n) of the trees, one for each number of clusters that they were cut into, fewest first.
+    `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
     n, k = len(reference.numbers), len(reference.clusters)
     probability = np.zeros((n, k + outliers))
     leaves = np.arange(n)
-    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
-    found = [_similarities(reference, labels) for labels in cuts]
-    agreement = np.stack([similarity.max(axis=2) @ sizes for similarity in found])
-    chosen = np.argmax(agreement >= agreement.max(axis=0) - _EQUAL, axis=0)
-    for t, cut in enumerate(chosen):
-        row, similarity = cuts[cut][t], found[cut][t]
-        both = sizes[:, None] + np.bincount(row[row >= 0], minlength=similarity.shape[1])
-        shared = np.rint(both * similarity / (1 + similarity))  # as J = S / (both - S)
-        stands_for = np.argmax(shared + 0.5 * similarity, axis=0)
-        if outliers:
-            stands_for[shared.max(axis=0) == 0] = k
+    options = [_matched(reference, cut_into(number)) for number in numbers_beside(k, n)]
+    chosen = np.argmax(
+        [[one.agreement for one in matches] for matches in options] + _PREFERENCE[: len(options)], axis=0
+    )
+    for t, option in enumerate(chosen):
+        found, row = options[option][t], cut_into(k + int(option))[t]
+        stands_for = found.stands_for
+        coarser = k + int(option)
+        while (stands_for < 0).any():
+            coarser -= 1
+            above = cut_into(coarser)[t] if coarser > 1 else np.where(row >= 0, 0, -1)
+            _join_above(stands_for, found.shared, row, above)
         probability[leaves, np.append(stands_for, k)[row]] += weights[t]  # an outlier, -1, finds the last one
     return probability / probability.sum(axis=1, keepdims=True)
 
 
-def stability(reference: Reference, cuts: Sequence[np.ndarray], weights: np.ndarray, level: float) -> ClusterStability:
+class _Match(NamedTuple):
+    """How a cut of a tree is matched with the partition in question."""
+
+    stands_for: np.ndarray  # (clusters,) the cluster in question that each one is matched with, or -1
+    shared: np.ndarray  # (k, clusters) leaves
+    agreement: float
+
+
+def _matched(reference, labels):
+    """A `_Match` for each row of labels (T, n). Of matchings that share as many leaves, it is the most similar one."""
+    from scipy.optimize import linear_sum_assignment
+
+    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    found = []
+    for row, similarity in zip(labels, _similarities(reference, labels), strict=True):
+        both = sizes[:, None] + np.bincount(row[row >= 0], minlength=similarity.shape[1])
+        shared = np.rint(both * similarity / (1 + similarity))  # as J = S / (both - S)
+        own, partner = linear_sum_assignment(shared + similarity / (len(sizes) + 1), maximize=True)
+        stands_for = np.full(similarity.shape[1], -1)
+        stands_for[partner] = own
+        stands_for[np.bincount(row[row >= 0], minlength=len(stands_for)) == 0] = 0  # trees with fewer clusters
+        found.append(_Match(stands_for, shared, float(sizes @ similarity[own, partner])))
+    return found
+
+
+def _join_above(stands_for, shared, row, above):
+    """Give clusters that are left over, -1, to a matched one in the same cluster of a coarser cut `above`."""
+    inside = row >= 0
+    within = np.zeros((len(stands_for), int(above.max()) + 1))
+    np.add.at(within, (row[inside & (above >= 0)], above[inside & (above >= 0)]), 1)
+    around = within.argmax(axis=1)
+    matched = stands_for >= 0
+    for b in np.flatnonzero(~matched):
+        company = np.unique(stands_for[matched & (around == around[b])])
+        if len(company):
+            stands_for[b] = company[np.argmax(shared[company, b])]
+
+
+def stability(
+    reference: Reference, cut_into: Callable[[int], np.ndarray], weights: np.ndarray, level: float
+) -> ClusterStability:
     """Jaccard similarities with the most similar clusters of each tree, an interval that has probability `level`.
 
-    `cuts` are labels (T, n) of the trees, one for each number of clusters that they were cut into.
+    `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
+    cuts = [cut_into(number) for number in numbers_beside(len(reference.clusters), len(reference.numbers))]
     similarity = np.max([_similarities(reference, labels).max(axis=2) for labels in cuts], axis=0)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     interval = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T])
