@@ -286,7 +286,7 @@ def stands_for(labels, cuts, numbers):
     """For each leaf of a tree the cluster of `labels` that its own stands for; all choices that are equally good.
 
     `cuts` has the tree cut into 1, 2, … clusters, `numbers` are those that are compared. A number from 0 on, or that of
-    clusters for an outlier. The clusters of `labels` are matched with those of a cut so that they share the most leaves;
+    clusters for an outlier. The clusters of `labels` are matched with those of a cut so that they share most leaves;
     what is left over goes to matched ones that it meets first in coarser cuts.
     """
     own = clusters_of(labels)
