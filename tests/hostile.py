@@ -14,6 +14,7 @@ from coaltree.inference.starts import Start
 from coaltree.model.covariance import Diagonal
 from coaltree.model.missing import missing_entries
 from coaltree.model.noise import Noise, noise_model
+from coaltree.model.replicates import replicates_of
 from tests.posteriors import random_posterior
 
 ODD_VALUES = [
@@ -26,7 +27,7 @@ ODD_VALUES = [
 
 
 def small_posterior(**extra):
-    """A posterior with every field there is."""
+    """A posterior with every field there is, but for those of noise."""
     X = np.arange(21.0).reshape(7, 3)
     X[2, 1] = np.nan
     return random_posterior(
@@ -46,19 +47,42 @@ def small_posterior(**extra):
     )
 
 
-def small_run():
-    """A run of two chains, Regraft with local candidates over six rows with missing entries, and no round taken."""
-    X = np.random.default_rng(0).normal(size=(6, 3))
+def noisy_posterior():
+    """A posterior with the fields that noise has: nine rows of seven leaves, with errors and heavy tails."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(9, 3))
+    return random_posterior(
+        1,
+        labels=list("abcdefg"),
+        theta={"noise_level": np.linspace(0.1, 0.2, 12), "variances": np.ones((12, 3))},
+        X=X,
+        covariance=ct.Diagonal().adapt(X),
+        noise=Noise(tails="student"),
+        errors=np.linspace(0.5, 2.0, 9),
+        groups=[0, 0, 1, 2, 3, 4, 5, 6, 6],
+        row_labels=[f"row {i}" for i in range(9)],
+        tail_scale=rng.gamma(2.0, size=(12, 9)),
+    )
+
+
+def small_run(noisy=False):
+    """A run of two chains, Regraft with local candidates over six leaves with missing entries, and no round taken.
+
+    The noise is learnt; a `noisy` run has heavy tails, errors and eight rows.
+    """
+    X = np.random.default_rng(0).normal(size=(8 if noisy else 6, 3))
     X[1, 2] = X[4, 0] = np.nan
-    plan = Plan(ct.Regraft(candidates="local", n_neighbors=2), noise_model(Noise(), X), None, missing_entries(X), 1)
+    noise = noise_model(Noise(tails="student"), X, np.linspace(0.5, 2.0, 8)) if noisy else noise_model(Noise(), X)
+    groups = replicates_of(np.array([0, 0, 1, 2, 3, 4, 5, 5])) if noisy else None
+    plan = Plan(ct.Regraft(candidates="local", n_neighbors=2), noise, groups, missing_entries(X), 1)
     return Run(plan, X, Diagonal().adapt(X), 4, 2, 0, [Start()] * 2)
 
 
-def small_checkpoint(path):
+def small_checkpoint(path, noisy=False):
     """Leave a checkpoint of `small_run` after three rounds, two of them kept; return it."""
     from coaltree.inference.chain import advance, begin
 
-    run = small_run()
+    run = small_run(noisy)
     seeds = np.random.SeedSequence(0).spawn(2)
     chains = [begin(run.plan, run.values, run.covariance, Start(), seed) for seed in seeds]
     run.chains, run.kept = map(list, zip(*(advance(run.plan, chain, 3) for chain in chains), strict=True))

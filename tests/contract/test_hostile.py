@@ -284,6 +284,11 @@ def checkpoint_with_neighbours_out_of_range(folder):
     crafted_checkpoint(folder, ("chains", 1, "neighbors"), np.full((1, 6, 4), 10**6, np.int32))
 
 
+@case("is damaged and cannot be read (noise.level is not what it should be).")
+def checkpoint_with_a_learnt_level_of_zero(folder):
+    crafted_checkpoint(folder, ("chains", 0, "noise", "level"), 0.0)
+
+
 @case("is damaged and cannot be read (Tree 1 of the posterior is not valid")
 def checkpoint_whose_kept_rounds_are_no_trees(folder):
     children = np.array([[[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]], [[0, 0]] * 5], np.int32)

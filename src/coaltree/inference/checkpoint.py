@@ -116,6 +116,7 @@ _FIELDS = {
 }
 
 
+_NOTHING = Value((), optional=True)  # None, and nothing else
 _FIELDS_OF_RNG = {
     "bit_generator": Value(str, lambda name: name == "PCG64"),
     "state": {"state": Value(int, lambda s: 0 <= s < 2**128), "inc": Value(int, lambda s: 0 < s < 2**128 and s % 2)},
@@ -127,13 +128,14 @@ _FIELDS_OF_RNG = {
 def _fields_of_state(run: Any) -> dict[str, Any]:
     n, n_missing = run.plan.n_leaves(run.values), _n_missing(run)
     has_lists = n > 1 and type(run.plan.sampler).neighbors is not Sampler.neighbors
+    is_learnt = run.plan.noise.level is None
     return {
         "children": Array("i", (n - 1, 2)),
         "times": Array("f", (n - 1,), is_finite),
         "theta": {name: _like(value) for name, value in run.covariance.theta.items()},
         "noise": {
-            "level": Value(float, lambda level: is_number(level) and level >= 0.0),
-            "tail_scale": Array("f", (_n_scales(run),), _are_positive, optional=_n_scales(run) == 0),
+            "level": Value(float, lambda level: is_number(level) and (level > 0.0 if is_learnt else level >= 0.0)),
+            "tail_scale": Array("f", (_n_scales(run),), _are_positive) if _n_scales(run) else _NOTHING,
         },
         "imputed": Array("f", (n_missing,), is_finite, optional=n_missing == 0),
         "neighbors": Array("i", (None, n, None), lambda near: _are_rows(near, n), optional=not has_lists),

@@ -99,7 +99,7 @@ class Run:
     def _begin(self, parallel):
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
         self.chains = parallel(
-            delayed(begin)(self.plan, self.values, self.covariance, start, seed, dispersed=number > 0)
+            delayed(_begin_with)((self.plan, self.values, self.covariance, start, seed, number > 0))
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         )
 
@@ -133,6 +133,11 @@ class Run:
         )
         _require_sense(self.chains, results)
         return (time.perf_counter() - began) / n_rounds
+
+
+def _begin_with(arguments):
+    """Start a chain. A tuple goes with its task; a bare array joblib leaves with one Dask worker, which may die."""
+    return begin(*arguments)
 
 
 def _require_sense(chains, results):

@@ -23,9 +23,9 @@ import numpy as np
 
 from .._runtime.checks import check_count
 from ..errors import CoaltreeWarning
-from ..model.noise import LEVEL
 from ..tree.merges import check_cut
 from .cloud_mixture import log_evidence
+from .given import noise_levels
 from .partitions import cut_labels
 from .split_gaps import gap_scores, least_size
 from .sureness import DISSOLVED
@@ -145,7 +145,7 @@ def _least_stability(posterior, n_clusters):
 
 def _noise_level(posterior):
     if posterior.noise.is_learnt:
-        return float(posterior.weights @ posterior.theta[LEVEL])
+        return float(posterior.weights @ noise_levels(posterior.theta))
     return posterior.noise.level
 
 

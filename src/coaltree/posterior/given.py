@@ -1,10 +1,12 @@
 """What a posterior is given about its data: which rows, leaves and columns there are, checked against each other."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
+from ..model.noise import LEVEL
 from .stacked import read_only
 
 
@@ -36,6 +38,21 @@ def checked_model(X: Any, used: Any, fitted: Any) -> tuple[np.ndarray | None, np
         if fitted.shape != shape:
             raise InputError(f"fitted must have shape {shape}, the values of the columns in use, not {fitted.shape}.")
     return used, fitted
+
+
+def check_noise_level(theta: Mapping[str, np.ndarray], n_trees: int) -> None:
+    """A learnt level of noise, where there are draws of it, has one for each tree."""
+    if LEVEL in theta:
+        level = theta[LEVEL]
+        if level.shape != (n_trees,) or not (np.isfinite(level) & (level > 0.0)).all():
+            raise InputError(f"theta[{LEVEL!r}] must hold a positive number for each of the {n_trees} trees.")
+
+
+def noise_levels(theta: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(T,) the draws of a learnt level of noise."""
+    if LEVEL not in theta:
+        raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
+    return theta[LEVEL]
 
 
 def checked_groups(groups: Any, n: int) -> np.ndarray | None:

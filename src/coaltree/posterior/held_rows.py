@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.noise import LEVEL, Noise
+from ..model.noise import Noise
 from ..model.replicates import leaf_means
+from .given import noise_levels
 from .stacked import read_only
 
 
@@ -74,7 +75,7 @@ class HeldRows:
     def row_variances(self, index: int) -> np.ndarray:
         """(rows of X,) variances of the rows' noise as multiples of the covariance, as drawn with tree `index`."""
         n_rows = self.n if self.groups is None else len(self.groups)
-        level = self.theta[LEVEL][index] if self.noise.is_learnt else self.noise.level
+        level = noise_levels(self.theta)[index] if self.noise.is_learnt else self.noise.level
         variances = np.full(n_rows, float(level))
         if self.errors is not None:
             variances *= np.square(self.errors)

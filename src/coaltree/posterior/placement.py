@@ -20,7 +20,7 @@ from .._runtime.text import some
 from ..errors import InputError
 from ..model.covariance.base import Covariance, cholesky_whitener
 from ..model.duplicates import find_distinct
-from ..model.noise import LEVEL, typical_error
+from ..model.noise import typical_error
 from ..model.problem import Problem
 from ..model.replicates import collapse, replicates_of
 from ..model.rows import read_rows
@@ -28,6 +28,7 @@ from ..model.table import Table, column_names, read_table
 from ..numerics.weighted import pick_trees, weighted_quantile
 from ..samplers.regraft.placement import locate
 from .clades import leaves_under
+from .given import noise_levels
 from .posterior import Posterior
 
 _SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
@@ -101,7 +102,7 @@ def place(
         for j, tree in enumerate(chosen):
             children = np.array(posterior.children[tree])
             merge_times = np.array(posterior.times[tree])
-            level = float(posterior.theta[LEVEL][tree]) if posterior.noise.is_learnt else posterior.noise.level
+            level = float(noise_levels(posterior.theta)[tree]) if posterior.noise.is_learnt else posterior.noise.level
             level *= typical_error(posterior.errors) ** 2
             share_of_class = _shares(children, members) if by_class is not None else None
             for rows, problem, new in _whitened(posterior, tree, table, views, copied):
@@ -138,8 +139,8 @@ def read_new_rows(posterior: Posterior, X_new: ArrayLike) -> Table:
     """The new rows as a `Table`, their columns in the order that was fitted."""
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
-    if posterior.noise.is_learnt and LEVEL not in posterior.theta:
-        raise InputError("this posterior has no draws of its noise level, which place needs; fit() keeps them.")
+    if posterior.noise.is_learnt:
+        noise_levels(posterior.theta)
     d, names, given = posterior.X.shape[1], posterior.columns, column_names(X_new)
     order: Any = slice(None)
     if names is not None and given is not None:

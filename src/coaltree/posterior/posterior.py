@@ -27,7 +27,7 @@ from . import clade_times, clades, diagnostics, transfer
 from .best_clades import best_clades
 from .clusters import ClusterQuestions
 from .exports import Exports
-from .given import checked_groups, checked_model, checked_rows
+from .given import check_noise_level, checked_groups, checked_model, checked_rows
 from .held_rows import HeldRows
 from .model_questions import ModelQuestions
 from .stacked import TreeSequence, check_trees, read_only
@@ -142,6 +142,8 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         tail_scale = per_tree("tail_scale", tail_scale)
         if tail_scale is not None and not (tail_scale.shape[1:] == (n_rows,) and np.all(tail_scale > 0.0)):
             raise InputError(f"tail_scale must hold a positive number for each of the {n_rows} rows of each tree.")
+        theta = {str(name): per_tree(f"theta[{name!r}]", draws) for name, draws in (theta or {}).items()}
+        check_noise_level(theta, n_trees)
         vars(self).update(
             children=children,
             times=times,
@@ -149,7 +151,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
             log_weights=_relative(np.zeros(n_trees) if log_weights is None else per_tree("log_weights", log_weights)),
             log_joint=per_tree("log_joint", log_joint),
             log_evidence=None if log_evidence is None else float(log_evidence),
-            theta={str(name): per_tree(f"theta[{name!r}]", draws) for name, draws in (theta or {}).items()},
+            theta=theta,
             chain=per_tree("chain", np.zeros(n_trees) if chain is None else chain, np.int64),
             is_chain=chain is not None,
             X=X,
