@@ -142,8 +142,8 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         tail_scale = per_tree("tail_scale", tail_scale)
         if tail_scale is not None and not (tail_scale.shape[1:] == (n_rows,) and np.all(tail_scale > 0.0)):
             raise InputError(f"tail_scale must hold a positive number for each of the {n_rows} rows of each tree.")
-        theta = {str(name): per_tree(f"theta[{name!r}]", draws) for name, draws in (theta or {}).items()}
-        check_noise_level(theta, n_trees)
+        drawn = {str(name): per_tree(f"theta[{name!r}]", draws) for name, draws in (theta or {}).items()}
+        check_noise_level(drawn, n_trees)
         vars(self).update(
             children=children,
             times=times,
@@ -151,7 +151,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
             log_weights=_relative(np.zeros(n_trees) if log_weights is None else per_tree("log_weights", log_weights)),
             log_joint=per_tree("log_joint", log_joint),
             log_evidence=None if log_evidence is None else float(log_evidence),
-            theta=theta,
+            theta=drawn,
             chain=per_tree("chain", np.zeros(n_trees) if chain is None else chain, np.int64),
             is_chain=chain is not None,
             X=X,
