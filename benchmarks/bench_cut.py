@@ -3,7 +3,8 @@
 Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage, the plain cut
 (min_size=1), and `Posterior.cut` under both losses with least sizes of a share of n / k, strays going to the nearest
 centre, or (by tree) to the cluster that they merge with first. Then which rows `outliers=True` names: the share of all
-rows, the share of those that are outliers, and the share of outliers that it finds.
+rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
+(`kept`), and MINUTES=20 prints what there is then.
 """
 
 import warnings
@@ -14,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
 
+from .kept import Kept, commits_of
 from .timing import table
 
 REPLICATES = 5
@@ -55,34 +57,45 @@ def cuts(X, k, post):
     return found
 
 
-def run(replicates=REPLICATES):
-    index: dict[str, dict[str, list]] = {}
-    named: dict[str, list] = {}
-    for kind in KINDS:
-        for shape in SHAPES:
-            for seed in range(replicates):
-                X, y, is_outlier = blobs(np.random.default_rng([seed, shape[0], shape[1]]), *shape, kind)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ct.CoaltreeWarning)
-                    post = ct.fit(X, n_samples=100, n_warmup=50, n_chains=2, random_state=seed, progress=False)
-                    labels, outliers = cuts(X, shape[1], post), post.cut(shape[1], outliers=True) < 0
-                of_kind = index.setdefault(kind, {})
-                for name, found in labels.items():
-                    of_kind.setdefault(name, []).append(adjusted_rand_score(y[~is_outlier], found[~is_outlier]))
-                both = np.count_nonzero(outliers & is_outlier)
-                shares = [outliers.mean(), both / max(outliers.sum(), 1), both / max(is_outlier.sum(), 1)]
-                named.setdefault(kind, []).append(shares)
-    names = list(next(iter(index.values())))
-    rows = [[kind, *(f"{np.mean(values):.3f}" for values in of_kind.values())] for kind, of_kind in index.items()]
-    rows.append(["all", *(f"{np.mean([np.mean(of_kind[name]) for of_kind in index.values()]):.3f}" for name in names)])
-    table([f"{replicates * len(SHAPES)} data sets a row", *names], rows)
+def measure(kind, shape, seed):
+    """The ARI of each cut; of rows named as outliers their share, the share that is right, and that is found."""
+    X, y, is_outlier = blobs(np.random.default_rng([seed, shape[0], shape[1]]), *shape, kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        post = ct.fit(X, n_samples=60, n_warmup=40, n_chains=1, random_state=seed, progress=False)
+        labels, named = cuts(X, shape[1], post), post.cut(shape[1], outliers=True) < 0
+    inliers = ~is_outlier
+    index = {name: float(adjusted_rand_score(y[inliers], found[inliers])) for name, found in labels.items()}
+    both = np.count_nonzero(named & is_outlier)
+    shares = [float(named.mean()), both / max(named.sum(), 1), both / max(is_outlier.sum(), 1)]
+    return {"index": index, "shares": shares}
+
+
+def run():
+    kept = Kept("bench_cut")
+    steps = [(kind, shape, seed) for seed in range(REPLICATES) for kind in KINDS for shape in SHAPES]
+    names = {step: f"{step[0]}-{'-'.join(map(str, step[1]))}-{step[2]}".replace(" ", "_") for step in steps}
+    for step in steps:
+        kept.measure(names[step], lambda step=step: measure(*step))
+    found = {kind: [kept.recall(names[step]) for step in steps if step[0] == kind] for kind in KINDS}
+    found = {kind: [one for one in results if one is not None] for kind, results in found.items()}
+    found = {kind: results for kind, results in found.items() if results}
+    print(f"measured at {commits_of([one for results in found.values() for one in results])}\n")
+    index = {
+        kind: {name: np.mean([one["index"][name] for one in of]) for name in of[0]["index"]}
+        for kind, of in found.items()
+    }
+    methods = list(next(iter(index.values()), ()))
+    rows = [[kind, str(len(found[kind])), *(f"{of[name]:.3f}" for name in methods)] for kind, of in index.items()]
+    rows.append(["all", "", *(f"{np.mean([of[name] for of in index.values()]):.3f}" for name in methods)])
+    table(["ARI", "tables", *methods], rows)
     print()
-    shown = {kind: np.mean(shares, axis=0) for kind, shares in named.items()}
-    has = [
+    shares = {kind: np.mean([one["shares"] for one in of], axis=0) for kind, of in found.items()}
+    shown = [
         [kind, f"{s[0]:.3f}", *([f"{x:.2f}" for x in s[1:]] if kind == "outliers" else "--")]
-        for kind, s in shown.items()
+        for kind, s in shares.items()
     ]
-    table(["outliers=True", "named", "right", "found"], has)
+    table(["outliers=True", "named", "right", "found"], shown)
 
 
 if __name__ == "__main__":

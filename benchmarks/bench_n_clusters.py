@@ -17,17 +17,14 @@ The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and si
 probability of the suggested number is right, and how often a cluster is a true one that is called stable: clusters at
 the true number, one less and one more, beside the blobs.
 
-Every table is kept in build/bench_n_clusters/, so that a run that was stopped goes on where it was. MINUTES=25 (the
-default) begins no table after 25 minutes, and prints what there is; FULL=1 is all 20 rounds.
+Tables are kept (`kept`): a run that was stopped goes on where it was. It begins none after 25 minutes, or MINUTES, and
+prints what there is; FULL=1 is all 20 rounds.
 """
 
 import itertools
-import json
 import os
 import time
 import warnings
-from collections import Counter
-from pathlib import Path
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -39,9 +36,9 @@ from sklearn.mixture import GaussianMixture
 import coaltree as ct
 
 from .blobs import Cell, draw, ward
-from .timing import commit, table
+from .kept import Kept, commits_of
+from .timing import table
 
-KEPT = Path(__file__).parent.parent / "build" / "bench_n_clusters"
 ROUNDS, MINUTES = 20, 25
 ROWS = 80
 NUMBERS, COLUMNS, SEPARATIONS = range(2, 9), (2, 5, 10, 20, 50), (0.6, 0.8, 0.95, 1.0)
@@ -53,18 +50,11 @@ LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 
 
 def run():
-    full = bool(os.environ.get("FULL"))
-    last = time.monotonic() + 60.0 * float(os.environ.get("MINUTES", "inf" if full else MINUTES))
+    kept = Kept("bench_n_clusters", float("inf") if os.environ.get("FULL") else MINUTES)
     for name, make in steps():
-        path = KEPT / f"{name}.json"
-        if time.monotonic() < last and not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(measure(*make())))
-    report({name: json.loads(path.read_text()) for name, path in kept()})
-
-
-def kept():
-    return ((name, KEPT / f"{name}.json") for name, _ in steps() if (KEPT / f"{name}.json").exists())
+        kept.measure(name, lambda make=make: measure(*make()))
+    found = [kept.recall(name) for name, _ in steps()]
+    report([result for result in found if result is not None])
 
 
 def steps():
@@ -129,7 +119,7 @@ def measure(X, truth, about):
         stability = found_again(post, truth, about["k"])
     return {
         "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
-        "stability": stability, "commit": commit().strip(" ,"),
+        "stability": stability,
     }  # fmt: skip
 
 
@@ -191,13 +181,11 @@ METHODS = ("rows", "trees only", *OTHERS)
 # What is printed
 
 
-def report(results):
-    outcomes = list(results.values())
+def report(outcomes):
     grid, alone, blobs = ([one for one in outcomes if one["about"]["kind"] == k] for k in ("grid", "single", "blobs"))
     n_rounds = len(grid) / (len(NUMBERS) * len(COLUMNS))
-    commits = ", ".join(sorted(Counter(one["commit"] for one in outcomes)))
     print(f"{n_rounds:.1f} of {ROUNDS} rounds were run: {len(grid)} tables of blobs and {len(alone)} single clouds of")
-    print(f"{ROWS} rows, {len(blobs)} of make_blobs; tables measured at {commits or 'nothing'}\n")
+    print(f"{ROWS} rows, {len(blobs)} of make_blobs; measured at {commits_of(outcomes)}\n")
 
     def some(title, where, among=grid):
         return shares(title, [one for one in among if where(one["about"])])
