@@ -112,7 +112,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.tree_ = self.posterior_.summary_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
-        self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer")
+        self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
         k = self.posterior_.suggest_n_clusters().n_clusters if self.n_clusters is None else self.n_clusters
         self.n_clusters_ = int(k)
         self.labels_, self.membership_, self.stability_ = answer_for(self.posterior_, self.n_clusters_)

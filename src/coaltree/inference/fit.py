@@ -30,6 +30,7 @@ from ..model.noise import Noise, NoiseLike, as_noise, noise_model
 from ..model.rows import read_rows, warn_of_groups
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
+from ..posterior.frames import INDEX, describe_index
 from ..samplers import as_sampler
 from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
@@ -124,6 +125,9 @@ def fit(
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, rows, noise, model)
+    index = describe_index(X)
+    if index is not None:
+        post.info[INDEX] = index
     post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
     if interrupted:
         message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
