@@ -36,6 +36,7 @@ from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibili
 if TYPE_CHECKING:
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
+    from .checks import ModelCheck
     from .placement import Placement
 
 
@@ -226,6 +227,18 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         Clades below `min_frequency` in every chain are ignored. Above 0.05 the chains disagree about the tree.
         """
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
+
+    def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
+        """Does the model hold? Posterior predictive checks, each with a p-value, what was seen, and what to try.
+
+        Parameters
+        ----------
+        n_trees : how many trees are looked at, evenly spread by weight; fewer where tables are very large.
+        random_state : for what the model draws, which the data are compared with.
+        """
+        from .checks import check
+
+        return check(self, n_trees=n_trees, random_state=random_state)
 
     @property
     def has_equal_weights(self) -> bool:

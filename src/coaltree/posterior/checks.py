@@ -1,0 +1,293 @@
+"""`check`: does the model hold? Posterior predictive checks of the contrasts of drawn trees.
+
+A statistic S is computed of every drawn tree, and of contrasts that the model draws on the same tree. If the model holds,
+a draw from the posterior is as good as the truth, so that S of a draw has, over data sets, the mean μ and the variance V of
+the replicates. Its mean S̄ over the draws varies less: by the law of total variance
+
+    Var(S̄) = V - E[A] ,    A: variance of S among the draws .
+
+A is seen once only, so that three quarters of it count. Then |S̄ - μ| / sd(S̄) is compared with |S - μ| / √V of the
+replicates, the largest of them where S has several entries; p is the share of replicates that are as far off.
+
+(The usual posterior predictive p-value compares S with its replicates draw by draw. It uses the data twice, and is near ½
+whatever they are where trees can bend to hide what is wrong: nothing but gross violations would be found.)
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._runtime.aliases import RandomState
+from .._runtime.blas import single_threaded_blas
+from .._runtime.checks import check_count
+from .._runtime.random_streams import as_generator
+from ..errors import InputError
+from ..model.covariance import Scaled
+from ..model.covariance.base import column_variances
+from ..model.noise import LEVEL
+from ..model.pivots import frame_of
+from ..model.replicates import replicates_of
+from ..model.rows import read_rows
+from ..model.table import Table
+from ..numerics.weighted import pick_trees
+from ..tree.merges import restricted
+from .check_statistics import Drawn, Scene, View, applicable
+from .check_words import Sentence, what_it_means
+from .placement import covariance_of
+from .posterior import Posterior
+
+LEVEL_OF_BLAME = 0.05  # the share of true models that is blamed for anything, at most
+LEAST_LEAVES = 10
+_SHARE = 0.75  # of the variance among the draws that counts
+_REPLICATES = 5  # of each tree
+_MOST_CELLS = 100_000_000  # of contrasts in all
+_FEWEST_TREES = 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what was looked at, how surprising it is under the model, what that means and what to try."""
+
+    name: str
+    p_value: float  #: Probability of a discrepancy as large as this one if the model holds.
+    verdict: str  #: "fine", "doubtful" (p below 0.05) or "wrong" (p below 0.05 divided by the number of checks).
+    said: str  #: What was seen, in words.
+    advice: str  #: What to try; empty where all is fine.
+    z: float  #: The largest standardised discrepancy, with its sign.
+    draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
+    replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """What `Posterior.check` found: a sequence of `Check`, which prints as a table."""
+
+    checks: tuple[Check, ...]
+    figures: "Figures | None"  #: What pictures are drawn from.
+    n_trees: int  #: How many trees were looked at.
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    def __getitem__(self, name: "str | int") -> Check:
+        if isinstance(name, int):
+            return self.checks[name]
+        for one in self.checks:
+            if one.name == name:
+                return one
+        raise InputError(f"there is no check {name!r}; there are {', '.join(one.name for one in self.checks)}.")
+
+    @property
+    def wrong(self) -> tuple[Check, ...]:
+        """The checks that the model does not pass, the worst first."""
+        return tuple(sorted((one for one in self.checks if one.verdict == "wrong"), key=lambda one: one.p_value))
+
+    @property
+    def headline(self) -> str:
+        """The result in a sentence."""
+        if not self.checks:
+            return f"The model cannot be checked: this needs at least {LEAST_LEAVES} different rows, and their data."
+        if not self.wrong:
+            return f"The model passes all {len(self)} checks."
+        names = ", ".join(one.name for one in self.wrong)
+        return f"The model does not describe these data in every way: see {names}."
+
+    def __str__(self) -> str:
+        if not self.checks:
+            return self.headline
+        width = max(len(one.name) for one in self.checks)
+        lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   what was seen"]
+        for one in self.checks:
+            lines.append(f"{one.name:{width}}  {spoken(one.p_value):>7}  {one.verdict:8}  {one.said}")
+            if one.advice:
+                lines.append(f"{'':{width}}                     → {one.advice}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def spoken(p_value: float) -> str:
+    """A p-value as people write it."""
+    return f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
+
+
+class Figures(NamedTuple):
+    """Two pictures' worth: the size of contrasts over the age of merges, and their quantiles beside normal ones."""
+
+    age: np.ndarray  # (bins,) variance of the differences
+    size: np.ndarray  # (bins,) root mean square of the contrasts there
+    size_band: np.ndarray  # (2, bins) 90 % of what the model draws
+    normal: np.ndarray  # (q,) quantiles of |z|
+    seen: np.ndarray  # (q,) of the contrasts' sizes
+    seen_band: np.ndarray  # (2, q)
+
+
+def check(posterior: Posterior, *, n_trees: int = 100, random_state: RandomState = 0) -> ModelCheck:
+    """Check the model; `Posterior.check` explains the parameters."""
+    check_count("n_trees", n_trees, 1)
+    if posterior.X is None or posterior.covariance is None:
+        raise InputError("this posterior does not include its data or covariance, which check needs.")
+    if posterior.noise.is_learnt and LEVEL not in posterior.theta:
+        raise InputError("this posterior has no draws of its noise level, which check needs; fit() keeps them.")
+    rows = _rows_in_use(posterior)
+    d = len(posterior.model_columns)
+    statistics = applicable(posterior.covariance, d)
+    if len(rows.leaves) < LEAST_LEAVES:
+        return ModelCheck((), None, 0)
+    n_cells = len(rows.rows) * d * (_REPLICATES + 1)
+    n_trees = max(min(n_trees, _MOST_CELLS // n_cells), min(n_trees, _FEWEST_TREES))
+    chosen, weights = pick_trees(posterior.weights, n_trees)
+    rng = as_generator(random_state)
+    n_replicates = _REPLICATES * max(1, math.ceil(n_trees / len(chosen)))
+    seen: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
+    made: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
+    pictures = _Pictures()
+    with single_threaded_blas():
+        for tree in chosen:
+            scene = Scene(_drawn(posterior, int(tree), rows))
+            view = scene.seen()
+            pictures.add(view, pictures.seen)
+            for name, statistic in statistics.items():
+                seen[name].append(statistic.compute(view))
+            for _ in range(n_replicates):
+                view = scene.replicated(rng)
+                pictures.add(view, pictures.made)
+                for name, statistic in statistics.items():
+                    made[name].append(statistic.compute(view))
+    found = []
+    for name in statistics:
+        result = _judged(np.array(seen[name]), np.array(made[name]), weights)
+        verdict = _verdict(result.p_value, len(statistics))
+        sentence = what_it_means(name, Sentence(posterior, verdict, result.worst, result.z, result.seen, result.made))
+        found.append(
+            Check(
+                name,
+                result.p_value,
+                verdict,
+                sentence[0],
+                "" if verdict == "fine" else sentence[1],
+                float(result.z[result.worst]),
+                result.draws,
+                result.replicates,
+            )
+        )
+    return ModelCheck(tuple(found), pictures.figures(weights), len(chosen))
+
+
+class _Rows(NamedTuple):
+    """Leaves and rows that are no copies of others."""
+
+    leaves: np.ndarray
+    rows: np.ndarray
+    groups: np.ndarray | None  # (rows,) leaf of each, numbered in the order of `leaves`
+    scales_itself: bool
+
+
+def _rows_in_use(posterior):
+    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
+    table = Table(posterior.X, posterior.row_labels, posterior.columns)
+    found = read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
+    leaves, rows = np.sort(found.distinct.first), found.kept
+    covariance = posterior.covariance
+    itself = False
+    if isinstance(covariance, Scaled) and len(leaves) > 1:
+        own = column_variances(posterior.model_values()[rows])
+        itself = covariance.variances is not None and np.allclose(covariance.variances, own, rtol=0.01)
+    if posterior.groups is None:
+        return _Rows(leaves, leaves, None, itself)
+    number = np.full(posterior.n, -1)
+    number[leaves] = np.arange(len(leaves))
+    return _Rows(leaves, rows, number[posterior.groups[rows]], itself)
+
+
+def _drawn(posterior, tree, rows):
+    children, times = restricted(np.array(posterior.children[tree]), np.array(posterior.times[tree]), rows.leaves)
+    over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
+    scales = posterior.tail_scale
+    return Drawn(
+        frame_of(*over_rows, posterior.row_variances(tree)[rows.rows]),
+        children,
+        covariance_of(posterior, tree),
+        rows.scales_itself,
+        posterior.model_values(tree)[rows.rows],
+        None if scales is None else scales[tree][rows.rows],
+        0.5 * posterior.noise.df,
+    )
+
+
+class _Result(NamedTuple):
+    p_value: float
+    worst: int  # which entry
+    z: np.ndarray  # of all entries
+    seen: np.ndarray  # mean over the draws, of all entries, as the statistic gives it
+    made: np.ndarray  # mean over the replicates
+    draws: np.ndarray
+    replicates: np.ndarray
+
+
+def _judged(seen, made, weights):
+    """S (trees, entries) of the data and (replicates, entries) of the model to p-value and the rest."""
+    mean, made_mean, variance = weights @ seen, made.mean(axis=0), made.var(axis=0)
+    among = weights @ np.square(seen - mean)
+    unit = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    sd = unit * np.sqrt(1.0 - _SHARE * np.minimum(among / np.square(unit), 1.0))
+    z = (mean - made_mean) / sd
+    worst = int(np.argmax(np.abs(z)))
+    replicates = (made - made_mean) / unit
+    as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
+    return _Result(
+        (1 + as_far) / (1 + len(made)),
+        worst,
+        z,
+        mean,
+        made_mean,
+        (seen[:, worst] - made_mean[worst]) / unit[worst],
+        replicates[:, worst],
+    )
+
+
+def _verdict(p_value, n_checks):
+    if p_value < LEVEL_OF_BLAME / n_checks:
+        return "wrong"
+    return "doubtful" if p_value < LEVEL_OF_BLAME else "fine"
+
+
+_BINS = 12
+_QUANTILES = np.linspace(0.02, 0.998, 50)
+
+
+class _Pictures:
+    """Gathers what the two pictures show."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[np.ndarray, np.ndarray]] = []
+        self.made: list[tuple[np.ndarray, np.ndarray]] = []
+        self._log_v: list[np.ndarray] = []
+
+    def add(self, view: View, to: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        order = np.argsort(view.log_v, kind="stable")
+        parts = np.array_split(order, min(_BINS, len(order)))
+        squares = np.square(view.E).mean(axis=1)
+        size = np.array([math.sqrt(squares[part].mean()) for part in parts])
+        if to is self.seen:
+            self._log_v.append(np.array([view.log_v[part].mean() for part in parts]))
+        to.append((size, np.quantile(np.abs(view.C), _QUANTILES)))
+
+    def figures(self, weights: np.ndarray) -> Figures:
+        sizes, quantiles = (np.array(part) for part in zip(*self.seen, strict=True))
+        made_sizes, made_quantiles = (np.array(part) for part in zip(*self.made, strict=True))
+        band = np.array([0.05, 0.95])
+        return Figures(
+            np.exp(weights @ np.array(self._log_v)),
+            weights @ sizes,
+            np.quantile(made_sizes, band, axis=0),
+            made_quantiles.mean(axis=0),
+            weights @ quantiles,
+            np.quantile(made_quantiles, band, axis=0),
+        )
