@@ -203,6 +203,9 @@ def fit_table(
     click.echo(in_a_line(answer, leaves_are(post)))
     for column in known_of(post):
         click.echo(compared(answer, column))
+    found = post.check()
+    if found.wrong:
+        click.echo(f"{found.headline} What to try is shown by: coaltree check {folder}")
     click.echo(f"{folder}:")
     width = max(map(len, files))
     for file, what in files.items():

@@ -80,6 +80,17 @@ def _diagnostics(post):
     for finding in verdict.findings:
         yield finding.name, f"unknown: {finding.advice}" if finding.grade == "unknown" else finding.value
     yield "verdict", verdict.heading
+    yield "model", model_in_a_line(post)
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
     yield "clusters", in_a_line(answer_for(post, suggestion.n_clusters), leaves_are(post))
+
+
+def model_in_a_line(post):
+    """What the checks of the model say, in a sentence."""
+    from ..errors import InputError
+
+    try:
+        return post.check().headline
+    except InputError as error:
+        return f"The model cannot be checked: {error}"

@@ -1,7 +1,7 @@
 """Pivots: what has a known distribution if the model holds, whatever its parameters are.
 
-Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ). The data are, up to a
-shift of all rows, one linear function of them: from contrasts drawn anew, values at all nodes follow from the root down,
+Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ). The data are, up to
+a shift of all rows, a linear function of them: of contrasts drawn anew, values at all nodes follow from the root down,
 
     mean_1 = mean_k + w_2 √v_k u_k ,   mean_2 = mean_k - w_1 √v_k u_k ,
 

@@ -1,8 +1,7 @@
 """What is computed of contrasts, of data and of contrasts drawn anew alike, to see where a model fails.
 
-Each statistic is a short array, one entry for a column, for a pair of columns, or for all: near 0 if the model holds, far
-from it if it does not. It is computed from a `View`, of which the model says: rows of E are independent N(0, I); the rest
-follows from E, and from the coalescent.
+Each statistic is a short array, with an entry for a column, a pair of columns, or all. It is computed from a `View`,
+of which the model says: rows of E are independent N(0, I); the rest follows from E, and from the coalescent.
 """
 
 import math
@@ -16,20 +15,21 @@ from ..model.covariance.base import DiagonalWhitener, Whitener
 from ..model.pivots import Frame, Values, lateness, mean_lateness, shuffles, values_of_contrasts, values_of_rows
 
 MOST_COLUMNS = 60  # whose correlations are looked at
+LEARN_SPREAD = frozenset(("variances", "Phi"))  # parameters
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 
 
 class View(NamedTuple):
-    """Contrasts of one drawn tree, or what the model would have made of them."""
+    """Contrasts of one drawn tree, in order of the merges' age, or what the model would have made of them."""
 
     E: np.ndarray  # (K, d) whitened contrasts
     C: np.ndarray  # (K, d) contrasts in the columns' own standard deviations
     level: np.ndarray  # (K, d) means of the merges, in the same units
-    log_v: np.ndarray  # (K,) log variance of the differences: the age of the merges, with the noise
     side: np.ndarray  # (K,) 1 or -1: the sign that makes a contrast that of the smaller side; 0 where sides are equal
     lateness: float  # mean over the leaves
     shuffle: np.ndarray  # how merges of sister subtrees follow one another, standard normal
     log_scales: np.ndarray | None  # (rows,) of Student's noise
+    learns_spread: bool  # whether the variance of each column is learnt
 
 
 class Drawn(NamedTuple):
@@ -55,7 +55,6 @@ class Scene:
             self._sd = np.broadcast_to(self._whitener.sd, d)
         else:
             self._sd = np.sqrt(np.diagonal(drawn.covariance.matrix(d)))
-        self._log_v = np.log(drawn.frame.v)
         self._side = _smaller_side(drawn.frame.children)
         self._shuffle = shuffles(drawn.leaf_children)
 
@@ -85,11 +84,11 @@ class Scene:
             E,
             found.contrasts,
             found.means[len(E) + 1 :],
-            self._log_v,
             self._side,
             late,
             shuffle,
             log_scales,
+            bool(LEARN_SPREAD & set(self.drawn.covariance.learnt)),
         )
 
 
@@ -113,9 +112,9 @@ def _smaller_side(children):
 
 
 def spread(view: View) -> np.ndarray:
-    """Log variance of each column's contrasts, beside that of all."""
-    squares = np.square(view.E).mean(axis=0)
-    return np.log(squares / squares.mean())
+    """Log variance of each column's contrasts, beside the mean of all."""
+    log_squares = np.log(np.square(view.E).mean(axis=0))
+    return log_squares - log_squares.mean()
 
 
 def correlation(view: View) -> np.ndarray:
@@ -154,20 +153,21 @@ def skewness(view: View) -> np.ndarray:
 
 
 def tails(view: View) -> np.ndarray:
-    """Geary's ratio of each column and of all: root mean square by mean size of the contrasts, larger for heavy tails.
+    """Geary's ratio, root mean square by mean size of the contrasts, larger for heavy tails: of all columns, of each.
 
-    With Student's noise, also the spread of its log scales.
+    With Student's noise, first the spread of its log scales. Single columns are asked only where their variances are
+    learnt: one that varies less than the model says has heavy tails for no other reason.
     """
     by_column = np.log(np.sqrt(np.square(view.C).mean(axis=0)) / np.abs(view.C).mean(axis=0))
     scales = () if view.log_scales is None else (view.log_scales.std(),)
-    return np.concatenate([by_column, [by_column.mean()], scales])
+    return np.concatenate([scales, [by_column.mean()], by_column if view.learns_spread else ()])
 
 
 def age(view: View) -> np.ndarray:
-    """The slope of the contrasts' squared length over the merges' age."""
+    """The slope of the contrasts' squared length from the youngest merge to the oldest."""
     squares = np.square(view.E).mean(axis=1)
-    age = view.log_v - view.log_v.mean()
-    return np.array([(squares / squares.mean() - 1.0) @ age / max(float(age @ age), 1e-12)])
+    rank = np.linspace(-0.5, 0.5, len(squares))
+    return np.array([(squares / squares.mean() - 1.0) @ rank / (rank @ rank)])
 
 
 def single_rows(view: View) -> np.ndarray:
@@ -193,7 +193,7 @@ STATISTICS = {
     "tails": Statistic(tails),
     "odd rows": Statistic(single_rows),
     "skewness": Statistic(skewness),
-    "spread of columns": Statistic(spread, frozenset(("variances", "Phi")), of_pairs=True),
+    "spread of columns": Statistic(spread, LEARN_SPREAD, of_pairs=True),
     "correlation": Statistic(correlation, frozenset(("Phi",)), of_pairs=True),
     "clades": Statistic(clades),
 }

@@ -24,8 +24,7 @@ class Sentence(NamedTuple):
     verdict: str
     worst: int  # the entry of the statistic that is farthest off
     z: np.ndarray  # of all entries
-    seen: np.ndarray  # the statistic, mean over trees
-    made: np.ndarray  # the same of what the model draws
+    seen: np.ndarray  # the statistic, mean over trees, less that of what the model draws
 
     @property
     def is_fine(self) -> bool:
@@ -53,20 +52,22 @@ def _noise(found):
             advice = "the noise is learnt already: look for rows that repeat others but for rounding, or try groups="
     else:
         said = "rows that are close relatives differ less than the model says: it has too much noise"
-        advice = f"try {_LEARN}" if not noise.is_learnt else "try noise=0, or a prior of the noise with a lower median"
+        advice = f"try {_LEARN}"
+        if noise.is_learnt:
+            advice = "the noise is learnt: mend what the other checks find first, then try noise=0"
     return said, advice
 
 
 def _tails(found):
-    d = len(found.posterior.model_columns)
     noise, heavy = found.posterior.noise, found.z[found.worst] > 0.0
+    column = found.worst - (1 if found.posterior.tail_scale is None else 2)
     if found.is_fine:
         return "contrasts have the tails of a normal distribution", ""
-    if found.worst == d + 1:
+    if column == -2:
         said = f"the noise has {'heavier' if heavy else 'lighter'} tails than Student's t with {noise.df:g} df"
         other = f'ct.Noise(tails="student", df={noise.df / 2 if heavy else noise.df * 4:g})'
         return said, f"try noise={other}" + ("" if heavy else ' or noise="learn"')
-    where = "" if found.worst == d else f" in {found.column(found.worst)}"
+    where = "" if column < 0 else f" in {found.column(column)}"
     if not heavy:
         said = f"contrasts have lighter tails than a normal distribution{where}"
         return said, "values that are counts, ranks or of few kinds do this; it matters little to the tree"
@@ -84,7 +85,7 @@ def _odd_rows(found):
         return "single rows join the tree earlier than they should: rows come in close pairs", (
             "rows that measure the same thing repeatedly can be named by groups="
         )
-    said = f"some rows are far from all others and join the tree late, such as {some(latest_leaves(post), 4)}"
+    said = f"some rows are far from all others and join the tree late: {some(latest_leaves(post), 5)}"
     advice = "look at these rows"
     return said, f"{advice}, and try {_STUDENT}" if post.noise.tails != "student" else advice
 
@@ -118,7 +119,7 @@ def _skewness(found):
 def _spread(found):
     if found.is_fine:
         return "columns vary as much as the covariance says", ""
-    times = math.exp(found.seen[found.worst] - found.made[found.worst])
+    times = math.exp(found.seen[found.worst])
     much = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
     said = f"{found.column(found.worst)} varies {much} as much along the tree as the covariance says"
     return said, 'try covariance="diagonal", or "full"'
@@ -145,8 +146,8 @@ def _clades(found):
     if found.z[0] < 0.0:
         return "sister groups merge more alike than the coalescent's do", ""
     later = _later_clade(found.posterior)
-    such = f", such as {some(later, 3)} ({len(later)} in all)" if later else ""
-    said = f"some groups vary more than others: their rows merge later than those of their sister groups{such}"
+    such = f", such as the {len(later)} rows {some(later, 3)}" if later else ""
+    said = f"some groups vary more than others: they merge later than their sister groups{such}"
     return said, "a logarithm evens out columns that vary in proportion to their size; else fit such groups apart"
 
 

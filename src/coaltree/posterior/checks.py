@@ -1,20 +1,20 @@
 """`check`: does the model hold? Posterior predictive checks of the contrasts of drawn trees.
 
-A statistic S is computed of every drawn tree, and of contrasts that the model draws on the same tree. If the model holds,
-a draw from the posterior is as good as the truth, so that S of a draw has, over data sets, the mean μ and the variance V of
-the replicates. Its mean S̄ over the draws varies less: by the law of total variance
+A statistic S is computed of every drawn tree, and of contrasts that the model draws on the same tree. If the model
+holds, a draw from the posterior is as good as the truth, so that S of a draw has, over data sets, the mean μ and the
+variance V of the replicates. Its mean S̄ over the draws varies less: by the law of total variance
 
     Var(S̄) = V - E[A] ,    A: variance of S among the draws .
 
 A is seen once only, so that three quarters of it count. Then |S̄ - μ| / sd(S̄) is compared with |S - μ| / √V of the
 replicates, the largest of them where S has several entries; p is the share of replicates that are as far off.
 
-(The usual posterior predictive p-value compares S with its replicates draw by draw. It uses the data twice, and is near ½
-whatever they are where trees can bend to hide what is wrong: nothing but gross violations would be found.)
+(The usual posterior predictive p-value compares S with its replicates draw by draw. It uses the data twice, and is near
+½ whatever they are where trees can bend to hide what is wrong: nothing but gross violations would be found.)
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ LEVEL_OF_BLAME = 0.05  # the share of true models that is blamed for anything, a
 LEAST_LEAVES = 10
 _SHARE = 0.75  # of the variance among the draws that counts
 _REPLICATES = 5  # of each tree
-_MOST_CELLS = 100_000_000  # of contrasts in all
+_MOST_CELLS = 40_000_000  # of contrasts in all
 _FEWEST_TREES = 20
 
 
@@ -68,6 +68,7 @@ class ModelCheck:
     checks: tuple[Check, ...]
     figures: "Figures | None"  #: What pictures are drawn from.
     n_trees: int  #: How many trees were looked at.
+    reason: str = ""  #: Why there are no checks, where there are none.
 
     def __len__(self) -> int:
         return len(self.checks)
@@ -92,11 +93,12 @@ class ModelCheck:
     def headline(self) -> str:
         """The result in a sentence."""
         if not self.checks:
-            return f"The model cannot be checked: this needs at least {LEAST_LEAVES} different rows, and their data."
+            return f"The model cannot be checked: {self.reason}."
         if not self.wrong:
-            return f"The model passes all {len(self)} checks."
-        names = ", ".join(one.name for one in self.wrong)
-        return f"The model does not describe these data in every way: see {names}."
+            doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
+            but = f"; doubtful: {listed(doubtful)}" if doubtful else ""
+            return f"None of {len(self)} checks finds the model wrong{but}."
+        return f"The model does not describe these data in every way: see {listed([one.name for one in self.wrong])}."
 
     def __str__(self) -> str:
         if not self.checks:
@@ -112,6 +114,11 @@ class ModelCheck:
     __repr__ = __str__
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names as a list in a sentence: "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def spoken(p_value: float) -> str:
     """A p-value as people write it."""
     return f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
@@ -120,7 +127,7 @@ def spoken(p_value: float) -> str:
 class Figures(NamedTuple):
     """Two pictures' worth: the size of contrasts over the age of merges, and their quantiles beside normal ones."""
 
-    age: np.ndarray  # (bins,) variance of the differences
+    age: np.ndarray  # (bins,) of the merges
     size: np.ndarray  # (bins,) root mean square of the contrasts there
     size_band: np.ndarray  # (2, bins) 90 % of what the model draws
     normal: np.ndarray  # (q,) quantiles of |z|
@@ -139,44 +146,37 @@ def check(posterior: Posterior, *, n_trees: int = 100, random_state: RandomState
     d = len(posterior.model_columns)
     statistics = applicable(posterior.covariance, d)
     if len(rows.leaves) < LEAST_LEAVES:
-        return ModelCheck((), None, 0)
+        return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {LEAST_LEAVES}")
     n_cells = len(rows.rows) * d * (_REPLICATES + 1)
     n_trees = max(min(n_trees, _MOST_CELLS // n_cells), min(n_trees, _FEWEST_TREES))
     chosen, weights = pick_trees(posterior.weights, n_trees)
-    rng = as_generator(random_state)
+    return _checked(posterior, rows, statistics, chosen, weights, n_trees, as_generator(random_state))
+
+
+def _checked(posterior, rows, statistics, chosen, weights, n_trees, rng):
     n_replicates = _REPLICATES * max(1, math.ceil(n_trees / len(chosen)))
     seen: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
     made: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
     pictures = _Pictures()
     with single_threaded_blas():
         for tree in chosen:
-            scene = Scene(_drawn(posterior, int(tree), rows))
-            view = scene.seen()
-            pictures.add(view, pictures.seen)
+            drawn = _drawn(posterior, int(tree), rows)
+            if not np.all(drawn.frame.v > 0.0):
+                return ModelCheck((), None, 0, "a tree joins different rows at time 0")
+            scene = Scene(drawn)
+            views = [scene.seen(), *(scene.replicated(rng) for _ in range(n_replicates))]
+            pictures.add(views, drawn.frame.times)
             for name, statistic in statistics.items():
-                seen[name].append(statistic.compute(view))
-            for _ in range(n_replicates):
-                view = scene.replicated(rng)
-                pictures.add(view, pictures.made)
-                for name, statistic in statistics.items():
-                    made[name].append(statistic.compute(view))
+                first, *others = (statistic.compute(view) for view in views)
+                seen[name].append(first)
+                made[name] += others
     found = []
     for name in statistics:
-        result = _judged(np.array(seen[name]), np.array(made[name]), weights)
+        result = judged(np.array(seen[name]), np.array(made[name]), weights)
         verdict = _verdict(result.p_value, len(statistics))
-        sentence = what_it_means(name, Sentence(posterior, verdict, result.worst, result.z, result.seen, result.made))
-        found.append(
-            Check(
-                name,
-                result.p_value,
-                verdict,
-                sentence[0],
-                "" if verdict == "fine" else sentence[1],
-                float(result.z[result.worst]),
-                result.draws,
-                result.replicates,
-            )
-        )
+        said, advice = what_it_means(name, Sentence(posterior, verdict, result.worst, result.z, result.seen))
+        z = float(result.z[result.worst])
+        found.append(Check(name, result.p_value, verdict, said, advice, z, result.draws, result.replicates))
     return ModelCheck(tuple(found), pictures.figures(weights), len(chosen))
 
 
@@ -221,17 +221,18 @@ def _drawn(posterior, tree, rows):
     )
 
 
-class _Result(NamedTuple):
+class Result(NamedTuple):
+    """How far a statistic is from what the model expects."""
+
     p_value: float
     worst: int  # which entry
     z: np.ndarray  # of all entries
-    seen: np.ndarray  # mean over the draws, of all entries, as the statistic gives it
-    made: np.ndarray  # mean over the replicates
+    seen: np.ndarray  # mean over the draws less that of the replicates, of all entries
     draws: np.ndarray
     replicates: np.ndarray
 
 
-def _judged(seen, made, weights):
+def judged(seen: np.ndarray, made: np.ndarray, weights: np.ndarray) -> Result:
     """S (trees, entries) of the data and (replicates, entries) of the model to p-value and the rest."""
     mean, made_mean, variance = weights @ seen, made.mean(axis=0), made.var(axis=0)
     among = weights @ np.square(seen - mean)
@@ -241,12 +242,11 @@ def _judged(seen, made, weights):
     worst = int(np.argmax(np.abs(z)))
     replicates = (made - made_mean) / unit
     as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
-    return _Result(
+    return Result(
         (1 + as_far) / (1 + len(made)),
         worst,
         z,
-        mean,
-        made_mean,
+        mean - made_mean,
         (seen[:, worst] - made_mean[worst]) / unit[worst],
         replicates[:, worst],
     )
@@ -259,35 +259,36 @@ def _verdict(p_value, n_checks):
 
 
 _BINS = 12
-_QUANTILES = np.linspace(0.02, 0.998, 50)
+_BAND = np.array([0.05, 0.95])
+_QUANTILES = np.array([math.erf(z / math.sqrt(2.0)) for z in np.linspace(0.1, 3.0, 25)])  # of |z|, evenly spaced
 
 
 class _Pictures:
-    """Gathers what the two pictures show."""
+    """Gathers what the two pictures show, tree by tree."""
 
     def __init__(self) -> None:
-        self.seen: list[tuple[np.ndarray, np.ndarray]] = []
-        self.made: list[tuple[np.ndarray, np.ndarray]] = []
-        self._log_v: list[np.ndarray] = []
+        self._ages: list[np.ndarray] = []
+        self._sizes: list[np.ndarray] = []
+        self._quantiles: list[np.ndarray] = []
 
-    def add(self, view: View, to: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        order = np.argsort(view.log_v, kind="stable")
-        parts = np.array_split(order, min(_BINS, len(order)))
-        squares = np.square(view.E).mean(axis=1)
-        size = np.array([math.sqrt(squares[part].mean()) for part in parts])
-        if to is self.seen:
-            self._log_v.append(np.array([view.log_v[part].mean() for part in parts]))
-        to.append((size, np.quantile(np.abs(view.C), _QUANTILES)))
+    def add(self, views: Sequence[View], times: np.ndarray) -> None:
+        """The view of the data, and those of what the model draws."""
+        parts = np.array_split(np.arange(len(times)), min(_BINS, len(times)))
+        youngest = times[times > 0.0].min(initial=1.0)  # rows of one leaf are merged at time 0
+        log_age = np.log(np.maximum(times, youngest))
+        squares = np.array([np.square(view.E).mean(axis=1) for view in views])
+        self._ages.append(np.array([log_age[part].mean() for part in parts]))
+        self._sizes.append(np.sqrt([squares[:, part].mean(axis=1) for part in parts]).T)
+        self._quantiles.append(np.array([np.quantile(np.abs(view.C), _QUANTILES) for view in views]))
 
     def figures(self, weights: np.ndarray) -> Figures:
-        sizes, quantiles = (np.array(part) for part in zip(*self.seen, strict=True))
-        made_sizes, made_quantiles = (np.array(part) for part in zip(*self.made, strict=True))
-        band = np.array([0.05, 0.95])
+        sizes, quantiles = np.array(self._sizes), np.array(self._quantiles)  # (trees, views, …)
+        made_quantiles = quantiles[:, 1:].reshape(-1, quantiles.shape[2])
         return Figures(
-            np.exp(weights @ np.array(self._log_v)),
-            weights @ sizes,
-            np.quantile(made_sizes, band, axis=0),
+            np.exp(weights @ np.array(self._ages)),
+            weights @ sizes[:, 0],
+            np.quantile(sizes[:, 1:].reshape(-1, sizes.shape[2]), _BAND, axis=0),
             made_quantiles.mean(axis=0),
-            weights @ quantiles,
-            np.quantile(made_quantiles, band, axis=0),
+            weights @ quantiles[:, 0],
+            np.quantile(made_quantiles, _BAND, axis=0),
         )
