@@ -109,6 +109,11 @@ class ModelCheck:
             lines.append(f"{one.name:{width}}  {spoken(one.p_value):>7}  {one.verdict:8}  {one.said}")
             if one.advice:
                 lines.append(f"{'':{width}}                     → {one.advice}")
+        if len(self.wrong) > 1:
+            lines += [
+                "",
+                "Change one thing, from the top, and check again: what is wrong in one way shows in others too.",
+            ]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -61,8 +61,13 @@ def section(model: ModelCheck) -> str:
         "wrong at so low a p-value that at most 5 % of true models would be found wrong by any of them."
     )
     items = "\n".join(map(_item, model))
+    more = (
+        " Change one thing and check again: what is wrong in one way shows in others too."
+        if len(model.wrong) > 1
+        else ""
+    )
     return (
-        f"<p>{escape(words)}</p>\n<p><strong>{escape(model.headline)}</strong></p>\n{_figures(model)}\n"
+        f"<p>{escape(words)}</p>\n<p><strong>{escape(model.headline)}</strong>{more}</p>\n{_figures(model)}\n"
         f'<ul class="findings">\n{items}\n</ul>'
     )
 
