@@ -16,6 +16,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +43,9 @@ from .posterior import Posterior
 LEVEL_OF_BLAME = 0.05  # the share of true models that is blamed for anything, at most
 LEAST_LEAVES = 10
 _SHARE = 0.75  # of the variance among the draws that counts
-_REPLICATES = 5  # of each tree
-_MOST_CELLS = 40_000_000  # of contrasts in all
-_FEWEST_TREES = 20
+_REPLICATES = 5  # of each tree, or more of few trees
+_FEWEST = 200  # replicates in all, so that p-values can be small enough
+_MOST_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
 
 
 @dataclass(frozen=True)
@@ -152,14 +153,12 @@ def check(posterior: Posterior, *, n_trees: int = 100, random_state: RandomState
     statistics = applicable(posterior.covariance, d)
     if len(rows.leaves) < LEAST_LEAVES:
         return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {LEAST_LEAVES}")
-    n_cells = len(rows.rows) * d * (_REPLICATES + 1)
-    n_trees = max(min(n_trees, _MOST_CELLS // n_cells), min(n_trees, _FEWEST_TREES))
-    chosen, weights = pick_trees(posterior.weights, n_trees)
-    return _checked(posterior, rows, statistics, chosen, weights, n_trees, as_generator(random_state))
+    n_replicates = max(_FEWEST, min(_REPLICATES * n_trees, _MOST_CELLS // (len(rows.rows) * d)))
+    chosen, weights = pick_trees(posterior.weights, min(n_trees, n_replicates // _REPLICATES))
+    return _checked(posterior, rows, statistics, chosen, weights, n_replicates, as_generator(random_state))
 
 
-def _checked(posterior, rows, statistics, chosen, weights, n_trees, rng):
-    n_replicates = _REPLICATES * max(1, math.ceil(n_trees / len(chosen)))
+def _checked(posterior, rows, statistics, chosen, weights, n_replicates, rng):
     seen: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
     made: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
     pictures = _Pictures()
@@ -169,12 +168,12 @@ def _checked(posterior, rows, statistics, chosen, weights, n_trees, rng):
             if not np.all(drawn.frame.v > 0.0):
                 return ModelCheck((), None, 0, "a tree joins different rows at time 0")
             scene = Scene(drawn)
-            views = [scene.seen(), *(scene.replicated(rng) for _ in range(n_replicates))]
-            pictures.add(views, drawn.frame.times)
-            for name, statistic in statistics.items():
-                first, *others = (statistic.compute(view) for view in views)
-                seen[name].append(first)
-                made[name] += others
+            for i in range(1 + math.ceil(n_replicates / len(chosen))):
+                view = scene.replicated(rng) if i else scene.seen()
+                pictures.add(view, is_made=i > 0)
+                for name, statistic in statistics.items():
+                    (made if i else seen)[name].append(statistic.compute(view))
+            pictures.add_ages(drawn.frame.times)
     found = []
     for name in statistics:
         result = judged(np.array(seen[name]), np.array(made[name]), weights)
@@ -264,6 +263,7 @@ def _verdict(p_value, n_checks):
 
 
 _BINS = 12
+_MOST_SORTED = 20_000
 _BAND = np.array([0.05, 0.95])
 _QUANTILES = np.array([math.erf(z / math.sqrt(2.0)) for z in np.linspace(0.1, 3.0, 25)])  # of |z|, evenly spaced
 
@@ -273,27 +273,33 @@ class _Pictures:
 
     def __init__(self) -> None:
         self._ages: list[np.ndarray] = []
-        self._sizes: list[np.ndarray] = []
-        self._quantiles: list[np.ndarray] = []
+        self._sizes: tuple[list[np.ndarray], list[np.ndarray]] = [], []  # of the data, and of what the model draws
+        self._quantiles: tuple[list[np.ndarray], list[np.ndarray]] = [], []
 
-    def add(self, views: Sequence[View], times: np.ndarray) -> None:
-        """The view of the data, and those of what the model draws."""
-        parts = np.array_split(np.arange(len(times)), min(_BINS, len(times)))
+    def add(self, view: View, *, is_made: bool) -> None:
+        squares = np.square(view.E).mean(axis=1)
+        few = view.C.ravel()[:: 1 + view.C.size // _MOST_SORTED]
+        self._sizes[is_made].append(np.sqrt([squares[part].mean() for part in _parts(len(squares))]))
+        self._quantiles[is_made].append(np.quantile(np.abs(few), _QUANTILES))
+
+    def add_ages(self, times: np.ndarray) -> None:
         youngest = times[times > 0.0].min(initial=1.0)  # rows of one leaf are merged at time 0
         log_age = np.log(np.maximum(times, youngest))
-        squares = np.array([np.square(view.E).mean(axis=1) for view in views])
-        self._ages.append(np.array([log_age[part].mean() for part in parts]))
-        self._sizes.append(np.sqrt([squares[:, part].mean(axis=1) for part in parts]).T)
-        self._quantiles.append(np.array([np.quantile(np.abs(view.C), _QUANTILES) for view in views]))
+        self._ages.append(np.array([log_age[part].mean() for part in _parts(len(times))]))
 
     def figures(self, weights: np.ndarray) -> Figures:
-        sizes, quantiles = np.array(self._sizes), np.array(self._quantiles)  # (trees, views, …)
-        made_quantiles = quantiles[:, 1:].reshape(-1, quantiles.shape[2])
+        (sizes, made_sizes), (quantiles, made_quantiles) = self._sizes, self._quantiles
         return Figures(
             np.exp(weights @ np.array(self._ages)),
-            weights @ sizes[:, 0],
-            np.quantile(sizes[:, 1:].reshape(-1, sizes.shape[2]), _BAND, axis=0),
-            made_quantiles.mean(axis=0),
-            weights @ quantiles[:, 0],
+            weights @ np.array(sizes),
+            np.quantile(made_sizes, _BAND, axis=0),
+            np.mean(made_quantiles, axis=0),
+            weights @ np.array(quantiles),
             np.quantile(made_quantiles, _BAND, axis=0),
         )
+
+
+def _parts(n_merges):
+    """Merges from young to old, in a few parts."""
+    ends = np.linspace(0, n_merges, min(_BINS, n_merges) + 1).astype(int)
+    return [slice(start, stop) for start, stop in pairwise(ends)]
