@@ -2,7 +2,8 @@
 
 Density: 5 folds, fitted to four of them, log density of the rows of the fifth in nats a row, on four tables of
 scikit-learn and on simulated ones. Tables are prepared as in bench_noise, the same for every method: uniform noise of
-one recording unit, columns with mean 0 and variance 1. `default` and `best` are `coaltree.fit` with covariance "auto" and "best".
+one recording unit, columns with mean 0 and variance 1. `default` and `best` are `coaltree.fit` with covariance
+"auto" and "best".
 Gaussian mixtures have the type and the number of components, 1 to 12, that are best in an inner cross-validation,
 Bayesian ones the type, kernel densities the bandwidth. Differences are of rows, ± standard error.
 

@@ -19,7 +19,7 @@ from .figures import Data
 from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-_NOT_A_SETTING = {"convergence", "estimate", INDEX, KEPT}
+_NOT_A_SETTING = {"convergence", "estimate", "choice", INDEX, KEPT}
 _NAMES = {
     "n_warmup": "warm-up rounds",
     "mean_accepted": "accepted updates",
