@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 import coaltree as ct
 
 from .kept import Kept, commits_of
-from .timing import table
+from .timing import commit, table
 
 REPLICATES = 5
 SHAPES = [(150, 3, 5, 7.0), (200, 4, 3, 8.0), (200, 6, 10, 7.0)]  # rows, clusters, columns, distance of centres
@@ -57,8 +57,9 @@ def cuts(X, k, post):
     return found
 
 
-def measure(kind, shape, seed):
+def measure(kind, which):
     """The ARI of each cut; of rows named as outliers their share, the share that is right, and that is found."""
+    shape, seed = SHAPES[which[0]], which[1]
     X, y, is_outlier = blobs(np.random.default_rng([seed, shape[0], shape[1]]), *shape, kind)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
@@ -68,17 +69,14 @@ def measure(kind, shape, seed):
     index = {name: float(adjusted_rand_score(y[inliers], found[inliers])) for name, found in labels.items()}
     both = np.count_nonzero(named & is_outlier)
     shares = [float(named.mean()), both / max(named.sum(), 1), both / max(is_outlier.sum(), 1)]
-    return {"index": index, "shares": shares}
+    return {"index": index, "shares": shares, "commit": commit().strip(" ,")}
 
 
 def run():
-    kept = Kept("bench_cut")
-    steps = [(kind, shape, seed) for seed in range(REPLICATES) for kind in KINDS for shape in SHAPES]
-    names = {step: f"{step[0]}-{'-'.join(map(str, step[1]))}-{step[2]}".replace(" ", "_") for step in steps}
-    for step in steps:
-        kept.measure(names[step], lambda step=step: measure(*step))
-    found = {kind: [kept.recall(names[step]) for step in steps if step[0] == kind] for kind in KINDS}
-    found = {kind: [one for one in results if one is not None] for kind, results in found.items()}
+    kept = Kept("bench_cut", ())
+    tables = [(shape, seed) for seed in range(REPLICATES) for shape in range(len(SHAPES))]
+    kept.complete([(kind, table) for table in tables for kind in KINDS], measure, announce=False)
+    found = {kind: kept.all_of((kind, table) for table in tables) for kind in KINDS}
     found = {kind: results for kind, results in found.items() if results}
     print(f"measured at {commits_of([one for results in found.values() for one in results])}\n")
     index = {

@@ -22,9 +22,9 @@ prints what there is; FULL=1 is all 20 rounds.
 """
 
 import itertools
-import os
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -36,8 +36,8 @@ from sklearn.mixture import GaussianMixture
 import coaltree as ct
 
 from .blobs import Cell, draw, ward
-from .kept import Kept, commits_of
-from .timing import table
+from .kept import Kept, commits_of, is_full
+from .timing import commit, table
 
 ROUNDS, MINUTES = 20, 25
 ROWS = 80
@@ -50,25 +50,24 @@ LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 
 
 def run():
-    kept = Kept("bench_n_clusters", float("inf") if os.environ.get("FULL") else MINUTES)
-    for name, make in steps():
-        kept.measure(name, lambda make=make: measure(*make()))
-    found = [kept.recall(name) for name, _ in steps()]
-    report([result for result in found if result is not None])
+    kept, makers = Kept("bench_n_clusters", ()), dict(tables())
+    minutes = float("inf") if is_full() else MINUTES
+    kept.complete(makers, lambda *step: measure(*makers[step]()), minutes=minutes, announce=False)
+    report(kept.all_of(makers))
 
 
-def steps():
-    """(name, function that makes the table) of every table, round by round."""
+def tables():
+    """((kind, name), function that makes the table) of every table, round by round."""
     kinds = [(k, d) for k in NUMBERS for d in COLUMNS]
     for number in range(ROUNDS):
         for i, (k, d) in enumerate(kinds):
-            yield f"grid-{number}-{k}-{d}", lambda number=number, i=i, k=k, d=d: of_grid(number, i, k, d)
+            yield ("grid", f"{number}-{k}-{d}"), partial(of_grid, number, i, k, d)
         for d in COLUMNS:
             for noise in ("normal", "t"):
-                yield f"single-{number}-{d}-{noise}", lambda number=number, d=d, noise=noise: single(number, d, noise)
+                yield ("single", f"{number}-{d}-{noise}"), partial(single, number, d, noise)
         for n, every in BLOB_ROWS.items():
             if number % every == every - 1:
-                yield f"blobs-{number}-{n}", lambda number=number, n=n: six_blobs(number, n)
+                yield ("blobs", f"{number}-{n}"), partial(six_blobs, number, n)
 
 
 # The tables: rows, true blobs, and what kind they are
@@ -120,6 +119,7 @@ def measure(X, truth, about):
     return {
         "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
         "stability": stability,
+        "commit": commit().strip(" ,"),
     }  # fmt: skip
 
 

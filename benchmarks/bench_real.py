@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 import coaltree as ct
 
 from .kept import Kept, commits_of
-from .timing import table
+from .timing import commit, table
 
 N_DIGITS = 500
 
@@ -110,19 +110,18 @@ def ours(X, classes, seed):
         "suggested_ari": float(adjusted_rand_score(classes, labels)),
         "words": list(post.stability(labels).words),
         "seconds": time.process_time() - began,
+        "commit": commit().strip(" ,"),
     }
 
 
 def run():
     seeds = range(int(os.environ.get("SEEDS", "5")))
-    kept = Kept("bench_real")
-    sets = data_sets()
+    kept, sets = Kept("bench_real", ()), data_sets()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in seeds:
-            for data, (X, classes) in sets.items():
-                kept.measure(f"{data}-{seed}", lambda X=X, classes=classes, seed=seed: ours(X, classes, seed))
-        results = {data: [one for seed in seeds if (one := kept.recall(f"{data}-{seed}"))] for data in sets}
+        steps = [(data, seed) for seed in seeds for data in sets]
+        kept.complete(steps, lambda data, seed: ours(*sets[data], seed), announce=False)
+        results = {data: kept.all_of((data, seed) for seed in seeds) for data in sets}
         report(sets, {data: runs for data, runs in results.items() if runs}, seeds)
 
 

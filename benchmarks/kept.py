@@ -1,40 +1,53 @@
-"""Steps of a long benchmark that are kept in build/, so that a run that was stopped goes on where it was.
+"""Steps of long benchmarks that are kept in build/, so that a run that was stopped goes on where it was.
 
-MINUTES=25 in the environment begins no step after so many minutes; a benchmark then prints what there is.
+MINUTES=20 begins no step after 20 minutes; FULL=1 asks for all of a benchmark that has a short form.
 """
 
 import json
 import os
 import time
-from collections import Counter
 from pathlib import Path
-
-from .timing import commit
 
 BUILD = Path(__file__).parent.parent / "build"
 
 
 class Kept:
-    """Results of steps, by name, each with the commit that it was measured at."""
+    """Results by name of table and method, in a folder of their own for each setting."""
 
-    def __init__(self, folder, minutes=float("inf")):
-        self.folder = BUILD / folder
-        self.last = time.monotonic() + 60.0 * float(os.environ.get("MINUTES", minutes))
+    def __init__(self, benchmark, numbers):
+        self.folder = BUILD / benchmark / "-".join(str(value) for value in numbers)
 
-    def measure(self, name, function):
-        """Call the function for a result of numbers, texts, lists and dicts, unless it is there or time is up."""
-        path = self.folder / f"{name}.json"
-        if time.monotonic() < self.last and not path.exists():
-            result = function() | {"commit": commit().strip(" ,")}
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(result))
+    def place_of(self, name, method):
+        return self.folder / f"{name}-{method}.json".replace(", ", "-").replace(" ", "_")
 
-    def recall(self, name):
-        """The result of a step, or None."""
-        path = self.folder / f"{name}.json"
+    def recall(self, name, method):
+        path = self.place_of(name, method)
         return json.loads(path.read_text()) if path.exists() else None
+
+    def complete(self, steps, measure, *, minutes=float("inf"), announce=True):
+        """Measure all (name, method) that are not kept yet, as long as there is time."""
+        last = time.monotonic() + 60.0 * float(os.environ.get("MINUTES", minutes))
+        for name, method in steps:
+            path = self.place_of(name, method)
+            if time.monotonic() < last and not path.exists():
+                began = time.perf_counter()
+                result = measure(name, method)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(result))
+                if announce:
+                    print(f"{name}, {method}: {time.perf_counter() - began:.0f} s", flush=True)
+
+    def all_of(self, steps):
+        """The results of all (name, method) that are kept."""
+        found = [self.recall(*step) for step in steps]
+        return [result for result in found if result is not None]
 
 
 def commits_of(results):
-    """The commits that results were measured at, as text."""
-    return ", ".join(sorted(Counter(result["commit"] for result in results))) or "no commit"
+    """The commits that results with an entry of that name were measured at, as text."""
+    return ", ".join(sorted({result["commit"] for result in results})) or "no commit"
+
+
+def is_full():
+    """Whether the whole of a benchmark is asked for."""
+    return bool(os.environ.get("FULL"))

@@ -47,7 +47,7 @@ _HOME_OF = {
     "ClusterSizeWarning": "errors",
     "InterruptedWarning": "errors",
 }
-_MODULES = ("metrics", "plotting", "report")
+_MODULES = ("metrics", "plotting", "report", "scanpy")
 
 __all__ = ["__version__", *_HOME_OF, *_MODULES]
 

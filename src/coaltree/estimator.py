@@ -32,7 +32,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int or None
         Number of clusters of `labels_`; None uses the suggested number (see `Posterior.suggest_n_clusters`).
-    covariance, sampler, noise :
+    covariance, sampler, noise, ordered, inputs :
         As in `coaltree.fit`.
     n_samples, n_warmup, n_chains : int
         Trees to keep from each chain, rounds to discard before them, and the number of independent chains.
@@ -76,6 +76,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         noise: NoiseLike | None = None,
         random_state: RandomState | np.random.RandomState = None,
         n_jobs: int | None = None,
+        ordered: bool = False,
+        inputs: ArrayLike | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.covariance = covariance
@@ -86,6 +88,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.noise = noise
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.ordered = ordered
+        self.inputs = inputs
 
     def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
@@ -108,11 +112,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             progress=False,
             noise=self.noise,
             errors=errors,
+            ordered=self.ordered,
+            inputs=self.inputs,
         )
         self.tree_ = self.posterior_.summary_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
-        self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer")
+        self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
         k = self.posterior_.suggest_n_clusters().n_clusters if self.n_clusters is None else self.n_clusters
         self.n_clusters_ = int(k)
         self.labels_, self.membership_, self.stability_ = answer_for(self.posterior_, self.n_clusters_)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ._runtime.aliases import ArrayLike
 from ._runtime.checks import check_choice
+from ._runtime.fielddocs import field_docs
 from ._runtime.jit import jit
 from ._runtime.memory import require_memory
 from .errors import InputError
@@ -23,6 +24,7 @@ from .tree import Tree, unchecked_tree
 from .tree.distances import with_leaves_as
 
 
+@field_docs(mse="Mean squared error.", mae="Mean absolute error.", mab="Maximum absolute error.")
 class Errors(NamedTuple):
     """Mean squared, mean absolute and maximum absolute error over the entries."""
 
@@ -31,6 +33,7 @@ class Errors(NamedTuple):
     mab: float
 
 
+@field_docs(n_clusters="(n,) numbers of clusters, 1 … n.", ari="(n,) adjusted Rand index at each of them.")
 class ARICurve(NamedTuple):
     """Adjusted Rand index for every number of clusters, 1 … n."""
 
@@ -38,12 +41,17 @@ class ARICurve(NamedTuple):
     ari: np.ndarray
 
 
+@field_docs(
+    ari="Adjusted Rand index: 0 on average for clusters drawn by lot, 1 for the classes themselves.",
+    purity="Share of the leaves that belong to the commonest class of their cluster.",
+    table="(clusters, classes) how many leaves are in both.",
+)
 class Agreement(NamedTuple):
-    """How well clusters agree with known classes: 1 where they are the same."""
+    """How well clusters agree with known classes."""
 
-    ari: float  #: Adjusted Rand index: 0 on average for clusters drawn by lot, 1 for the classes themselves.
-    purity: float  #: Share of the leaves that belong to the commonest class of their cluster.
-    table: np.ndarray  #: (clusters, classes) how many leaves are in both.
+    ari: float
+    purity: float
+    table: np.ndarray
 
 
 def time_errors(estimate: Tree | Posterior, truth: Tree, of: str = "mean") -> Errors:

@@ -30,6 +30,7 @@ ROOMS = [
     "plotting",
     "report",
     "estimator",
+    "scanpy",
     "cli",
     "__main__",
 ]

@@ -10,8 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["ArrayLike", "PathLike", "ProgressLike", "RandomState"]
+__all__ = ["ArrayLike", "OutputLike", "PathLike", "ProgressLike", "RandomState"]
 
+OutputLike = Literal["numpy", "pandas"] | None
 PathLike = str | os.PathLike[str]
 RandomState = int | np.integer | np.random.Generator | None
 ProgressLike = bool | Literal["auto"] | Callable[[int, int], object]

@@ -17,7 +17,7 @@ from . import shell
 if TYPE_CHECKING:
     from .tables import Reading
 
-COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
+COVARIANCES = ("auto", "best", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
@@ -70,7 +70,13 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     show_default=True,
     help="How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a learnt "
     "variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32). auto is "
-    "full where there are at least 0.75 d (d + 1) distinct rows for d columns that vary, and else scaled.",
+    "full where there are at least 0.75 d (d + 1) distinct rows for d columns that vary, and else scaled; best fits "
+    "the sensible ones for a while and goes on with the one that predicts each row best from all others.",
+)
+@click.option(
+    "--ordered",
+    is_flag=True,
+    help="With --covariance best: columns are points of a curve, in order (squared_exponential).",
 )
 @click.option("--grid", type=Grid(), metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option(
@@ -164,7 +170,9 @@ def fit_table(
     `settings` are arguments of `coaltree.fit`.
     """
     from .._runtime.files import clear_away
+    from ..inference.choice import is_best
     from ..model.columns import choice_for, is_auto
+    from ..posterior import chosen
     from ..posterior.answer import answer_for, in_a_line, leaves_are
     from ..posterior.known import KEPT, known_of, of_leaves
     from .comparison import compared
@@ -178,6 +186,8 @@ def fit_table(
     click.echo(reading.how)
     if is_auto(settings["covariance"]):
         click.echo(f"covariance: {choice_for(reading.table.values)}")
+    if settings.get("ordered") and not is_best(settings["covariance"]):
+        raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     try:
         settings = {**settings, "groups": reading.groups, "errors": reading.errors}
         post = _run(reading.table, settings, checkpoint, force)
@@ -186,6 +196,8 @@ def fit_table(
             with contextlib.suppress(OSError):  # of a folder that is not empty
                 folder.rmdir()
         raise
+    if "choice" in post.info:
+        click.echo(f"covariance: {chosen.in_a_line(post.info['choice'])}")
     if reading.known:
         post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in reading.known.items()}
     reason = None
@@ -203,6 +215,9 @@ def fit_table(
     click.echo(in_a_line(answer, leaves_are(post)))
     for column in known_of(post):
         click.echo(compared(answer, column))
+    found = post.check()
+    if found.wrong:
+        click.echo(f"{found.headline} What to try is shown by: coaltree check {folder}")
     click.echo(f"{folder}:")
     width = max(map(len, files))
     for file, what in files.items():

@@ -29,6 +29,7 @@ def info(posterior):
 def _contents(post):
     import numpy as np
 
+    from ..posterior.chosen import in_a_line
     from ..posterior.oddness import describe_noise, describe_rows, odd_rows
     from ..report.reproduce import describe
     from ..report.text import count
@@ -48,8 +49,9 @@ def _contents(post):
         if name in post.info:
             yield name.replace("n_", ""), describe(post.info[name])
     if post.covariance is not None:
-        choice = post.info.get("covariance_choice")
-        yield "covariance", type(post.covariance).__name__ + (f" (auto: {choice})" if choice else "")
+        choice, best = post.info.get("covariance_choice"), in_a_line(post.info.get("choice"))
+        why = f" (auto: {choice})" if choice else f" ({best})" if best else ""
+        yield "covariance", type(post.covariance).__name__ + why
     for name in ("left_out", "ties"):
         if name in post.info:
             yield name.replace("_", " "), str(post.info[name])
@@ -80,6 +82,17 @@ def _diagnostics(post):
     for finding in verdict.findings:
         yield finding.name, f"unknown: {finding.advice}" if finding.grade == "unknown" else finding.value
     yield "verdict", verdict.heading
+    yield "model", model_in_a_line(post)
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
     yield "clusters", in_a_line(answer_for(post, suggestion.n_clusters), leaves_are(post))
+
+
+def model_in_a_line(post):
+    """What the checks of the model say, in a sentence."""
+    from ..errors import InputError
+
+    try:
+        return post.check().headline
+    except InputError as error:
+        return f"The model cannot be checked: {error}"

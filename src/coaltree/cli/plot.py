@@ -8,7 +8,7 @@ import click
 from ..errors import InputError
 from . import shell
 
-KINDS = ("tree", "cloud", "heatmap", "coclustering")
+KINDS = ("tree", "cloud", "heatmap", "coclustering", "checks")
 
 
 class Inches(click.FloatRange):
@@ -34,7 +34,7 @@ class Inches(click.FloatRange):
     show_default=True,
     help="What a heat map shows as standard deviations from its mean; auto is columns where their scales differ.",
 )
-@click.option("--width", type=Inches(), metavar="INCHES", help="Width. [default: 8]")
+@click.option("--width", type=Inches(), metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")
 @click.option("--height", type=Inches(), metavar="INCHES", help="Height. [default: what the leaves need]")
 @shell.force_option
 @shell.debug_option
@@ -48,6 +48,7 @@ def plot(posterior, out, kind, clusters, scale, width, height, force):
     cloud         many sampled trees on top of each other
     heatmap       the data beside the tree
     coclustering  how often two leaves are in the same cluster
+    checks        whether the model holds (see coaltree check)
 
     \b
     Examples:
@@ -60,9 +61,8 @@ def plot(posterior, out, kind, clusters, scale, width, height, force):
     out = shell.output_file(out, force)
     require_picture(out)
     post = shell.load_posterior(posterior)
-    n_clusters = clusters or post.suggest_n_clusters().n_clusters
-    picture = _picture(post, kind, n_clusters, scale)
-    draw(picture, [out], (width or 8.0, height or (7.0 if kind == "coclustering" else height_for(post.n))))
+    usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
+    draw(_picture(post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))
     click.echo(out)
 
 
@@ -74,13 +74,16 @@ def require_picture(out: Path) -> None:
         raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
 
 
-def _picture(post, kind, n_clusters, scale):
+def _picture(post, kind, clusters, scale):
     """A function that draws on axes."""
     from .. import plotting
     from ..posterior.answer import answer_for
     from ..posterior.known import known_of
     from .outputs import LARGE, draw_tree
 
+    if kind == "checks":
+        return lambda ax: plotting.checks(post, ax)
+    n_clusters = clusters or post.suggest_n_clusters().n_clusters
     tree = post.summary_tree()
     if kind == "tree":
         answer = answer_for(post, n_clusters)
@@ -91,7 +94,7 @@ def _picture(post, kind, n_clusters, scale):
         return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
-    clusters = post.cut(n_clusters) if n_clusters > 1 else None
+    clusters = post.cut(n_clusters, output="numpy") if n_clusters > 1 else None
     settings = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
     settings |= {"features": post.columns, "clusters": clusters, "row_colors": known_of(post) or None}
     settings["z_score"] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}[scale]

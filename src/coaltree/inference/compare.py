@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._runtime.aliases import ArrayLike, ProgressLike
+from .._runtime.fielddocs import field_docs
+from .._runtime.notebook import html_table, paragraph
 from .._runtime.text import some
 from ..errors import CoaltreeWarning, InputError
 from ..posterior.leave_one_out import LeaveOneOut
@@ -24,17 +26,38 @@ from ..posterior.posterior import Posterior
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 
 
+@field_docs(
+    names="The posteriors' names, best first.",
+    log_density="(k,) predictive log density, totals over the rows: the elpd.",
+    difference="(k,) from the best, 0 for itself.",
+    standard_error="(k,) of the difference, 0 for the best itself; NaN for a single row.",
+    rows="(k, m) predictive log density of each row.",
+    weights="(k,) of the mixture that predicts best; they sum to 1.",
+    basis='"leave-one-out" or "held-out rows".',
+    n_doubtful="(k,) rows whose leave-one-out density may be too high (Pareto k̂ above 0.7).",
+)
 class Comparison(NamedTuple):
     """Posteriors by predictive log density of rows, best first."""
 
     names: tuple[str, ...]
-    log_density: np.ndarray  # (k,) totals over the rows, the elpd
-    difference: np.ndarray  # (k,) from the best, 0 for itself
-    standard_error: np.ndarray  # (k,) of the difference, 0 for the best itself; NaN for a single row
-    rows: np.ndarray  # (k, m) of each row
-    weights: np.ndarray  # (k,) of the mixture that predicts best; they sum to 1
-    basis: str  # "leave-one-out" or "held-out rows"
-    n_doubtful: np.ndarray  # (k,) rows whose leave-one-out density may be too high (Pareto k̂ above 0.7)
+    log_density: np.ndarray
+    difference: np.ndarray
+    standard_error: np.ndarray
+    rows: np.ndarray
+    weights: np.ndarray
+    basis: str
+    n_doubtful: np.ndarray
+
+    def _repr_html_(self) -> str:
+        numbers = np.column_stack([self.log_density, self.difference, self.standard_error, self.weights])
+        rows: list[list[object]] = [
+            [name, *(f"{x:.2f}" for x in row)] for name, row in zip(self.names, numbers, strict=True)
+        ]
+        header = ["name", "log density", "difference", "standard error", "weight"]
+        if self.n_doubtful.any():
+            header.append("doubtful rows")
+            rows = [[*row, doubtful] for row, doubtful in zip(rows, self.n_doubtful.tolist(), strict=True)]
+        return html_table(header, rows) + paragraph(f"Predictive log density, by {self.basis}.")
 
     def __str__(self) -> str:
         width = max(len("name"), *(len(name) for name in self.names))

@@ -11,8 +11,10 @@ annotated and saved like any other.
     ari_curves     agreement with known classes at every number of clusters
     traces         trace plots of the chains
     comparison     how well several models predict the rows
+    checks         whether the model holds
 """
 
+from .checks import checks
 from .cloud import cloud
 from .clustermap import ClusterMap, clustermap
 from .comparisons import comparison
@@ -21,5 +23,6 @@ from .dendrogram import dendrogram
 from .matrices import coclustering, heatmap
 
 __all__ = [
-    "ClusterMap", "ari_curves", "cloud", "clustermap", "coclustering", "comparison", "dendrogram", "heatmap", "traces",
+    "ClusterMap", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison", "dendrogram", "heatmap",
+    "traces",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from .._runtime.aliases import RandomState
+from .._runtime.fielddocs import field_docs
 from .._runtime.text import shortened, some
 from ..errors import InputError
 from ..model.table import Table, read_table
@@ -27,12 +28,17 @@ _THINNED_FONT = 6.0  # points of names of which there is only room for some
 _LEAST_CLADE = 8.0  # points of paper that a clade takes from which on its support is shown
 
 
+@field_docs(
+    tree="None where the order is that of the table.",
+    posterior="What the supports are from, where there is one.",
+    reordered_ind="Rows (or columns) of the table from top to bottom (left to right).",
+)
 class Side(NamedTuple):
     """One side of the map: its tree and the order of its leaves."""
 
-    tree: Tree | None  #: None where the order is that of the table.
-    posterior: Posterior | None  #: What the supports are from.
-    reordered_ind: np.ndarray  #: Rows (or columns) of the table from top to bottom (left to right).
+    tree: Tree | None
+    posterior: Posterior | None
+    reordered_ind: np.ndarray
 
 
 class ClusterMap:
@@ -272,7 +278,8 @@ def _draw_tree(ax, side, orientation, coloured, time_scale):
         return
     support: Any = False
     if side.posterior is not None:
-        support = side.posterior.clade_support(side.posterior.summary_tree(), kind="transfer")
+        summary = side.posterior.summary_tree()
+        support = side.posterior.clade_support(summary, kind="transfer", output="numpy")
         box = ax.get_window_extent()
         length = (box.height if orientation == "left" else box.width) / ax.figure.dpi * 72.0
         size = side.tree.sizes[side.tree.n :]

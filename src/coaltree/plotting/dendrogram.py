@@ -145,7 +145,10 @@ def _per_node(tree, what, given, n_dimensions):
     if given is None or given is False:
         return None
     if isinstance(given, Posterior):
-        given = given.clade_support(tree, kind="transfer") if what == "support" else given.node_times(tree)
+        if what == "support":
+            given = given.clade_support(tree, kind="transfer", output="numpy")
+        else:
+            given = given.node_times(tree, output="numpy")
     values = np.asarray(given, dtype=float)
     wanted = (len(tree.children), 2)[:n_dimensions]
     if values.shape != wanted:

@@ -9,6 +9,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.gridspec import GridSpec
 
 from .._runtime.aliases import ArrayLike
+from .._runtime.fielddocs import field_docs
 from ..errors import InputError
 from ..model.table import column_names
 from ..numerics.scaling import ZScore, colour_limits, rescaled
@@ -24,6 +25,7 @@ from .style import as_clusters, as_text, color_of, font_that_fits, new_axes, sho
 _STRIP = 0.02  # width of a strip of colours as a share of the data's
 
 
+@field_docs(data="The heat map.", tree="The tree beside it.", bar="The scale of colours.")
 class HeatmapAxes(NamedTuple):
     """The parts of a heat map beside a tree."""
 

@@ -72,7 +72,7 @@ def as_clusters(
     if n_clusters is not None and posterior is not None:
         row_of = {label: row for row, label in enumerate(posterior.labels)}
         if row_of.keys() == set(tree.labels):
-            return Clusters(posterior.cut(n_clusters)[[row_of[label] for label in tree.labels]], None)
+            return Clusters(posterior.cut(n_clusters, output="numpy")[[row_of[label] for label in tree.labels]], None)
     if n_clusters is not None:
         if not hasattr(tree, "cut"):
             raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")

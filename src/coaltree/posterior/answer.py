@@ -37,7 +37,7 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
     with warnings.catch_warnings():
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
-        labels = posterior.cut(n_clusters)
+        labels = posterior.cut(n_clusters, output="numpy")
         reference, cut_into, _ = posterior.beside(labels)
     return ClusterAnswer(
         labels,

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._runtime.checks import check_count
+from .._runtime.fielddocs import field_docs
+from .._runtime.notebook import html_table, paragraph
 from ..errors import CoaltreeWarning
 from ..tree.merges import check_cut
 from .cloud_mixture import log_evidence
@@ -47,6 +49,13 @@ _IMPROBABLE = 0.01  # beside the best number: not looked at more closely
 _CLOSE = 0.7  # below this probability another number is nearly as good
 
 
+@field_docs(
+    n_clusters="The number suggested.",
+    reason="Why, in a sentence; also ``str(suggestion)``.",
+    probability="Of the number suggested.",
+    candidates="All numbers considered: n_clusters, probability and score of each.",
+    basis='What was looked at: "rows" or "gaps".',
+)
 class ClusterSuggestion(NamedTuple):
     """A number of clusters, the reason for it in a sentence, and the probability of every number considered.
 
@@ -55,14 +64,19 @@ class ClusterSuggestion(NamedTuple):
     holds no data.
     """
 
-    n_clusters: int  #: The number suggested.
-    reason: str  #: Why, in a sentence; also ``str(suggestion)``.
-    probability: float  #: Of the number suggested.
-    candidates: np.ndarray  #: All numbers considered.
-    basis: str  #: What was looked at.
+    n_clusters: int
+    reason: str
+    probability: float
+    candidates: np.ndarray
+    basis: str
 
     def __str__(self) -> str:
         return self.reason
+
+    def _repr_html_(self) -> str:
+        likely = [one for one in self.candidates if one["probability"] >= 0.005 or one["n_clusters"] == self.n_clusters]
+        rows = [(int(one["n_clusters"]), f"{100 * one['probability']:.0f} %") for one in likely]
+        return paragraph(self.reason) + html_table(["clusters", "probability"], rows)
 
 
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
@@ -139,7 +153,7 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> np.ndarra
 def _least_stability(posterior, n_clusters):
     with warnings.catch_warnings():  # that clusters are smaller than asked for is nothing to tell here
         warnings.simplefilter("ignore", CoaltreeWarning)
-        labels = posterior.cut(n_clusters)
+        labels = posterior.cut(n_clusters, output="numpy")
     return float(posterior.stability(labels).jaccard.min())
 
 

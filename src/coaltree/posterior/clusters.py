@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
+from .._runtime.aliases import ArrayLike, OutputLike
 from .._runtime.checks import check_choice, check_level
 from ..numerics.weighted import weighted_quantile
 from ..tree.cuts import warn_of_smaller_clusters
 from ..tree.merges import MinSize, check_cut
-from . import cluster_count, partitions, sureness
+from . import cluster_count, frames, partitions, sureness
 from .best_partition import LARGEST_DENSE, LOSSES, best_partition
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class ClusterQuestions:
         min_size: MinSize = "auto",
         outliers: bool = False,
         loss: Literal["binder", "vi"] = "binder",
+        output: OutputLike = None,
     ) -> np.ndarray:
         """Cluster labels (n,) of the partition that agrees best with all trees, numbered in order of first leaf.
 
@@ -79,6 +80,8 @@ class ClusterQuestions:
             The expected loss to minimise: the number of pairs of leaves that one partition joins and the other does
             not (Binder), or the variation of information; an outlier is a cluster of its own. The search (sampled
             partitions, the summary tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
+        output : "numpy", "pandas" or None
+            What to return: an array, or a Series with the index of the fitted table; by default as `set_output` says.
         """
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         check_choice("loss", loss, LOSSES)
@@ -87,7 +90,7 @@ class ClusterQuestions:
         warn_of_smaller_clusters(how.min_size, least, "At least half of the trees have")
         tree = self.summary_tree()
         of_tree, _ = partitions.cut_labels(tree.children[None], tree.times[None], how, self._rows_for(how))
-        return best_partition(
+        found = best_partition(
             labels,
             self.weights,
             loss=loss,
@@ -97,17 +100,29 @@ class ClusterQuestions:
             min_size=least,
             outliers=how.outliers,
         )
+        return frames.labels_series(cast("Posterior", self), found) if frames.wants_pandas(self, output) else found
 
-    def membership(self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None) -> np.ndarray:
+    def membership(
+        self,
+        labels: ArrayLike,
+        *,
+        min_size: MinSize = "auto",
+        outliers: bool | None = None,
+        output: OutputLike = None,
+    ) -> np.ndarray:
         """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
 
         Each tree is cut into as many clusters, or one or two more, whichever shows those in `labels` best. They are
         matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
         that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
         -1 is among the labels) there is one more, the probability of being in no cluster. Give `min_size` as in `cut`.
+        With `output="pandas"` (or `set_output`) it is a DataFrame with the index of the fitted table.
         """
         reference, cut_into, outliers = self.beside(labels, min_size, outliers)
-        return sureness.membership(reference, cut_into, self.weights, outliers)
+        probability = sureness.membership(reference, cut_into, self.weights, outliers)
+        if frames.wants_pandas(self, output):
+            return frames.membership_frame(cast("Posterior", self), probability, reference.clusters.tolist())
+        return probability
 
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None

@@ -9,6 +9,7 @@ from .._runtime.aliases import PathLike, ProgressLike
 from .._runtime.checks import check_choice, check_count
 from .._runtime.files import replacing
 from ..errors import CoaltreeWarning, InputError
+from ..model.covariance import InverseWishart
 from ..numerics.weighted import pick_evenly, pick_trees
 from ..tree.distances import with_leaves_as
 from ..tree.newick import names_in_files, quote, write
@@ -20,6 +21,7 @@ from .leave_one_out import draws_asked, kept_densities, thinned
 from .posterior import Posterior
 from .row_densities import can_be_asked, log_parts
 
+_PRIOR_DRAWS = 500
 HPD_LEVEL = 0.95  # the share of the interval that every program knows as height_95%_HPD
 
 
@@ -39,10 +41,10 @@ def annotated_tree(posterior: Posterior, tree: Tree | None, file_format: str) ->
     """A tree with what the posterior knows of its clades, as a NEXUS file or a line of Newick."""
     check_choice("format", file_format, ("nexus", "newick"))
     tree = posterior.summary_tree() if tree is None else with_leaves_as(tree, posterior.labels)
-    transfer = posterior.clade_support(tree, kind="transfer")
+    transfer = posterior.clade_support(tree, kind="transfer", output="numpy")
     found = heights(posterior, tree, HPD_LEVEL)
     known = {
-        "posterior": posterior.clade_support(tree),
+        "posterior": posterior.clade_support(tree, output="numpy"),
         "transfer": transfer,
         "height": tree.times,
         "height_median": found.median,
@@ -93,15 +95,18 @@ def to_arviz(
     # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
     lengths = np.diff(times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
     draws = {**posterior.theta, "root_time": times[:, -1], "tree_length": lengths}
-    names: dict[str, Any] = {}
+    names = _named_dimensions(posterior)
     if tail_scale:
         if posterior.tail_scale is None:
             raise InputError("this posterior's noise has no Student tails, and so no tail_scale.")
         draws["tail_scale"] = posterior.tail_scale
-        names = {"dims": {"tail_scale": ["row"]}, "coords": {"row": list(posterior.row_labels)}}
+        names["dims"]["tail_scale"], names["coords"]["row"] = ["row"], list(posterior.row_labels)
     groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
     if posterior.log_joint is not None:
         groups["sample_stats"] = {"lp": posterior.log_joint[index]}
+    prior = _prior_draws(posterior)
+    if prior:
+        groups["prior"] = prior
     added: dict[str, Any] = {}
     if log_likelihood is not None and can_be_asked(posterior):
         parts = log_parts(posterior, index)
@@ -121,6 +126,33 @@ def to_arviz(
         if added:
             data.add_groups(**added)
     return data
+
+
+def _named_dimensions(posterior) -> Any:
+    """The columns' names for parameters that have an entry, or a row and a column, for each of them."""
+    columns = list(posterior.model_columns)
+    dims = {
+        name: ["column", "other_column"][: draws.ndim - 1]
+        for name, draws in posterior.theta.items()
+        if draws.ndim in (2, 3) and set(draws.shape[1:]) == {len(columns)}
+    }
+    used = {dimension for of_one in dims.values() for dimension in of_one}
+    return {"dims": dims, "coords": dict.fromkeys(sorted(used), columns)}
+
+
+def _prior_draws(posterior):
+    """{name: (1, draws, …)} of the learnt parameters of the covariance whose priors can be drawn from."""
+    found = {}
+    rng = np.random.default_rng(0)
+    for name, prior in getattr(posterior.covariance, "priors", {}).items():
+        if name not in posterior.theta:
+            continue
+        size = None if isinstance(prior, InverseWishart) else posterior.theta[name].shape[1:]
+        try:
+            found[name] = np.stack([prior.sample(rng, size) for _ in range(_PRIOR_DRAWS)])[None]
+        except InputError:  # improper
+            continue
+    return found
 
 
 def _of_rows(posterior, index, n_draws, n_jobs, progress):

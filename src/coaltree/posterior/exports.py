@@ -1,8 +1,9 @@
 """The methods of `Posterior` that hand it to other programs, to files and to notebooks; the work is done elsewhere."""
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from .._runtime.aliases import PathLike, ProgressLike
+from .._runtime.checks import check_choice
 
 if TYPE_CHECKING:
     from ..tree.tree import Tree
@@ -11,6 +12,21 @@ if TYPE_CHECKING:
 
 class Exports:
     """The methods of `Posterior` that write it down for others."""
+
+    def set_output(self, *, transform: Literal["default", "pandas"] = "pandas") -> Self:
+        """Say what `cut`, `membership`, `clade_support` and `node_times` return; arrays are the default.
+
+        "pandas" makes them Series and DataFrames, with the index of the DataFrame that was fitted: whole numbers and
+        dates stay what they are. Returns the posterior itself.
+        """
+        transform = check_choice("transform", transform, ("default", "pandas"))
+        vars(self)["_output"] = "pandas" if transform == "pandas" else "numpy"
+        return self
+
+    def _repr_html_(self) -> str:
+        from .summary_html import posterior_html
+
+        return posterior_html(cast("Posterior", self))
 
     def to_arviz(
         self,

@@ -15,6 +15,7 @@ import numpy as np
 from .._runtime.aliases import ArrayLike, RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count, check_level
+from .._runtime.notebook import html_table, paragraph
 from .._runtime.random_streams import as_generator, make_streams
 from .._runtime.text import some
 from ..errors import InputError
@@ -31,6 +32,7 @@ from .clades import leaves_under
 from .given import noise_levels
 from .posterior import Posterior
 
+_ROWS_SHOWN = 20  # in a notebook
 _SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
 _MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
 _SAYS_NOTHING = 1e300  # a variance beside which every other is 0
@@ -57,6 +59,20 @@ class Placement:
 
     def __len__(self) -> int:
         return len(self.log_density)
+
+    def _repr_html_(self) -> str:
+        rows, ends = [], self.time_interval()
+        for i, name in enumerate(self.labels[:_ROWS_SHOWN]):
+            row = [name, f"{self.log_density[i]:.2f}", f"{ends[i, 0]:.3g} to {ends[i, 1]:.3g}"]
+            if self.class_probability is not None and self.classes is not None:
+                best = int(self.class_probability[i].argmax())
+                row.append(f"{self.classes[best]} ({100 * self.class_probability[i, best]:.0f} %)")
+            for probability, leaves in self.nearest_clades(i, 1):
+                row.append(f"{some(leaves, 4)} ({100 * probability:.0f} %)")
+            rows.append(row)
+        header = ["row", "log density", "joins at (90 %)", *(["class"] if self.classes is not None else []), "joins"]
+        more = len(self) - len(rows)
+        return html_table(header, rows) + (paragraph(f"… and {more:,} more rows") if more else "")
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""

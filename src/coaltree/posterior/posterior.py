@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, RandomState
+from .._runtime.aliases import ArrayLike, OutputLike, RandomState
 from .._runtime.checks import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.noise import Noise, NoiseLike, as_noise, check_errors
@@ -23,7 +23,7 @@ from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import check_labels
-from . import clade_times, clades, diagnostics, transfer
+from . import clade_times, clades, diagnostics, frames, transfer
 from .best_clades import best_clades
 from .clusters import ClusterQuestions
 from .exports import Exports
@@ -36,6 +36,7 @@ from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibili
 if TYPE_CHECKING:
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
+    from .checks import ModelCheck
     from .placement import Placement
 
 
@@ -227,6 +228,26 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         """
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
+    def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
+        """Does the model hold? Posterior predictive checks, each with a p-value, what was seen, and what to try.
+
+        Parameters
+        ----------
+        n_trees : how many trees are looked at, evenly spread by weight; fewer where tables are very large.
+        random_state : for what the model draws, which the data are compared with.
+        """
+        if (n_trees, random_state) == (100, 0):
+            return self._usual_check
+        from .checks import check
+
+        return check(self, n_trees=n_trees, random_state=random_state)
+
+    @cached_property
+    def _usual_check(self):
+        from .checks import check
+
+        return check(self)  # which the report and the command line show as well
+
     @property
     def has_equal_weights(self) -> bool:
         """Whether all trees count the same."""
@@ -277,13 +298,20 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         """
         return majority_rule(self.children, self.times, self.weights, self.clade_table, self.labels, min_support)
 
-    def clade_support(self, tree: Tree, kind: Literal["exact", "transfer"] = "exact") -> np.ndarray:
+    def clade_support(
+        self, tree: Tree, kind: Literal["exact", "transfer"] = "exact", *, output: OutputLike = None
+    ) -> np.ndarray:
         """(n-1,) support of the clades of `tree`.
 
         "exact" is the share of the posterior with just this clade, which falls to 0 if one leaf of forty wanders.
         "transfer" is 1 - E[δ] / min(size - 1, n - size), δ the least number of leaves that must move to make it a
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
+        With `output="pandas"` (or `set_output`) it is a Series, one number for each merge.
         """
+        support = self._clade_support(tree, kind)
+        return frames.merge_series(support, f"{kind} support") if frames.wants_pandas(self, output) else support
+
+    def _clade_support(self, tree, kind):
         if check_choice("kind", kind, ("exact", "transfer")) == "transfer":
             tree = with_leaves_as(tree, self.labels)
             found = transfer.transfers(tree, self.children, self.weights, np.empty(0, np.int64))
@@ -292,15 +320,19 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
         return np.where(found >= 0, frequency[found], 0.0)
 
-    def node_times(self, tree: Tree, level: float = 0.9) -> np.ndarray:
+    def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
         They are taken over the trees that have the clade, where it is in enough of them for each tail to hold one,
         2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
-        where these are too few as well. `node_time_basis` says which.
+        where these are too few as well. `node_time_basis` says which. With `output="pandas"` (or `set_output`) it is a
+        DataFrame that has the time in `tree`, too.
         """
         level = check_level("level", level)
-        return clade_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
+        interval = clade_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
+        if frames.wants_pandas(self, output):
+            return frames.merge_frame(np.column_stack([tree.times, interval]), ("time", "low", "high"))
+        return interval
 
     def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
@@ -344,6 +376,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
             # An evidence estimate belongs to all particles.
             log_evidence=self.log_evidence if len(index) == len(self) else None,
             info=dict(self.info),
+            _output=vars(self).get("_output", "numpy"),
         )
         return part
 

@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._runtime.aliases import ArrayLike
+from .._runtime.fielddocs import field_docs
+from .._runtime.notebook import html_table
 from ..errors import InputError
 from ..numerics.weighted import weighted_quantile
 
@@ -29,14 +31,27 @@ STABLE, DISSOLVED = 0.85, 0.6
 _PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
 
 
+@field_docs(
+    clusters="(k,) the labels, sorted; outliers are not among them.",
+    sizes="(k,) leaves of each cluster.",
+    jaccard="(k,) posterior mean of the Jaccard similarity with the most similar cluster of a tree.",
+    interval="(k, 2) equal-tailed credible interval of that similarity.",
+    words='"stable" (0.85 and above), "doubtful", or "dissolved" (below 0.6), for each cluster.',
+)
 class ClusterStability(NamedTuple):
     """How well each of k clusters is found again in the trees of a posterior."""
 
-    clusters: np.ndarray  # (k,) the labels, sorted; outliers are not among them
-    sizes: np.ndarray  # (k,) leaves
-    jaccard: np.ndarray  # (k,) posterior mean of the Jaccard similarity with the most similar cluster of a tree
-    interval: np.ndarray  # (k, 2) equal-tailed credible interval
-    words: tuple[str, ...]  # "stable" (0.85 and above), "doubtful", or "dissolved" (below 0.6)
+    clusters: np.ndarray
+    sizes: np.ndarray
+    jaccard: np.ndarray
+    interval: np.ndarray
+    words: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        ends = [f"{low:.2f} to {high:.2f}" for low, high in self.interval]
+        similar = [f"{mean:.2f}" for mean in self.jaccard]
+        rows = zip(self.clusters, self.sizes, similar, ends, self.words, strict=True)
+        return html_table(["cluster", "leaves", "similarity", "interval", "stability"], rows)
 
 
 class Reference(NamedTuple):

@@ -95,6 +95,72 @@ def intervals(
     return picture(width, round(height + room_below), body, label, "intervals")
 
 
+def with_band(
+    x: np.ndarray,
+    y: np.ndarray,
+    band: np.ndarray,
+    names: tuple[str, str],
+    label: str,
+    *,
+    log_x: bool = False,
+    width: int = 360,
+    height: int = 230,
+) -> str:
+    """A line through points (x, y), in front of the band (2, …) where it was expected; `names` of the two axes."""
+    along = np.log(x) if log_x else np.asarray(x, dtype=float)
+    left, right = along.min(), along.max()
+    bottom, top = min(0.0, band[0].min(), y.min()), 1.05 * max(band[1].max(), y.max())
+    margin, base = 40, height - 40
+
+    def point(u, v):
+        across = margin + (u - left) / max(right - left, 1e-9) * (width - margin - 8)
+        return f"{across:.1f},{base - (v - bottom) / max(top - bottom, 1e-9) * (base - 8):.1f}"
+
+    upper = [point(u, v) for u, v in zip(along, band[1], strict=True)]
+    lower = [point(u, v) for u, v in zip(along[::-1], band[0][::-1], strict=True)]
+    line = " ".join(point(u, v) for u, v in zip(along, y, strict=True))
+    dots = "".join(
+        '<circle class="middle" cx="{}" cy="{}" r="2.5"/>'.format(*point(u, v).split(","))
+        for u, v in zip(along, y, strict=True)
+    )
+    ends = (x[0], x[-1])
+    scale = (
+        f'<path class="rule" d="M{margin} 8V{base}H{width - 8}"/>'
+        f'<text x="{margin - 6}" y="{base + 4}" text-anchor="end">{number(bottom, 2)}</text>'
+        f'<text x="{margin - 6}" y="16" text-anchor="end">{number(top, 2)}</text>'
+        f'<text x="{margin}" y="{base + 15}">{number(ends[0], 2)}</text>'
+        f'<text x="{width - 8}" y="{base + 15}" text-anchor="end">{number(ends[1], 2)}</text>'
+        f'<text x="{(margin + width) / 2:.0f}" y="{height - 6}" text-anchor="middle">{escape(names[0])}</text>'
+        f'<text transform="translate(12 {base / 2 + 4:.0f}) rotate(-90)" text-anchor="middle">{escape(names[1])}</text>'
+    )
+    expected = f'<polygon class="band" points="{" ".join(upper + lower)}"/>'
+    body = f'{expected}{scale}<polyline class="line c0" points="{line}"/>{dots}'
+    return picture(width, height, body, label, "banded")
+
+
+def beside(draws: np.ndarray, expected: np.ndarray, label: str, *, width: int = 360, height: int = 40) -> str:
+    """Where the draws of a standardised quantity lie (line: 90 %, dot: mean), above where they were expected (bars)."""
+    reach = max(4.0, 1.1 * float(np.abs(draws).max()))
+    heights, edges = np.histogram(np.clip(expected, -reach, reach), bins=41, range=(-reach, reach))
+    base, step = height - 2, width / 41
+    bars = "".join(
+        f"M{(edge + reach) / (2 * reach) * width:.1f} {base}v{-h:.1f}h{step - 1:.1f}V{base}z"
+        for edge, h in zip(edges, heights / heights.max() * (base - 12), strict=False)
+        if h
+    )
+    low, high = np.quantile(draws, [0.05, 0.95])
+
+    def place(value):
+        return (float(value) + reach) / (2 * reach) * width
+
+    body = (
+        f'<path class="bars" d="{bars}"/><path class="rule" d="M0 {base}H{width}"/>'
+        f'<path class="mark" d="M{place(low):.1f} 6H{place(high):.1f}"/>'
+        f'<circle class="dot" cx="{place(draws.mean()):.1f}" cy="6" r="3.5"/>'
+    )
+    return picture(width, height, body, label, "beside")
+
+
 def trace(
     values: np.ndarray, chain: np.ndarray, label: str, *, width: int = 640, height: int = 150, most: int = 400
 ) -> str:

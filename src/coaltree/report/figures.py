@@ -63,8 +63,9 @@ def tree_figure(posterior: Posterior) -> TreeFigure:
     swap = sizes[:, 0] > sizes[:, 1]
     children = np.where(swap[:, None], best.children[:, ::-1], best.children)
     tree = unchecked_tree(children, best.times, best.labels)
-    support = posterior.clade_support(tree, kind="transfer")
-    return TreeFigure(tree, support, posterior.clade_support(tree), *clade_times.intervals(posterior, tree, LEVEL))
+    support = posterior.clade_support(tree, kind="transfer", output="numpy")
+    exact = posterior.clade_support(tree, output="numpy")
+    return TreeFigure(tree, support, exact, *clade_times.intervals(posterior, tree, LEVEL))
 
 
 class Data(NamedTuple):

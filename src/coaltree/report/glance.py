@@ -39,14 +39,15 @@ def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
     return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
 
 
-def cards(posterior: Posterior, start: Start, answer: ClusterAnswer, verdict: Verdict) -> str:
-    """Three cards at the head of the page; the first two follow the slider."""
+def cards(posterior: Posterior, start: Start, answer: ClusterAnswer, verdict: Verdict, model: Card) -> str:
+    """Four cards at the head of the page; the first two follow the slider."""
     found = [
         ("#tree", ' id="card-number"'),
         ("#groups-heading", ' id="card-stability"'),
         ("#trust", ""),
+        ("#model", ""),
     ]
-    said = [*cluster_cards(posterior, start, answer), Card(verdict.heading, verdict.sentence, verdict.grade)]
+    said = [*cluster_cards(posterior, start, answer), Card(verdict.heading, verdict.sentence, verdict.grade), model]
     return "\n".join(
         f'<a class="card {card.grade}" href="{link}"{name}><strong>{escape(card.heading)}</strong>'
         f"<span>{escape(card.text)}</span></a>"

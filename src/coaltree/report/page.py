@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..posterior.answer import leaves_are, leaves_one
 from ..posterior.known import known_of, read_known
 from ..posterior.posterior import Posterior
-from . import figures, glance, known, noise, offers, parameters, reproduce, verdicts
+from . import checks, figures, glance, known, noise, offers, parameters, reproduce, verdicts
 from .text import escape
 
 _SCRIPT_PARTS = (
@@ -82,6 +82,7 @@ def report_html(
     answer = partitions[start.n_clusters].answer
     about = known_of(posterior) if classes is None else read_known(classes, posterior.labels)
     verdict = verdicts.judge(posterior)
+    model = checks.found(posterior)
     names = None if posterior.columns is None else list(posterior.model_columns)
     parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)
     content = {
@@ -100,13 +101,14 @@ def report_html(
         {
             "title": escape(heading),
             "subtitle": escape(glance.subtitle(posterior, data)),
-            "cards": glance.cards(posterior, start, answer, verdict),
+            "cards": glance.cards(posterior, start, answer, verdict, checks.card(model)),
             "data_words": _data_words(content["data"], posterior.groups is not None),
             "together_words": _together_words(posterior, content["together"]),
             "doubts": glance.doubts(posterior, answer),
             "noise": noise.section(posterior),
             "parameters": parameter_section,
             "trust": verdicts.section(posterior, verdict),
+            "model": checks.section(model),
             "reproduce": reproduce.section(posterior, data),
             "policy": _policy(),
             "style": _part("page.css"),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..model.noise import LEVEL
+from ..posterior.chosen import is_choice
 from ..posterior.posterior import Posterior
 from . import drawing, pixels
 from .text import count, escape, number, printable
@@ -28,6 +29,37 @@ def section(
     posterior: Posterior, names: Sequence[str] | None, scalars: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any] | None]:
     """Return the section's HTML, and the correlation matrix for the script where a full matrix is learnt."""
+    html, correlation = _of_parameters(posterior, names, scalars)
+    return _choice(posterior.info.get("choice")) + html, correlation
+
+
+def _choice(found):
+    """How the family was chosen, where it was."""
+    if not is_choice(found):
+        return ""
+    rows = zip(
+        found["names"], found["elpd"], found["difference"], found["standard_error"], found["weight"], strict=True
+    )
+    body = "\n".join(
+        f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{elpd:,.1f}</td><td>{difference:+,.1f}</td>'
+        f"<td>{error:,.1f}</td><td>{weight:.2f}</td></tr>"
+        for name, elpd, difference, error, weight in rows
+    )
+    heads = "".join(
+        f'<th scope="col">{head}</th>'
+        for head in ("covariance", "log density", "difference", "standard error", "weight")
+    )
+    failed = "".join(f" <code>{escape(name)}</code> could not be fitted." for name in found.get("failed", {}))
+    return (
+        f"<p>The covariance <code>{escape(found['covariance'])}</code> was chosen: it predicts each row best from all "
+        f"others (leave-one-out of {found['n_rows']:,} rows in short fits, in nats). Differences below about two "
+        f"standard errors mean little.{failed}</p>\n"
+        f'<div class="wide"><table class="grid"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>\n{body}\n</tbody></table></div>\n"
+    )
+
+
+def _of_parameters(posterior, names, scalars):
     if not posterior.theta:
         return "<p>The covariance was given, so no parameters were estimated.</p>", None
     rows, extras, correlation = [], [], None

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._runtime.checks import is_whole
+from ..posterior.frames import INDEX
 from ..posterior.known import KEPT
 from ..posterior.oddness import describe_noise, describe_rows
 from ..posterior.posterior import Posterior
@@ -18,7 +19,7 @@ from .figures import Data
 from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-_NOT_A_SETTING = {"convergence", "estimate", KEPT}
+_NOT_A_SETTING = {"convergence", "estimate", "choice", INDEX, KEPT}
 _NAMES = {
     "n_warmup": "warm-up rounds",
     "mean_accepted": "accepted updates",

@@ -52,6 +52,21 @@ class RootedTree:
 
         return plotting.dendrogram(self, ax=ax, **options)
 
+    def svg(self, **options: Any) -> str:
+        """The dendrogram as an SVG element, for pages and notebooks; options are those of `plotting.dendrogram`."""
+        from matplotlib.figure import Figure
+
+        from .. import plotting
+        from .._runtime.notebook import svg_of
+
+        n_tips = min(self.n, 40)
+        figure = Figure(figsize=(6.5, max(1.6, 0.8 + 0.17 * n_tips)), layout="constrained")
+        plotting.dendrogram(self, ax=figure.add_subplot(), **options)
+        return svg_of(figure)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
 
 def default_labels(n: int) -> tuple[str, ...]:
     """Names for n leaves that nobody named: "0", "1", …"""

@@ -387,3 +387,14 @@ def test_groups_and_errors_that_make_no_sense_are_refused(repeats, tmp_path, cha
     assert main(["fit", str(path), "--out", str(tmp_path / "out"), *SHORT, *options]) == 2
     assert said in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_the_best_covariance_is_chosen_and_said(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    np.savetxt(tmp_path / "rows.csv", rng.normal(size=(10, 3)), delimiter=",")
+    command = ["fit", str(tmp_path / "rows.csv"), "--samples", "5", "--warmup", "2", "--out", str(tmp_path / "out")]
+    assert main([*command, "--ordered"]) == 2
+    assert "--ordered needs --covariance best" in capsys.readouterr().err
+    assert main([*command, "--covariance", "best", "--no-trees"]) == 0
+    assert ", best of 4 by leave-one-out of 10 rows: " in capsys.readouterr().out

@@ -62,3 +62,9 @@ def test_info_says_how_many_rows_leaves_have_and_which_are_odd(grouped, capsys):
     assert said["noise"].startswith("learnt, ") and said["noise"].endswith("Student's t with 4 df")
     assert said["odd row"].startswith("8 (no. 3): about ") and said["odd row"].endswith(" % sure")
     assert "90 %" in said["noise_level"]
+
+
+def test_info_says_whether_the_model_holds(folder, capsys):
+    assert main(["info", str(folder)]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("model")]
+    assert "checks finds the model wrong" in line or "does not describe these data" in line

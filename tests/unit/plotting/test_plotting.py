@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from coaltree import InputError, Posterior, Tree, concat, metrics, plotting
+from coaltree import Fixed, InputError, Posterior, Tree, concat, metrics, plotting, simulate
 from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
 from coaltree.posterior.summary_trees import ConsensusTree
@@ -489,3 +489,24 @@ def test_a_folded_clade_shows_the_classes_of_its_leaves_in_proportion():
     heights = [path.get_extents().height for path in strip.get_paths()]
     assert len(heights) == 3
     assert max(heights) / min(heights) == pytest.approx(38)
+
+
+def test_checks_have_three_panels_with_bands_and_p_values():
+    X, tree = simulate(30, 3, random_state=0)
+    post = Posterior(tree.children[None], tree.times[None], X=X, covariance=Fixed(np.eye(3)))
+    found = post.check()
+    left, middle, right = plotting.checks(post)
+    np.testing.assert_allclose(left.lines[0].get_ydata(), found.figures.size)
+    assert len(left.collections) == len(middle.collections) == 1
+    names = [label.get_text().split("\n")[0] for label in right.get_yticklabels()]
+    assert names == [one.name for one in found]
+    given = Figure().subplots(1, 3)
+    assert list(plotting.checks(found, given)) == list(given)
+    figure = Figure()
+    assert [ax.figure for ax in plotting.checks(found, figure.add_subplot())] == [figure] * 3
+    with pytest.raises(InputError, match="three, not 2"):
+        plotting.checks(found, given[:2])
+    with pytest.raises(InputError, match="cannot be checked"):
+        plotting.checks(
+            Posterior(post.children[:, :1] * 0 + [[0, 1]], post.times[:, :1], X=X[:2], covariance=Fixed(np.eye(3)))
+        )

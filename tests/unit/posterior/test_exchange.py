@@ -3,9 +3,11 @@
 import os
 import shutil
 import subprocess
+import warnings
 
 import dendropy
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
@@ -151,3 +153,19 @@ def test_ape_reads_what_we_write(tmp_path):
     assert lines[4].split() == ["TRUE"] * 3
     assert float(lines[5]) == pytest.approx(post.summary_tree().times[-1], rel=1e-12)
     assert lines[6].split() == ["0"]
+
+
+def test_arviz_knows_the_columns_and_the_priors():
+    arviz = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 2))
+    table = pd.DataFrame(X, columns=["alcohol", "ash"])
+    for covariance, name in (("diagonal", "variances"), ("full", "Phi")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ct.CoaltreeWarning)
+            post = ct.fit(table, covariance, n_samples=10, n_warmup=2, random_state=0, progress=False)
+        data = post.to_arviz(log_likelihood=None)
+        assert f"{name}[alcohol" in " ".join(arviz.summary(data).index)
+        np.testing.assert_array_equal(data.posterior[name].coords["column"], ["alcohol", "ash"])
+        assert data.prior[name].shape == (1, 500, *post.theta[name].shape[1:])
+        assert (np.asarray(data.prior[name]).reshape(500, -1)[:, 0] > 0).all()

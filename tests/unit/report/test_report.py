@@ -15,6 +15,7 @@ import coaltree as ct
 from coaltree.posterior.answer import answer_for
 from coaltree.posterior.oddness import describe_noise
 from coaltree.report import (
+    checks,
     figures,
     glance,
     noise,
@@ -450,6 +451,35 @@ def test_a_known_covariance_has_nothing_to_estimate():
     post = chain_posterior(8, 2, 10)
     bare = ct.Posterior(post.children, post.times)
     assert "no parameters were estimated" in parameters.section(bare, None, {})[0]
+
+
+# The model
+
+
+def test_the_page_shows_every_check_with_its_p_value_and_advice():
+    X, tree = ct.simulate(40, 3, noise=1.0, random_state=0)
+    post = ct.Posterior(
+        tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(3)), columns=["<a>", "b", "c"]
+    )
+    found = post.check()
+    assert "noise" in [one.name for one in found.wrong]
+    section = checks.section(found)
+    words = words_of(section)
+    assert words.count("p = ") == len(found) == section.count("<li ")
+    assert found.headline in words
+    assert 'Try noise="student" (the default of fit) or noise="learn".' in words
+    assert section.count("<svg") == len(found) + 2
+    assert checks.card(found).grade == "fair"
+    assert "See noise" in checks.card(found).text
+    assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
+
+
+def test_a_model_that_cannot_be_checked_says_why_on_the_page():
+    post = chain_posterior(8, 2, 10)
+    assert "there are 8 different rows, and it takes 10" in checks.section(checks.found(post))
+    bare = checks.found(ct.Posterior(post.children, post.times))
+    assert checks.card(bare).grade == "unknown"
+    assert checks.section(bare).startswith("<p>The model cannot be checked: this posterior does not include its data")
 
 
 # Reproducing

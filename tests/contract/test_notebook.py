@@ -1,0 +1,76 @@
+"""What a notebook shows of our objects, and what `help()` says of their fields."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.inference.compare import Comparison, comparison_of
+from coaltree.metrics import Agreement, ARICurve, Errors
+from coaltree.plotting.clustermap import Side
+from coaltree.plotting.matrices import HeatmapAxes
+from coaltree.posterior.cluster_count import ClusterSuggestion
+from coaltree.posterior.sureness import ClusterStability
+from tests.posteriors import random_posterior
+
+HOSTILE = ["<script>x</script>", "b", "c", "d", "e", "f", "g"]
+TUPLES = [Agreement, ARICurve, ClusterStability, ClusterSuggestion, Comparison, Errors, HeatmapAxes, Side]
+
+
+class Elements(HTMLParser):
+    """Collects what an HTML text has, and insists that what is opened is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.seen, self.open = [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append(tag)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((7, 2))
+    return random_posterior(1, n_trees=40, weighted=False, labels=HOSTILE, X=X, covariance=ct.Spherical(), noise=0.1)
+
+
+def shown(posterior):
+    yield posterior
+    yield posterior.suggest_n_clusters()
+    yield posterior.stability(posterior.cut(2))
+    yield posterior.place(np.zeros((25, 2)), classes=["x"] * 7)
+    yield posterior.place(np.zeros((2, 2)))
+    yield comparison_of(("<b>one", "two"), np.zeros((2, 5)), "held-out rows", np.array([0, 2]))
+
+
+def test_what_is_shown_is_well_formed_and_harmless(posterior):
+    for value in shown(posterior):
+        seen = Elements(value._repr_html_()).seen
+        assert "script" not in seen
+        assert "b" not in seen
+        assert "table" in seen or "svg" in seen
+
+
+def test_trees_are_pictures(posterior):
+    for tree in (posterior.summary_tree(), posterior.consensus()):
+        text = tree._repr_svg_()
+        assert text.startswith("<svg")
+        assert "&lt;script&gt;" in text
+        assert text == tree._repr_svg_()
+
+
+@pytest.mark.parametrize("kind", TUPLES, ids=[kind.__name__ for kind in TUPLES])
+def test_fields_are_explained(kind):
+    for name in kind._fields:
+        assert "Alias for field" not in getattr(kind, name).__doc__

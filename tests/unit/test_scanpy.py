@@ -1,0 +1,139 @@
+"""Trees of groups of cells in AnnData, and scanpy's own plots on them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coaltree as ct
+
+QUICK = {"n_samples": 40, "n_warmup": 10}
+
+
+@pytest.fixture
+def adata():
+    """Five kinds of cells, two of them close, one rare, in six dimensions and with ten genes."""
+    anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
+    rng = np.random.default_rng(0)
+    sizes = {"B cell": 40, "T cell": 60, "NK": 30, "mono": 50, "rare": 4}
+    kinds = np.repeat(list(sizes), list(sizes.values()))
+    centres = {name: 5.0 * rng.standard_normal(6) for name in sizes}
+    centres["NK"] = centres["T cell"] + 0.8
+    embedding = np.stack([centres[kind] for kind in kinds]) + rng.standard_normal((len(kinds), 6))
+    counts = rng.poisson(2.0, (len(kinds), 10)).astype(np.float32)
+    obs = pd.DataFrame({"kind": pd.Categorical(kinds), "batch": pd.Categorical(["p", "q"] * (len(kinds) // 2))})
+    obs.index = [f"cell {i}" for i in range(len(kinds))]
+    made = anndata.AnnData(counts, obs=obs, var=pd.DataFrame(index=[f"gene{j}" for j in range(10)]))
+    made.obsm["X_pca"] = embedding.astype(np.float32)
+    return made
+
+
+@pytest.fixture
+def fitted(adata):
+    with pytest.warns(ct.CoaltreeWarning):
+        posterior = ct.scanpy.dendrogram(adata, "kind", **QUICK)
+    return adata, posterior
+
+
+def test_close_kinds_are_sisters_and_every_group_is_a_leaf(fitted):
+    adata, posterior = fitted
+    assert set(posterior.labels) == set(adata.obs["kind"].cat.categories)
+    assert frozenset({"T cell", "NK"}) in posterior.summary_tree().clades()
+    assert len(posterior.groups) == adata.n_obs
+    found = adata.uns["dendrogram_kind"]
+    categories = list(adata.obs["kind"].cat.categories)
+    tree = ct.Tree.from_linkage(found["linkage"], categories)
+    assert set(tree.clades()) == set(posterior.summary_tree().clades())
+    assert [categories[i] for i in found["categories_idx_ordered"]] == found["categories_ordered"]
+    assert len(found["support"]) == len(found["times"]) == len(categories) - 1
+    np.testing.assert_array_equal(found["times"], found["linkage"][:, 2])
+    assert found["correlation_matrix"].shape == (5, 5)
+
+
+def test_the_rare_kind_is_known_less_well(fitted):
+    """Its leaf stands for 4 cells and not for 60: its noise after averaging is larger."""
+    _, posterior = fitted
+    variances = posterior.row_variances(0)
+    of_leaf = {label: 1 / np.sum(1 / variances[posterior.groups == i]) for i, label in enumerate(posterior.labels)}
+    assert of_leaf["rare"] > 5 * of_leaf["T cell"]
+
+
+def test_scanpys_own_keys_are_all_there_and_its_plots_work(fitted, tmp_path):
+    scanpy = pytest.importorskip("scanpy", reason="scanpy is not installed")
+    import matplotlib.pyplot as plt
+
+    adata, _ = fitted
+    theirs = scanpy.tl.dendrogram(adata, "kind", use_rep="X_pca", inplace=False)
+    ours = adata.uns["dendrogram_kind"]
+    assert set(theirs) <= set(ours)
+    assert set(theirs["dendrogram_info"]) == set(ours["dendrogram_info"])
+    before = {key: np.array(ours[key]) for key in ("linkage", "support")}
+    genes = list(adata.var_names[:4])
+    scanpy.pl.dendrogram(adata, "kind", show=False)
+    for plot in (scanpy.pl.dotplot, scanpy.pl.matrixplot, scanpy.pl.stacked_violin):
+        axes = plot(adata, genes, "kind", dendrogram=True, show=False)
+        assert "group_extra_ax" in axes
+    scanpy.pl.heatmap(adata, genes, "kind", dendrogram=True, show=False)
+    scanpy.pl.correlation_matrix(adata, "kind", show=False)
+    plt.close("all")
+    for key, value in before.items():  # scanpy took ours and made none of its own
+        np.testing.assert_array_equal(adata.uns["dendrogram_kind"][key], value)
+
+
+def test_what_is_written_can_be_kept_in_a_file(fitted, tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    from anndata.io import read_elem, write_elem
+
+    ours = fitted[0].uns["dendrogram_kind"]
+    with h5py.File(tmp_path / "cells.h5ad", "w") as file:
+        write_elem(file, "dendrogram_kind", ours)
+        again = read_elem(file["dendrogram_kind"])
+    assert set(again) == set(ours)
+    np.testing.assert_array_equal(again["support"], ours["support"])
+    assert list(again["categories_ordered"]) == ours["categories_ordered"]
+
+
+def test_several_columns_other_keys_and_few_cells_of_each(adata):
+    with pytest.warns(ct.CoaltreeWarning):
+        posterior = ct.scanpy.dendrogram(
+            adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
+        )
+    assert posterior.X.shape == (8 * 10 + 2 + 2, 3)
+    assert adata.uns["own"]["groupby"] == ["kind", "batch"]
+    assert "B cell_p" in adata.uns["own"]["categories_ordered"]
+
+
+def test_a_tree_of_all_cells(adata):
+    some = adata[::4].copy()
+    with pytest.warns(ct.CoaltreeWarning):
+        posterior = ct.scanpy.cells(some, n_clusters=4, **QUICK)
+    assert posterior.labels == tuple(some.obs_names)
+    assert list(some.obs["coaltree"].cat.categories) == ["1", "2", "3", "4"]
+    assert some.obs["coaltree_probability"].between(0, 1).all()
+    treedata = pytest.importorskip("treedata", reason="treedata is not installed")
+    made = ct.scanpy.to_treedata(some, posterior)
+    assert isinstance(made, treedata.TreeData)
+    graph = made.obst["coaltree"]
+    leaves = [node for node in graph if graph.out_degree(node) == 0]
+    assert sorted(leaves) == sorted(some.obs_names)
+    with pytest.raises(ct.InputError, match="must be cells of adata"):
+        ct.scanpy.to_treedata(some[:5], posterior)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"groupby": "type"}, "has no column 'type'"),
+        ({"groupby": "number"}, "is not categorical"),
+        ({"groupby": "kind", "use_rep": "X_umap"}, "has no 'X_umap'"),
+        ({"groupby": "one"}, "one group only"),
+        ({"groupby": "gaps"}, "4 cells have no group"),
+        ({"groupby": "unused"}, "no cell is in ghost"),
+    ],
+)
+def test_what_cannot_be_grouped_is_refused(adata, settings, sentence):
+    adata.obs["number"] = 1.0
+    adata.obs["one"] = pd.Categorical(["x"] * adata.n_obs)
+    adata.obs["gaps"] = adata.obs["kind"].where(adata.obs["kind"] != "rare")
+    adata.obs["unused"] = adata.obs["kind"].cat.add_categories(["ghost"])
+    with pytest.raises(ct.InputError, match=sentence):
+        ct.scanpy.dendrogram(adata, **settings)
