@@ -9,8 +9,8 @@ evidence for k (`cloud_mixture`) becomes a probability,
 but a number counts only if its clusters are found again from tree to tree (`sureness`): the least stable of them with
 a mean Jaccard similarity of 0.75, or of 0.6 where no number beside 1 reaches that and is better described than 1.
 Clusters that differ in shape are described better and better by more and more clouds, which no two trees share.
-The 3 makes up for clouds that are never quite alike, and for the search among partitions: with it, P is about as often
-right as it says on simulated blobs (`make bench ONLY=n_clusters`); with 1 it is far too sure.
+The 3 makes up for clouds that are never quite alike, and for the search among partitions; P is still too sure where
+clusters overlap and cannot all be counted (`make bench ONLY=n_clusters`).
 
 Without data, the gaps between true splits are compared with those of the coalescent (`split_gaps`): P(k) ∝ exp(2 z_k),
 with z_1 = 2, the distance in standard deviations from which on a gap counts.
@@ -209,7 +209,10 @@ def _limited(best):
     """Where more clusters describe the rows better, but are not found again."""
     if best == 1:
         return "1 cluster: groups can be drawn in these rows, but no two trees agree on them."
-    return f"{best} clusters: more describe the rows better still, but they are not found again from tree to tree."
+    return (
+        f"{best} clusters: they are found again from tree to tree; more would describe the rows better still, but not "
+        "all of them are found again."
+    )
 
 
 def _percent(probability):
