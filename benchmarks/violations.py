@@ -68,8 +68,15 @@ def heavier(n, rng):
 
 
 def steps_of_student(n, d, rng):
+    """One scale for all columns of a branch: a tree that has it for the branch's length nearly fits."""
     along = inverse_gamma(1.0, 2 * n - 1, rng)
     return noisy(diffused(simulate_tree(n, rng), d, rng, along), rng, 0.01)
+
+
+def steps_of_student_by_column(n, d, rng):
+    tree = simulate_tree(n, rng)
+    X = [diffused(tree, 1, rng, inverse_gamma(1.0, 2 * n - 1, rng))[:, 0] for _ in range(d)]
+    return noisy(np.array(X).T, rng, 0.01)
 
 
 def two_scales(n, d, rng):
@@ -130,7 +137,10 @@ WRONG = {
     "Student noise (3 df), normal fitted": Case(
         lambda n, d, rng: as_modelled(n, d, rng, scales=heavier), "diagonal", "learn", ("tails", "odd rows")
     ),
-    "Student steps (2 df)": Case(steps_of_student, "diagonal", "learn", ("tails", "odd rows")),
+    "Student steps (2 df), each column its own": Case(
+        steps_of_student_by_column, "diagonal", "learn", ("tails", "odd rows")
+    ),
+    "Student steps (2 df), all columns alike": Case(steps_of_student, "diagonal", "learn", ("tails", "odd rows")),
     "some rows noisier": Case(some_noisy_rows, "diagonal", "learn", ("odd rows", "tails", "clades")),
     "two wrong cells": Case(with_slips, "diagonal", "learn", ("odd rows",)),
     "two scales": Case(two_scales, "diagonal", "student", ("clades",)),

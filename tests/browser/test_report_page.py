@@ -624,3 +624,24 @@ def test_columns_can_be_scaled_and_shown_as_they_are(posterior, folder, opened):
     page.evaluate("document.getElementById('scaled').click()")
     page.settle()
     assert " sd" in page.evaluate(legend)
+
+
+def test_on_a_phone_nothing_vanishes_and_keyboard_hints_go(opened, report):
+    page = opened(report, width=390, height=800, mobile=True)
+    assert page.evaluate("getComputedStyle(document.querySelector('#groups td.members')).display") != "none"
+    assert page.evaluate("getComputedStyle(document.querySelector('#groups td.marks')).display") != "none"
+    hints = "[...document.querySelectorAll('.keys')].every(one => getComputedStyle(one).display === 'none')"
+    assert page.evaluate(hints)
+    assert "pinch to" in page.evaluate("document.querySelector('.touch').textContent")
+    links = "[...document.querySelectorAll('nav a')].every(one => one.getBoundingClientRect().right <= innerWidth)"
+    assert page.evaluate(links)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_there_is_no_empty_band_above_the_tree(page):
+    assert page.evaluate("Number(document.querySelector('#drawing svg').getAttribute('y'))") < 12
+
+
+def test_words_about_colours_hold_in_the_dark(opened, report):
+    page = opened(report, dark=True)
+    assert "dark blocks" not in page.evaluate("document.body.textContent")

@@ -23,7 +23,7 @@ from .plot import require_picture
 @shell.force_option
 @shell.debug_option
 def compare(posteriors, heldout, draws, jobs, out, force):
-    """Compare posteriors of the same table: which model predicts its rows best?
+    """Compare posteriors of a table: which predicts its rows best?
 
     Each POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Every row is predicted from all others
     (leave-one-out), or held-out rows are. The table has the sum of the log densities, the difference from the best,

@@ -201,12 +201,15 @@ def fit_table(
     if reading.known:
         post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in reading.known.items()}
     reason = None
-    if clusters is None:
-        suggestion = post.suggest_n_clusters()
-        clusters, reason = suggestion.n_clusters, suggestion.reason
-    answer = answer_for(post, clusters)
     try:
-        files = write_all(folder, post, answer, title, with_trees=with_trees)
+        if clusters is None:
+            with shell.doing("looking for the number of clusters"):
+                suggestion = post.suggest_n_clusters()
+            clusters, reason = suggestion.n_clusters, suggestion.reason
+        with shell.doing("looking for the clusters that agree best with all trees"):
+            answer = answer_for(post, clusters)
+        with shell.doing("writing trees, figure and report page"):
+            files = write_all(folder, post, answer, title, with_trees=with_trees)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
@@ -215,7 +218,8 @@ def fit_table(
     click.echo(in_a_line(answer, leaves_are(post)))
     for column in known_of(post):
         click.echo(compared(answer, column))
-    found = post.check()
+    with shell.doing("comparing the rows with rows drawn from the model"):
+        found = post.check()
     if found.wrong:
         click.echo(f"{found.headline} What to try is shown by: coaltree check {folder}")
     click.echo(f"{folder}:")

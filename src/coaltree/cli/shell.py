@@ -97,9 +97,31 @@ def _one_line(message):
     return " ".join(str(message).split())
 
 
+_STEP = SimpleNamespace(is_shown=False)
+
+
+@contextlib.contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Say on a terminal what takes time, in a line that goes away when it is done."""
+    _STEP.is_shown = sys.stderr.isatty()
+    if _STEP.is_shown:
+        click.echo(f"{what} …", nl=False, err=True)
+    try:
+        yield
+    finally:
+        _end_step()
+
+
+def _end_step():
+    if _STEP.is_shown:
+        click.echo("\r\x1b[K", nl=False, err=True)  # erases the line
+        _STEP.is_shown = False
+
+
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Write a warning as one line on stderr; where it comes from is not said."""
     place = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
+    _end_step()
     click.echo(f"coaltree: warning: {place}{_one_line(message)}", err=True)
 
 

@@ -14,6 +14,7 @@ from .clades import leaves_under
 from .posterior import Posterior
 
 _STUDENT = 'noise="student", which tells odd rows from the others'
+_CLEARLY = 3.5  # standard deviations, for a column to be counted with the worst
 _LEARN = 'noise="student" (the default of fit) or noise="learn"'
 
 
@@ -54,7 +55,8 @@ def _noise(found):
         said = "rows that are close relatives differ less than the model says: it has too much noise"
         advice = f"try {_LEARN}"
         if noise.is_learnt:
-            advice = "the noise is learnt: mend what the other checks find first, then try noise=0"
+            said = "large groups lie farther apart than the tree expects from how little close relatives differ"
+            advice = "well separated clusters do this, and it does them no harm; mend what other checks find first"
     return said, advice
 
 
@@ -74,7 +76,7 @@ def _tails(found):
     said = f"contrasts have heavier tails than a normal distribution{where}: most are small, a few are large"
     if noise.tails != "student":
         return said, f"try {_STUDENT}"
-    return said, "look at the largest values" + (f"{where}, and try its logarithm or its ranks" if where else "")
+    return said, f"look at the largest values{where}, and try {'its logarithm' if where else 'logarithms'} or ranks"
 
 
 def _odd_rows(found):
@@ -103,6 +105,10 @@ def _skewness(found):
     d = len(found.posterior.model_columns)
     column, name = found.worst % d, found.column(found.worst % d)
     up = found.z[found.worst] > 0.0
+    alike = found.z[:d] if found.worst < d else found.z[d:]
+    others = int(np.count_nonzero((alike if up else -alike) > _CLEARLY)) - 1
+    if others > 0:
+        name += f" (and {others} more)"
     if found.worst < d:
         said = f"{name} varies more where its values are {'high' if up else 'low'}"
     else:

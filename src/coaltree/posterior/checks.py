@@ -113,7 +113,7 @@ class ModelCheck:
         if len(self.wrong) > 1:
             lines += [
                 "",
-                "Change one thing, from the top, and check again: what is wrong in one way shows in others too.",
+                "Change one thing and check again: what is wrong in one way shows in others too.",
             ]
         return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from ..posterior.diagnostics import by_chain
 from .text import escape, number
 
 INTERVAL = np.array([0.05, 0.5, 0.95])
+_FAR_APART = 20.0
 
 
 def quantiles(draws: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
@@ -52,6 +53,11 @@ def histogram(
     return picture(width, height, body, words, "histogram")
 
 
+def differs_a_lot(lows: np.ndarray, middles: np.ndarray) -> bool:
+    """Whether positive quantities are so far apart that on a common scale the small ones would all look like 0."""
+    return bool(np.min(lows) > 0 and np.max(middles) > _FAR_APART * np.min(middles))
+
+
 def intervals(
     lows: Sequence[float],
     middles: Sequence[float],
@@ -62,9 +68,13 @@ def intervals(
     width: int = 640,
     height: int = 150,
 ) -> str:
-    """One upright line for each of many quantities, from low to high, with a mark in the middle, and a name."""
+    """One upright line for each of many quantities, from low to high, with a mark in the middle, and a name.
+
+    Where positive quantities differ a lot, their scale is logarithmic (`differs_a_lot`).
+    """
     lows, middles, highs = (np.asarray(values, dtype=float) for values in (lows, middles, highs))
-    bottom, top = min(0.0, lows.min()), highs.max()
+    is_log = differs_a_lot(lows, middles)
+    bottom, top = (lows.min() if is_log else min(0.0, lows.min())), highs.max()
     if not top > bottom:
         top = bottom + 1.0
     margin = max(44, 10 + 7 * max(len(number(v)) for v in (bottom, top)))
@@ -72,7 +82,10 @@ def intervals(
     step = room / len(middles)
 
     def place(value):
-        return 8 + (top - value) / (top - bottom) * (height - 16)
+        share = (top - value) / (top - bottom)
+        if is_log:
+            share = np.log(top / value) / np.log(top / bottom)
+        return 8 + share * (height - 16)
 
     across = margin + (np.arange(len(middles)) + 0.5) * step
     lines = "".join(f"M{x:.1f} {place(a):.1f}V{place(b):.1f}" for x, a, b in zip(across, lows, highs, strict=True))
@@ -81,16 +94,16 @@ def intervals(
     scale = "".join(
         f'<path class="rule" d="M{margin} {place(v):.1f}H{width}"/>'
         f'<text x="{margin - 6}" y="{place(v) + 4:.1f}" text-anchor="end">{number(v)}</text>'
-        for v in (bottom, top)
+        for v in ((bottom, float(np.sqrt(bottom * top)), top) if is_log else (bottom, top))
     )
     named = ""
     if step >= 11:
         shown = [name if len(name) <= 16 else name[:15] + "…" for name in names]
         named = "".join(
-            f'<text transform="translate({x + 4:.1f} {height}) rotate(-90)" text-anchor="end">{escape(name)}</text>'
+            f'<text transform="translate({x + 4:.1f} {height + 4}) rotate(-90)" text-anchor="end">{escape(name)}</text>'
             for x, name in zip(across, shown, strict=True)
         )
-    room_below = 6.4 * max(map(len, shown)) + 4 if named else 0
+    room_below = 8.5 * max(map(len, shown)) + 12 if named else 0  # more than most letters take
     body = f'{scale}<path class="interval" d="{lines}"/><path class="mark" d="{marks}"/>{named}'
     return picture(width, round(height + room_below), body, label, "intervals")
 

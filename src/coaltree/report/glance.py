@@ -119,17 +119,28 @@ def doubts(posterior: Posterior, answer: ClusterAnswer) -> str:
         return f"<p>At {k} clusters, every leaf is at least {percent(SURE)} sure of its cluster.</p>"
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
-        f"<td>cluster {doubt.own + 1}</td><td>{percent(doubt.with_own)}</td>"
-        f"<td>cluster {doubt.other + 1}</td><td>{percent(doubt.with_other)}</td></tr>"
+        f"<td>cluster {doubt.own + 1}</td><td>{shares[0]}</td><td>cluster {doubt.other + 1}</td><td>{shares[1]}</td>"
+        + (f"<td>{shares[2]}</td></tr>" if k > 2 else "</tr>")
         for doubt in found
+        for shares in [adding_up((doubt.with_own, doubt.with_other))]
     )
+    others = '<th scope="col">others</th>' if k > 2 else ""
     return (
         f"<p>At {k} clusters, these leaves have the least certain cluster. The probability of a cluster is the share "
         "of sampled trees that have the leaf in it:</p>\n"
         '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">own'
-        '</th><th scope="col" colspan="2">second best</th></tr></thead><tbody>\n'
+        f'</th><th scope="col" colspan="2">second best</th>{others}</tr></thead><tbody>\n'
         f"{rows}\n</tbody></table></div>"
     )
+
+
+def adding_up(shares: tuple[float, ...]) -> list[str]:
+    """Shares as whole per cent, with what is left of 100 as the last one, so that a reader who adds gets 100."""
+    exact = [100.0 * share for share in (*shares, max(0.0, 1.0 - sum(shares)))]
+    whole = [int(value) for value in exact]
+    for i in sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])[: 100 - sum(whole)]:
+        whole[i] += 1
+    return [f"{value}\N{NO-BREAK SPACE}%" for value in whole]
 
 
 def subtitle(posterior: Posterior, data: Data | None) -> str:

@@ -143,7 +143,7 @@ def _data_words(content, has_groups):
 def _together_words(posterior, content):
     words = (
         "Every sampled tree is cut into the same number of clusters. A cell shows the share of trees in which two "
-        "leaves are in the same cluster: dark blocks are certain, pale areas uncertain. "
+        "leaves are in the same cluster: blocks in full colour are certain, faint areas uncertain. "
     )
     largest = max((level["size"] for level in content["levels"]), default=posterior.n)
     if largest < posterior.n:

@@ -123,8 +123,9 @@ def _vector(name, draws, weights, labels, scalars, words=None):
     largest = shown[np.argsort(-middles)[:3]]
     tops = ", ".join(str(labels[j] if labels else j) for j in largest)
     some = "" if len(shown) == d else f", {len(shown)} of them shown"
+    scale = ", on a logarithmic scale" if drawing.differs_a_lot(lows, middles) else ""
     caption = (
-        f"<code>{escape(name)}</code> of {count(d, 'column')}, in order{some}: median and 90 % interval. "
+        f"<code>{escape(name)}</code> of {count(d, 'column')}, in order{some}: median and 90 % interval{scale}. "
         f"{escape(words)} Largest: {escape(tops)}."
     )
     titles = [str(labels[j] if labels else j) for j in shown]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from coaltree import InputError, Tree, __version__
-from coaltree.cli import commands, main
+from coaltree.cli import commands, main, shell
 from coaltree.errors import CoaltreeWarning
 
 
@@ -202,3 +202,18 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
     loaded = set(json.loads(done.stderr))
     assert "coaltree.cli.fit" in loaded
     assert not loaded & {"numba", "sklearn", "matplotlib", "scipy", "pandas", "numpy"}
+
+
+def test_what_takes_time_is_said_on_a_terminal_and_taken_back(monkeypatch, capsys):
+    with shell.doing("writing"):
+        pass
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with shell.doing("writing"):
+        shell.show_warning("mind this", CoaltreeWarning)
+    said = capsys.readouterr().err
+    assert said.startswith("writing …")
+    assert said.index("\r\x1b[K") < said.index("coaltree: warning: mind this")  # a warning has a line of its own
+    with pytest.raises(KeyError), shell.doing("reading"):
+        raise KeyError
+    assert capsys.readouterr().err == "reading …\r\x1b[K"

@@ -16,6 +16,7 @@ from coaltree.posterior.answer import answer_for
 from coaltree.posterior.oddness import describe_noise
 from coaltree.report import (
     checks,
+    drawing,
     figures,
     glance,
     noise,
@@ -660,3 +661,26 @@ def test_the_call_on_the_page_names_errors_and_groups():
     info = {"seed": 7, "sampler": "Regraft()", "n_warmup": 10}
     call = reproduce._call(grouped_posterior(info=info, errors=np.ones(13)))
     assert "    errors=errors,\n    groups=groups,\n)" in call
+
+
+def test_shares_add_up_for_a_reader():
+    assert glance.adding_up((0.6, 0.4)) == ["60\xa0%", "40\xa0%", "0\xa0%"]
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        shares = rng.dirichlet([1.0, 1.0, 0.3])
+        said = [int(text.split("\xa0")[0]) for text in glance.adding_up(tuple(shares[:2]))]
+        assert sum(said) == 100
+        assert np.abs(np.array(said) - 100 * shares).max() < 1
+
+
+def test_quantities_far_apart_are_drawn_on_a_logarithmic_scale():
+    middles = np.array([0.01, 1.0, 100.0])
+    text = drawing.intervals(middles / 2, middles, middles * 2, ["a", "b", "c"], "variances")
+    marks = re.search(r'class="mark" d="([^"]*)"', text)[1]
+    heights = [float(part.split("h")[0].split(" ")[1]) for part in marks.split("M")[1:]]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)  # equal factors, equal steps
+    near = np.array([1.0, 2.0, 3.0])
+    text = drawing.intervals(near / 2, near, near * 2, ["a", "b", "c"], "variances")
+    assert ">0</text>" in text  # from zero on
+    with_negative = drawing.intervals(-middles, middles, 2 * middles, ["a", "b", "c"], "differences")
+    assert ">-100</text>" in with_negative

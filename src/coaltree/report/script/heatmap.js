@@ -38,7 +38,7 @@ function measureHeat() {
   const named = width / heat.columns >= 11;
   const longest = named ? Math.max(...heat.names.map((name) => pen.measureText(name).width)) : 0;
   heatLayout.beside = getComputedStyle($("stage")).flexDirection === "row";
-  heatLayout.head = Math.round(clamp(longest + 10, named ? 18 : 8, 110));
+  heatLayout.foot = Math.round(clamp(longest + 12, FOOT, 130));
   return { width, named };
 }
 
@@ -58,8 +58,8 @@ function hatching(pen) {
 function drawHeat() {
   const { width, named } = measureHeat();
   const height = stageHeight();
-  const { head } = heatLayout;
-  const rows = height - head - FOOT;
+  const head = HEAD;
+  const rows = height - head - heatLayout.foot;
   const pen = prepare($("heat-canvas"), width, height);
   const { top, bottom } = state.view;
   const from = ((top + 0.5) / tree.n) * heat.rows;
@@ -74,16 +74,19 @@ function drawHeat() {
   pen.fillStyle = css(colour("ink"));
   pen.font = "11px system-ui, sans-serif";
   if (named) {
+    pen.textAlign = "right";
     heat.names.forEach((name, column) => {
       pen.save();
-      pen.translate(((column + 0.5) * width) / heat.columns + 4, head - 4);
+      pen.translate(((column + 0.5) * width) / heat.columns + 4, head + rows + 6);
       pen.rotate(-Math.PI / 2);
-      pen.fillText(shorten(pen, name, head - 8), 0, 0);
+      pen.fillText(shorten(pen, name, heatLayout.foot - 8), 0, 0);
       pen.restore();
     });
+    pen.textAlign = "left";
+  } else {
+    pen.fillStyle = css(colour("soft"));
+    pen.fillText(count(heat.of[1], "column"), 0, head + rows + 18);
   }
-  pen.fillStyle = css(colour("soft"));
-  pen.fillText(count(heat.of[1], "column"), 0, head + rows + 18);
   const v = state.active;
   if (v >= 0) {
     const y = head + ((tree.start[v] - 0.5 - top) / (bottom - top)) * rows;

@@ -2,15 +2,16 @@
 
 const FOLD = 3; // a clade lower than so many pixels is folded
 const NAMED_FROM = 10; // pixels of a row from which on leaves are named
+const HEAD = 6;
 const FOOT = 40;
 const STRIP = 10; // pixels that a strip of colour takes, for what else is known of the leaves
 const plot = $("plot");
 const drawing = $("drawing");
-const heatLayout = { head: 0, beside: false }; // room above the rows for the names of columns; set by the heat map
+const heatLayout = { foot: FOOT, beside: false }; // room below the rows for the names of columns; set by the heat map
 let scene = null; // what was drawn, and where: for pointing
 
 function stageHeight() {
-  const rest = FOOT + heatLayout.head;
+  const rest = HEAD + heatLayout.foot;
   const allNamed = tree.n <= 80 ? tree.n * (NAMED_FROM + 1) + rest : 0; // few enough to name every leaf at once
   const most = Math.max(380, Math.min(0.8 * window.innerHeight, 920), allNamed);
   return Math.round(clamp(tree.n * 22 + rest, 220, most));
@@ -29,8 +30,8 @@ const nameWidth = longestName();
 function measure() {
   const width = Math.max(plot.clientWidth, 200);
   const height = stageHeight();
-  const head = heatLayout.beside ? heatLayout.head : 6;
-  const rows = height - head - FOOT;
+  const head = HEAD;
+  const rows = height - head - (heatLayout.beside ? heatLayout.foot : FOOT);
   const forClusters = rows / tree.n >= NAMED_FROM ? 0 : width < 520 ? 76 : 128;
   const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width)) + STRIP * content.known.length;
   const { top, bottom, oldest } = state.view;
