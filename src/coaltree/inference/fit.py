@@ -10,18 +10,19 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._runtime.aliases import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_count, check_jobs
+from .._runtime.checks import check_choice, check_count, check_jobs
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress, duration
 from .._runtime.random_streams import seed_of
 from .._runtime.text import some
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning
+from ..model.classical_scaling import require_spherical, rows_of_distances
 from ..model.columns import imputed_everywhere, modelled
 from ..model.covariance import CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
@@ -40,6 +41,7 @@ from .checkpoint import Checkpoint, fingerprint
 from .run import Run
 from .starts import starts_of_chains
 
+METRICS = ("euclidean", "precomputed")
 _SCALES_APART = 100.0
 _MOST_ROUNDS, _MOST_CHAINS = 10**9, 10**4  # beyond, a number is a slip of the pen
 _MANY_COLUMNS = 2000
@@ -64,6 +66,7 @@ def fit(
     start: Posterior | Tree | None = None,
     ordered: bool = False,
     inputs: ArrayLike | None = None,
+    metric: Literal["euclidean", "precomputed"] = "euclidean",
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -92,6 +95,9 @@ def fit(
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
     ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
     inputs : (d,) or (d, k) for the same: where the columns were measured.
+    metric : "precomputed" if X (n, n) holds squared distances between rows, as points in a Euclidean space have them.
+        Rows with these distances are found by classical scaling and fitted, under a spherical covariance;
+        ``info["distances"]`` says what share of the eigenvalues speaks against such points, from 1 % on with a warning.
 
     Returns
     -------
@@ -105,7 +111,11 @@ def fit(
     check_jobs(n_jobs)
     sampler = as_sampler(sampler)
     noise = default_noise(sampler) if noise is None else as_noise(noise)
-    table = read_table(X, allow_missing=True)
+    table = read_table(X, allow_missing=check_choice("metric", metric, METRICS) == "euclidean")
+    scaling = {}
+    if metric == "precomputed":
+        covariance = require_spherical(covariance)
+        table, _, scaling["distances"] = rows_of_distances(table)
     rows = read_rows(table, noise, groups, errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
@@ -115,7 +125,7 @@ def fit(
     model = models[next(iter(models))] if models else modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
-    if not models:
+    if not models and metric == "euclidean":
         _warn_of_scales(covariance, table)
 
     recorded = recorded if model.used is None else recorded[:, model.used]
@@ -142,6 +152,7 @@ def fit(
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, rows, noise, model)
+    post.info.update(scaling)
     index = describe_index(X)
     if index is not None:
         post.info[INDEX] = index

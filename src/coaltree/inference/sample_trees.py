@@ -14,6 +14,7 @@ from .._runtime.checks import check_choice, check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
 from ..errors import InputError, InterruptedWarning
+from ..model.classical_scaling import check_squared_distances
 from ..model.columns import modelled
 from ..model.covariance import CovarianceLike, Scaled, Spherical, as_covariance
 from ..model.duplicates import find_distinct
@@ -158,12 +159,7 @@ def _from_distances(table, covariance, sampler, d, leaf_var):
     if d is None:
         raise InputError('metric="precomputed" needs d, the number of columns behind the distances.')
     check_count("d", d, 1, 10**9)
-    if eps.shape[0] != eps.shape[1]:
-        raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
-    if np.any(np.diagonal(eps) != 0.0) or eps.min() < 0.0:
-        raise InputError("squared distances must be 0 on the diagonal and nowhere negative.")
-    if np.abs(eps - eps.T).max() > 1e-8 * eps.max():
-        raise InputError("squared distances must be symmetric; X and its transpose differ.")
+    check_squared_distances(eps)
     covariance = as_covariance(covariance)
     if not isinstance(covariance, Spherical):
         raise InputError("precomputed distances already include the covariance; leave it out, or give Spherical(…).")

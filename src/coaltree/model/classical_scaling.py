@@ -1,0 +1,81 @@
+"""Rows from their squared distances, by classical scaling (Torgerson 1952).
+
+With J = I - 11ᵀ/n, the matrix B = -½ J D² J has the inner products of centred rows; its eigenvectors, times the roots
+of the eigenvalues, are rows with these distances. Distances that no points in a Euclidean space have show as negative
+eigenvalues, which are left out:
+
+    share = Σ_{λ<0} |λ| / Σ |λ| .
+
+The axes are arbitrary, so that only a covariance that is the same in all directions makes sense.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from .._runtime.blas import single_threaded_blas
+from .._runtime.memory import require_memory
+from ..errors import CoaltreeWarning, InputError
+from .covariance import CovarianceLike, Spherical
+from .table import Table
+
+_ROUNDING = 1e-9  # of the largest eigenvalue: what is smaller is 0
+_NOTABLE = 0.01  # share of negative eigenvalues that is said
+
+
+class Embedded(NamedTuple):
+    """Rows with the given distances, and what was left out."""
+
+    table: Table
+    negative_share: float
+    sentence: str  # for people
+
+
+def check_squared_distances(eps: np.ndarray) -> None:
+    """Refuse what cannot be a table of squared distances (n, n)."""
+    if eps.shape[0] != eps.shape[1]:
+        raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
+    if np.any(np.diagonal(eps) != 0.0) or eps.min() < 0.0:
+        raise InputError("squared distances must be 0 on the diagonal and nowhere negative.")
+    if np.abs(eps - eps.T).max() > 1e-8 * eps.max():
+        raise InputError("squared distances must be symmetric; X and its transpose differ.")
+
+
+def rows_of_distances(table: Table) -> Embedded:
+    """Rows whose squared distances are those of the table, as far as points in a Euclidean space can have them."""
+    eps = table.values
+    check_squared_distances(eps)
+    n = len(eps)
+    require_memory(40 * n * n, f"Classical scaling of {n} rows", "fit the rows themselves")
+    if not eps.max() > 0.0:
+        raise InputError("all squared distances are 0, so nothing tells the rows apart; check the table.")
+    mean = eps.mean(axis=0)
+    products = -0.5 * (eps - mean[:, None] - mean[None, :] + mean.mean())
+    with single_threaded_blas():  # the same bits whatever the number of threads
+        values, vectors = np.linalg.eigh(0.5 * (products + products.T))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > _ROUNDING * values[0]
+    negative = -float(values[values < 0.0].sum())
+    share = negative / float(np.abs(values).sum())
+    rows = vectors[:, kept] * np.sqrt(values[kept])
+    rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
+    sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.2g} % of all"
+    if share > _NOTABLE:
+        warnings.warn(
+            f"the squared distances are not quite those of points in a Euclidean space: negative eigenvalues make up "
+            f"{100 * share:.2g} % of all, and are left out. Check that the distances are squared.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )
+    names = tuple(f"axis {j + 1}" for j in range(rows.shape[1]))
+    return Embedded(Table(np.ascontiguousarray(rows), table.labels, names), share, sentence)
+
+
+def require_spherical(covariance: CovarianceLike) -> CovarianceLike:
+    """The only family for rows whose axes are arbitrary."""
+    if isinstance(covariance, Spherical):
+        return covariance
+    if isinstance(covariance, str) and covariance in ("auto", "spherical"):
+        return "spherical"
+    raise InputError('metric="precomputed" leaves the axes open; give covariance="spherical", or none.')

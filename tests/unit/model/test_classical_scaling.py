@@ -1,0 +1,81 @@
+"""Rows from squared distances: the same distances again, what speaks against them, and the same tree as of the rows."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+import coaltree as ct
+from coaltree.model.classical_scaling import rows_of_distances
+from coaltree.model.table import Table
+
+
+def squared_distances(X):
+    return squareform(pdist(X, "sqeuclidean"))
+
+
+def scaled(D):
+    return rows_of_distances(Table(D, tuple(map(str, range(len(D)))), None))
+
+
+def test_rows_have_the_distances_again():
+    X = np.random.default_rng(0).standard_normal((20, 5)) * [1, 2, 3, 4, 5]
+    D = squared_distances(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = scaled(D)
+    assert found.table.values.shape == (20, 5)
+    assert found.negative_share < 1e-10
+    np.testing.assert_allclose(squared_distances(found.table.values), D, rtol=1e-9, atol=1e-9)
+
+
+def test_distances_that_no_points_have_are_said():
+    """A star: three points at distance 1 from a fourth and 2 from each other lie on no plane of ours."""
+    distance = np.array([[0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0.0]])
+    with pytest.warns(ct.CoaltreeWarning, match="negative eigenvalues make up"):
+        found = scaled(distance**2)
+    values = np.linalg.eigvalsh(-0.5 * _centred(distance**2))
+    assert found.negative_share == pytest.approx(-values[values < 0].sum() / np.abs(values).sum())
+
+
+def _centred(D):
+    J = np.eye(len(D)) - 1 / len(D)
+    return J @ D @ J
+
+
+def test_fit_from_distances_is_fit_of_rows_with_these_distances():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((12, 4)) + 8.0 * (np.arange(12) % 2)[:, None]
+    names = [f"row {i}" for i in range(12)]
+    D = pd.DataFrame(squared_distances(X), index=names, columns=names)
+    settings = {"n_samples": 12, "n_warmup": 4, "random_state": 0, "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.ConvergenceWarning)
+        post = ct.fit(D, metric="precomputed", **settings)
+        same = ct.fit(scaled(np.ascontiguousarray(D)).table.values, "spherical", **settings)
+    assert post.labels == tuple(names)
+    np.testing.assert_array_equal(post.times, same.times)
+    np.testing.assert_array_equal(post.log_joint, same.log_joint)
+    labels = post.cut(2)
+    assert ct.metrics.agreement(labels, np.arange(12) % 2).ari == 1.0
+    assert post.info["distances"].startswith("classical scaling: 4 axes")
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "sentence"),
+    [
+        (lambda D: D[:, :3], {}, r"needs an \(n, n\) matrix"),
+        (lambda D: D + np.eye(5), {}, "0 on the diagonal"),
+        (lambda D: np.triu(D), {}, "symmetric"),
+        (lambda D: 0 * D, {}, "all squared distances are 0"),
+        (lambda D: D, {"covariance": "full"}, 'give covariance="spherical"'),
+        (lambda D: np.where(D > 1, np.nan, D), {}, "missing value"),
+        (lambda D: D, {"metric": "cosine"}, "metric must be"),
+    ],
+)
+def test_what_are_no_distances_is_refused(change, settings, sentence):
+    D = squared_distances(np.arange(5.0)[:, None])
+    with pytest.raises(ct.InputError, match=sentence):
+        ct.fit(change(D), **{"metric": "precomputed", **settings})
