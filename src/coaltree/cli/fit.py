@@ -175,6 +175,7 @@ def fit_table(
     from ..posterior import chosen
     from ..posterior.answer import answer_for, in_a_line, leaves_are
     from ..posterior.known import KEPT, known_of, of_leaves
+    from ..report.checks import found as checks_of
     from .comparison import compared
     from .outputs import FILES, write_all
 
@@ -219,7 +220,7 @@ def fit_table(
     for column in known_of(post):
         click.echo(compared(answer, column))
     with shell.doing("comparing the rows with rows drawn from the model"):
-        found = post.check()
+        found = checks_of(post)
     if found.wrong:
         click.echo(f"{found.headline} What to try is shown by: coaltree check {folder}")
     click.echo(f"{folder}:")
