@@ -55,7 +55,7 @@ def _choice(found):
         f"others (leave-one-out of {found['n_rows']:,} rows in short fits, in nats). Differences below about two "
         f"standard errors mean little.{failed}</p>\n"
         f'<div class="wide"><table class="grid"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>\n{body}\n</tbody></table></div>\n"
+        f"<tbody>\n{body}\n</tbody></table></div>\n<p>What was learnt of it, and of the noise:</p>\n"
     )
 
 
