@@ -32,10 +32,10 @@ from .checkpoint import Checkpoint
 from .compare import Comparison, compared
 from .run import Run
 
-_SHARE, _FEWEST, _MOST = 8, 30, 70  # a short fit has an eighth of the rounds, but so many at least and at most
+_SHARE, _FEWEST, _MOST = 8, 30, 60  # a short fit has an eighth of the rounds, but so many at least and at most
 _SMALL = 500  # rows; the more there are beyond, the fewer rounds
 _KEPT = 0.4  # share of a short fit's rounds that leave-one-out is asked of
-_DRAWS, _ROWS = 40, 200
+_DRAWS, _ROWS = 40, 150
 _MOST_COLUMNS = 128  # of a full covariance
 _STREAM = 15
 

@@ -20,7 +20,7 @@ class ModelQuestions:
         The row is what is left out, also where several rows measure one leaf (`groups`): the others then hold its
         place. Of a row with missing entries the observed ones count. Densities are those of the columns in their own
         units; copies of other rows have none, and are left aside. Up to 2,000 rows every branch of a tree is looked
-        at; above, those that near rows lead to, which makes densities a little too low.
+        at; above, those that near rows lead to and a sample of the others, which makes densities a little uncertain.
 
         Parameters
         ----------

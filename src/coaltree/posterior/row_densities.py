@@ -31,7 +31,7 @@ from .placement import covariance_of
 from .posterior import Posterior
 
 ALL_UP_TO = 2000  # rows: every branch is looked at; above, those that near leaves lead to
-_N_NEIGHBORS = 16  # at each level of the lists
+_N_NEIGHBORS, _N_STRAYS = 32, 64  # near leaves at each level of the lists, and leaves drawn from all
 _STREAM = 15
 
 
@@ -54,7 +54,7 @@ def row_densities(
 ) -> RowDensities:
     """Log Z of every row, or of those `among` these numbers, for these draws; `watch` is told how many are done.
 
-    Above `all_up_to` leaves only branches that near leaves lead to are looked at.
+    Above `all_up_to` leaves all branches that near leaves lead to are looked at, and a sample of the others.
     """
     require_model(posterior)
     rows = rows_of(posterior)
@@ -184,8 +184,12 @@ def _of_draw(posterior, t, rows, parts, lists):
         problem = _problem_in(posterior, t, rows, columns)
         alone_here = these[alone]
         if len(alone_here):
+            strays = None
+            if lists is not None:
+                size = (len(alone_here), _N_STRAYS)
+                strays = np.random.default_rng([_STREAM, t]).integers(len(times) + 1, size=size)
             found[alone_here] = log_density_of_leaves(
-                children, times, problem, leaf[alone_here], unit[alone_here], half_df, lists
+                children, times, problem, leaf[alone_here], unit[alone_here], half_df, lists, strays
             )
         if not alone.all():
             wanted = np.isin(np.arange(len(variances)), these[~alone])

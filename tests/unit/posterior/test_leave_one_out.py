@@ -152,14 +152,15 @@ def test_equals_fits_without_each_row_where_everything_is_learnt():
     X = np.asarray(X)
     X[4] += 3.0  # an odd row
     noise = ct.Noise(tails="student", prior=ct.LogNormal(0.1, 1.0))
-    settings = {"n_chains": 2, "n_warmup": 100, "progress": False, "noise": noise}
-    post = ct.fit(X, "diagonal", n_samples=1000, random_state=0, **settings)
-    loo = post.loo(n_draws=1000, progress=False)
+    settings = {"n_chains": 2, "n_warmup": 50, "progress": False, "noise": noise}
+    post = ct.fit(X, "diagonal", n_samples=500, random_state=0, **settings)
+    loo = post.loo(n_draws=500, progress=False)
     refitted = []
     for i in range(30):
-        without = ct.fit(np.delete(X, i, axis=0), post.covariance, n_samples=500, random_state=i + 1, **settings)
-        refitted.append(without.place(X[i : i + 1], n_trees=500).log_density[0])
+        without = ct.fit(np.delete(X, i, axis=0), post.covariance, n_samples=200, random_state=i + 1, **settings)
+        refitted.append(without.place(X[i : i + 1], n_trees=200).log_density[0])
     apart = loo.pointwise - np.array(refitted)
+    print(np.round(np.column_stack([apart, loo.pareto_k]), 3).tolist(), apart.sum())
     trusted = loo.pareto_k <= 0.7
     assert trusted.sum() >= 26
     assert np.abs(apart[trusted]).max() < 0.3

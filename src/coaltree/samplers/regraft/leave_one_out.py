@@ -4,6 +4,13 @@
 
 for Kingman's coalescent without a leaf is Kingman's coalescent. Student's scale of the row is integrated out, as for
 new rows (`placement`). The tree is as it was after each leaf.
+
+Of many branches, those on the paths to the root from near leaves are all looked at, and of the rest a sample: the paths
+from m strays, leaves drawn at random. A branch above n_b of n leaves is met with probability π_b, and counts 1 / π_b,
+
+    π_b = 1 - (1 - n_b / n)^m ,
+
+so that the expected sum is Z.
 """
 
 import math
@@ -23,6 +30,7 @@ from .update import make_engine
 from .working_tree import attach, detach, load, refresh, sibling_of
 
 _CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
+_MULTIPLE = 7  # where the log of what a candidate counts is kept, behind the scalars of its branch
 _STEP = 1.25  # between two scales, in standard deviations of log s
 _MOST_STEPS, _LITTLE = 24, 9.0  # to either side; it ends where what is added is e^-9 of the whole
 
@@ -35,29 +43,36 @@ def log_density_of_leaves(
     unit: np.ndarray,
     half_df: float = 0.0,
     neighbors: np.ndarray | None = None,
+    strays: np.ndarray | None = None,
 ) -> np.ndarray:
     """(k,) log Z of the `leaves` (k,), whose noise has variance `unit` (k,), times a scale where `half_df` > 0.
 
-    With `neighbors` (levels, n, m) only branches on the paths to the root from the near leaves of these lists count;
-    what is missed makes Z too small.
+    With lists of `neighbors` (levels, n, …) only branches on the paths to the root from these and from `strays` (k, m)
+    are looked at; without strays Z is too small.
     """
     assert problem.W is not None
     engine = make_engine(problem, np.ascontiguousarray(problem.W), neighbors)
     children, times = np.array(children, dtype=np.int64), np.array(times, dtype=np.float64)
     found = np.empty(len(leaves))
-    _leave_out(engine, children, times, np.array(leaves), np.array(unit), half_df, _CARE, found)
+    strays = np.empty((len(leaves), 0), np.int64) if strays is None else strays
+    _leave_out(engine, children, times, np.array(leaves), np.array(unit), half_df, _CARE, strays, found)
     return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
 @jit
-def _leave_out(engine, children, times, leaves, unit, half_df, care, found):
-    load(engine.tree, children, times, engine.W, engine.leaf_var)
+def _leave_out(engine, children, times, leaves, unit, half_df, care, strays, found):
+    number = load(engine.tree, children, times, engine.W, engine.leaf_var)
+    share = np.empty(number.size)  # of the leaves under each node
+    n = times.size + 1
+    for x in range(number.size):
+        below = share[number[children[x - n, 0]]] + share[number[children[x - n, 1]]] if x >= n else 1.0 / n
+        share[number[x]] = below
     for k in range(leaves.size):
-        found[k] = _log_mass(engine, leaves[k], unit[k], half_df, care)
+        found[k] = _log_mass(engine, leaves[k], unit[k], half_df, care, strays[k], share)
 
 
 @jit(allocates=False)
-def _log_mass(engine, leaf, unit, half_df, care):
+def _log_mass(engine, leaf, unit, half_df, care, strays, share):
     """Take a leaf off, sum the mass of all branches, and put it back where it was."""
     tree, cand = engine.tree, engine.candidates
     parent, x = np.int64(tree.parent[leaf]), sibling_of(tree, leaf)
@@ -73,6 +88,12 @@ def _log_mass(engine, leaf, unit, half_df, care):
             for y in engine.neighbors[level, leaf]:
                 if y >= 0:
                     add_path(cand, tree, np.int64(y), leaf, 0.0)
+    n_near = cand.counts[0]
+    for y in strays:
+        add_path(cand, tree, y, leaf, 0.0)
+    for i in range(cand.counts[0]):
+        missed = (1.0 - share[cand.node[i]]) ** strays.size if i >= n_near else 0.0
+        cand.scalars[i, _MULTIPLE] = -math.log1p(-missed)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
     total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d), tree.lineages, half_df, care)
     attach(tree, leaf, parent, x, t)
@@ -155,17 +176,18 @@ def _total(cand, target, lin, care, floor):
     highest, first = -math.inf, 0
     for i in range(cand.counts[0]):
         branch = branch_of(cand, i)
-        cand.log_weight[i] = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
+        bound = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
+        cand.log_weight[i] = bound + cand.scalars[i, _MULTIPLE]
         if cand.log_weight[i] > highest:
             highest, first = cand.log_weight[i], i
     if highest < floor - care.negligible:
         return -math.inf
-    best = trace(branch_of(cand, first), target, lin, cand.proposals, 0, care.coarse)
+    best = trace(branch_of(cand, first), target, lin, cand.proposals, 0, care.coarse) + cand.scalars[first, _MULTIPLE]
     cand.log_weight[first] = -math.inf
     total, floor = best, max(best, floor)
     for i in range(cand.counts[0]):
         if cand.log_weight[i] > floor - care.negligible:
-            mass = trace(branch_of(cand, i), target, lin, cand.proposals, 0, care.coarse)
+            mass = trace(branch_of(cand, i), target, lin, cand.proposals, 0, care.coarse) + cand.scalars[i, _MULTIPLE]
             total, floor = log_sum(total, mass), max(floor, mass)
     return total
 

@@ -46,6 +46,24 @@ def test_near_leaves_find_most_of_the_mass_and_never_more():
     assert np.mean(every - near) < 0.05
 
 
+def test_strays_stand_for_the_branches_that_near_leaves_miss():
+    """The expected density is that of all branches: 0.5 nats are missed in 3 columns without strays."""
+    X, tree = simulated(300, 3)
+    problem = Problem(X, None, 3, 0.0, np.full(300, 0.2))
+    leaves, unit = np.arange(0, 300, 10), np.full(30, 0.2)
+    every = log_density_of_leaves(tree.children, tree.times, problem, leaves, unit)
+    lists = neighbor_lists(X, 4, np.random.default_rng(0))
+    near = log_density_of_leaves(tree.children, tree.times, problem, leaves, unit, neighbors=lists)
+    rng, shares = np.random.default_rng(1), []
+    for _ in range(40):
+        strays = rng.integers(300, size=(30, 32))
+        found = log_density_of_leaves(tree.children, tree.times, problem, leaves, unit, neighbors=lists, strays=strays)
+        shares.append(np.exp(found - every))
+    error = np.std(np.mean(shares, axis=1)) / np.sqrt(40)
+    assert abs(np.mean(shares) - 1.0) < 5 * error + 0.003
+    assert 5 * error < 0.05 < 1.0 - np.exp(near - every).mean()
+
+
 def test_leaves_do_not_depend_on_one_another_s_turn():
     X, tree = simulated(12, 2)
     problem = Problem(X, None, 2, 0.0, np.full(12, 0.1))
