@@ -12,13 +12,9 @@ Every step is kept in build/bench_noise/, so that a run that was stopped goes on
 tables, two folds and few rounds. MINUTES=20 begins no step after 20 minutes and prints what there is.
 """
 
-import json
-import os
-import time
 import warnings
 from collections import Counter
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +26,9 @@ from sklearn.neighbors import KernelDensity
 import coaltree as ct
 from coaltree.model.columns import choose_family
 
+from .kept import Kept, is_full
 from .timing import commit, table
 
-KEPT = Path(__file__).parent.parent / "build" / "bench_noise"
 LOADERS = {
     "iris": datasets.load_iris,
     "wine": datasets.load_wine,
@@ -63,16 +59,12 @@ SHORT = Setting(("iris", "wine"), ("scaled", "full"), 2, 60, 30)
 
 
 def run():
-    setting = FULL if os.environ.get("FULL") else SHORT
-    last = time.monotonic() + 60.0 * float(os.environ.get("MINUTES", "inf"))
-    for name, method in steps(setting):
-        if time.monotonic() < last and recall(setting, name, method) is None:
-            began = time.perf_counter()
-            remember(setting, name, method, measure(setting, name, method))
-            print(f"{name}, {method}: {time.perf_counter() - began:.0f} s", flush=True)
+    setting = FULL if is_full() else SHORT
+    kept = Kept("bench_noise", setting[2:])
+    kept.complete(steps(setting), partial(measure, setting))
     print(f"\n{setting.n_folds} of 5 folds; {setting.n_warmup} + {setting.n_samples} rounds, {setting.n_trees} trees")
     for name in setting.names:
-        report(setting, name)
+        report(setting, kept, name)
 
 
 def steps(setting):
@@ -108,20 +100,22 @@ def read(name):
 
 def measure(setting, name, method):
     recorded, X, classes = read(name)
-    folds = KFold(5, shuffle=True, random_state=0).split(X)
-    found = {}
-    for number, (train, test) in enumerate(folds):
-        if number < setting.n_folds:
-            used, centre, sd = standard(recorded[train], X[train])
-            seen, new = ((X[rows][:, used] - centre) / sd for rows in (train, test))
-            density = log_density(setting, method, seen, new)
-            found.update(zip(map(int, test), map(float, density), strict=True))
-    result = {"rows": list(found), "log_density": list(found.values()), "commit": commit().strip(" ,")}
+    result = held_out(recorded, X, setting.n_folds, partial(log_density, setting, method))
     if method not in ESTIMATORS:
         used, centre, sd = standard(recorded, X)
         post = fit(setting, method, (X[:, used] - centre) / sd)
         result["purity"] = ct.metrics.dendrogram_purity(post, classes)
     return result
+
+
+def held_out(recorded, X, n_folds, log_density_of):
+    """The log densities of the rows of some of five folds, by a function of rows that are seen and rows that are not."""
+    found = {}
+    for train, test in list(KFold(5, shuffle=True, random_state=0).split(X))[:n_folds]:
+        used, centre, sd = standard(recorded[train], X[train])
+        seen, new = ((X[rows][:, used] - centre) / sd for rows in (train, test))
+        found.update(zip(map(int, test), map(float, log_density_of(seen, new)), strict=True))
+    return {"rows": list(found), "log_density": list(found.values()), "commit": commit().strip(" ,")}
 
 
 def standard(recorded, X):
@@ -178,27 +172,11 @@ ESTIMATORS = {
 }
 
 
-# --- what is kept, and the tables -----------------------------------------------------------------------------------
+# --- the tables -----------------------------------------------------------------------------------------------------
 
 
-def place_of(setting, name, method):
-    numbers = "-".join(str(value) for value in setting[2:])
-    return KEPT / numbers / f"{name}-{method}.json".replace(", ", "-").replace(" ", "_")
-
-
-def recall(setting, name, method):
-    path = place_of(setting, name, method)
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def remember(setting, name, method, result):
-    path = place_of(setting, name, method)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result))
-
-
-def report(setting, name):
-    results = {method: recall(setting, name, method) for of, method in steps(setting) if of == name}
+def report(setting, kept, name):
+    results = {method: kept.recall(name, method) for of, method in steps(setting) if of == name}
     done = {method: result for method, result in results.items() if result is not None}
     density = {method: np.array(result["log_density"]) for method, result in done.items()}
     rivals = [method for method in (MIXTURE, "Bayesian mixture") if method in density]

@@ -22,12 +22,13 @@ from .._runtime.aliases import PathLike
 from .._runtime.fields import Array, Value, check_fields, is_finite, is_number
 from ..errors import CoaltreeWarning, InputError
 from ..model.noise import LEVEL, NoiseDraw
+from ..posterior.chosen import is_choice
 from ..posterior.stacked import check_trees
 from ..samplers.base import Sampler
 from ..tree import Tree
 from .chain import Chain, Rounds, concatenate_rounds
 
-_KIND, _VERSION = "coaltree checkpoint", 3
+_KIND, _VERSION = "coaltree checkpoint", 4
 SECONDS_BETWEEN = 10.0
 
 
@@ -54,12 +55,7 @@ class Checkpoint:
         if not os.path.exists(self.path):
             return
         try:
-            content = archive.read(self.path, _KIND, _VERSION, oldest=_VERSION)
-        except InputError as error:
-            raise UnusableCheckpoint(str(error)) from None
-        try:
-            check_fields(content, _FIELDS)
-            self._check_that_it_is_ours(content, run)
+            content = self._read(run)
             states, kept = content["chains"], content["kept"]
             if len(states) != run.n_chains or len(kept) != run.n_chains:
                 raise ValueError("it holds another number of chains")
@@ -71,7 +67,30 @@ class Checkpoint:
             raise
         except Exception as error:  # whatever odd values may lead to
             raise UnusableCheckpoint(str(archive.damaged(self.path, error))) from None
-        run.seed, run.chains, run.kept = content["seed"], chains, rounds
+        run.seed, run.chains, run.kept, run.choice = content["seed"], chains, rounds, content["choice"]
+
+    def choice(self, run: Any, names: Iterable[str]) -> dict[str, Any] | None:
+        """How the run in the file, if there is one, chose its covariance among these names."""
+        if not os.path.exists(self.path):
+            return None
+        try:
+            found = self._read(run)["choice"]
+            if found is None or found["covariance"] not in set(names):
+                raise ValueError("it does not say which covariance was chosen")
+        except UnusableCheckpoint:
+            raise
+        except Exception as error:
+            raise UnusableCheckpoint(str(archive.damaged(self.path, error))) from None
+        return found
+
+    def _read(self, run):
+        try:
+            content = archive.read(self.path, _KIND, _VERSION, oldest=_VERSION)
+        except InputError as error:
+            raise UnusableCheckpoint(str(error)) from None
+        check_fields(content, _FIELDS)
+        self._check_that_it_is_ours(content, run)
+        return content
 
     def _check_that_it_is_ours(self, content, run):
         """Tell a checkpoint of another version or another run, which may be a good one, from a damaged one."""
@@ -94,6 +113,7 @@ class Checkpoint:
             "coaltree": __version__,
             "fingerprint": self.fingerprint,
             "seed": run.seed,
+            "choice": run.choice,
             "chains": [_state_of(run.plan, chain) for chain in run.chains],
             "kept": [[concatenate_rounds(blocks)._asdict()] if blocks else [] for blocks in run.kept],
         }
@@ -111,6 +131,7 @@ _FIELDS = {
     "coaltree": Value(str),
     "fingerprint": Value(str),
     "seed": Value(int, lambda seed: seed >= 0),
+    "choice": Value(dict, is_choice, optional=True),
     "chains": Value(list),
     "kept": Value(list),
 }

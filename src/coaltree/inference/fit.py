@@ -33,6 +33,7 @@ from ..posterior import Posterior, convergence
 from ..samplers import as_sampler
 from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
+from . import choice
 from .chain import Plan, concatenate_rounds
 from .checkpoint import Checkpoint, fingerprint
 from .run import Run
@@ -60,6 +61,8 @@ def fit(
     errors: ArrayLike | None = None,
     groups: Sequence[Any] | None = None,
     start: Posterior | Tree | None = None,
+    ordered: bool = False,
+    inputs: ArrayLike | None = None,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -68,7 +71,9 @@ def fit(
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
     covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an
         object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows, d being the number of columns
-        that are not constant, and else "scaled"; which, is in ``info["covariance_choice"]``.
+        that are not constant, and else "scaled"; which, is in ``info["covariance_choice"]``. "best" fits the sensible
+        families for a while and goes on with the one that predicts each row best from all others; the table is in
+        ``info["choice"]``. It is the best density, which need not have the best clusters.
     sampler : a name or a sampler object; it draws one tree per round.
     n_samples, n_warmup : trees to keep from each chain, and warm-up (burn-in) rounds to discard before them.
     n_chains : number of independent chains.
@@ -84,6 +89,8 @@ def fit(
         that are placed later count as having their geometric mean.
     groups : (n,) rows with the same value are replicates of one leaf, which is named after it.
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
+    ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
+    inputs : (d,) or (d, k) for the same: where the columns were measured.
 
     Returns
     -------
@@ -103,10 +110,12 @@ def fit(
     _check_sampler(sampler, noise, rows)
     recorded = table.values[rows.kept]
     _say_cost_of_full(covariance, table.values.shape[1], n_samples, n_chains)
-    model = modelled(recorded, rows.kept, table.features, covariance)
+    models = choice.requested(covariance, sampler, start, ordered, inputs, recorded, rows, table.features)
+    model = models[next(iter(models))] if models else modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
-    _warn_of_scales(covariance, table)
+    if not models:
+        _warn_of_scales(covariance, table)
 
     recorded = recorded if model.used is None else recorded[:, model.used]
     of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
@@ -116,14 +125,24 @@ def fit(
     run.reserve_memory(len(rows.labels))
     saved = None
     if checkpoint is not None:
-        settings = (table.values, rows.labels, covariance, plan, n_samples, n_chains, starts)
+        families = {name: candidate.covariance for name, candidate in models.items()}
+        settings = (table.values, rows.labels, families or covariance, plan, n_samples, n_chains, starts)
         saved = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
-        saved.restore(run)
 
     began = time.perf_counter()
+    if models:
+
+        def make_posterior(run, model):
+            return _posterior(run, table, rows, noise, model)
+
+        run, model = choice.go_on_with_best(run, models, make_posterior, rows, saved, n_jobs, progress)
+    if saved is not None:
+        saved.restore(run)
     with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
         interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, rows, noise, model)
+    if run.choice is not None:
+        post.info.update(choice=run.choice, covariance_given="best", n_warmup=n_warmup)
     post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
     if interrupted:
         message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."

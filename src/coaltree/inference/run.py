@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
@@ -36,6 +37,7 @@ class Run:
         self.chains: list[Chain] = []
         self.kept: list[list[Rounds]] = [[] for _ in range(self.n_chains)]
         self.estimate: dict[str, float] = {}
+        self.choice: dict[str, Any] | None = None  # how its covariance was chosen, where it was
 
     @property
     def rounds_per_chain(self) -> int:

@@ -32,19 +32,29 @@ class Modelled(NamedTuple):
     info: dict[str, str]  # what a person wants to know of it
 
 
-def modelled(values: np.ndarray, rows: np.ndarray, names: Sequence[str] | None, covariance: CovarianceLike) -> Modelled:
-    """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once."""
+def modelled(
+    values: np.ndarray,
+    rows: np.ndarray,
+    names: Sequence[str] | None,
+    covariance: CovarianceLike,
+    avoid: frozenset[str] = frozenset(),
+) -> Modelled:
+    """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once.
+
+    What is in `avoid` is left out or spread though this covariance could take it.
+    """
     d = values.shape[1]
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
     constant = constant_columns(values)
     if is_auto(covariance):
         covariance, info["covariance_choice"] = choose_family(len(values), int((~constant).sum()))
     covariance = as_covariance(covariance, d)
-    left_out = constant if "constant" in covariance.cannot_take else np.zeros(d, dtype=bool)
+    avoid = covariance.cannot_take | avoid
+    left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
     if left_out.all():
         raise InputError("every column of X is constant, so nothing tells its rows apart; check the table.")
     reasons = {"constant": np.flatnonzero(left_out)}
-    if "dependent" in covariance.cannot_take:
+    if "dependent" in avoid:
         varying = np.flatnonzero(~left_out)
         reasons["a linear function of columns before it"] = varying[dependent_columns(values[:, varying])]
     used = np.setdiff1d(np.arange(d), np.concatenate(list(reasons.values())))
@@ -53,7 +63,7 @@ def modelled(values: np.ndarray, rows: np.ndarray, names: Sequence[str] | None, 
         warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=3)
     covariance, values = covariance.of_columns(used, d), values[:, used]
     tied = np.zeros(len(used), dtype=bool)
-    if "tied" in covariance.cannot_take:
+    if "tied" in avoid:
         values, tied = spread_ties(values, rows, used)
     if tied.any():
         info["ties"] = f"equal values spread over the step they are recorded in: {_named(used[tied], names)}"

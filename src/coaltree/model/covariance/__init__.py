@@ -49,8 +49,8 @@ _BY_NAME = {
 def as_covariance(spec: CovarianceLike, d: int | None = None) -> Covariance:
     """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns."""
     if isinstance(spec, str):
-        if spec == "auto":
-            raise InputError('covariance="auto" is for fit, which learns it; here, name one or give a (d, d) array.')
+        if spec in ("auto", "best"):
+            raise InputError(f'covariance="{spec}" is for fit, which learns it; here, name one or give a (d, d) array.')
         if spec not in _BY_NAME:
             names = ", ".join(f'"{name}"' for name in _BY_NAME)
             raise InputError(f"covariance must be {names}, a (d, d) array or a covariance object, not {spec!r}.")

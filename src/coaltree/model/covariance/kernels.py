@@ -205,6 +205,9 @@ class SquaredExponential(KernelCovariance):
     def check(self, d: int) -> None:
         _inputs_for(self.inputs, d)
 
+    def of_columns(self, columns: np.ndarray, d: int) -> Covariance:
+        return self if len(columns) == d else self._replaced({"inputs": _inputs_for(self.inputs, d)[columns]})
+
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
 

@@ -1,0 +1,42 @@
+"""Steps of long benchmarks that are kept in build/, so that a run that was stopped goes on where it was.
+
+MINUTES=20 begins no step after 20 minutes; FULL=1 asks for all of a benchmark that has a short form.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+
+BUILD = Path(__file__).parent.parent / "build"
+
+
+class Kept:
+    """Results by name of table and method, in a folder of their own for each setting."""
+
+    def __init__(self, benchmark, numbers):
+        self.folder = BUILD / benchmark / "-".join(str(value) for value in numbers)
+
+    def place_of(self, name, method):
+        return self.folder / f"{name}-{method}.json".replace(", ", "-").replace(" ", "_")
+
+    def recall(self, name, method):
+        path = self.place_of(name, method)
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def complete(self, steps, measure):
+        """Measure all (name, method) that are not kept yet, as long as there is time."""
+        last = time.monotonic() + 60.0 * float(os.environ.get("MINUTES", "inf"))
+        for name, method in steps:
+            path = self.place_of(name, method)
+            if time.monotonic() < last and not path.exists():
+                began = time.perf_counter()
+                result = measure(name, method)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(result))
+                print(f"{name}, {method}: {time.perf_counter() - began:.0f} s", flush=True)
+
+
+def is_full():
+    """Whether the whole of a benchmark is asked for."""
+    return bool(os.environ.get("FULL"))

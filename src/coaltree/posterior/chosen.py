@@ -1,0 +1,31 @@
+"""How the covariance was chosen: what `fit` with ``covariance="best"`` leaves in ``info["choice"]``, read with care."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_NUMBERS = ("elpd", "difference", "standard_error", "weight")
+
+
+def is_choice(table: Any) -> bool:
+    """Whether this is such a table; a file may hold anything."""
+    if not isinstance(table, Mapping) or not isinstance(table.get("covariance"), str):
+        return False
+    names, failed = table.get("names"), table.get("failed", {})
+    if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
+        return False
+    columns: list[Any] = [table.get(name) for name in _NUMBERS]
+    if not all(isinstance(column, list) and len(column) == len(names) for column in columns):
+        return False
+    numbers = [value for column in columns for value in column] + [table.get("n_rows"), table.get("n_draws")]
+    return all(isinstance(value, int | float) for value in numbers) and isinstance(failed, Mapping)
+
+
+def in_a_line(table: Any) -> str | None:
+    """Such as "full, best of 4 by leave-one-out of 150 rows: diagonal -12.3 ± 4.5 nats"; None for other things."""
+    if not is_choice(table):
+        return None
+    others = zip(table["names"][1:], table["difference"][1:], table["standard_error"][1:], strict=True)
+    said = ", ".join(f"{name} {difference:+.1f} ± {error:.1f}" for name, difference, error in others)
+    line = f"{table['covariance']}, best of {len(table['names'])} by leave-one-out of {table['n_rows']} rows"
+    line += f": {said} nats" if said else ""
+    return line + "".join(f"; {name} could not be fitted" for name in table.get("failed", {}))
