@@ -109,7 +109,7 @@ def measure(setting, name, method):
 
 
 def held_out(recorded, X, n_folds, log_density_of):
-    """The log densities of the rows of some of five folds, by a function of rows that are seen and rows that are not."""
+    """Log densities of the rows of some of five folds, by a function of rows that are seen and rows that are not."""
     found = {}
     for train, test in list(KFold(5, shuffle=True, random_state=0).split(X))[:n_folds]:
         used, centre, sd = standard(recorded[train], X[train])
