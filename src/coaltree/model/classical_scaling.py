@@ -60,7 +60,7 @@ def rows_of_distances(table: Table) -> Embedded:
     share = negative / float(np.abs(values).sum())
     rows = vectors[:, kept] * np.sqrt(values[kept])
     rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
-    sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.2g} % of all"
+    sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.1f} % of all"
     if share > _NOTABLE:
         warnings.warn(
             f"the squared distances are not quite those of points in a Euclidean space: negative eigenvalues make up "
