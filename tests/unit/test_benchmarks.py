@@ -1,0 +1,53 @@
+"""What the benchmarks take for true, against all groups of few rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from benchmarks.bench_calibration import reliability
+from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
+from coaltree.model.coalescent import simulate_tree
+
+ROWS = 6
+
+
+def truths():
+    rng = np.random.default_rng(0)
+    X, rows = np.zeros((ROWS, 1)), np.arange(ROWS)
+    yield Table(X, rows, np.array([0, 0, 0, 1, 1, 2]), None)
+    yield Table(X, rows, None, simulate_tree(ROWS, rng))
+    yield Table(X, np.array([0, 0, 1, 1, 1, 2]), None, simulate_tree(3, rng))
+
+
+@pytest.mark.parametrize("truth", truths(), ids=["stars", "tree", "replicates"])
+def test_groups_that_agree_and_how_far_the_others_are(truth):
+    nodes = true_nodes(truth, as_groups=False)
+    groups = np.array([group for group in itertools.product([False, True], repeat=ROWS) if any(group)])
+    sets, true = ([set(np.flatnonzero(rows)) for rows in many] for many in (groups, [node.rows for node in nodes]))
+    expected = [all(not (A & C) or A <= C or C <= A for C in true) for A in sets]
+    np.testing.assert_array_equal(agrees(groups, nodes), expected)
+    assert 1 <= sum(expected) < len(groups)
+    nearest = [min(len(A ^ B) for B, good in zip(sets, expected, strict=True) if good) for A in sets]
+    np.testing.assert_array_equal(to_move(groups, nodes), nearest)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_what_they_say(name):
+    table = TABLES[name](np.random.default_rng(0))
+    again = TABLES[name](np.random.default_rng(0))
+    np.testing.assert_array_equal(table.X, again.X)
+    assert np.isfinite(table.X).all()
+    assert (table.clusters is None) != (table.tree is None)
+    assert len(table.groups) == len(table.X)
+
+
+def test_a_bin_of_a_reliability_curve_has_the_jackknife_error_of_its_tables():
+    results = [{"clades": [[0.9, 1.0], [0.9, 0.0], [0.1, 0.0]]}, {"clades": [[0.8, 1.0]]}, {"clades": []}]
+    point = reliability(results, "clades", 0.5, 1.1)
+    assert point.count == 3
+    assert point.said == pytest.approx(2.6 / 3)
+    assert point.true == pytest.approx(2 / 3)
+    left_out = np.array([1.0, 0.5, 2 / 3])
+    assert point.error == pytest.approx(np.sqrt(2 / 3 * np.square(left_out - left_out.mean()).sum()))
+    assert reliability(results, "clades", 0.2, 0.5) is None
