@@ -244,6 +244,8 @@ def test_saving_a_file_is_within_the_policy(page):
     page.click("#save-tree")
     page.click("#save-clusters")
     page.settle()
+    assert page.complaints() == []
+    assert page.requests() == []
 
 
 # Pointing and walking
@@ -277,6 +279,7 @@ def test_the_pointer_leaves_nothing_behind(page):
     left, top, width, height = page.box("#drawing")
     for share in np.linspace(0.2, 0.6, 20):
         page.move(left + 0.5 * width, top + share * height)
+    assert page.evaluate("!document.getElementById('tip').hidden")
     page.move(left + 2, top - 40)
     page.wait("document.getElementById('tip').hidden")
 
@@ -427,8 +430,10 @@ def test_search_that_finds_nothing_says_so(page):
     page.type("no such leaf")
     page.wait("document.getElementById('matches').textContent.includes('no leaf')")
     page.key("Enter")
+    assert page.evaluate("document.querySelector('#drawing .found')") is None
     page.key("Escape")
     page.wait("document.getElementById('search').value === ''")
+    assert page.evaluate("document.getElementById('matches').hidden")
 
 
 # Data and co-clustering

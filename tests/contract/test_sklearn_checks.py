@@ -23,7 +23,9 @@ def test_checks(estimator, check):
     ["check_clustering", "check_estimators_pickle", "check_methods_subset_invariance", "check_fit_idempotent"],
 )
 def test_checks_with_other_settings(check):
+    given = MISSING.get_params()
     getattr(estimator_checks, check)("CoalescentClustering", MISSING)
+    assert MISSING.get_params() == given
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")

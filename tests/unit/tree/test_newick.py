@@ -251,7 +251,7 @@ def test_garbage_is_refused_or_read_but_never_worse(text):
         tree = Tree.from_newick(text)
     except InputError:
         return
-    Tree(tree.children, tree.times, tree.labels)
+    assert Tree(tree.children, tree.times, tree.labels) == tree
 
 
 @given(trees(max_leaves=5, labels=labels), st.data())
@@ -263,7 +263,7 @@ def test_damaged_text_is_refused_or_read_but_never_worse(tree, data):
         read = Tree.from_newick(damaged)
     except InputError:
         return
-    Tree(read.children, read.times, read.labels)
+    assert Tree(read.children, read.times, read.labels) == read
 
 
 @pytest.mark.parametrize("unit", ["(", "[", "'", ")", "[]", "a", "''", "(a:1,", "((", "[[", "1e"])
