@@ -316,7 +316,7 @@ def print_stability(results):
 def print_intervals(results):
     print(
         "\nshare of 90 % intervals that are right; by how much groups with a support of at least 0.5 are too sure;"
-        "\nwhat post.check() finds wrong, and in what percentage of the tables"
+        "\nwhat post.check() finds wrong, and in how many of the tables that were checked"
     )
     rows = []
     for (name, method), found in results.items():
@@ -325,7 +325,9 @@ def print_intervals(results):
             share = ["" if point is None else f"{point.true:.2f} ± {point.error:.2f}" for point in points]
             clades = reliability(found, "clades", 0.5, 2.0)
             excess = "" if clades is None else f"{clades.said - clades.true:+.2f} ± {clades.error:.2f}"
-            times_said = Counter(one for result in found for one in result["wrong"])
-            said = ", ".join(f"{one} {100 * n / len(found):.0f}" for one, n in times_said.most_common(3))
+            checked = [result["wrong"] for result in found if "wrong" in result]
+            times_said = Counter(one for names in checked for one in names)
+            said = ", ".join(f"{one} {n}" for one, n in times_said.most_common(3))
+            said = f"{said or 'nothing'} of {len(checked)}"
             rows.append((f"{name}: {method}", *share, excess, said))
     table(("", "times", "number", "too sure by", "wrong"), rows)

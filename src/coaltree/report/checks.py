@@ -46,7 +46,11 @@ def card(model: ModelCheck) -> Card:
         return Card("No sign of a wrong model", model.headline, "good")
     advice = model.wrong[0].advice
     names = listed([one.name for one in model.wrong])
-    return Card("The model is not quite right", f"See {names}." + (f" {_sentence(advice)}." if advice else ""), "fair")
+    advice = f" {_sentence(advice)}." if advice else ""
+    if model.is_too_sure:
+        sure = "Supports, memberships and intervals on this page are likely to be too sure."
+        return Card("Supports may be too high", f"{sure} See {names}.{advice}", "poor")
+    return Card("The model is not quite right", f"See {names}.{advice}", "fair")
 
 
 def section(model: ModelCheck) -> str:

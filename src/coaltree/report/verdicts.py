@@ -93,7 +93,7 @@ def _of_chains(posterior):
             _grade(split_sd, convergence.SPLIT_SD_ABOVE, 0.1),
             "How often a group of leaves occurs should not depend on the chain. This is the average standard deviation "
             f"of that share across chains. Below {convergence.SPLIT_SD_ABOVE} is good: supports on this page can be "
-            "taken as they are.",
+            "taken as they are, if the model holds.",
             f"Supports are rough: they may be off by ± {percent(2 * np.nan_to_num(split_sd))}. {_GO_ON}",
             unknown="This needs at least two chains: run with n_chains=2.",
         ),

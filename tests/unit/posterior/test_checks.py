@@ -55,6 +55,8 @@ def test_what_is_wrong_is_found_and_named(name, how, words):
     assert found[name] in found.wrong
     assert name in found.headline
     assert found[name].said in str(found)
+    assert ("too sure" in found.headline) == found.is_too_sure
+    assert found.is_too_sure or name not in ("skewness", "correlation")
 
 
 def test_odd_rows_and_uneven_groups_are_found_by_the_tree():

@@ -475,6 +475,16 @@ def test_the_page_shows_every_check_with_its_p_value_and_advice():
     assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
 
 
+def test_the_page_warns_where_supports_are_likely_to_be_too_high():
+    X, tree = ct.simulate(40, 2, random_state=0)
+    X = np.column_stack([X, X + 0.1 * np.random.default_rng(0).standard_normal(X.shape)])
+    found = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
+    assert "correlation" in [one.name for one in found.wrong]
+    card = checks.card(found)
+    assert (card.heading, card.grade) == ("Supports may be too high", "poor")
+    assert "too sure" in card.text
+
+
 def test_a_model_that_cannot_be_checked_says_why_on_the_page():
     post = chain_posterior(8, 2, 10)
     assert "there are 8 different rows, and it takes 10" in checks.section(checks.found(post))
