@@ -21,7 +21,7 @@ COLOURS = {
     "spherical, student": "#7b4ea3",
     "full, student": "#2a8c62",
     "squared_exponential, student": "#2a8c62",
-    "logarithms, scaled, student": "#2a8c62",
+    "logarithms, scaled, student": "#7b4ea3",
     "groups, scaled, normal noise": "#2a8c62",
 }
 
