@@ -1,5 +1,6 @@
 """The report page as text: what it says is what the posterior says. tests/browser looks at what it does."""
 
+import dataclasses
 import html
 import json
 import math
@@ -470,8 +471,10 @@ def test_the_page_shows_every_check_with_its_p_value_and_advice():
     assert found.headline in words
     assert 'Try noise="student" (the default of fit) or noise="learn".' in words
     assert section.count("<svg") == len(found) + 2
-    assert checks.card(found).grade == "fair"
+    assert checks.card(found).grade == "poor"
     assert "See noise" in checks.card(found).text
+    of_noise = dataclasses.replace(found, checks=(found["noise"],))
+    assert (checks.card(of_noise).heading, checks.card(of_noise).grade) == ("The model is not quite right", "fair")
     assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
 
 
