@@ -160,7 +160,6 @@ def test_equals_fits_without_each_row_where_everything_is_learnt():
         without = ct.fit(np.delete(X, i, axis=0), post.covariance, n_samples=200, random_state=i + 1, **settings)
         refitted.append(without.place(X[i : i + 1], n_trees=200).log_density[0])
     apart = loo.pointwise - np.array(refitted)
-    print(np.round(np.column_stack([apart, loo.pareto_k]), 3).tolist(), apart.sum())
     trusted = loo.pareto_k <= 0.7
     assert trusted.sum() >= 26
     assert np.abs(apart[trusted]).max() < 0.3
