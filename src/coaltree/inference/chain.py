@@ -20,11 +20,12 @@ from ..model.noise import LEVEL, NoiseDraw, NoiseModel, at_least_floor, first_dr
 from ..model.noise import log_prior as noise_log_prior
 from ..model.problem import Problem, make_problem
 from ..model.replicates import Replicates
-from ..samplers.base import Sampler
+from ..samplers.base import Sampler, Tails
 from ..samplers.starts import first_tree
 from .parameters import Known, draw_parameters
 
 _WARMUP_ROUNDS_A_LIST = 10
+_BLOCKS, _BLOCKS_IN_WARMUP = 2, 8  # of odd rows that are moved together in a round
 _FIRST_UPDATES = 3  # of the covariance, before the first round
 _NOTHING: Mapping[str, Any] = {}  # plain: it is sent to other processes, and a read-only view cannot be pickled
 
@@ -159,6 +160,8 @@ def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain,
     plan = plan._replace(sampler=sampler)
     neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
+    if noise.tail_scale is not None and plan.replicates is None and problem is not None:
+        (children, times), noise = _move_odd_rows(plan, problem, (children, times), noise, neighbors, rng, round)
     known = Known(values, children, plan.noise, plan.replicates)
     times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
     if plan.missing is not None:
@@ -196,6 +199,13 @@ def _draw_tree(plan, problem, tree, neighbors, rng):
     if problem is None:
         return np.empty((0, 2), dtype=np.int64), np.empty(0), {}
     return plan.sampler.step(problem, tree, rng, neighbors=neighbors, n_threads=plan.n_threads)
+
+
+def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, round):
+    tails = Tails(noise.tail_scale, plan.noise.half_df, noise.level * plan.noise.error2)
+    n_blocks = _BLOCKS_IN_WARMUP if round < plan.n_warmup else _BLOCKS
+    tree, scale = plan.sampler.move_odd_rows(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
+    return tree, noise._replace(tail_scale=scale)
 
 
 def _record(plan, chain, problem, info):

@@ -27,6 +27,14 @@ class Draws(NamedTuple):
     info: Mapping[str, Any] = MappingProxyType({})  # what a person wants to see of the run
 
 
+class Tails(NamedTuple):
+    """The scales of Student's noise, one for each leaf, and what they are drawn from."""
+
+    scale: np.ndarray  # (n,) inverse gamma (half_df, half_df)
+    half_df: float
+    unit: np.ndarray  # (n,) leaf variances at a scale of 1
+
+
 Merges = tuple[np.ndarray, np.ndarray]  # children and times of one tree
 Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and what a person wants to see of how it was drawn
 Watcher = Callable[[int, int], object]  # is told (done, total)
@@ -95,6 +103,22 @@ class Sampler(ABC):
         `fit` makes them anew now and then in the warm-up, at its end, and never after it.
         """
         return None
+
+    def move_odd_rows(
+        self,
+        problem: Problem,
+        tree: Merges,
+        tails: Tails,
+        rng: np.random.Generator,
+        *,
+        neighbors: np.ndarray | None = None,
+        n_blocks: int = 1,
+    ) -> tuple[Merges, np.ndarray]:
+        """Move some odd rows together, with the scales of their noise; return the tree and all scales.
+
+        Only asked where noise has Student's tails and every row is a leaf. By default all stays where it is.
+        """
+        return tree, tails.scale
 
     def for_warmup(self) -> "Sampler":
         """The sampler that takes this one's place in the warm-up of a fit: itself, or one that explores more."""

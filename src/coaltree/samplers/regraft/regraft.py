@@ -5,6 +5,7 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 layers below, from the whole to the part:
 
     update           prune, propose, Metropolis–Hastings, graft; sweeps
+    odd_rows         a few rows at once, with the scales of their noise
     candidates       which branches are looked at, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages
@@ -24,10 +25,11 @@ from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
 from ...model.coalescent import log_prior
 from ...model.problem import Problem
-from ..base import Draws, Merges, Sampler, Step, Watcher, require_apart
+from ..base import Draws, Merges, Sampler, Step, Tails, Watcher, require_apart
 from ..starts import first_tree
 from .candidates import rows_are_apart, vectors
 from .neighbors import neighbor_lists
+from .odd_rows import can_move, move_together
 from .update import Rule, make_engine, sweeps
 
 _ALL_UP_TO = 128
@@ -146,6 +148,26 @@ class Regraft(Sampler):
         sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
+
+    def move_odd_rows(
+        self,
+        problem: Problem,
+        tree: Merges,
+        tails: Tails,
+        rng: np.random.Generator,
+        *,
+        neighbors: np.ndarray | None = None,
+        n_blocks: int = 1,
+    ) -> tuple[Merges, np.ndarray]:
+        """Odd rows that resemble each other, moved together (`odd_rows`); at least eight rows are needed."""
+        W = vectors(problem, "Regraft")
+        neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
+        if not can_move(problem.n, neighbors):
+            return tree, tails.scale
+        engine = self._engine(problem, W, neighbors)
+        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0])
+        require_apart(rows_are_apart(engine.candidates))
+        return tree, scale
 
     def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The lists of near leaves that local updates start from (levels, n, k); empty if every branch is looked at.

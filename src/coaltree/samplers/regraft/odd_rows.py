@@ -1,0 +1,488 @@
+"""Odd rows that resemble each other, moved together, with the scales of their noise.
+
+Two or three such rows are either a small branch of their own or rows of a larger one with large errors, each by
+itself. Between the two no update of one row leads: the first to leave would have to stand alone. So a block of them is
+taken off, and put back in the other way:
+
+    scattered   one after another anywhere on the tree, and not as a clade of their own
+    gathered    joined with each other alone, one after another, and then to the tree as one subtree .
+
+In both a leaf gets a new scale s of Student's noise: one of a few cells, by its share of ∫ p(s) f ds over all places
+that the leaf has there, and log-uniform in the cell; then branch and time given s, by the proposal of an ordinary
+update. A block that is a clade is scattered, any other gathered, in one Metropolis–Hastings step with the product of
+f p(s) / q for the new places against that for the old ones; a block of one row finds a new place and scale.
+
+Which rows are tried is decided by the data and chance alone: seeds are drawn from the twentieth of the rows whose
+neighbours are the farthest, and the others are neighbours of the seed.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaincc, gammainccinv
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import integer_below, uniform
+from ...model.diffusion import squared_distances
+from ..base import Merges, Tails
+from .branch_density import Target
+from .candidates import Care, add_all_above, begin, pass_down, proposal_row, weigh
+from .lineage_counts import add, remove
+from .update import Engine, log_ratio, propose
+from .working_tree import attach, detach, load, refresh, sibling_of, unload
+
+_NEAR = 4  # rows that may be moved with a seed
+_MOST = 4  # rows moved at once
+_SHARE_OF_SEEDS = 20
+_INNER_CELLS = (0.002, 0.35, 0.7, 0.9)  # bounds of cells, as shares of the prior below them
+_OUTER_CELLS = (4.0, 16.0, 64.0, 4096.0)  # and as multiples of the last one: large errors are what this is about
+_ROUGHLY = Care(coarse=2.0, negligible=3.0)  # how well masses over cells are known
+
+
+class Cells(NamedTuple):
+    """Cells from which scales are proposed, and what their prior needs."""
+
+    unit: np.ndarray  # (n,) leaf variances at a scale of 1
+    half_df: float
+    bounds: np.ndarray  # (cells + 1,)
+    log_prior: np.ndarray  # (cells,) log of the prior's mass in each
+
+
+def _cells(tails):
+    inner = tails.half_df / gammainccinv(tails.half_df, _INNER_CELLS)
+    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_CELLS)])
+    mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
+    return Cells(np.ascontiguousarray(tails.unit), tails.half_df, bounds, np.log(mass / mass.sum()))
+
+
+def neighborhoods(W: np.ndarray, lists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The seeds, and the nearest rows of every row (n, 4), nearest first; `lists` are those of local candidates."""
+    n = len(W)
+    if lists.size:
+        near = lists[0, :, : _NEAR + 1].astype(np.int64)
+        distance = np.einsum("ij,ij->i", *(2 * (W - W[near[:, -1]],)))
+    else:
+        distances = squared_distances(W)
+        np.fill_diagonal(distances, math.inf)
+        near = np.argsort(distances, axis=1, kind="stable")[:, : _NEAR + 1]
+        distance = distances[np.arange(n), near[:, -1]]
+    n_seeds = max(_NEAR, n // _SHARE_OF_SEEDS)
+    return np.argsort(-distance, kind="stable")[:n_seeds], np.ascontiguousarray(near[:, :_NEAR])
+
+
+def can_move(n: int, lists: np.ndarray) -> bool:
+    """Whether there are rows enough, and neighbours enough in the lists of local candidates, if there are any."""
+    return n >= _NEAR + _MOST and (lists.size == 0 or lists.shape[2] > _NEAR)
+
+
+@jit(allocates=False)
+def _prune(tree, c):
+    """Take a leaf off; return the free node, the node it was joined to, and when."""
+    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
+    t = tree.time[parent]
+    detach(tree, c)
+    remove(tree.lineages, parent)
+    refresh(tree, np.int64(tree.parent[x]))
+    return parent, x, t
+
+
+@jit(allocates=False)
+def _graft(tree, c, parent, x, t):
+    attach(tree, c, parent, x, t)
+    add(tree.lineages, parent, t)
+    refresh(tree, parent)
+
+
+@jit(allocates=False)
+def _log_total(cand, best):
+    total = 0.0
+    for i in range(cand.counts[0]):
+        total += math.exp(cand.log_weight[i] - best)
+    return best + math.log(total)
+
+
+@jit(allocates=False)
+def _look_everywhere(engine, c):
+    """Make every branch a candidate for c, which is off the tree."""
+    tree, cand = engine.tree, engine.candidates
+    begin(cand)
+    add_all_above(cand, tree, tree.time[c])
+    pass_down(cand, tree, tree.mean[c], tree.time[c])
+
+
+@jit(allocates=False)
+def _weigh_cells(engine, c, m, cells, log_share):
+    """Fill in the log probability of every cell of the scale of leaf c, whose candidates are made."""
+    top = -math.inf
+    for g in range(log_share.size):
+        s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
+        target = Target(cells.unit[c] * s, m, engine.half_d)
+        best = weigh(engine.candidates, target, engine.tree.lineages, _ROUGHLY)
+        log_share[g] = _log_total(engine.candidates, best) + cells.log_prior[g]
+        top = max(top, log_share[g])
+    total = 0.0
+    for g in range(log_share.size):
+        total += math.exp(log_share[g] - top)
+    for g in range(log_share.size):
+        log_share[g] -= top + math.log(total)
+
+
+@jit(allocates=False)
+def _log_prior_over_proposal(cells, log_share, g, s):
+    """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
+    log_p = -cells.half_df * (math.log(s) + 1.0 / s)
+    return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
+
+
+@jit(allocates=False)
+def _cell_of(cells, s):
+    for g in range(cells.log_prior.size):
+        if cells.bounds[g] <= s < cells.bounds[g + 1]:
+            return g
+    return -1
+
+
+@jit(allocates=False)
+def _draw_scale(cells, log_share, state):
+    """A cell and a scale in it."""
+    rest = uniform(state)
+    g = 0
+    while g < log_share.size - 1 and rest > math.exp(log_share[g]):
+        rest -= math.exp(log_share[g])
+        g += 1
+    return g, cells.bounds[g] * math.exp(uniform(state) * math.log(cells.bounds[g + 1] / cells.bounds[g]))
+
+
+@jit(allocates=False)
+def _log_weight(engine, target, x, t):
+    """log f / q of the candidate above x at time t."""
+    cand, lin, care = engine.candidates, engine.tree.lineages, engine.rule.care
+    log_total = _log_total(cand, weigh(cand, target, lin, care))
+    i = np.int64(cand.place[x])
+    return log_ratio(cand, target, lin, i, proposal_row(cand, i, target, lin, care), t) + log_total
+
+
+@jit(allocates=False)
+def _weigh_old_leaf(engine, c, m, cells, s, log_share, x, t):
+    """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, from which there is no way."""
+    g = _cell_of(cells, s)
+    if g < 0:
+        return math.nan
+    _look_everywhere(engine, c)
+    _weigh_cells(engine, c, m, cells, log_share)
+    log_weight = _log_weight(engine, Target(cells.unit[c] * s, m, engine.half_d), x, t)
+    return log_weight + _log_prior_over_proposal(cells, log_share, g, s)
+
+
+@jit(allocates=False)
+def _draw_new_leaf(engine, c, m, cells, log_share, state):
+    """A scale, a branch (-1 where none could be drawn) and a time for leaf c, with log f p(s) / q."""
+    _look_everywhere(engine, c)
+    _weigh_cells(engine, c, m, cells, log_share)
+    g, s = _draw_scale(cells, log_share, state)
+    target = Target(cells.unit[c] * s, m, engine.half_d)
+    i, t, ratio, log_total = propose(engine.candidates, target, engine.tree.lineages, engine.rule.care, state)
+    x = np.int64(engine.candidates.node[i]) if i >= 0 else -1
+    return s, x, t, ratio + log_total + _log_prior_over_proposal(cells, log_share, g, s)
+
+
+class Places(NamedTuple):
+    """Where the leaves of a block are: leaf j is joined through node `free` to the branch above x at time t.
+
+    In a clade of their own the first leaf has no such place; its entries are those of the clade.
+    """
+
+    free: np.ndarray
+    x: np.ndarray
+    t: np.ndarray
+    s: np.ndarray
+
+
+@jit
+def _empty_places(k):
+    return Places(np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k), np.empty(k))
+
+
+@jit(allocates=False)
+def _top_of_clade(tree, block):
+    """The node whose leaves are just those of the block, or -1."""
+    k = block.size
+    node = np.int64(block[0])
+    for _ in range(k):  # the top of a clade of k leaves is at most k - 1 steps above each of them
+        n_inside = 0
+        for j in range(k):
+            c, steps = np.int64(block[j]), 0
+            while c >= 0 and c != node and steps < k:
+                c = np.int64(tree.parent[c])
+                steps += 1
+            n_inside += c == node
+        if n_inside == k:
+            return node if _n_leaves(tree, node, k) == k else -1
+        node = np.int64(tree.parent[node])
+        if node < 0:
+            break
+    return -1
+
+
+@jit(allocates=False)
+def _n_leaves(tree, node, most):
+    """The number of leaves under a node, or some number above `most`."""
+    if tree.child[node, 0] < 0:
+        return 1
+    if most < 2:
+        return 2
+    left = _n_leaves(tree, np.int64(tree.child[node, 0]), most - 1)
+    return left + _n_leaves(tree, np.int64(tree.child[node, 1]), most - left)
+
+
+# --- scattered ---------------------------------------------------------------------------------------------------
+
+
+@jit(allocates=False)
+def _take_off(tree, block, places):
+    for j in range(block.size - 1, -1, -1):
+        places.free[j], places.x[j], places.t[j] = _prune(tree, block[j])
+
+
+@jit(allocates=False)
+def _put_back(tree, block, places, cells):
+    for j in range(block.size):
+        c = block[j]
+        tree.var[c] = cells.unit[c] * places.s[j]
+        _graft(tree, c, places.free[j], places.x[j], places.t[j])
+
+
+@jit(allocates=False)
+def _weigh_scattered(engine, block, places, cells, log_share):
+    """Put the leaves where they were, one after another; return the sum of log f p(s) / q."""
+    tree, n, k = engine.tree, engine.tree.top[1], block.size
+    log_weight = 0.0
+    for j in range(k):
+        c, m = block[j], float(n - k + j)
+        log_weight += _weigh_old_leaf(engine, c, m, cells, places.s[j], log_share, places.x[j], places.t[j])
+        tree.var[c] = cells.unit[c] * places.s[j]
+        _graft(tree, c, places.free[j], places.x[j], places.t[j])
+    return log_weight
+
+
+@jit(allocates=False)
+def _scatter(engine, block, places, cells, log_share, state):
+    """Put the leaves anywhere, one after another; return the sum of log f p(s) / q and how many are on the tree."""
+    tree, n, k = engine.tree, engine.tree.top[1], block.size
+    log_weight = 0.0
+    for j in range(k):
+        c, m = block[j], float(n - k + j)
+        places.s[j], x, places.t[j], of_leaf = _draw_new_leaf(engine, c, m, cells, log_share, state)
+        if x < 0:
+            return -math.inf, j
+        places.x[j] = x
+        log_weight += of_leaf
+        tree.var[c] = cells.unit[c] * places.s[j]
+        _graft(tree, c, places.free[j], x, places.t[j])
+    return log_weight, k
+
+
+# --- gathered ----------------------------------------------------------------------------------------------------
+#
+# While a clade is apart from the tree it takes the place of its root, so that the same functions serve. With k_c(u)
+# lineages of its own, the coalescent has exp(-∫ [k k_c + k_c (k_c - 1) / 2] du) for the clade: joining its leaves to
+# each other beside the k lineages of the tree gives all but ∫_0^t k du. What the lineages say then is
+# ∫_0^t (k + k_c - 1) du, more by the sum of the times of its merges.
+
+
+@jit(allocates=False)
+def _take_clade_off(tree, top, block, places):
+    """Take a clade off the tree, and its leaves off each other."""
+    places.free[0], places.x[0], places.t[0] = _prune(tree, top)
+    root = tree.top[0]
+    tree.top[0] = top
+    for j in range(block.size - 1, 0, -1):
+        places.free[j], places.x[j], places.t[j] = _prune(tree, block[j])
+    tree.top[0] = root
+
+
+@jit(allocates=False)
+def _join(tree, top, places):
+    """Put a clade that is apart onto the tree."""
+    _graft(tree, top, places.free[0], places.x[0], places.t[0])
+
+
+@jit(allocates=False)
+def _extra_time(places):
+    total = 0.0
+    for j in range(1, places.t.size):
+        total += places.t[j]
+    return total
+
+
+@jit(allocates=False)
+def _weigh_gathered(engine, block, places, cells, log_share):
+    """Make the clade as it was and join it where it was; return log f p(s) / q."""
+    tree, n, k = engine.tree, engine.tree.top[1], block.size
+    root = tree.top[0]
+    g = _cell_of(cells, places.s[0])
+    log_weight = _log_prior_over_proposal(cells, cells.log_prior, g, places.s[0]) if g >= 0 else math.nan
+    tree.var[block[0]] = cells.unit[block[0]] * places.s[0]
+    tree.top[0] = block[0]
+    for j in range(1, k):
+        c, m = block[j], float(n - k + j)
+        log_weight += _weigh_old_leaf(engine, c, m, cells, places.s[j], log_share, places.x[j], places.t[j])
+        tree.var[c] = cells.unit[c] * places.s[j]
+        _graft(tree, c, places.free[j], places.x[j], places.t[j])
+    top = tree.top[0]
+    tree.top[0] = root
+    _look_everywhere(engine, top)
+    target = Target(tree.var[top] - tree.time[top], n - 1.0, engine.half_d)
+    log_weight += _log_weight(engine, target, places.x[0], places.t[0]) + _extra_time(places)
+    _join(tree, top, places)
+    return log_weight
+
+
+@jit(allocates=False)
+def _gather(engine, block, places, cells, log_share, state):
+    """Make a clade of the leaves and join it to the tree; return log f p(s) / q, the top of the clade, and whether.
+
+    Where nothing could be drawn the weight is -inf, and the leaves are left apart.
+    """
+    tree, n, k = engine.tree, engine.tree.top[1], block.size
+    root = tree.top[0]
+    g, places.s[0] = _draw_scale(cells, cells.log_prior, state)
+    log_weight = _log_prior_over_proposal(cells, cells.log_prior, g, places.s[0])
+    tree.var[block[0]] = cells.unit[block[0]] * places.s[0]
+    tree.top[0] = block[0]
+    n_joined = 1
+    for j in range(1, k):
+        c, m = block[j], float(n - k + j)
+        places.s[j], x, places.t[j], of_leaf = _draw_new_leaf(engine, c, m, cells, log_share, state)
+        if x < 0:
+            break
+        places.x[j] = x
+        log_weight += of_leaf
+        tree.var[c] = cells.unit[c] * places.s[j]
+        _graft(tree, c, places.free[j], x, places.t[j])
+        n_joined += 1
+    top = tree.top[0]
+    tree.top[0] = root
+    if n_joined == k:
+        _look_everywhere(engine, top)
+        target = Target(tree.var[top] - tree.time[top], n - 1.0, engine.half_d)
+        i, t, ratio, log_total = propose(engine.candidates, target, tree.lineages, engine.rule.care, state)
+        if i >= 0:
+            places.x[0], places.t[0] = np.int64(engine.candidates.node[i]), t
+            _join(tree, top, places)
+            return log_weight + ratio + log_total + _extra_time(places), top, True
+    tree.top[0] = top
+    for j in range(n_joined - 1, 0, -1):
+        _prune(tree, block[j])
+    tree.top[0] = root
+    return -math.inf, top, False
+
+
+# --- the move ----------------------------------------------------------------------------------------------------
+
+
+@jit
+def _to_scattered(engine, block, top, old, new, cells, log_share, state):
+    """From a clade, or from one leaf, to places anywhere; return whether it came to that."""
+    tree, k = engine.tree, block.size
+    if k > 1:
+        _take_clade_off(tree, top, block, old)
+        log_old = _weigh_gathered(engine, block, old, cells, log_share)
+        if not log_old < math.inf:
+            return False
+        _take_clade_off(tree, top, block, old)
+    else:
+        _take_off(tree, block, old)
+        log_old = _weigh_scattered(engine, block, old, cells, log_share)
+        if not log_old < math.inf:
+            return False
+        _take_off(tree, block, old)
+    new.free[:] = old.free
+    log_new, n_back = _scatter(engine, block, new, cells, log_share, state)
+    if math.log(uniform(state)) < log_new - log_old and (k == 1 or _top_of_clade(tree, block) < 0):
+        return True
+    for j in range(n_back - 1, -1, -1):
+        _prune(tree, block[j])
+    if k == 1:
+        _put_back(tree, block, old, cells)
+    else:
+        _weigh_gathered(engine, block, old, cells, log_share)
+    return False
+
+
+@jit
+def _to_gathered(engine, block, old, new, cells, log_share, state):
+    """From places anywhere to a clade; return whether it came to that."""
+    tree = engine.tree
+    _take_off(tree, block, old)
+    log_old = _weigh_scattered(engine, block, old, cells, log_share)
+    if not log_old < math.inf:
+        return False
+    _take_off(tree, block, old)
+    new.free[:] = old.free
+    log_new, top, is_joined = _gather(engine, block, new, cells, log_share, state)
+    if math.log(uniform(state)) < log_new - log_old:
+        return True
+    if is_joined:
+        _take_clade_off(tree, top, block, new)
+    _put_back(tree, block, old, cells)
+    return False
+
+
+@jit
+def _move(engine, block, cells, s, state):
+    """Try to move a block; return whether it moved. `s` is changed then."""
+    k = block.size
+    old, new, log_share = _empty_places(k), _empty_places(k), np.empty(cells.log_prior.size)
+    for j in range(k):
+        old.s[j] = s[block[j]]
+    top = _top_of_clade(engine.tree, block)
+    if k == 1 or top >= 0:
+        moved = _to_scattered(engine, block, top, old, new, cells, log_share, state)
+    else:
+        moved = _to_gathered(engine, block, old, new, cells, log_share, state)
+    if moved:
+        for j in range(k):
+            s[block[j]] = new.s[j]
+    return moved
+
+
+@jit
+def _draw_block(seeds, near, state):
+    """A seed and up to three of its neighbours, the nearest or any of them, in random order."""
+    seed = seeds[integer_below(state, seeds.size)]
+    k = 1 + integer_below(state, _MOST)
+    others = near[seed].copy()
+    if uniform(state) < 0.5:
+        for j in range(k - 1):
+            swap = j + integer_below(state, others.size - j)
+            others[j], others[swap] = others[swap], others[j]
+    block = np.empty(k, np.int64)
+    for j in range(k - 1):
+        block[j] = others[j]
+    place = integer_below(state, k)
+    block[k - 1] = block[place]
+    block[place] = seed
+    return block
+
+
+@jit
+def _move_blocks(engine, children, times, seeds, near, n_blocks, cells, s, state):
+    load(engine.tree, children, times, engine.W, engine.leaf_var)
+    n_moved = 0
+    for _ in range(n_blocks):
+        n_moved += _move(engine, _draw_block(seeds, near, state), cells, s, state)
+    unload(engine.tree, children, times)
+    return n_moved
+
+
+def move_together(
+    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray
+) -> tuple[Merges, np.ndarray]:
+    """Move `n_blocks` blocks one after another; returns the tree and the cells."""
+    children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
+    scale = np.array(tails.scale)
+    seeds, near = neighborhoods(engine.W, engine.neighbors)
+    _move_blocks(engine, children, times, seeds, near, n_blocks, _cells(tails), scale, state)
+    return (children, times), scale
