@@ -201,20 +201,21 @@ def fit_table(
         click.echo(f"covariance: {chosen.in_a_line(post.info['choice'])}")
     if reading.known:
         post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in reading.known.items()}
-    reason = None
+    suggestion = None
     try:
         if clusters is None:
             with shell.doing("looking for the number of clusters"):
                 suggestion = post.suggest_n_clusters()
-            clusters, reason = suggestion.n_clusters, suggestion.reason
+            clusters = suggestion.n_clusters
         with shell.doing("looking for the clusters that agree best with all trees"):
             answer = answer_for(post, clusters)
         with shell.doing("writing trees, figure and report page"):
-            files = write_all(folder, post, answer, title, with_trees=with_trees)
+            files = write_all(folder, post, answer, title, suggestion=suggestion, with_trees=with_trees)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
-    if reason is not None:
+    if suggestion is not None:
+        reason = suggestion.reason
         click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
     click.echo(in_a_line(answer, leaves_are(post)))
     for column in known_of(post):

@@ -15,6 +15,7 @@ from .shell import POSTERIOR
 
 if TYPE_CHECKING:
     from ..posterior.answer import ClusterAnswer
+    from ..posterior.cluster_count import ClusterSuggestion
     from ..posterior.posterior import Posterior
     from ..tree.tree import Tree
 
@@ -39,11 +40,18 @@ LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
 def write_all(
-    folder: Path, post: "Posterior", answer: "ClusterAnswer", title: str | None, *, with_trees: bool = True
+    folder: Path,
+    post: "Posterior",
+    answer: "ClusterAnswer",
+    title: str | None,
+    *,
+    suggestion: "ClusterSuggestion | None" = None,
+    with_trees: bool = True,
 ) -> dict[str, str]:
     """Write every file of `FILES` into `folder`, replacing what is there, and return what each one is.
 
-    The sampled trees, which are large, are left out unless `with_trees`.
+    `suggestion` is where the number of clusters comes from, if nobody chose it. The sampled trees, which are large, are
+    left out unless `with_trees`.
     """
     files = {name: what for name, what in FILES.items() if with_trees or name != TREES}
     clear_away(folder, [WRITING, *FILES])
@@ -51,7 +59,7 @@ def write_all(
     shutil.rmtree(aside, ignore_errors=True)  # of a process that had our number
     aside.mkdir()
     try:
-        _write(aside, post, answer, title, with_trees)
+        _write(aside, post, answer, title, suggestion, with_trees)
         for name in FILES:
             if name in files:
                 move_into_place(aside / name, folder / name)
@@ -62,7 +70,7 @@ def write_all(
     return files
 
 
-def _write(folder, post, answer, title, with_trees):
+def _write(folder, post, answer, title, suggestion, with_trees):
     from ..report import write_report
 
     tree = post.summary_tree()
@@ -78,7 +86,7 @@ def _write(folder, post, answer, title, with_trees):
         [folder / "tree.png", folder / "tree.svg"],
         (8.0, height_for(tree.n)),
     )
-    write_report(post, folder / "report.html", n_clusters=answer.n_clusters, title=title)
+    write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
 
 
 def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:

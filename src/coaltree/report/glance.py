@@ -6,6 +6,7 @@ import numpy as np
 
 from .._runtime.checks import check_count
 from ..posterior.answer import LEVEL, ClusterAnswer
+from ..posterior.cluster_count import ClusterSuggestion
 from ..posterior.posterior import Posterior
 from .figures import Data
 from .text import count, escape, number, percent
@@ -30,12 +31,12 @@ class Card(NamedTuple):
     grade: str = ""
 
 
-def choose_start(posterior: Posterior, n_clusters: int | None) -> Start:
+def choose_start(posterior: Posterior, n_clusters: int | ClusterSuggestion | None) -> Start:
     """The number asked for, or the suggested one."""
-    if n_clusters is not None:
+    if n_clusters is not None and not isinstance(n_clusters, ClusterSuggestion):
         k = check_count("n_clusters", n_clusters, 1, posterior.n)
         return Start(k, count(k, "cluster"), "This number was chosen when the page was made.")
-    suggestion = posterior.suggest_n_clusters()
+    suggestion = n_clusters or posterior.suggest_n_clusters()
     return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
 
 

@@ -16,6 +16,7 @@ from .._runtime.aliases import ArrayLike, PathLike
 from .._runtime.files import replacing
 from ..errors import InputError
 from ..posterior.answer import leaves_are, leaves_one
+from ..posterior.cluster_count import ClusterSuggestion
 from ..posterior.known import known_of, read_known
 from ..posterior.posterior import Posterior
 from . import checks, figures, glance, known, noise, offers, parameters, reproduce, verdicts
@@ -32,7 +33,7 @@ def write_report(
     path: PathLike,
     *,
     X: ArrayLike | None = None,
-    n_clusters: int | None = None,
+    n_clusters: int | ClusterSuggestion | None = None,
     classes: Any = None,
     title: str | None = None,
     force: bool = False,
@@ -46,8 +47,9 @@ def write_report(
     X : array-like (n, d) or DataFrame, optional
         The data to show beside the tree, for example in other units; by default the fitted data. Where leaves have
         several rows, either the leaves or all rows, of which the means are shown.
-    n_clusters : int, optional
-        The number of clusters the page opens with; by default the suggested number.
+    n_clusters : int or suggestion, optional
+        The number of clusters the page opens with, or what `Posterior.suggest_n_clusters` gave, with its reason; by
+        default it is asked.
     classes : Series, DataFrame, mapping or sequence (n,), optional
         What is known of the leaves besides: classes or numbers, shown in colours beside the tree and compared with the
         clusters; by default the columns of ``coaltree fit --label``.
@@ -69,7 +71,7 @@ def report_html(
     posterior: Posterior,
     *,
     X: ArrayLike | None = None,
-    n_clusters: int | None = None,
+    n_clusters: int | ClusterSuggestion | None = None,
     classes: Any = None,
     title: str | None = None,
 ) -> str:

@@ -311,6 +311,7 @@ def test_the_suggested_number_opens_the_page():
     assert suggestion.n_clusters > 1
     assert content_of(text)["clusters"] == suggestion.n_clusters
     assert html.escape(suggestion.reason) in text
+    assert glance.choose_start(post, suggestion) == glance.choose_start(post, None)
 
 
 def test_where_no_number_stands_out_the_page_shows_one_cluster():
