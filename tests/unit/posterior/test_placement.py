@@ -102,6 +102,24 @@ def test_students_noise_is_a_mixture_over_scales(df, away):
     assert abs(posterior_of(X, PHI, [tree], noise=0.2).place(x_new[None]).log_density[0] - total) > 0.02
 
 
+@pytest.mark.parametrize("away", [1.2, 8.0])
+def test_both_ways_to_explain_an_odd_row_count(away):
+    """A branch of its own with little noise, or a place near others with much: at 8 one alone is 3 nats short."""
+    X, tree = ct.simulate(30, 12, noise=0.02, random_state=3)
+    problem = Problem(np.ascontiguousarray(X), None, 12, 0.0, np.full(30, 0.02))
+    new = (X[0] + away * np.random.default_rng(1).standard_normal(12))[None]
+
+    def log_density(level, half_df=0.0):
+        streams = make_streams(np.random.default_rng(0), 1)
+        return float(locate(tree.children, tree.times, problem, new, streams, level, half_df).log_density[0])
+
+    y, h = np.linspace(-5.0, 12.0, 171), 2.0
+    log_prior = h * math.log(h) - math.lgamma(h) - h * y - h * np.exp(-y)
+    given = np.array([log_density(0.02 * math.exp(one)) for one in y])
+    total = np.logaddexp.reduce(log_prior + given) + math.log(y[1] - y[0])
+    assert log_density(0.02, h) == pytest.approx(total, abs=2e-3)
+
+
 def test_trees_are_weighed_by_how_well_they_explain_the_row():
     X, one = simulated(6, PHI, 1)
     _, two = simulated(6, PHI, 2)

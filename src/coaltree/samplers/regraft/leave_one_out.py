@@ -22,17 +22,15 @@ from ...model.diffusion import LOG_2PI, squared_distance
 from ...model.leaf_walk import begin_walk, expected_var, next_leaf
 from ...model.problem import Problem
 from ...model.tails import scale_mode
-from .branch_density import MIDDLE, Target, log_mass_bound, trace
+from .branch_density import Target, log_mass_bound, trace
 from .candidates import Care, add_all_above, add_path, begin, branch_of, pass_down
 from .lineage_counts import add, remove
-from .placement import N_SCALES, log_scale, log_scale_weight, log_sum, variance_and_distance
+from .placement import LITTLE, MOST_STEPS, N_SCALES, STEP, log_scale, log_scale_weight, log_sum, modes_of_scale
 from .update import make_engine
 from .working_tree import attach, detach, load, refresh, sibling_of
 
 _CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
 _MULTIPLE = 7  # where the log of what a candidate counts is kept, behind the scalars of its branch
-_STEP = 1.25  # between two scales, in standard deviations of log s
-_MOST_STEPS, _LITTLE = 24, 9.0  # to either side; it ends where what is added is e^-9 of the whole
 
 
 def log_density_of_leaves(
@@ -111,26 +109,22 @@ def _integrate(cand, target, lin, half_df, care):
     """
     if half_df == 0.0:
         return _total(cand, target, lin, care, -math.inf)
-    mode, spread = _mode_from(cand, target, lin, care, half_df, 0.0)
-    mode, spread = _mode_from(cand, target, lin, care, half_df, mode)
-    other, other_spread = _mode_from(cand, target, lin, care, half_df, _nearest_scale(cand, target, half_df))
+    mode, other, spread = modes_of_scale(cand, target, lin, half_df, care)
     total = _at_scale(cand, target, lin, care, half_df, mode, 0.0, -math.inf)
-    if abs(other - mode) > min(spread, other_spread):
+    if other != mode:
         beside = _at_scale(cand, target, lin, care, half_df, other, 0.0, -math.inf)
-        if beside > total - _LITTLE:
-            if beside > total:
-                mode, other, total = other, mode, beside
-            spread = min(spread, other_spread)
-        else:
+        if beside > total:
+            mode, other, total, beside = other, mode, beside, total
+        if beside < total - LITTLE:
             other = mode
-    step = _STEP * spread
+    step = STEP * spread
     total += math.log(step)
     for sign in (1.0, -1.0):
-        for k in range(1, _MOST_STEPS):
+        for k in range(1, MOST_STEPS):
             y = mode + sign * k * step
             here = _at_scale(cand, target, lin, care, half_df, y, math.log(step), total)
             total = log_sum(total, here)
-            if here < total - _LITTLE and k > 1 and sign * (y - other) > 0.0:
+            if here < total - LITTLE and k > 1 and sign * (y - other) > 0.0:
                 break
     return total
 
@@ -140,34 +134,6 @@ def _at_scale(cand, target, lin, care, half_df, y, log_step, floor):
     log_weight = log_scale_weight(y, half_df) + log_step
     scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
     return _total(cand, scaled, lin, care, floor - log_weight) + log_weight
-
-
-@jit(allocates=False)
-def _mode_from(cand, target, lin, care, half_df, y):
-    """Mode and spread of log s on the branch that seems best at a scale."""
-    scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
-    highest, best = -math.inf, 0
-    for i in range(cand.counts[0]):
-        branch = branch_of(cand, i)
-        bound = log_mass_bound(branch, scaled, lin) if branch.upper > branch.lower else -math.inf
-        if bound > highest:
-            highest, best = bound, i
-    branch = branch_of(cand, best)
-    trace(branch, scaled, lin, cand.proposals, 0, care.coarse)
-    v, eps = variance_and_distance(branch, cand.proposals.t[0, MIDDLE])
-    return scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
-
-
-@jit(allocates=False)
-def _nearest_scale(cand, target, half_df):
-    """The log scale that a row most likely has if it joins the nearest node."""
-    nearest, v = math.inf, 0.0
-    for i in range(cand.counts[0]):
-        branch = branch_of(cand, i)
-        v_here, eps = variance_and_distance(branch, branch.lower)
-        if eps < nearest:
-            nearest, v = eps, v_here
-    return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
 
 
 @jit(allocates=False)

@@ -17,7 +17,7 @@ from ..._runtime.random_streams import uniform
 from ...model.diffusion import LOG_2PI
 from ...model.problem import Problem
 from ...model.tails import scale_mode
-from .branch_density import MIDDLE, Target, draw_time
+from .branch_density import MIDDLE, Target, draw_time, log_mass_bound, trace
 from .candidates import (
     Care,
     add_all_above,
@@ -34,6 +34,9 @@ from .update import choose
 from .working_tree import empty_working_tree, load
 
 N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
+STEP = 1.25  # between two scales of a row that may join anywhere, in standard deviations of log s
+MOST_STEPS, LITTLE = 24, 9.0  # to either side; it ends where what is added is e^-9 of the whole
+NEGLIGIBLE = math.exp(-LITTLE)
 _CARE = Care(coarse=0.1, negligible=16.0)
 
 
@@ -58,7 +61,7 @@ def locate(
     """Place whitened rows (m, p) on a tree of the rows of a `Problem`; `streams` (m, 4) move on.
 
     `level` is the variance of their noise. With `half_df` > 0 its tails are Student's, and the scales are integrated
-    out: by the trapezoidal rule over log s, laid out around where the density of each row has its mode.
+    out: by the trapezoidal rule over log s, from the mode of each row's density to either side, past a second mode.
     """
     assert problem.W is not None
     n, p = problem.W.shape
@@ -92,26 +95,105 @@ def _locate(tree, cand, original, rows, target, half_df, care, streams, log_mass
             log_mass[r, original[cand.node[same]]] = math.inf
             node[r], time[r] = original[cand.node[same]], 0.0
             continue
-        centre, spread, n_nodes = 0.0, 0.0, 1
-        if half_df > 0.0:
-            centre, spread = _likely_scale(cand, target, tree.lineages, care, half_df)
-            n_nodes = N_SCALES
+        if half_df == 0.0:
+            _add_scale(cand, tree, original, target, 0.0, care, r, -math.inf, streams, log_mass, node, time)
+            continue
+        mode, other, step = _span_of_scales(cand, target, tree.lineages, half_df, care)
         log_total = -math.inf
-        for k in range(n_nodes):
-            log_s = log_scale(centre, spread, k)
-            log_weight = log_scale_weight(log_s, half_df) + math.log(spread) if half_df > 0.0 else 0.0
-            scaled = Target(target.var_less_time * math.exp(log_s), target.m, target.half_d)
-            best = weigh(cand, scaled, tree.lineages, care)
+        for sign in (1.0, -1.0):
+            for k in range(0 if sign > 0.0 else 1, MOST_STEPS):
+                y = mode + sign * k * step
+                scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+                log_weight = log_scale_weight(y, half_df) + math.log(step)
+                before = log_total
+                log_total = _add_scale(
+                    cand, tree, original, scaled, log_weight, care, r, before, streams, log_mass, node, time
+                )
+                if k > 1 and sign * (y - other) > 0.0 and log_total - before < NEGLIGIBLE:
+                    break
+
+
+@jit(allocates=False)
+def _add_scale(cand, tree, original, target, log_weight, care, r, log_total, streams, log_mass, node, time):
+    """Add the mass that row r has on every branch at one scale, and perhaps draw its place there.
+
+    `log_total` is the mass at the scales before; returned is that with this one.
+    """
+    lin = tree.lineages
+    best = weigh(cand, target, lin, care)
+    for i in range(cand.counts[0]):
+        if cand.row[i] != -2:
+            place = original[cand.node[i]]
+            log_mass[r, place] = log_sum(log_mass[r, place], cand.log_weight[i] + log_weight)
+    i, log_here = choose(cand, best, streams[r])
+    log_total = log_sum(log_total, log_here + log_weight)
+    if uniform(streams[r]) < math.exp(log_here + log_weight - log_total):
+        row = proposal_row(cand, i, target, lin, care)
+        node[r] = original[cand.node[i]]
+        time[r] = draw_time(branch_of(cand, i), cand.proposals, row, streams[r])
+    return log_total
+
+
+@jit(allocates=False)
+def _span_of_scales(cand, target, lin, half_df, care):
+    """Where log s has its modes, the likelier first and one of them twice where the other is nothing; and a step."""
+    mode, other, spread = modes_of_scale(cand, target, lin, half_df, care)
+    if other != mode:
+        log_mass, log_mass_of_other = -math.inf, -math.inf
+        for which in range(2):
+            y = other if which else mode
+            scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+            best = weigh(cand, scaled, lin, care)
+            total = 0.0
             for i in range(cand.counts[0]):
-                if cand.row[i] != -2:
-                    place = original[cand.node[i]]
-                    log_mass[r, place] = log_sum(log_mass[r, place], cand.log_weight[i] + log_weight)
-            i, log_here = choose(cand, best, streams[r])
-            log_total = log_sum(log_total, log_here + log_weight)
-            if uniform(streams[r]) < math.exp(log_here + log_weight - log_total):
-                row = proposal_row(cand, i, scaled, tree.lineages, care)
-                node[r] = original[cand.node[i]]
-                time[r] = draw_time(branch_of(cand, i), cand.proposals, row, streams[r])
+                total += math.exp(cand.log_weight[i] - best)
+            here = best + math.log(total) + log_scale_weight(y, half_df)
+            log_mass, log_mass_of_other = (log_mass, here) if which else (here, log_mass_of_other)
+        if min(log_mass, log_mass_of_other) < max(log_mass, log_mass_of_other) - LITTLE:
+            mode = mode if log_mass > log_mass_of_other else other
+            other = mode
+    return mode, other, STEP * spread
+
+
+@jit(allocates=False)
+def modes_of_scale(cand, target, lin, half_df, care):
+    """The two log scales that an odd row may have, equal where they are one, and the smaller of their spreads.
+
+    It may be a branch of its own with little noise, or be close to others with much.
+    """
+    mode, spread = _mode_from(cand, target, lin, care, half_df, 0.0)
+    mode, spread = _mode_from(cand, target, lin, care, half_df, mode)  # a larger scale may have it join elsewhere
+    other, other_spread = _mode_from(cand, target, lin, care, half_df, _nearest_scale(cand, target, half_df))
+    spread = min(spread, other_spread)
+    return mode, (other if abs(other - mode) > spread else mode), spread
+
+
+@jit(allocates=False)
+def _mode_from(cand, target, lin, care, half_df, y):
+    """Mode and spread of log s on the branch that seems best at a scale."""
+    scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+    highest, best = -math.inf, 0
+    for i in range(cand.counts[0]):
+        branch = branch_of(cand, i)
+        bound = log_mass_bound(branch, scaled, lin) if branch.upper > branch.lower else -math.inf
+        if bound > highest:
+            highest, best = bound, i
+    branch = branch_of(cand, best)
+    trace(branch, scaled, lin, cand.proposals, 0, care.coarse)
+    v, eps = variance_and_distance(branch, cand.proposals.t[0, MIDDLE])
+    return scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
+
+
+@jit(allocates=False)
+def _nearest_scale(cand, target, half_df):
+    """The log scale that a row most likely has if it joins the nearest node."""
+    nearest, v = math.inf, 0.0
+    for i in range(cand.counts[0]):
+        branch = branch_of(cand, i)
+        v_here, eps = variance_and_distance(branch, branch.lower)
+        if eps < nearest:
+            nearest, v = eps, v_here
+    return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
 
 
 @jit(inline="always", allocates=False)
@@ -131,24 +213,6 @@ def log_sum(a, b):
     """log(e^a + e^b)."""
     high = max(a, b)
     return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
-
-
-@jit(allocates=False)
-def _likely_scale(cand, target, lin, care, half_df):
-    """Mode and spread of log s of a new row, where it is most likely to join."""
-    y, spread = 0.0, 1.0
-    for _ in range(2):  # a larger scale may have it join elsewhere
-        scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
-        weigh(cand, scaled, lin, care)
-        best = 0
-        for i in range(cand.counts[0]):
-            if cand.log_weight[i] > cand.log_weight[best]:
-                best = i
-        branch = branch_of(cand, best)
-        t = cand.proposals.t[proposal_row(cand, best, scaled, lin, care), MIDDLE]
-        v, eps = variance_and_distance(branch, t)
-        y, spread = scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
-    return y, spread
 
 
 @jit(inline="always", allocates=False)
