@@ -66,6 +66,8 @@ def test_every_setting_reaches_fit(monkeypatch):
         "noise": 0.5,
         "random_state": 11,
         "n_jobs": 2,
+        "ordered": True,
+        "inputs": [0.0, 1.0],
     }
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}

@@ -179,6 +179,8 @@ def fit_table(
     from .comparison import compared
     from .outputs import FILES, write_all
 
+    if settings.get("ordered") and not is_best(settings["covariance"]):
+        raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     is_new = not out.exists()
     checkpoint = out / CHECKPOINT
     # Beside a checkpoint, files of the run are what a kill left while they were written: the same command goes on.
@@ -187,8 +189,6 @@ def fit_table(
     click.echo(reading.how)
     if is_auto(settings["covariance"]):
         click.echo(f"covariance: {choice_for(reading.table.values)}")
-    if settings.get("ordered") and not is_best(settings["covariance"]):
-        raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     try:
         settings = {**settings, "groups": reading.groups, "errors": reading.errors}
         post = _run(reading.table, settings, checkpoint, force)

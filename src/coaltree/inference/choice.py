@@ -177,7 +177,7 @@ def _left_out(run, model, make_posterior, among, n_jobs):
         if run.complete(n_jobs, Progress(False), None):
             raise KeyboardInterrupt
     post = make_posterior(run, model)
-    densities = row_densities(post, draws_for(post, _DRAWS), among=among, n_jobs=n_jobs)
+    densities = row_densities(post, draws_for(post, _DRAWS)[0], among=among, n_jobs=n_jobs)
     if not np.isfinite(densities.log_density).all():
         raise InputError("rows have no finite density under it.")
     return from_densities(post, densities, np.zeros(len(densities.draws)))

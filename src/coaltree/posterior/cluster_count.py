@@ -44,7 +44,7 @@ _FEWEST_ROWS, _ENOUGH_ROWS = 500, 2000
 _CAUTION = 3.0
 _NOTABLE = 2.0  # standard deviations of a gap
 _FOUND_AGAIN = (0.75, DISSOLVED)  # least stability of a number's clusters; the second where none has the first
-_FEW, _STEP = 12, 1.15  # numbers up to 12 are all looked at, of larger ones those in steps
+_BEST, _FEW, _STEP = 4, 12, 1.15  # the best described are looked at, all up to 12, of larger ones those in steps
 _IMPROBABLE = 0.01  # beside the best number: not looked at more closely
 _CLOSE = 0.7  # below this probability another number is nearly as good
 
@@ -134,7 +134,8 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> np.ndarra
     """
     better = np.flatnonzero(scores > scores[0]) + 1
     steps = (_FEW * _STEP ** np.arange(1, 12)).astype(int)
-    looked_at = [k for k in better[np.argsort(-scores[better - 1], kind="stable")] if k <= _FEW or k in steps]
+    by_score = better[np.argsort(-scores[better - 1], kind="stable")]
+    looked_at = [k for place, k in enumerate(by_score) if place < _BEST or k <= _FEW or k in steps]
     worst: dict[int, float] = {}
     for least in _FOUND_AGAIN:
         counts = scores <= scores[0]

@@ -85,8 +85,8 @@ def loo(
     progress: ProgressLike = "auto",
 ) -> LeaveOneOut:
     """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
-    densities = kept_densities(posterior, draws_for(posterior, n_draws), n_jobs, progress)
-    weights = posterior.weights[densities.draws]
+    draws, weights = draws_for(posterior, n_draws)
+    densities = kept_densities(posterior, draws, n_jobs, progress)
     found = from_densities(posterior, densities, np.log(weights))
     odd = int(np.sum(found.pareto_k > _BAD))
     if odd and np.isfinite(found.pareto_k).any():
@@ -100,13 +100,14 @@ def loo(
     return found
 
 
-def draws_for(posterior: Posterior, n_draws: int | None = None) -> np.ndarray:
-    """Numbers of the draws that are asked: spread evenly over the chains, or by weight."""
+def draws_for(posterior: Posterior, n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the draws that are asked, spread evenly over the chains or by weight, and what each then counts."""
     require_model(posterior)
     n_draws = draws_asked(posterior, n_draws)
     if not posterior.has_equal_weights:
-        return pick_trees(posterior.weights, n_draws)[0]
-    return thinned(diagnostics.last_of_chains(posterior.chain), n_draws).ravel()
+        return pick_trees(posterior.weights, n_draws)
+    draws = thinned(diagnostics.last_of_chains(posterior.chain), n_draws).ravel()
+    return draws, np.full(len(draws), 1.0 / len(draws))
 
 
 def draws_asked(posterior: Posterior, n_draws: int | None) -> int:
@@ -116,7 +117,7 @@ def draws_asked(posterior: Posterior, n_draws: int | None) -> int:
 
 
 def thinned(index: np.ndarray, n_draws: int) -> np.ndarray:
-    """Every k-th of the draws (chains, draws) of each chain, so that at most n_draws are left, one a chain at least."""
+    """Every k-th of the draws (chains, draws) of each chain, so that about n_draws are left, one a chain at least."""
     step = max(1, math.ceil(index.size / n_draws))
     return index[:, ::-1][:, ::step][:, ::-1]
 

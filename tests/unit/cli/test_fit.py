@@ -153,7 +153,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([], "column 'Art' contains text ('rot' in line 2); leave it out with --drop Art."),
+        ([], "column 'Art' contains text ('rot' in line 2); leave it out with --drop Art, or show"),
         (["--drop", "Art", "--clusters", "11"], "--clusters 11 is more than the 10 rows"),
         (["--drop", "Art", "--grid", "2x2"], "--grid needs --covariance matern32"),
         (["--drop", "Art", "--covariance", "matern32", "--grid", "2x3"], "the grid 2 × 3 has 6 cells"),
@@ -163,7 +163,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
         ),
         (["--drop", "Art", "--samples", "0"], "--samples"),
         (["--drop", "Art", "--noise", "-1"], "--noise"),
-        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'scaled', 'spherical'"),
+        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'best', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
         (["--columns", "b", "--columns", "c", "--names", "Art"], "'rot' is in line 2 and again in line 3"),
     ],
@@ -200,7 +200,7 @@ def test_names_of_covariances_and_samplers_are_those_of_the_package():
     from coaltree.model.covariance import _BY_NAME
     from coaltree.samplers import _CLASS_OF_NAME
 
-    assert set(COVARIANCES) == {"auto", *_BY_NAME}
+    assert set(COVARIANCES) == {"auto", "best", *_BY_NAME}
     assert set(SAMPLERS) == set(_CLASS_OF_NAME)
 
 
@@ -398,5 +398,6 @@ def test_the_best_covariance_is_chosen_and_said(tmp_path, capsys):
     command = ["fit", str(tmp_path / "rows.csv"), "--samples", "5", "--warmup", "2", "--out", str(tmp_path / "out")]
     assert main([*command, "--ordered"]) == 2
     assert "--ordered needs --covariance best" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
     assert main([*command, "--covariance", "best", "--no-trees"]) == 0
     assert ", best of 4 by leave-one-out of 10 rows: " in capsys.readouterr().out

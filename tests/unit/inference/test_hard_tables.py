@@ -83,7 +83,7 @@ def fitted(X, covariance, **options):
 def is_sensible(post):
     """The root within some times of where the coalescent puts it, half of the merges not far below."""
     root, middle = np.median(post.times[:, -1]), np.median(post.times[:, post.n // 2])
-    return 0.02 < root < 10.0 and middle > 1e-3 * root
+    return 0.02 < root < 7.0 and middle > 1e-3 * root
 
 
 def worst_r_hat(post):

@@ -25,6 +25,12 @@ def test_groups_of_rows_are_counted():
         assert str(found).endswith(").")
 
 
+def test_large_numbers_are_suggested_too():
+    """14 is between two of the numbers beyond 12 that are looked at in any case."""
+    X = blobs(np.random.default_rng(3), 14, 112, 6, 12.0)
+    assert ward_posterior(X).suggest_n_clusters().n_clusters == 14
+
+
 def test_weak_groups_in_many_columns_add_up():
     """Centres 0.6 from each other in each of 40 columns: each costs far less than half a log n in a column."""
     found = ward_posterior(blobs(np.random.default_rng(1), 4, 120, 40, 0.6)).suggest_n_clusters()

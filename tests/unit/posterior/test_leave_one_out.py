@@ -57,6 +57,26 @@ def test_smoothing_is_arviz_s_and_weights_of_trees_count():
     assert len(weighted.loo(progress=False).pointwise) == len(twice.loo(progress=False).pointwise) == 6
 
 
+def test_weights_count_once_where_draws_are_picked_by_them():
+    post = known_posterior(n_trees=90)
+    weights = np.where(np.arange(90) < 30, 4.0, 1.0)
+    weighted = ct.Posterior(
+        post.children, post.times, log_weights=np.log(weights), X=post.X, covariance=post.covariance, noise=0.2
+    )
+    few, every = (weighted.loo(n_draws=n, progress=False) for n in (60, 90))
+    assert few.n_draws < 61
+    # Taken twice, the first 30 trees would have 16 times the weight of the others.
+    heavy = ct.Posterior(
+        post.children,
+        post.times,
+        log_weights=2.0 * np.log(weights),
+        X=post.X,
+        covariance=post.covariance,
+        noise=0.2,
+    ).loo(n_draws=90, progress=False)
+    assert abs(few.elpd - every.elpd) < abs(few.elpd - heavy.elpd)
+
+
 def test_rows_of_one_leaf_hold_its_place():
     """A row beside others of its leaf is normal (or Student) given all other rows: the tree need not change."""
     post = grouped_posterior(tail_scale=None, noise=0.3, theta={}, n_trees=2)

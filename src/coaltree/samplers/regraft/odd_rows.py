@@ -24,11 +24,11 @@ from scipy.special import gammaincc, gammainccinv
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
-from ...model.diffusion import squared_distances
 from ..base import Merges, Tails
 from .branch_density import Target
 from .candidates import Care, add_all_above, begin, pass_down, proposal_row, weigh
 from .lineage_counts import add, remove
+from .neighbors import nearest
 from .update import Engine, log_ratio, propose
 from .working_tree import attach, detach, load, refresh, sibling_of, unload
 
@@ -37,6 +37,8 @@ _MOST = 4  # rows moved at once
 _SHARE_OF_SEEDS = 20
 _INNER_CELLS = (0.002, 0.35, 0.7, 0.9)  # bounds of cells, as shares of the prior below them
 _OUTER_CELLS = (4.0, 16.0, 64.0, 4096.0)  # and as multiples of the last one: large errors are what this is about
+_LEAST_MASS = 1e-300
+_MOST_WITHOUT_LISTS = 5000  # rows whose neighbours are looked for in every round
 _ROUGHLY = Care(coarse=2.0, negligible=3.0)  # how well masses over cells are known
 
 
@@ -53,27 +55,31 @@ def _cells(tails):
     inner = tails.half_df / gammainccinv(tails.half_df, _INNER_CELLS)
     bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_CELLS)])
     mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
+    mass = np.maximum(mass, _LEAST_MASS)  # with many degrees of freedom large scales have none
     return Cells(np.ascontiguousarray(tails.unit), tails.half_df, bounds, np.log(mass / mass.sum()))
 
 
 def neighborhoods(W: np.ndarray, lists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The seeds, and the nearest rows of every row (n, 4), nearest first; `lists` are those of local candidates."""
+    """The seeds, and the nearest rows of every row (n, 4), nearest first; `lists` are those of local candidates.
+
+    Rows with fewer neighbours than that are no seeds.
+    """
     n = len(W)
-    if lists.size:
-        near = lists[0, :, : _NEAR + 1].astype(np.int64)
-        distance = np.einsum("ij,ij->i", *(2 * (W - W[near[:, -1]],)))
-    else:
-        distances = squared_distances(W)
-        np.fill_diagonal(distances, math.inf)
-        near = np.argsort(distances, axis=1, kind="stable")[:, : _NEAR + 1]
-        distance = distances[np.arange(n), near[:, -1]]
-    n_seeds = max(_NEAR, n // _SHARE_OF_SEEDS)
-    return np.argsort(-distance, kind="stable")[:n_seeds], np.ascontiguousarray(near[:, :_NEAR])
+    if lists.size == 0:  # as they are for few rows, or where every branch is looked at
+        centred = np.ascontiguousarray(W - W.mean(axis=0))
+        lists = nearest(centred, centred, _NEAR + 1, np.arange(n))[None]
+    near = lists[0, :, : _NEAR + 1].astype(np.int64)
+    apart = W - W[near[:, -1]]
+    distance = np.where(near[:, -1] >= 0, np.einsum("ij,ij->i", apart, apart), -1.0)
+    seeds = np.argsort(-distance, kind="stable")[: max(_NEAR, n // _SHARE_OF_SEEDS)]
+    return seeds[distance[seeds] >= 0.0], np.ascontiguousarray(near[:, :_NEAR])
 
 
 def can_move(n: int, lists: np.ndarray) -> bool:
     """Whether there are rows enough, and neighbours enough in the lists of local candidates, if there are any."""
-    return n >= _NEAR + _MOST and (lists.size == 0 or lists.shape[2] > _NEAR)
+    if lists.size == 0:
+        return _NEAR + _MOST <= n <= _MOST_WITHOUT_LISTS
+    return n >= _NEAR + _MOST and lists.shape[2] > _NEAR
 
 
 @jit(allocates=False)
@@ -484,5 +490,7 @@ def move_together(
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     scale = np.array(tails.scale)
     seeds, near = neighborhoods(engine.W, engine.neighbors)
+    if len(seeds) == 0:
+        return tree, tails.scale
     _move_blocks(engine, children, times, seeds, near, n_blocks, _cells(tails), scale, state)
     return (children, times), scale

@@ -131,6 +131,27 @@ def test_what_is_no_clade_is_not_taken_for_one():
     assert not found(0, 2) and not found(0, 1, 3) and not found(5, 7) and not found(0, 1, 2, 3)
 
 
+def test_rows_without_neighbours_are_no_seeds():
+    """Lists from a search that is not exact may end early, for odd rows above all."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    seeds, near = odd_rows.neighborhoods(X, np.empty((0, 40, 0), np.int32))
+    lists = np.concatenate([near, near[:, :1]], axis=1).astype(np.int32)[None]
+    lists[0, seeds[0], 2:] = -1
+    left, _ = odd_rows.neighborhoods(X, lists)
+    assert seeds[0] not in left and len(left) > 0
+    lists[0, :, -1] = -1
+    assert len(odd_rows.neighborhoods(X, lists)[0]) == 0
+    assert odd_rows.can_move(40, lists) and not odd_rows.can_move(40, lists[:, :, :4])
+    assert odd_rows.can_move(40, lists[:0]) and not odd_rows.can_move(10**6, lists[:0])
+
+
+@pytest.mark.parametrize("df", [1.0, 4.0, 60.0, 1e4])
+def test_cells_hold_a_probability_of_one(df):
+    cells = odd_rows._cells(Tails(np.ones(3), 0.5 * df, np.ones(3)))
+    assert np.exp(cells.log_prior).sum() == pytest.approx(1.0)
+    assert np.isfinite(cells.log_prior).all() and (np.diff(cells.bounds) > 0).all()
+
+
 def test_few_rows_stay_where_they_are():
     rng = np.random.default_rng(0)
     X, scale = rng.standard_normal((7, 2)), np.ones(7)
