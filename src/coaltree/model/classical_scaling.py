@@ -6,6 +6,10 @@ eigenvalues, which are left out:
 
     share = Σ_{λ<0} |λ| / Σ |λ| .
 
+Rounding makes as many small positive eigenvalues as negative ones, about as large, and a spherical covariance would
+count each as a dimension: up to three times the most negative one they are left out too. Where the negative ones are
+too many to be rounding, axes have to be longer than the most negative one only (Sibson 1979), and one is always kept.
+
 The axes are arbitrary, so that only a covariance that is the same in all directions makes sense.
 """
 
@@ -21,6 +25,7 @@ from .covariance import CovarianceLike, Spherical
 from .table import Table
 
 _ROUNDING = 1e-9  # of the largest eigenvalue: what is smaller is 0
+_NOISE = 3.0  # times the most negative eigenvalue: positive ones up to here may be rounding, even of few rows
 _NOTABLE = 0.01  # share of negative eigenvalues that is said
 
 
@@ -55,21 +60,29 @@ def rows_of_distances(table: Table) -> Embedded:
     with single_threaded_blas():  # the same bits whatever the number of threads
         values, vectors = np.linalg.eigh(0.5 * (products + products.T))
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > _ROUNDING * values[0]
-    negative = -float(values[values < 0.0].sum())
-    share = negative / float(np.abs(values).sum())
+    size = np.abs(values)
+    share = float(size[values < 0.0].sum() / size.sum())
+    kept = _axes(values, share)
     rows = vectors[:, kept] * np.sqrt(values[kept])
     rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
     sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.1f} % of all"
     if share > _NOTABLE:
         warnings.warn(
             f"the squared distances are not quite those of points in a Euclidean space: negative eigenvalues make up "
-            f"{100 * share:.2g} % of all, and are left out. Check that the distances are squared.",
+            f"{100 * share:.2g} % of all, and are left out, as are axes no longer than these.",
             CoaltreeWarning,
             stacklevel=3,
         )
     names = tuple(f"axis {j + 1}" for j in range(rows.shape[1]))
     return Embedded(Table(np.ascontiguousarray(rows), table.labels, names), share, sentence)
+
+
+def _axes(values, share):
+    """Which eigenvalues, largest first, are more than rounding."""
+    noise = max(-float(values[-1]), 0.0) * (_NOISE if share <= _NOTABLE else 1.0)
+    kept = values > max(_ROUNDING * values[0], noise)
+    kept[0] = True
+    return kept
 
 
 def require_spherical(covariance: CovarianceLike) -> CovarianceLike:

@@ -31,6 +31,49 @@ def test_rows_have_the_distances_again():
     np.testing.assert_allclose(squared_distances(found.table.values), D, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize(
+    "rounded",
+    [
+        lambda D: D,
+        lambda D: D.round(3),
+        lambda D: np.sqrt(D).round(3) ** 2,
+        lambda D: D.astype(np.float32).astype(float),
+    ],
+    ids=["exact", "3 decimals", "3 decimals, then squared", "float32"],
+)
+def test_rounding_makes_no_axes(rounded, n):
+    for seed in range(5):
+        D = squared_distances(np.random.default_rng(seed).standard_normal((n, 2)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = scaled(rounded(D))
+        assert found.table.values.shape == (n, 2)
+        np.testing.assert_allclose(squared_distances(found.table.values), D, atol=0.02)
+
+
+def test_three_small_axes_that_are_real_are_kept():
+    """What rounding hides no more than a little is no rounding: variances down to a thousandth, and three decimals."""
+    X = np.random.default_rng(0).standard_normal((30, 5)) * [1, 1, 0.1, 0.1, 0.1]
+    assert scaled(squared_distances(X).round(3)).table.values.shape == (30, 5)
+
+
+def test_distances_far_from_any_points_keep_an_axis():
+    random = np.triu(np.random.default_rng(1).random((30, 30)), 1)
+    with pytest.warns(ct.CoaltreeWarning, match="as are axes no longer than these"):
+        found = scaled((random + random.T) ** 2)
+    assert found.table.values.shape[1] >= 1
+    with pytest.warns(ct.CoaltreeWarning):  # the most negative eigenvalue is larger than any other
+        odd = scaled(np.where(np.add.outer(np.arange(6), np.arange(6)) % 2, 0.0, 1.0 - np.eye(6)))
+    assert odd.table.values.shape[1] == 1
+
+
+def test_exact_distances_have_no_negative_share():
+    """Of two rows only 0 and a positive eigenvalue are left: the share is 0, and not -0."""
+    found = scaled(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    assert found.sentence == "classical scaling: 1 axes, negative eigenvalues 0.0 % of all"
+
+
 def test_distances_that_no_points_have_are_said():
     """A star: three points at distance 1 from a fourth and 2 from each other lie on no plane of ours."""
     distance = np.array([[0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0.0]])
