@@ -54,26 +54,30 @@ def read_known(given: Any, labels: Sequence[str], what: str = "classes") -> list
 
 
 def known_of(posterior: Posterior) -> list[Known]:
-    """The columns that a posterior keeps; one that does not fit its leaves is passed over."""
+    """The columns that a posterior keeps; one that is empty or does not fit its leaves is passed over."""
     kept = posterior.info.get(KEPT)
     if not isinstance(kept, dict):
         return []
     fitting = {
         str(name): values
         for name, values in kept.items()
-        if isinstance(values, list) and len(values) == posterior.n and all(isinstance(one, str) for one in values)
+        if isinstance(values, list)
+        and len(values) == posterior.n
+        and all(isinstance(one, str) for one in values)
+        and any(_text(one) for one in values)
     }
     return read_known(fitting, posterior.labels)
 
 
 def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:
-    """The value of each leaf: that of its row, or the commonest of its rows."""
+    """The value of each leaf: that of its row, or the commonest of its rows that have one, empty where none has."""
     if groups is None:
         return list(values)
     rows: list[list[str]] = [[] for _ in range(int(groups.max()) + 1)]
     for leaf, value in zip(groups.tolist(), values, strict=True):
-        rows[leaf].append(value)
-    return [Counter(found).most_common(1)[0][0] for found in rows]
+        if _text(value):
+            rows[leaf].append(value)
+    return [Counter(found).most_common(1)[0][0] if found else "" for found in rows]
 
 
 def matched_places(codes: np.ndarray, clusters: np.ndarray, n_classes: int) -> list[int]:
@@ -126,7 +130,9 @@ def _text(value):
     """A value as text: whole floats without their .0, nothing for what is missing."""
     if isinstance(value, float | np.floating):
         value = float(value)
-        return "" if math.isnan(value) else f"{value:.17g}" if value != int(value) else str(int(value))
+        if math.isnan(value):
+            return ""
+        return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.17g}"
     text = str(value).strip()
     return "" if text.lower() in _MISSING else text
 

@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_refused(given, sentence):
 def test_a_posterior_keeps_them_and_odd_ones_are_passed_over(tmp_path):
     post = random_posterior(1)
     good = ["x"] * 3 + ["y"] * 4
-    post.info[KEPT] = {"kind": good, "short": ["x"], "no text": [1] * 7}
+    post.info[KEPT] = {"kind": good, "short": ["x"], "no text": [1] * 7, "empty": ["", "NA"] + [""] * 5}
     post.save(tmp_path / "post.npz")
     (column,) = known_of(ct.load(tmp_path / "post.npz"))
     assert column.texts() == good
@@ -62,3 +62,13 @@ def test_a_posterior_keeps_them_and_odd_ones_are_passed_over(tmp_path):
 def test_leaves_of_several_rows_have_the_commonest_value():
     assert of_leaves(["x", "y", "y", "z"], np.array([0, 1, 1, 1])) == ["x", "y"]
     assert of_leaves(["x", "y"], None) == ["x", "y"]
+
+
+def test_values_that_are_missing_are_not_the_commonest():
+    leaf = np.array([0, 0, 0, 1, 1, 2])
+    assert of_leaves(["", "NA", "x", "", "", "y"], leaf) == ["x", "", "y"]
+
+
+def test_infinite_numbers_are_values():
+    (column,) = read_known({"k": [np.inf, 1.0, -np.inf, 2.5]}, LEAVES)
+    assert column.texts() == ["inf", "1", "-inf", "2.5"]
