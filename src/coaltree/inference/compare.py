@@ -11,6 +11,7 @@ Weights are those of stacking: the mixture of all posteriors that predicts the r
 
 import warnings
 from collections.abc import Mapping
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -94,22 +95,52 @@ def compare(
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')
+    for name, post in posteriors.items():
+        if not isinstance(post, Posterior):
+            raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
     names = tuple(str(name) for name in posteriors)
     if X_heldout is not None:
         rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]
         return comparison_of(names, np.array(rows), HELD_OUT)
-    for name, post in posteriors.items():
-        if not isinstance(post, Posterior):
-            raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
     _require_same_rows(names, list(posteriors.values()))
     left_out = [post.loo(n_draws=n_draws, n_jobs=n_jobs, progress=progress) for post in posteriors.values()]
-    return compared(names, left_out)
+    return compared(names, left_out, _common_rows(next(iter(posteriors.values())).X, left_out))
 
 
-def compared(names: tuple[str, ...], left_out: list[LeaveOneOut]) -> Comparison:
-    """The comparison of leave-one-out densities of the same rows."""
-    doubtful = np.array([int(np.sum(loo.pareto_k > 0.7)) for loo in left_out])
-    return comparison_of(names, np.array([loo.pointwise for loo in left_out]), LEFT_OUT, doubtful)
+def compared(names: tuple[str, ...], left_out: list[LeaveOneOut], among: np.ndarray | None = None) -> Comparison:
+    """The comparison of leave-one-out densities of the same rows, or of those `among` these numbers."""
+    among = left_out[0].rows if among is None else among
+    places = [np.isin(loo.rows, among) for loo in left_out]
+    pairs = list(zip(left_out, places, strict=True))
+    doubtful = np.array([int(np.sum(loo.pareto_k[place] > 0.7)) for loo, place in pairs])
+    return comparison_of(names, np.array([loo.pointwise[place] for loo, place in pairs]), LEFT_OUT, doubtful)
+
+
+def _common_rows(X, left_out):
+    """Numbers of the rows that all have; one whose copy only some kept is easier for these, and left aside."""
+    rows = [loo.rows for loo in left_out]
+    everywhere = reduce(np.intersect1d, rows)
+    aside = np.setdiff1d(np.concatenate(rows), everywhere)
+    if not len(aside):
+        return everywhere
+    twins = {_bits(X[row]) for row in aside}
+    common = np.array([row for row in everywhere if _bits(X[row]) not in twins], dtype=int)
+    if not len(common):
+        raise InputError(
+            "every row has copies that some of the posteriors keep and others merge, so that no densities can be "
+            "compared; fit all to a table without copies, or give X_heldout."
+        )
+    warnings.warn(
+        f"{len(aside)} of the rows are copies that some of the posteriors keep and others merge: these and the rows "
+        f"that they repeat are left aside, and {len(common)} rows compared.",
+        CoaltreeWarning,
+        stacklevel=3,
+    )
+    return common
+
+
+def _bits(row):
+    return (row + 0.0).tobytes()  # 0 and -0 are the same
 
 
 def comparison_of(

@@ -7,9 +7,10 @@ import pytest
 
 import coaltree as ct
 from coaltree.inference.compare import stacking_weights
+from tests.posteriors import random_posterior
 
 
-class Fixed:
+class Fixed(ct.Posterior):
     """A posterior that knows its answer."""
 
     def __init__(self, log_density):
@@ -95,5 +96,26 @@ def test_densities_of_other_rows_or_columns_are_not_compared(fitted):
         without = ct.fit(X, "scaled", **settings)
     with pytest.raises(ct.InputError, match="only one of posteriors 'all' and 'without' has '3' in its model"):
         ct.compare({"all": ct.fit(X, "spherical", **settings), "without": without})
-    with pytest.raises(ct.InputError, match="'b' is of type Fixed"):
-        ct.compare({"a": without, "b": Fixed([1.0])})
+    with pytest.raises(ct.InputError, match="'b' is of type SimpleNamespace"):
+        ct.compare({"a": without, "b": SimpleNamespace()})
+
+
+def test_rows_whose_copies_only_some_keep_are_left_aside():
+    """A fixed noise keeps copies as rows of their own, a learnt one merges them."""
+    X = np.random.default_rng(0).standard_normal((7, 2))
+    X[4] = X[1]
+    settings = {"weighted": False, "X": X, "covariance": ct.Spherical(amplitude=1.0)}
+    kept = random_posterior(0, noise=ct.Noise(0.1), **settings)
+    merged = random_posterior(0, noise=ct.Noise(), theta={"noise_level": np.full(12, 0.1)}, **settings)
+    with pytest.warns(ct.CoaltreeWarning, match="1 of the rows are copies .* 5 rows compared"):
+        found = ct.compare({"kept": kept, "merged": merged}, progress=False)
+    place = found.names.index("kept")
+    np.testing.assert_array_equal(found.rows[place], kept.loo(progress=False).pointwise[[0, 2, 3, 5, 6]])
+    np.testing.assert_array_equal(found.rows[1 - place], merged.loo(progress=False).pointwise[[0, 2, 3, 4, 5]])
+    assert found.log_density.tolist() == found.rows.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("heldout", [None, np.zeros((1, 2))])
+def test_what_is_no_posterior_is_refused(heldout):
+    with pytest.raises(ct.InputError, match="'b' is of type SimpleNamespace"):
+        ct.compare({"a": Fixed([1.0]), "b": SimpleNamespace()}, heldout)
