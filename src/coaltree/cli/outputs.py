@@ -102,8 +102,8 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
         "cluster",
         "probability",
         *(f"cluster_{c + 1}" for c in range(of_all.shape[1])),
-        *(column.name for column in known),
     ]
+    header += _names_besides(header, [column.name for column in known])
     about = zip(*(column.texts() for column in known), strict=True) if known else [()] * post.n
     numbers = zip(post.labels, answer.labels.tolist(), answer.probability, of_all, about, strict=True)
     rows = (
@@ -111,6 +111,17 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
         for name, label, own, others, texts in numbers
     )
     write_csv(path, header, rows)
+
+
+def _names_besides(taken, names):
+    """Names of further columns: "label_" goes before one that the table has already, so that each is there once."""
+    found: list[str] = []
+    for name in names:
+        new = name
+        while new in taken or new in found or (new != name and new in names):
+            new = f"label_{new}"
+        found.append(new)
+    return found
 
 
 def write_linkage(path: Path, tree: "Tree") -> None:

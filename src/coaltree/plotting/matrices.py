@@ -130,9 +130,9 @@ def heatmap(
     if ax is None:
         ax = new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
     strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
-    beside = {strip.name: strip.colors for strip in strips}
+    beside = [(strip.name, strip.colors) for strip in strips]  # what is known may be called "clusters" too
     if coloured is not None:
-        beside["clusters"] = [color_of(cluster) for cluster in coloured.number.tolist()]
+        beside.append(("clusters", [color_of(cluster) for cluster in coloured.number.tolist()]))
     parts = _split(ax, tree_share, 1.2 * _STRIP * len(beside))
     values, words = rescaled(values, z_score, standard_scale)
     limits = colour_limits(values, center)
@@ -193,7 +193,7 @@ def _draw_strips(ax, columns, order):
     """Columns of colours between tree and data: what is known of each row, and last which cluster it is in."""
     width = _STRIP
     rows = np.arange(len(order))
-    for k, (name, colors) in enumerate(reversed(columns.items())):
+    for k, (name, colors) in enumerate(reversed(columns)):
         left = -width * (1 + 1.2 * k)
         sides = np.array([[left, -0.5], [left + width, -0.5], [left + width, 0.5], [left, 0.5]])
         corners = sides[None] + np.stack([np.zeros(len(rows)), rows], axis=1)[:, None]

@@ -7,8 +7,12 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
+from coaltree.cli.outputs import write_clusters
 from coaltree.cli.suspects import suspicious_columns
 from coaltree.model.table import Table
+from coaltree.posterior.answer import answer_for
+from coaltree.posterior.known import KEPT
+from tests.posteriors import random_posterior
 
 SHORT = ["--samples", "12", "--warmup", "4", "--clusters", "2"]
 
@@ -67,6 +71,20 @@ def test_labels_are_compared_shown_and_kept(flowers, tmp_path, capsys):
     assert '"levels":["blue","red"]' in page
     assert main(["report", str(tmp_path / "out"), "-o", str(tmp_path / "again.html")]) == 0
     assert '"levels":["blue","red"]' in (tmp_path / "again.html").read_text()
+
+
+def test_a_label_called_like_another_column_has_a_name_of_its_own(tmp_path):
+    post = random_posterior(1)
+    kinds = [*"xxxyyyy"]
+    names = ["cluster", "probability", "row", "cluster_1", "label_row", "kind"]
+    post.info[KEPT] = dict.fromkeys(names, kinds)
+    write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2, quietly=True))
+    with open(tmp_path / "clusters.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[:5] == ["row", "cluster", "probability", "cluster_1", "cluster_2"]
+    own = ["label_cluster", "label_probability", "label_label_row", "label_cluster_1", "label_row", "kind"]
+    assert header[5:] == own
+    assert [row[5] for row in rows] == kinds
 
 
 def test_a_text_column_is_offered_as_a_label(flowers, tmp_path, capsys):

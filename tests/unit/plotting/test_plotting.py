@@ -407,6 +407,12 @@ def test_rows_of_data_stand_beside_their_leaves(tree, make):
     assert parts.data.patch.get_hatch() is not None  # what is missing is seen as missing
 
 
+def test_a_label_called_clusters_is_drawn_beside_the_clusters(tree):
+    parts = plotting.heatmap(tree, np.arange(10.0).reshape(5, 2), n_clusters=2, row_colors={"clusters": list("uvwxy")})
+    strips = [one for one in parts.data.collections if one.get_label() == "clusters"]
+    assert sorted(len(set(map(tuple, strip.get_facecolors()))) for strip in strips) == [2, 5]
+
+
 def test_the_scale_of_colours_suits_the_data(tree):
     positive = plotting.heatmap(tree, np.arange(1.0, 11).reshape(5, 2)).data.images[0]
     assert positive.get_cmap().name == "cividis"
