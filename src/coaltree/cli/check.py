@@ -1,5 +1,7 @@
 """``coaltree check``: does the model of a posterior hold?"""
 
+import re
+
 import click
 
 from .shell import commands, debug_option, load_posterior, posterior_argument
@@ -24,11 +26,14 @@ def check(posterior):
 
 def as_options(text: str) -> str:
     """Arguments of `coaltree.fit` as options of the command line."""
+    text = re.sub(rf"{_NO_OPTION} or ", "", text)
+    text = re.sub(_NO_OPTION, r"\g<0> in Python, for which there is no option", text)
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
     return text
 
 
+_NO_OPTION = r"noise=ct\.Noise\([^)]*\)"  # degrees of freedom
 OPTIONS = {
     'noise="student"': "--noise student",
     'noise="learn"': "--noise learn",

@@ -27,6 +27,12 @@ def test_advice_is_in_options_of_the_command():
     )
 
 
+def test_advice_that_no_option_gives_is_for_python():
+    python = 'noise=ct.Noise(tails="student", df=2)'
+    assert as_options(f'try {python} or noise="learn"') == "try --noise learn"
+    assert as_options(f"try {python}\nnext") == f"try {python} in Python, for which there is no option\nnext"
+
+
 def test_what_cannot_be_checked_is_said(tmp_path, capsys):
     random_posterior(0).save(tmp_path / "trees.npz")
     assert main(["check", str(tmp_path / "trees.npz")]) == 2
