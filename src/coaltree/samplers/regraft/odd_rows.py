@@ -7,10 +7,9 @@ taken off, and put back in the other way:
     scattered   one after another anywhere on the tree, and not as a clade of their own
     gathered    joined with each other alone, one after another, and then to the tree as one subtree .
 
-In both a leaf gets a new scale s of Student's noise: one of a few cells, by its share of ∫ p(s) f ds over all places
-that the leaf has there, and log-uniform in the cell; then branch and time given s, by the proposal of an ordinary
-update. A block that is a clade is scattered, any other gathered, in one Metropolis–Hastings step with the product of
-f p(s) / q for the new places against that for the old ones; a block of one row finds a new place and scale.
+In both a leaf gets a new scale s of Student's noise with its place (`scale_cells`). A block that is a clade is
+scattered, any other gathered, in one Metropolis–Hastings step with the product of f p(s) / q for the new places against
+that for the old ones; a block of one row finds a new place and scale.
 
 Which rows are tried is decided by the data and chance alone: seeds are drawn from the twentieth of the rows whose
 neighbours are the farthest, and the others are neighbours of the seed.
@@ -20,43 +19,30 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammainccinv
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ..base import Merges, Tails
 from .branch_density import Target
-from .candidates import Care, add_all_above, begin, pass_down, proposal_row, weigh
 from .lineage_counts import add, remove
 from .neighbors import nearest
-from .update import Engine, log_ratio, propose
+from .scale_cells import (
+    cell_of,
+    cells_of,
+    draw_new_leaf,
+    draw_scale,
+    log_prior_over_proposal,
+    log_weight_of,
+    look_everywhere,
+    weigh_old_leaf,
+)
+from .update import Engine, propose
 from .working_tree import attach, detach, load, refresh, sibling_of, unload
 
 _NEAR = 4  # rows that may be moved with a seed
 _MOST = 4  # rows moved at once
 _SHARE_OF_SEEDS = 20
-_INNER_CELLS = (0.002, 0.35, 0.7, 0.9)  # bounds of cells, as shares of the prior below them
-_OUTER_CELLS = (4.0, 16.0, 64.0, 4096.0)  # and as multiples of the last one: large errors are what this is about
-_LEAST_MASS = 1e-300
 _MOST_WITHOUT_LISTS = 5000  # rows whose neighbours are looked for in every round
-_ROUGHLY = Care(coarse=2.0, negligible=3.0)  # how well masses over cells are known
-
-
-class Cells(NamedTuple):
-    """Cells from which scales are proposed, and what their prior needs."""
-
-    unit: np.ndarray  # (n,) leaf variances at a scale of 1
-    half_df: float
-    bounds: np.ndarray  # (cells + 1,)
-    log_prior: np.ndarray  # (cells,) log of the prior's mass in each
-
-
-def _cells(tails):
-    inner = tails.half_df / gammainccinv(tails.half_df, _INNER_CELLS)
-    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_CELLS)])
-    mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
-    mass = np.maximum(mass, _LEAST_MASS)  # with many degrees of freedom large scales have none
-    return Cells(np.ascontiguousarray(tails.unit), tails.half_df, bounds, np.log(mass / mass.sum()))
 
 
 def neighborhoods(W: np.ndarray, lists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,99 +84,6 @@ def _graft(tree, c, parent, x, t):
     attach(tree, c, parent, x, t)
     add(tree.lineages, parent, t)
     refresh(tree, parent)
-
-
-@jit(allocates=False)
-def _log_total(cand, best):
-    total = 0.0
-    for i in range(cand.counts[0]):
-        total += math.exp(cand.log_weight[i] - best)
-    return best + math.log(total)
-
-
-@jit(allocates=False)
-def _look_everywhere(engine, c):
-    """Make every branch a candidate for c, which is off the tree."""
-    tree, cand = engine.tree, engine.candidates
-    begin(cand)
-    add_all_above(cand, tree, tree.time[c])
-    pass_down(cand, tree, tree.mean[c], tree.time[c])
-
-
-@jit(allocates=False)
-def _weigh_cells(engine, c, m, cells, log_share):
-    """Fill in the log probability of every cell of the scale of leaf c, whose candidates are made."""
-    top = -math.inf
-    for g in range(log_share.size):
-        s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
-        target = Target(cells.unit[c] * s, m, engine.half_d)
-        best = weigh(engine.candidates, target, engine.tree.lineages, _ROUGHLY)
-        log_share[g] = _log_total(engine.candidates, best) + cells.log_prior[g]
-        top = max(top, log_share[g])
-    total = 0.0
-    for g in range(log_share.size):
-        total += math.exp(log_share[g] - top)
-    for g in range(log_share.size):
-        log_share[g] -= top + math.log(total)
-
-
-@jit(allocates=False)
-def _log_prior_over_proposal(cells, log_share, g, s):
-    """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
-    log_p = -cells.half_df * (math.log(s) + 1.0 / s)
-    return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
-
-
-@jit(allocates=False)
-def _cell_of(cells, s):
-    for g in range(cells.log_prior.size):
-        if cells.bounds[g] <= s < cells.bounds[g + 1]:
-            return g
-    return -1
-
-
-@jit(allocates=False)
-def _draw_scale(cells, log_share, state):
-    """A cell and a scale in it."""
-    rest = uniform(state)
-    g = 0
-    while g < log_share.size - 1 and rest > math.exp(log_share[g]):
-        rest -= math.exp(log_share[g])
-        g += 1
-    return g, cells.bounds[g] * math.exp(uniform(state) * math.log(cells.bounds[g + 1] / cells.bounds[g]))
-
-
-@jit(allocates=False)
-def _log_weight(engine, target, x, t):
-    """log f / q of the candidate above x at time t."""
-    cand, lin, care = engine.candidates, engine.tree.lineages, engine.rule.care
-    log_total = _log_total(cand, weigh(cand, target, lin, care))
-    i = np.int64(cand.place[x])
-    return log_ratio(cand, target, lin, i, proposal_row(cand, i, target, lin, care), t) + log_total
-
-
-@jit(allocates=False)
-def _weigh_old_leaf(engine, c, m, cells, s, log_share, x, t):
-    """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, from which there is no way."""
-    g = _cell_of(cells, s)
-    if g < 0:
-        return math.nan
-    _look_everywhere(engine, c)
-    _weigh_cells(engine, c, m, cells, log_share)
-    log_weight = _log_weight(engine, Target(cells.unit[c] * s, m, engine.half_d), x, t)
-    return log_weight + _log_prior_over_proposal(cells, log_share, g, s)
-
-
-@jit(allocates=False)
-def _draw_new_leaf(engine, c, m, cells, log_share, state):
-    """A scale, a branch (-1 where none could be drawn) and a time for leaf c, with log f p(s) / q."""
-    _look_everywhere(engine, c)
-    _weigh_cells(engine, c, m, cells, log_share)
-    g, s = _draw_scale(cells, log_share, state)
-    target = Target(cells.unit[c] * s, m, engine.half_d)
-    i, t, ratio, log_total = propose(engine.candidates, target, engine.tree.lineages, engine.rule.care, state)
-    x = np.int64(engine.candidates.node[i]) if i >= 0 else -1
-    return s, x, t, ratio + log_total + _log_prior_over_proposal(cells, log_share, g, s)
 
 
 class Places(NamedTuple):
@@ -266,7 +159,7 @@ def _weigh_scattered(engine, block, places, cells, log_share):
     log_weight = 0.0
     for j in range(k):
         c, m = block[j], float(n - k + j)
-        log_weight += _weigh_old_leaf(engine, c, m, cells, places.s[j], log_share, places.x[j], places.t[j])
+        log_weight += weigh_old_leaf(engine, c, m, cells, places.s[j], log_share, places.x[j], places.t[j])
         tree.var[c] = cells.unit[c] * places.s[j]
         _graft(tree, c, places.free[j], places.x[j], places.t[j])
     return log_weight
@@ -279,7 +172,7 @@ def _scatter(engine, block, places, cells, log_share, state):
     log_weight = 0.0
     for j in range(k):
         c, m = block[j], float(n - k + j)
-        places.s[j], x, places.t[j], of_leaf = _draw_new_leaf(engine, c, m, cells, log_share, state)
+        places.s[j], x, places.t[j], of_leaf = draw_new_leaf(engine, c, m, cells, log_share, state)
         if x < 0:
             return -math.inf, j
         places.x[j] = x
@@ -327,20 +220,20 @@ def _weigh_gathered(engine, block, places, cells, log_share):
     """Make the clade as it was and join it where it was; return log f p(s) / q."""
     tree, n, k = engine.tree, engine.tree.top[1], block.size
     root = tree.top[0]
-    g = _cell_of(cells, places.s[0])
-    log_weight = _log_prior_over_proposal(cells, cells.log_prior, g, places.s[0]) if g >= 0 else math.nan
+    g = cell_of(cells, places.s[0])
+    log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places.s[0]) if g >= 0 else math.nan
     tree.var[block[0]] = cells.unit[block[0]] * places.s[0]
     tree.top[0] = block[0]
     for j in range(1, k):
         c, m = block[j], float(n - k + j)
-        log_weight += _weigh_old_leaf(engine, c, m, cells, places.s[j], log_share, places.x[j], places.t[j])
+        log_weight += weigh_old_leaf(engine, c, m, cells, places.s[j], log_share, places.x[j], places.t[j])
         tree.var[c] = cells.unit[c] * places.s[j]
         _graft(tree, c, places.free[j], places.x[j], places.t[j])
     top = tree.top[0]
     tree.top[0] = root
-    _look_everywhere(engine, top)
+    look_everywhere(engine, top)
     target = Target(tree.var[top] - tree.time[top], n - 1.0, engine.half_d)
-    log_weight += _log_weight(engine, target, places.x[0], places.t[0]) + _extra_time(places)
+    log_weight += log_weight_of(engine, target, places.x[0], places.t[0]) + _extra_time(places)
     _join(tree, top, places)
     return log_weight
 
@@ -353,14 +246,14 @@ def _gather(engine, block, places, cells, log_share, state):
     """
     tree, n, k = engine.tree, engine.tree.top[1], block.size
     root = tree.top[0]
-    g, places.s[0] = _draw_scale(cells, cells.log_prior, state)
-    log_weight = _log_prior_over_proposal(cells, cells.log_prior, g, places.s[0])
+    g, places.s[0] = draw_scale(cells, cells.log_prior, state)
+    log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places.s[0])
     tree.var[block[0]] = cells.unit[block[0]] * places.s[0]
     tree.top[0] = block[0]
     n_joined = 1
     for j in range(1, k):
         c, m = block[j], float(n - k + j)
-        places.s[j], x, places.t[j], of_leaf = _draw_new_leaf(engine, c, m, cells, log_share, state)
+        places.s[j], x, places.t[j], of_leaf = draw_new_leaf(engine, c, m, cells, log_share, state)
         if x < 0:
             break
         places.x[j] = x
@@ -371,7 +264,7 @@ def _gather(engine, block, places, cells, log_share, state):
     top = tree.top[0]
     tree.top[0] = root
     if n_joined == k:
-        _look_everywhere(engine, top)
+        look_everywhere(engine, top)
         target = Target(tree.var[top] - tree.time[top], n - 1.0, engine.half_d)
         i, t, ratio, log_total = propose(engine.candidates, target, tree.lineages, engine.rule.care, state)
         if i >= 0:
@@ -492,5 +385,5 @@ def move_together(
     seeds, near = neighborhoods(engine.W, engine.neighbors)
     if len(seeds) == 0:
         return tree, tails.scale
-    _move_blocks(engine, children, times, seeds, near, n_blocks, _cells(tails), scale, state)
+    _move_blocks(engine, children, times, seeds, near, n_blocks, cells_of(tails), scale, state)
     return (children, times), scale

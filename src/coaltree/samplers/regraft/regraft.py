@@ -5,7 +5,7 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 layers below, from the whole to the part:
 
     update           prune, propose, Metropolis–Hastings, graft; sweeps
-    odd_rows         a few rows at once, with the scales of their noise
+    odd_rows         a few rows at once, with the scales of their noise (scale_cells)
     candidates       which branches are looked at, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages

@@ -14,6 +14,7 @@ from coaltree.model.problem import make_problem
 from coaltree.samplers import MPost1, Regraft
 from coaltree.samplers.base import Tails
 from coaltree.samplers.regraft import odd_rows
+from coaltree.samplers.regraft.scale_cells import cells_of
 from coaltree.samplers.regraft.working_tree import load, unload
 from coaltree.tree import Tree, unchecked_tree
 
@@ -98,7 +99,7 @@ def test_rows_that_resemble_each_other_are_scattered_and_gathered(three_odd_rows
     for _ in range(60):
         children, times, _ = sampler.step(problem_of(X, LEVEL * scale), (children, times), rng)
         engine = engine_of(X, scale)
-        cells = odd_rows._cells(Tails(scale, HALF_DF, np.full(40, LEVEL)))
+        cells = cells_of(Tails(scale, HALF_DF, np.full(40, LEVEL)))
         load(engine.tree, children, times, engine.W, engine.leaf_var)
         top = odd_rows._top_of_clade(engine.tree, block)
         moved = odd_rows._move(engine, block, cells, scale, state)
@@ -147,7 +148,7 @@ def test_rows_without_neighbours_are_no_seeds():
 
 @pytest.mark.parametrize("df", [1.0, 4.0, 60.0, 1e4])
 def test_cells_hold_a_probability_of_one(df):
-    cells = odd_rows._cells(Tails(np.ones(3), 0.5 * df, np.ones(3)))
+    cells = cells_of(Tails(np.ones(3), 0.5 * df, np.ones(3)))
     assert np.exp(cells.log_prior).sum() == pytest.approx(1.0)
     assert np.isfinite(cells.log_prior).all() and (np.diff(cells.bounds) > 0).all()
 
