@@ -42,7 +42,7 @@ class ARICurve(NamedTuple):
 
 
 @field_docs(
-    ari="Adjusted Rand index: 0 on average for clusters drawn by lot, 1 for the classes themselves.",
+    ari="Adjusted Rand index, 0 on average for clusters drawn by lot, 1 for the classes themselves.",
     purity="Share of the leaves that belong to the commonest class of their cluster.",
     table="(clusters, classes) how many leaves are in both.",
 )

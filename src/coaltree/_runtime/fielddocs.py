@@ -14,6 +14,8 @@ def field_docs(**docs: str) -> Callable[[type[T]], type[T]]:
         if set(names) != set(docs):
             raise TypeError(f"the documented fields of {cls.__name__} must be {', '.join(names)}")
         for name, text in docs.items():
+            if ": " in text:  # what stands before it would be taken for a type by the documentation
+                raise TypeError(f"what {cls.__name__}.{name} is must be said without a colon")
             getattr(cls, name).__doc__ = text
         return cls
 

@@ -29,7 +29,7 @@ LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 
 @field_docs(
     names="The posteriors' names, best first.",
-    log_density="(k,) predictive log density, totals over the rows: the elpd.",
+    log_density="(k,) predictive log density, totals over the rows (the elpd).",
     difference="(k,) from the best, 0 for itself.",
     standard_error="(k,) of the difference, 0 for the best itself; NaN for a single row.",
     rows="(k, m) predictive log density of each row.",

@@ -53,8 +53,8 @@ _CLOSE = 0.7  # below this probability another number is nearly as good
     n_clusters="The number suggested.",
     reason="Why, in a sentence; also ``str(suggestion)``.",
     probability="Of the number suggested.",
-    candidates="All numbers considered: n_clusters, probability and score of each.",
-    basis='What was looked at: "rows" or "gaps".',
+    candidates="All numbers considered, with n_clusters, probability and score of each.",
+    basis='What was looked at, "rows" or "gaps".',
 )
 class ClusterSuggestion(NamedTuple):
     """A number of clusters, the reason for it in a sentence, and the probability of every number considered.

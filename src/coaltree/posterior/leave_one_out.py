@@ -34,11 +34,11 @@ class LeaveOneOut:
     """Leave-one-out predictive densities of the rows of a posterior, in nats and in the units of the columns."""
 
     elpd: float  #: Sum over the rows of the log density of each given all others.
-    se: float  #: Its standard error: rows taken as a sample of what might have been observed.
-    p_loo: float  #: Effective number of parameters: how much better rows are predicted that were seen.
+    se: float  #: Its standard error, the rows taken as a sample of what might have been observed.
+    p_loo: float  #: Effective number of parameters, that is, how much better rows are predicted that were seen.
     pointwise: np.ndarray  #: (k,) the log density of each row.
     pareto_k: np.ndarray  #: (k,) ArviZ's k̂ of each row; above `good_k` its density may be too high.
-    rows: np.ndarray  #: (k,) numbers of the rows in X: all but copies of others, which have no density.
+    rows: np.ndarray  #: (k,) numbers of the rows in X, all but copies of others, which have no density.
     labels: tuple[str, ...]  #: Names of these rows.
     columns: tuple[str, ...]  #: Names of the columns in the model, whose density it is.
     n_draws: int  #: Number of draws behind it.
