@@ -208,7 +208,23 @@ def _join(tree, top, places):
 
 
 @jit(allocates=False)
+def _put_clade_back(tree, block, places, cells):
+    """Make the clade as it was and join it where it was."""
+    root = tree.top[0]
+    tree.var[block[0]] = cells.unit[block[0]] * places.s[0]
+    tree.top[0] = block[0]
+    for j in range(1, block.size):
+        c = block[j]
+        tree.var[c] = cells.unit[c] * places.s[j]
+        _graft(tree, c, places.free[j], places.x[j], places.t[j])
+    top = tree.top[0]
+    tree.top[0] = root
+    _join(tree, top, places)
+
+
+@jit(allocates=False)
 def _extra_time(places):
+    """What the lineages say too much of the time before a clade joins the tree."""
     total = 0.0
     for j in range(1, places.t.size):
         total += places.t[j]
@@ -282,21 +298,30 @@ def _gather(engine, block, places, cells, log_share, state):
 
 
 @jit
+def _take_off_weighed(engine, block, top, places, cells, log_share):
+    """Take a block off; return log f p(s) / q of where it was. Where that is NaN the block is left there."""
+    tree, is_clade = engine.tree, top >= 0 and block.size > 1
+    if is_clade:
+        _take_clade_off(tree, top, block, places)
+        log_weight = _weigh_gathered(engine, block, places, cells, log_share)
+    else:
+        _take_off(tree, block, places)
+        log_weight = _weigh_scattered(engine, block, places, cells, log_share)
+    if log_weight < math.inf:
+        if is_clade:
+            _take_clade_off(tree, top, block, places)
+        else:
+            _take_off(tree, block, places)
+    return log_weight
+
+
+@jit
 def _to_scattered(engine, block, top, old, new, cells, log_share, state):
     """From a clade, or from one leaf, to places anywhere; return whether it came to that."""
     tree, k = engine.tree, block.size
-    if k > 1:
-        _take_clade_off(tree, top, block, old)
-        log_old = _weigh_gathered(engine, block, old, cells, log_share)
-        if not log_old < math.inf:
-            return False
-        _take_clade_off(tree, top, block, old)
-    else:
-        _take_off(tree, block, old)
-        log_old = _weigh_scattered(engine, block, old, cells, log_share)
-        if not log_old < math.inf:
-            return False
-        _take_off(tree, block, old)
+    log_old = _take_off_weighed(engine, block, top, old, cells, log_share)
+    if not log_old < math.inf:
+        return False
     new.free[:] = old.free
     log_new, n_back = _scatter(engine, block, new, cells, log_share, state)
     if math.log(uniform(state)) < log_new - log_old and (k == 1 or _top_of_clade(tree, block) < 0):
@@ -306,7 +331,7 @@ def _to_scattered(engine, block, top, old, new, cells, log_share, state):
     if k == 1:
         _put_back(tree, block, old, cells)
     else:
-        _weigh_gathered(engine, block, old, cells, log_share)
+        _put_clade_back(tree, block, old, cells)
     return False
 
 
@@ -314,11 +339,9 @@ def _to_scattered(engine, block, top, old, new, cells, log_share, state):
 def _to_gathered(engine, block, old, new, cells, log_share, state):
     """From places anywhere to a clade; return whether it came to that."""
     tree = engine.tree
-    _take_off(tree, block, old)
-    log_old = _weigh_scattered(engine, block, old, cells, log_share)
+    log_old = _take_off_weighed(engine, block, -1, old, cells, log_share)
     if not log_old < math.inf:
         return False
-    _take_off(tree, block, old)
     new.free[:] = old.free
     log_new, top, is_joined = _gather(engine, block, new, cells, log_share, state)
     if math.log(uniform(state)) < log_new - log_old:
