@@ -50,16 +50,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PIP) install --quiet --no-build-isolation --constraint constraints.txt --editable '.[dev]'
 	@echo "$(CURDIR)" > $@
 
-# Numba keeps a compiled kernel until its own file changes, even if a kernel that it calls has changed elsewhere.
-KERNELS := $(VENV)/kernels
-$(KERNELS): $(shell find src/coaltree -name '*.py') | $(STAMP)
-	@find src/coaltree -name '*.nb[ci]' -delete
-	@touch $@
-
-demo: $(STAMP) $(KERNELS) ## cluster a small bundled data set; leaves tree, clusters, figure and report page in demo-output/
+demo: $(STAMP) ## cluster a small bundled data set; leaves tree, clusters, figure and report page in demo-output/
 	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
 
-test: $(STAMP) $(KERNELS) ## the tests that take seconds each (everything but `slow`)
+test: $(STAMP) ## the tests that take seconds each (everything but `slow`)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 check: $(STAMP) javascript ## formatting and lint (ruff, Biome), types (mypy, and basedpyright as users see them)
@@ -84,16 +78,16 @@ javascript: | $(STAMP) ## lint of the report page's script (Biome), where there 
 			--only=correctness/noUndeclaredVariables $(BIOME)/page.js; \
 	fi
 
-verify: $(STAMP) $(KERNELS) ## the long statistical runs, and many random examples for each Hypothesis test
+verify: $(STAMP) ## the long statistical runs, and many random examples for each Hypothesis test
 	$(BIN)/python -m pytest --numprocesses 2 -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
 
-bench: $(STAMP) $(KERNELS) ## times, side by side with what a user would pick instead (ONLY=name for one)
+bench: $(STAMP) ## times, side by side with what a user would pick instead (ONLY=name for one)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
 
-paper: $(STAMP) $(KERNELS) ## the tables and figures of Henao & Lucas (2012); REPLICATES=3 for a quick look, ONLY=name for one
+paper: $(STAMP) ## the tables and figures of Henao & Lucas (2012); REPLICATES=3 for a quick look, ONLY=name for one
 	$(BIN)/python -m experiments.henao_lucas_2012 $(ONLY) $(if $(REPLICATES),--replicates $(REPLICATES)) $(ARGS)
 
-docs: $(STAMP) $(KERNELS) ## the documentation site, into site/
+docs: $(STAMP) ## the documentation site, into site/
 	@test -f docs/conf.py || { echo "The documentation site is not written yet; README.md is." >&2; exit 2; }
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]' --no-build-isolation
 	$(BIN)/python -m sphinx --fail-on-warning --nitpicky docs site

@@ -10,6 +10,7 @@ from typing import Any
 from numba import njit
 from numba.core.options import DefaultOptions
 
+from .inner_kernels import LinkedOnly, called_through
 from .kernel_cache import keep_compiled
 
 # Numba's own switch for code that neither makes nor keeps arrays; without it the kernels are slower, not wrong.
@@ -24,10 +25,11 @@ def jit(
     A kernel that makes no arrays (slices of its arguments aside) and returns numbers may say ``allocates=False``: it
     then counts no references, which halves the time of small kernels that are handed many arrays.
     """
-    memory = {} if allocates else _NO_COUNTS
-    compiled = njit(nogil=True, error_model="numpy", inline=inline, fastmath=fastmath, **memory)
+    options = {"nogil": True, "error_model": "numpy", "inline": inline, "fastmath": fastmath, "no_cfunc_wrapper": True}
+    options |= {} if allocates else _NO_COUNTS
 
     def decorate(kernel):
-        return keep_compiled(compiled(kernel))
+        twin = njit(pipeline_class=LinkedOnly, no_cpython_wrapper=True, **options)(kernel)
+        return called_through(keep_compiled(njit(**options)(kernel)), twin)
 
     return decorate if function is None else decorate(function)

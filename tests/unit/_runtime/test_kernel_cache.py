@@ -80,3 +80,17 @@ def test_a_full_disk_and_a_damaged_file_are_no_reason_to_fail(monkeypatch, tmp_p
     monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
     with pytest.warns(CoaltreeWarning, match=r"cannot be kept \(No space left on device\)"):
         compiled()
+
+
+def test_code_that_another_process_wrote_under_our_number_is_not_run(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    kernel = compiled()
+    (kept,) = tmp_path.rglob("*.nbc")
+    ours = kept.read_bytes()
+    assert kernel(3.5) == 7.0
+    kept.write_bytes(next(path for path in tmp_path.rglob("*.nbc") if path != kept).read_bytes())
+    again = compiled()
+    assert sum(again.stats.cache_hits.values()) == 0
+    assert again(3.5) == 7.0
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert len(kept.read_bytes()) == len(ours)
