@@ -23,7 +23,7 @@ from ..posterior.placement import covariance_of, read_new_rows
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft
-from ..samplers.regraft.neighbors import nearest
+from ..samplers.regraft.nearest import nearest
 from ..samplers.regraft.regraft import Regraft
 from ..tree.merges import restricted
 from .chain import Chain, Plan, Rounds, advance, concatenate_rounds

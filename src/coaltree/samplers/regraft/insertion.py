@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.checks import check_count
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
@@ -28,7 +27,7 @@ from ..merging.smc import SMC, Population
 from .branch_density import Target
 from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
 from .lineage_counts import add, clear
-from .neighbors import nearest
+from .nearest import nearest
 from .update import make_engine, propose, update
 from .working_tree import attach, copy_tree, empty_working_tree, load, put_leaf, refresh, unload
 
@@ -231,12 +230,11 @@ def insertion_tree(problem: Problem, rng: np.random.Generator, n_neighbors: int 
     W = np.ascontiguousarray(problem.W[order] - problem.W.mean(axis=0))
     near = np.full((n, n_neighbors), -1, np.int32)
     m = 1
-    with single_threaded_blas():
-        while m < n:
-            k = min(n_neighbors, m)
-            beyond = np.arange(n, n + m)  # the points are no queries here
-            near[m : 2 * m, :k] = nearest(W[m : 2 * m], W[:m], k, beyond) - n
-            m *= 2
+    while m < n:
+        k = min(n_neighbors, m)
+        beyond = np.arange(n, n + m)  # the points are no queries here
+        near[m : 2 * m, :k] = nearest(W[m : 2 * m], W[:m], k, beyond) - n
+        m *= 2
     nothing = np.empty((0, 2), np.int64), np.empty(0)  # the tree of the first row alone
     children, times = graft(problem._replace(W=W, leaf_var=problem.leaf_vars()[order]), nothing, near, rng)
     return _rename_leaves(children, order), times

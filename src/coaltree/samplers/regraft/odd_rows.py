@@ -25,7 +25,7 @@ from ..._runtime.random_streams import integer_below, uniform
 from ..base import Merges, Tails
 from .branch_density import Target
 from .lineage_counts import add, remove
-from .neighbors import nearest
+from .nearest import nearest
 from .scale_cells import (
     cell_of,
     cells_of,
