@@ -5,14 +5,14 @@ labels, children as `AgglomerativeClustering` has them, a linkage, and the poste
 """
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.aliases import ArrayLike, RandomState
-from ._runtime.checks import check_count
+from ._runtime.checks import check_count, is_whole
 from .errors import CoaltreeWarning
 from .inference.fit import fit
 from .model.covariance import CovarianceLike
@@ -24,6 +24,8 @@ from .posterior.sureness import ClusterStability
 from .samplers.base import SamplerLike
 from .tree import Tree
 
+_USUAL_WARMUP = 50  # rounds, where only the number of samples is given
+
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
     """Bayesian hierarchical clustering: trees sampled from the posterior under Kingman's coalescent.
@@ -34,8 +36,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Number of clusters of `labels_`; None uses the suggested number (see `Posterior.suggest_n_clusters`).
     covariance, sampler, noise, ordered, inputs :
         As in `coaltree.fit`.
-    n_samples, n_warmup, n_chains : int
-        Trees to keep from each chain, rounds to discard before them, and the number of independent chains.
+    n_samples, n_warmup : int or "auto"
+        Trees to keep from each chain, and rounds to discard before them; "auto" is as long as needed, as in
+        `coaltree.fit`. Where only `n_samples` is a number, 50 rounds are discarded.
+    n_chains : int
+        Number of independent chains.
+    max_rounds, max_seconds :
+        Where "auto" stops in any case, as in `coaltree.fit`.
     random_state : int, numpy Generator or RandomState, or None
     n_jobs : int or None
         Number of chains to run in parallel.
@@ -70,14 +77,16 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         *,
         covariance: CovarianceLike = "auto",
         sampler: SamplerLike = "regraft",
-        n_samples: int = 200,
-        n_warmup: int = 50,
+        n_samples: int | Literal["auto"] = "auto",
+        n_warmup: int | Literal["auto"] = "auto",
         n_chains: int = 2,
         noise: NoiseLike | None = None,
         random_state: RandomState | np.random.RandomState = None,
         n_jobs: int | None = None,
         ordered: bool = False,
         inputs: ArrayLike | None = None,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.covariance = covariance
@@ -90,6 +99,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.ordered = ordered
         self.inputs = inputs
+        self.max_rounds = max_rounds
+        self.max_seconds = max_seconds
 
     def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
@@ -105,7 +116,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             self.covariance,
             self.sampler,
             n_samples=self.n_samples,
-            n_warmup=self.n_warmup,
+            n_warmup=_USUAL_WARMUP if is_whole(self.n_samples) and self.n_warmup == "auto" else self.n_warmup,
             n_chains=self.n_chains,
             n_jobs=self.n_jobs,
             random_state=_seed(self.random_state),
@@ -114,6 +125,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             errors=errors,
             ordered=self.ordered,
             inputs=self.inputs,
+            max_rounds=self.max_rounds,
+            max_seconds=self.max_seconds,
         )
         self.tree_ = self.posterior_.summary_tree()
         self.children_ = self.tree_.children

@@ -34,6 +34,12 @@ def test_blocks_are_found():
     assert len(PAGES) > 15
 
 
+@pytest.fixture(autouse=True)
+def _short_runs(monkeypatch):
+    """What is shown must run; whether the chains converge is for others to test."""
+    monkeypatch.setattr("coaltree.inference.stopping._ROUNDS_AT_MOST", 120)
+
+
 @with_blocks("python")
 def test_python_runs(page, monkeypatch, tmp_path):
     from matplotlib import pyplot

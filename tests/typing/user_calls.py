@@ -22,6 +22,8 @@ assert_type(ct.fit(frame, "diagonal", "regraft", n_samples=100, n_chains=4, rand
 assert_type(ct.fit([[1.0, 2.0], [3.0, 4.0]], ct.Full(), random_state=np.random.default_rng(0)), ct.Posterior)
 assert_type(ct.fit(X, np.eye(3), ct.Regraft(n_neighbors=4), progress=lambda done, total: None), ct.Posterior)
 ct.fit(X, start=post, checkpoint=Path("run.checkpoint"), progress=False)
+ct.fit(X, n_samples="auto", n_warmup="auto", max_rounds=2000, max_seconds=60)
+ct.CoalescentClustering(n_samples="auto", max_seconds=1.5)
 assert_type(ct.sample_trees(X, ct.Spherical(), ct.MPost2(n_particles=100)), ct.Posterior)
 ct.sample_trees(X, metric="precomputed", d=3, sampler=ct.MGreedy())
 values, truth = ct.simulate(8, 2, ct.SquaredExponential(length2=1.0, noise=1e-3), random_state=1)
@@ -89,6 +91,7 @@ assert_type(model.predict(frame), np.ndarray)
 assert_type(model.posterior_.info, dict[str, Any])
 
 # Mistakes
+ct.fit(X, n_samples="many")  # pyright: ignore[reportArgumentType]
 ct.fit(X, n_sample=100)  # pyright: ignore[reportCallIssue]
 ct.fit(X, random_state="0")  # pyright: ignore[reportArgumentType]
 ct.fit(X, sampler=ct.Spherical())  # pyright: ignore[reportArgumentType]

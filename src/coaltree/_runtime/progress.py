@@ -7,15 +7,17 @@ from typing import Any, Self
 from ..errors import InputError
 from .aliases import ProgressLike
 
+_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}{postfix}]"  # our own words on how long it still takes
+
 
 class Progress:
     """A bar, a function to call, or nothing."""
 
-    def __init__(self, wanted: ProgressLike, total: int = 0, done: int = 0) -> None:
+    def __init__(self, wanted: ProgressLike, done: int = 0) -> None:
         self.call = wanted if callable(wanted) else None
         if not (callable(wanted) or isinstance(wanted, bool) or wanted == "auto"):
             raise InputError(f'progress must be True, False, "auto" or a function, not {wanted!r}.')
-        self.total, self.done = total, done
+        self.done = done
         self.wanted = self.call is None and (sys.stderr.isatty() if wanted == "auto" else bool(wanted))
         self.bar: Any = None
 
@@ -26,14 +28,12 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
 
-    def announce(self, what: str, seconds: float, n_bytes: float) -> None:
-        """Say what is to come, before the first round."""
-        if not self.wanted:
-            return
-        from tqdm import tqdm
+    def announce(self, what: str) -> None:
+        """Say what is to come."""
+        if self.wanted:
+            from tqdm import tqdm
 
-        tqdm.write(f"{what}: about {duration(seconds)} and {n_bytes / 1e6:.0f} MB", file=sys.stderr)
-        self.bar = tqdm(total=self.total, initial=self.done, unit="round", file=sys.stderr)
+            tqdm.write(what, file=sys.stderr)
 
     def watcher(self, unit: str) -> Callable[[int, int], object] | None:
         """Return a function of (done, total) that moves a bar or calls the user's function, or None."""
@@ -49,11 +49,20 @@ class Progress:
 
         return watch
 
-    def show(self, done: int) -> None:
+    def show(self, done: int, total: int, words: str = "") -> None:
+        """How far it is; what `total` is taken to be may change, and `words` say how long it still takes."""
         if self.call is not None:
-            self.call(done, self.total)
-        if self.bar is not None:
-            self.bar.update(done - self.bar.n)
+            self.call(done, total)
+        if not self.wanted:
+            return
+        if self.bar is None:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=total, initial=self.done, file=sys.stderr, bar_format=_BAR)
+        self.bar.total = total
+        self.bar.set_postfix_str(words, refresh=False)
+        self.bar.update(done - self.bar.n)
+        self.bar.refresh()
 
 
 def duration(seconds: float) -> str:

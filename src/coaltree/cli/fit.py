@@ -54,6 +54,22 @@ class NoiseLevel(click.ParamType):
         return number
 
 
+class Count(click.ParamType):
+    """A whole number, or "auto"."""
+
+    name = "count"
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "auto" or not isinstance(value, str):
+            return value
+        if not re.fullmatch(r"\d{1,9}", value) or int(value) < self.least:
+            self.fail(f"{value!r} is neither auto nor a whole number of at least {self.least}.", param, ctx)
+        return int(value)
+
+
 def count_option(option: str, argument: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
     """An option for a whole number that is an `argument` of `coaltree.fit`."""
     return click.option(option, argument, type=click.IntRange(least), default=default, show_default=True, help=text)
@@ -82,8 +98,39 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @click.option(
     "--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="How trees are sampled."
 )
-@count_option("--samples", "n_samples", 500, "Trees to keep from each chain.")
-@count_option("--warmup", "n_warmup", 100, "Rounds to discard before them.", least=0)
+@click.option(
+    "--samples",
+    "n_samples",
+    type=Count(1),
+    metavar="auto|NUMBER",
+    default="auto",
+    show_default=True,
+    help="Trees to keep from each chain. auto goes on until the chains agree (R-hat at most 1.02) and there are enough "
+    "effective draws (100), or until --max-rounds or --max-seconds are spent, and says which.",
+)
+@click.option(
+    "--warmup",
+    "n_warmup",
+    type=Count(0),
+    metavar="auto|NUMBER",
+    default="auto",
+    show_default=True,
+    help="Rounds to discard before them. auto ends the warm-up when the log joint has settled; it is 100 where "
+    "--samples is a number.",
+)
+@click.option(
+    "--max-rounds",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="With --samples auto: rounds of each chain after which it stops in any case. [default: 4000, fewer for more "
+    "than 300 rows]",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="With --samples auto: time after which it stops in any case.",
+)
 @count_option("--chains", "n_chains", 2, "Number of independent chains.")
 @count_option("--jobs", "n_jobs", 1, "Number of chains to run in parallel.")
 @click.option(
@@ -172,7 +219,7 @@ def fit_table(
     from .._runtime.files import clear_away
     from ..inference.choice import is_best
     from ..model.columns import choice_for, is_auto
-    from ..posterior import chosen
+    from ..posterior import chosen, stopped
     from ..posterior.answer import answer_for, in_a_line, leaves_are
     from ..posterior.known import KEPT, known_of, of_leaves
     from ..report.checks import found as checks_of
@@ -199,6 +246,9 @@ def fit_table(
         raise
     if "choice" in post.info:
         click.echo(f"covariance: {chosen.in_a_line(post.info['choice'])}")
+    ending = stopped.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
+    if ending is not None:
+        click.echo(f"sampling: {ending}")
     if reading.known:
         post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in reading.known.items()}
     suggestion = None
@@ -270,7 +320,7 @@ def _run(table, settings, checkpoint, force):
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
     for warning in held:
-        advice = "Increase --samples and --warmup."
+        advice = f"Increase {'--max-rounds' if 'stopping' in post.info else '--samples and --warmup'}."
         shell.show_warning(
             f"the chains have not converged: {'; '.join(warning.findings)}. {advice}", ConvergenceWarning
         )

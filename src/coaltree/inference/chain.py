@@ -37,8 +37,17 @@ class Plan(NamedTuple):
     noise: NoiseModel
     replicates: Replicates | None  # if leaves stand for several rows
     missing: np.ndarray | None  # (n, d) of bool, if any entry is
-    n_warmup: int
+    n_warmup: int | None  # None as long as it is not known when the warm-up ends
     n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
+    thin: int = 1  # every so many-th round after the warm-up is kept
+
+    def warms_up(self, round: int) -> bool:
+        """Whether the round that follows so many is one of the warm-up."""
+        return self.n_warmup is None or round < self.n_warmup
+
+    def keeps(self, round: int) -> bool:
+        """Whether the round of this number, from 1, is handed back; if the warm-up may end after it, each one is."""
+        return self.n_warmup is None or (round > self.n_warmup and (round - self.n_warmup) % self.thin == 0)
 
     def n_leaves(self, values: np.ndarray) -> int:
         """Number of leaves that these rows measure."""
@@ -124,7 +133,7 @@ def _first_tree(plan, problem, rng, dispersed):
 
 
 def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds]]:
-    """Take a chain `n_rounds` further; return it and what was kept, in one block or none in the warm-up."""
+    """Take a chain `n_rounds` further; return it and the rounds that `plan` keeps, in one block or none."""
     # Another process is handed read-only arrays, for which every kernel would be compiled again; and an interruption
     # must leave the caller's generator where it was.
     plan = plan._replace(
@@ -144,7 +153,7 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds
         problem = _problem(plan, chain.values, chain.covariance, chain.noise)
         for _ in range(n_rounds):
             chain, problem, info = one_round(plan, chain, problem)
-            if chain.round > plan.n_warmup:
+            if plan.keeps(chain.round):
                 kept.append(_record(plan, chain, problem, info))
     return chain, [concatenate_rounds(kept)] if kept else []
 
@@ -156,7 +165,7 @@ def _copied(array):
 def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, Mapping[str, Any]]:
     """A tree given covariance and noise, these given the tree, missing entries given all of them."""
     _, covariance, noise, values, _, rng, round = chain
-    sampler = plan.sampler.for_warmup() if round < plan.n_warmup else plan.sampler
+    sampler = plan.sampler.for_warmup() if plan.warms_up(round) else plan.sampler
     plan = plan._replace(sampler=sampler)
     neighbors = _neighbors(plan, chain, problem)
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
@@ -189,7 +198,7 @@ def _neighbors(plan, chain, problem):
     if problem is None:
         return None
     changing = chain.covariance.learnt or plan.missing is not None
-    stale = changing and chain.round < plan.n_warmup and chain.round % _WARMUP_ROUNDS_A_LIST == 0
+    stale = changing and plan.warms_up(chain.round) and chain.round % _WARMUP_ROUNDS_A_LIST == 0
     if chain.neighbors is None or stale or chain.round == plan.n_warmup:
         return plan.sampler.neighbors(problem, chain.rng)
     return chain.neighbors
@@ -203,7 +212,7 @@ def _draw_tree(plan, problem, tree, neighbors, rng):
 
 def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, round):
     tails = Tails(noise.tail_scale, plan.noise.half_df, noise.level * plan.noise.error2)
-    n_blocks = _BLOCKS_IN_WARMUP if round < plan.n_warmup else _BLOCKS
+    n_blocks = _BLOCKS_IN_WARMUP if plan.warms_up(round) else _BLOCKS
     tree, scale = plan.sampler.move_odd_rows(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
     return tree, noise._replace(tail_scale=scale)
 

@@ -24,11 +24,12 @@ from ..errors import CoaltreeWarning, InputError
 from ..model.noise import LEVEL, NoiseDraw
 from ..posterior.chosen import is_choice
 from ..posterior.stacked import check_trees
+from ..posterior.stopped import CONVERGED, ROUNDS_SPENT, SECONDS_SPENT
 from ..samplers.base import Sampler
 from ..tree import Tree
 from .chain import Chain, Rounds, concatenate_rounds
 
-_KIND, _VERSION = "coaltree checkpoint", 4
+_KIND, _VERSION = "coaltree checkpoint", 5
 SECONDS_BETWEEN = 10.0
 
 
@@ -62,12 +63,14 @@ class Checkpoint:
             chains = [_chain_from(run, state) for state in states]
             if len({chain.round for chain in chains}) > 1:
                 raise ValueError("its chains stand at different rounds")
-            rounds = [_rounds_from(run, blocks, chains[0].round) for blocks in kept]
+            auto, plan = _auto_from(run, content["auto"], chains[0].round)
+            rounds = [_rounds_from(run, plan, blocks, chains[0].round) for blocks in kept]
         except UnusableCheckpoint:
             raise
         except Exception as error:  # whatever odd values may lead to
             raise UnusableCheckpoint(str(archive.damaged(self.path, error))) from None
         run.seed, run.chains, run.kept, run.choice = content["seed"], chains, rounds, content["choice"]
+        run.auto, run.plan = auto, plan
 
     def choice(self, run: Any, names: Iterable[str]) -> dict[str, Any] | None:
         """How the run in the file, if there is one, chose its covariance among these names."""
@@ -114,6 +117,7 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "seed": run.seed,
             "choice": run.choice,
+            "auto": _state_of_auto(run.auto, run.plan),
             "chains": [_state_of(run.plan, chain) for chain in run.chains],
             "kept": [[concatenate_rounds(blocks)._asdict()] if blocks else [] for blocks in run.kept],
         }
@@ -132,6 +136,7 @@ _FIELDS = {
     "fingerprint": Value(str),
     "seed": Value(int, lambda seed: seed >= 0),
     "choice": Value(dict, is_choice, optional=True),
+    "auto": Value(dict, optional=True),
     "chains": Value(list),
     "kept": Value(list),
 }
@@ -227,9 +232,50 @@ def _chain_from(run, state):
     return Chain(tree, covariance, NoiseDraw(**state["noise"]), values, state["neighbors"], rng, state["round"])
 
 
-def _rounds_from(run, blocks, round):
+def _state_of_auto(auto, plan):
+    if auto is None:
+        return None
+    return {
+        "n_warmup": plan.n_warmup,
+        "thin": plan.thin,
+        "next_look": auto.next_look,
+        "reason": "" if auto.reason == SECONDS_SPENT else auto.reason,  # there may be more of them next time
+        "log_joints": list(auto.log_joints),
+    }
+
+
+def _fields_of_auto(auto: Any, round: int) -> dict[str, Any]:
+    return {
+        "n_warmup": Value(int, lambda n: 0 <= n < auto.max_rounds, optional=True),
+        "thin": Value(int, lambda thin: 0 < thin <= auto.max_rounds and thin & (thin - 1) == 0),  # a power of 2
+        "next_look": Value(int, lambda look: round <= look <= auto.max_rounds),
+        "reason": Value(str, lambda reason: reason in ("", CONVERGED, ROUNDS_SPENT)),
+        "log_joints": Value(list),
+    }
+
+
+def _auto_from(run, state, round):
+    """Where a run stands whose draws say how long it is, and its plan; a run of given length has no such state."""
+    if (run.auto is None) != (state is None):
+        raise ValueError("it has another kind of length")
+    if run.auto is None:
+        return None, run.plan
+    check_fields(state, _fields_of_auto(run.auto, round))
+    n_warmup, joints = state["n_warmup"], state["log_joints"]
+    n_traces = run.n_chains if n_warmup is None and round > 0 else 0
+    of_chains = dict.fromkeys(map(str, range(n_traces)), Array("f", (round,), is_finite))
+    check_fields({str(number): trace for number, trace in enumerate(joints)}, of_chains, "log_joints.")
+    if state["next_look"] == round and n_warmup is not None and n_warmup >= round:
+        raise ValueError("it is to look at draws before there are any")
+    if state["reason"] and (n_warmup is None or n_warmup >= round):
+        raise ValueError("it has stopped in its warm-up")
+    auto = run.auto._replace(next_look=state["next_look"], reason=state["reason"], log_joints=tuple(joints))
+    return auto, run.plan._replace(n_warmup=n_warmup, thin=state["thin"])
+
+
+def _rounds_from(run, plan, blocks, round):
     """What a chain has kept after `round` rounds: one block, or none in the warm-up."""
-    n_rounds = max(0, round - run.plan.n_warmup)
+    n_rounds = 0 if plan.n_warmup is None else max(0, round - plan.n_warmup) // plan.thin
     if not isinstance(blocks, list) or len(blocks) != (n_rounds > 0):
         raise ValueError(f"a chain at round {round} keeps {n_rounds} rounds, in one block")
     for block in blocks:

@@ -94,8 +94,9 @@ def go_on_with_best(
         table, starts = chosen.table, chosen.starts
     model = models[table["covariance"]]
     short, _ = rounds_of(run.rounds_per_chain, len(rows.distinct.first))
-    plan = run.plan._replace(n_warmup=max(0, run.plan.n_warmup - short))
-    best = Run(plan, model.values, model.covariance, run.n_samples, run.n_chains, run.seed, starts)
+    given = run.plan.n_warmup
+    plan = run.plan._replace(n_warmup=None if given is None else max(0, given - short))
+    best = Run(plan, model.values, model.covariance, run.n_samples, run.n_chains, run.seed, starts, run.auto)
     best.reserve_memory(len(rows.labels))
     best.choice = table
     return best, model

@@ -38,12 +38,13 @@ from ..tree.tree import Tree
 from . import choice
 from .chain import Plan, concatenate_rounds
 from .checkpoint import Checkpoint, fingerprint
-from .run import Run
+from .run import Run, bytes_a_draw
 from .starts import starts_of_chains
+from .stopping import begin_auto, check_length, summary
 
 METRICS = ("euclidean", "precomputed")
 _SCALES_APART = 100.0
-_MOST_ROUNDS, _MOST_CHAINS = 10**9, 10**4  # beyond, a number is a slip of the pen
+_MOST_CHAINS = 10**4  # beyond, a number is a slip of the pen
 _MANY_COLUMNS = 2000
 _MATRICES_AT_ONCE, _FACTORISATIONS_A_ROUND = 8, 15  # of a full covariance, roughly
 
@@ -53,8 +54,8 @@ def fit(
     covariance: CovarianceLike = "auto",
     sampler: SamplerLike = "regraft",
     *,
-    n_samples: int = 500,
-    n_warmup: int = 100,
+    n_samples: int | Literal["auto"] = "auto",
+    n_warmup: int | Literal["auto"] = "auto",
     n_chains: int = 2,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -67,6 +68,8 @@ def fit(
     ordered: bool = False,
     inputs: ArrayLike | None = None,
     metric: Literal["euclidean", "precomputed"] = "euclidean",
+    max_rounds: int | None = None,
+    max_seconds: float | None = None,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -79,7 +82,12 @@ def fit(
         families for a while and goes on with the one that predicts each row best from all others; the table is in
         ``info["choice"]``. It is the best density, which need not have the best clusters.
     sampler : a name or a sampler object; it draws one tree per round.
-    n_samples, n_warmup : trees to keep from each chain, and warm-up (burn-in) rounds to discard before them.
+    n_samples : trees to keep from each chain, or "auto": as many as are needed. Chains then go on until R-hat is at
+        most 1.02 and effective sample sizes are at least 100 (log joint, root, every parameter, topologies), or until
+        `max_rounds` or `max_seconds` are spent; ``info["stopping"]`` says which. Of a long run every second, fourth, …
+        round is kept, so that there are at most 1,000 trees of each chain.
+    n_warmup : warm-up (burn-in) rounds to discard before them; "auto" ends the warm-up when the log joint has settled,
+        or is 100 where `n_samples` is a number.
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`); it changes nothing else.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.
@@ -98,15 +106,17 @@ def fit(
     metric : "precomputed" if X (n, n) holds squared distances between rows, as points in a Euclidean space have them.
         Rows with these distances are found by classical scaling and fitted, under a spherical covariance;
         ``info["distances"]`` says what share of the eigenvalues speaks against such points, from 1 % on with a warning.
+    max_rounds : for "auto": rounds of each chain, warm-up included, after which it stops in any case; by default 4,000
+        for up to 300 leaves, and beyond the fewer the more there are (1.2 million / n, but at least 60).
+    max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
 
     Returns
     -------
-    Posterior of n_chains · n_samples trees with equal weights. For each tree, `theta` has a draw of each learnt
+    Posterior of trees with equal weights, as many of each chain. For each tree, `theta` has a draw of each learnt
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
-    n_samples = check_count("n_samples", n_samples, 1, _MOST_ROUNDS)
-    n_warmup = check_count("n_warmup", n_warmup, 0, _MOST_ROUNDS)
+    length = check_length(n_samples, n_warmup, max_rounds, max_seconds)
     n_chains = check_count("n_chains", n_chains, 1, _MOST_CHAINS)
     check_jobs(n_jobs)
     sampler = as_sampler(sampler)
@@ -120,7 +130,7 @@ def fit(
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
     recorded = table.values[rows.kept]
-    _say_cost_of_full(covariance, table.values.shape[1], n_samples, n_chains)
+    _say_cost_of_full(covariance, table.values.shape[1], length.fewest_kept, n_chains)
     models = choice.requested(covariance, sampler, start, ordered, inputs, recorded, rows, table.features)
     model = models[next(iter(models))] if models else modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
@@ -130,14 +140,20 @@ def fit(
 
     recorded = recorded if model.used is None else recorded[:, model.used]
     of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
-    plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), n_warmup)
+    plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), length.n_warmup)
     starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
-    run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts)
+    auto, n_samples = None, length.n_samples
+    if n_samples is None:
+        n_bytes = n_chains * bytes_a_draw(plan, values, covariance, len(rows.labels))
+        auto = begin_auto(length, plan.n_leaves(values), n_bytes)
+        n_samples = auto.most_kept
+    run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts, auto)
     run.reserve_memory(len(rows.labels))
     saved = None
     if checkpoint is not None:
         families = {name: candidate.covariance for name, candidate in models.items()}
-        settings = (table.values, rows.labels, families or covariance, plan, n_samples, n_chains, starts)
+        whatever_the_clock = length._replace(max_seconds=None)
+        settings = (table.values, rows.labels, families or covariance, plan, whatever_the_clock, n_chains, starts)
         saved = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
 
     began = time.perf_counter()
@@ -149,7 +165,8 @@ def fit(
         run, model = choice.go_on_with_best(run, models, make_posterior, rows, saved, n_jobs, progress)
     if saved is not None:
         saved.restore(run)
-    with single_threaded_blas(), Progress(progress, run.total_rounds, run.rounds_done) as bar:
+    with single_threaded_blas(), Progress(progress, run.rounds_done) as bar:
+        run.began = began
         interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, rows, noise, model)
     post.info.update(scaling)
@@ -157,10 +174,15 @@ def fit(
     if index is not None:
         post.info[INDEX] = index
     if run.choice is not None:
-        post.info.update(choice=run.choice, covariance_given="best", n_warmup=n_warmup)
+        post.info.update(choice=run.choice, covariance_given="best")
+        if length.n_warmup is not None:
+            post.info["n_warmup"] = length.n_warmup
     post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
+    if run.auto is not None:
+        post.info["stopping"] = summary(run.auto, run.plan, run.round, run.kept)
     if interrupted:
-        message = f"interrupted: the posterior holds {run.n_kept} of {n_samples} trees of each chain."
+        of_all = f"of {n_samples} " if run.auto is None else ""
+        message = f"interrupted: the posterior holds {run.n_kept} {of_all}trees of each chain."
         warnings.warn(InterruptedWarning(message, run.n_kept, n_samples), stacklevel=2)
     _judge(post)
     return post

@@ -1,6 +1,5 @@
 """The chains of one fit, run in blocks of rounds through joblib; between blocks progress is shown and saved."""
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +12,17 @@ from .._runtime.memory import require_memory
 from .._runtime.progress import Progress
 from ..errors import InputError
 from ..model.covariance.base import Covariance
+from ..posterior.stopped import SECONDS_SPENT
+from . import stopping
 from .chain import Chain, Plan, Rounds, Start, advance, begin
 from .checkpoint import Checkpoint
+from .stopping import Auto
+from .timing import Stopwatch
 
 _LARGEST_JOINT = 1e18  # what is beyond has no digit left for a difference between trees
 _FARTHEST = 1e30  # of the root where a scale is learnt: the coalescent puts it near 2
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
+_SHARE_OF_WARMUP = 3  # at most one second in so many of `max_seconds`
 
 
 @dataclass
@@ -28,33 +32,39 @@ class Run:
     plan: Plan
     values: np.ndarray
     covariance: Covariance
-    n_samples: int
+    n_samples: int  # draws of each chain; under `auto`, at most so many
     n_chains: int
     seed: int
     starts: Sequence[Start]
+    auto: Auto | None = None  # if the draws say when it stops
 
     def __post_init__(self) -> None:
         self.chains: list[Chain] = []
         self.kept: list[list[Rounds]] = [[] for _ in range(self.n_chains)]
         self.estimate: dict[str, float] = {}
         self.choice: dict[str, Any] | None = None  # how its covariance was chosen, where it was
+        self.began = time.perf_counter()
 
     @property
     def rounds_per_chain(self) -> int:
+        """Rounds of each chain; under `auto`, at most."""
+        if self.auto is not None:
+            return self.auto.max_rounds
+        assert self.plan.n_warmup is not None
         return self.plan.n_warmup + self.n_samples
-
-    @property
-    def total_rounds(self) -> int:
-        return self.n_chains * self.rounds_per_chain
 
     @property
     def rounds_done(self) -> int:
         return sum(chain.round for chain in self.chains)
 
     @property
-    def rounds_left(self) -> int:
-        """Rounds that each chain still has to take; all chains stand at the same round."""
-        return self.rounds_per_chain - (self.chains[0].round if self.chains else 0)
+    def round(self) -> int:
+        """Rounds that each chain has taken; all stand at the same."""
+        return self.chains[0].round if self.chains else 0
+
+    @property
+    def is_finished(self) -> bool:
+        return self.round >= self.rounds_per_chain if self.auto is None else bool(self.auto.reason)
 
     @property
     def n_kept(self) -> int:
@@ -66,11 +76,8 @@ class Run:
 
         Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
         """
-        per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in self.covariance.theta.values())
-        per_draw += 8 * len(self.values) if self.plan.noise.half_df > 0.0 else 0
-        per_draw += 8 * (0 if self.plan.missing is None else int(self.plan.missing.sum()))
         work = 4 * self.n_chains * 8 * n * self.values.shape[1] + 8 * min(n, 20_000) ** 2
-        n_bytes = 2 * self.n_chains * self.n_samples * per_draw + work
+        n_bytes = self.n_samples * self.n_chains * bytes_a_draw(self.plan, self.values, self.covariance, n) + work
         what = f"{self.n_chains} chains of {self.n_samples} trees"
         require_memory(n_bytes, what, "lower n_samples, or thin several runs")
         self.estimate["n_bytes"] = n_bytes
@@ -80,16 +87,18 @@ class Run:
         at_once = min(self.n_chains, effective_n_jobs(n_jobs))
         if at_once > 1:  # chains that run side by side share the processors
             self.plan = self.plan._replace(n_threads=max(1, cpu_count() // at_once))
+        watch = Stopwatch(self, bar)
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
                 if not self.chains:
                     self._begin(parallel)
-                seconds = self._announce(bar, at_once) if self.rounds_left > 0 else 0.0
-                while self.rounds_left > 0:
-                    seconds = self._take_block(parallel, seconds)
-                    bar.show(self.rounds_done)
+                self._decide()
+                while not self.is_finished:
+                    self._take_block(parallel, watch)
+                    self._decide()
+                    watch.show(self)
                     if checkpoint is not None:
-                        checkpoint.save(self, finished=self.rounds_left == 0)
+                        checkpoint.save(self, finished=self.is_finished)
             except KeyboardInterrupt:
                 if checkpoint is not None and self.chains:
                     checkpoint.save(self, finished=True)
@@ -105,36 +114,57 @@ class Run:
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         )
 
-    def _announce(self, bar, at_once):
-        """Say how long it will take; return the seconds of a round."""
-        seconds = self._seconds_a_round()
-        self.estimate = {"seconds": seconds * self.rounds_left * self.n_chains / at_once, **self.estimate}
-        bar.announce(f"fit: {self.n_chains} chain(s) of {self.rounds_per_chain} rounds", **self.estimate)
-        return seconds
-
-    def _seconds_a_round(self):
-        """Time a round whose outcome is thrown away; a slow one again, since it may have been compiling."""
-        seconds = math.inf
-        for _ in range(2):
-            began = time.perf_counter()
-            advance(self.plan, self.chains[0], 1)
-            seconds = min(seconds, max(time.perf_counter() - began, 1e-6))
-            if seconds < 0.005:
-                break
-        return seconds
-
-    def _take_block(self, parallel, seconds):
-        """Take every chain some rounds further, about a second's worth; return the seconds that a round took."""
-        n_rounds = int(min(max(1, _SECONDS_A_BLOCK / seconds), self.rounds_left))
-        began = time.perf_counter()
+    def _take_block(self, parallel, watch):
+        """Take every chain some rounds further, about a second's worth."""
+        until = self.rounds_per_chain if self.auto is None else self.auto.next_look
+        n_rounds = int(min(max(1, watch.rounds_in(self, self._seconds_a_block())), until - self.round))
+        warms_up, began = self.plan.warms_up(self.round), time.perf_counter()
         results = parallel(delayed(advance)(self.plan, chain, n_rounds) for chain in self.chains)
-        # Both at once, after all chains are done: an interruption cannot leave one ahead of the others.
-        self.chains, self.kept = (
-            [chain for chain, _ in results],
-            [kept + rounds for kept, (_, rounds) in zip(self.kept, results, strict=True)],
-        )
+        chains, blocks = zip(*results, strict=True)
+        auto, kept = self.auto, [kept + new for kept, new in zip(self.kept, blocks, strict=True)]
+        if self.plan.n_warmup is None and auto is not None:  # of these rounds only the log joint is of use
+            auto, kept = auto._replace(log_joints=_longer(auto.log_joints, blocks)), self.kept
+        # All at once, after all chains are done: an interruption cannot leave one ahead of the others.
+        self.chains, self.kept, self.auto = list(chains), kept, auto
         _require_sense(self.chains, results)
-        return (time.perf_counter() - began) / n_rounds
+        watch.note(warms_up, n_rounds, time.perf_counter() - began)
+
+    def _decide(self):
+        """Under `auto`: end the warm-up, thin the draws or stop, where the draws or the clock say so."""
+        if self.auto is None or self.auto.reason:
+            return
+        auto, plan, kept = self.auto, self.plan, self.kept
+        if self.round == auto.next_look:
+            auto, plan, kept = stopping.decide(auto, plan, self.round, kept)
+        if not auto.reason and auto.max_seconds is not None:
+            auto, plan = self._obey_clock(auto, plan)
+        self.auto, self.plan, self.kept = auto, plan, kept
+
+    def _obey_clock(self, auto, plan):
+        seconds = time.perf_counter() - self.began
+        if plan.n_warmup is None and self.round > 0 and seconds > auto.max_seconds / _SHARE_OF_WARMUP:
+            return stopping.end_warmup(auto, plan, self.round)
+        if seconds > auto.max_seconds and self.n_kept > 0:
+            auto = auto._replace(reason=SECONDS_SPENT)
+        return auto, plan
+
+    def _seconds_a_block(self):
+        if self.auto is None or self.auto.max_seconds is None:
+            return _SECONDS_A_BLOCK
+        return min(_SECONDS_A_BLOCK, self.began + self.auto.max_seconds - time.perf_counter())
+
+
+def bytes_a_draw(plan: Plan, values: np.ndarray, covariance: Covariance, n: int) -> int:
+    """Memory of one draw of a chain, a tree over n rows and all else, twice: draws are put together in the end."""
+    per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in covariance.theta.values())
+    per_draw += 8 * len(values) if plan.noise.half_df > 0.0 else 0
+    per_draw += 8 * (0 if plan.missing is None else int(plan.missing.sum()))
+    return 2 * per_draw
+
+
+def _longer(log_joints, blocks):
+    new = [block[0].log_joint for block in blocks]
+    return tuple(np.concatenate(pair) for pair in zip(log_joints, new, strict=True)) if log_joints else tuple(new)
 
 
 def _begin_with(arguments):

@@ -1,6 +1,6 @@
 """Have the chains of a fit converged? Diagnostics, and a warning where they are bad.
 
-Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size, by ArviZ.
+Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size (`mixing`).
 Topologies: the average standard deviation of clade frequencies across chains.
 """
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConvergenceWarning
-from .diagnostics import by_arviz, last_of_chains
+from ..numerics.mixing import SHORTEST, mixing
+from .diagnostics import last_of_chains
 from .posterior import Posterior
 
 R_HAT_ABOVE = 1.05
@@ -20,8 +21,7 @@ ESS_BELOW = 100
 SPLIT_SD_ABOVE = 0.05
 MISSED_ABOVE = 0.25
 
-_SHORTEST = 4  # draws a chain; ArviZ needs as many
-_MOST_ELEMENTS = 64  # of an array parameter: a large matrix is judged by a selection of its entries
+_MOST_ELEMENTS = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
 
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
@@ -41,14 +41,21 @@ def figures(post: Posterior) -> dict[str, Any]:
 
 def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
-    flat = draws.reshape(len(draws), -1)
+    flat = _distinct_entries(draws)
     chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
     stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
-    if stacked.shape[-1] < _SHORTEST or len(stacked) == 0:
+    if stacked.shape[-1] < SHORTEST or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
-    r_hat, ess = by_arviz("rhat", stacked), by_arviz("ess", stacked, method="bulk")
-    return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
+    found = mixing(stacked)
+    return {"r_hat": float(np.max(found.r_hat)), "ess": float(np.min(found.ess))}
+
+
+def _distinct_entries(draws):
+    """(T, k) the entries of a parameter; of a matrix that is symmetric, each pair once."""
+    if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
+        return draws[:, *np.tril_indices(draws.shape[1])]
+    return draws.reshape(len(draws), -1)
 
 
 def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int = 2) -> None:
@@ -72,7 +79,7 @@ def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int =
     if sd > SPLIT_SD_ABOVE:
         findings.append(f"clade frequencies differ between chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
     if findings:
-        advice = "increase n_warmup and n_samples, or continue this run with start=posterior"
+        advice = "increase max_rounds (or n_warmup and n_samples), or continue this run with start=posterior"
         if missed > MISSED_ABOVE:
             often = f"too often ({missed:.0%})"
             advice += f"; also increase n_neighbors of Regraft, whose candidates {often} miss the old place"

@@ -9,11 +9,10 @@ Two trees that share all but h of their clades are at Robinson–Foulds distance
 to 0 as the distance between draws s apart rises to that of independent draws.
 """
 
-from typing import Any
-
 import numpy as np
 
 from .._runtime.jit import jit
+from ..numerics.mixing import SHORTEST, mixing
 from .clades import weigh
 
 _FULL_LAGS = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
@@ -31,28 +30,14 @@ def last_of_chains(chain: np.ndarray) -> np.ndarray:
     return np.stack([draws[-length:] for draws in chains])
 
 
-def by_arviz(name: str, stacked: np.ndarray, **options: Any) -> Any:
-    """ArviZ's function of that name of (…, chain, draw); NaN where it fails, as under ``python -OO``.
-
-    It adds to docstrings, which are not there. A figure that cannot be had is no reason to lose the draws.
-    """
-    try:
-        from arviz_stats.base import array_stats
-
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return getattr(array_stats, name)(stacked, **options)
-    except Exception:
-        return np.full(stacked.shape[:-2], np.nan)
-
-
 def series_ess(values: np.ndarray, chain: np.ndarray) -> float:
     """Bulk effective sample size of a scalar over all chains, at most T; NaN for chains shorter than 4."""
     stacked = values[last_of_chains(chain)]
-    if stacked.shape[1] < 4:
+    if stacked.shape[1] < SHORTEST:
         return np.nan
     if np.ptp(stacked) == 0:
         return float(len(values))
-    return float(min(by_arviz("ess", stacked, method="bulk"), len(values)))
+    return float(min(mixing(stacked[None]).ess[0], len(values)))
 
 
 def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:

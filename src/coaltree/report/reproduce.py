@@ -15,11 +15,12 @@ from ..posterior.frames import INDEX
 from ..posterior.known import KEPT
 from ..posterior.oddness import describe_noise, describe_rows
 from ..posterior.posterior import Posterior
+from ..posterior.stopped import CONVERGED, ROUNDS_SPENT
 from .figures import Data
 from .text import escape, number, table
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-_NOT_A_SETTING = {"convergence", "estimate", "choice", INDEX, KEPT}
+_NOT_A_SETTING = {"convergence", "estimate", "choice", "stopping", INDEX, KEPT}
 _NAMES = {
     "n_warmup": "warm-up rounds",
     "mean_accepted": "accepted updates",
@@ -64,6 +65,20 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
     return rows
 
 
+def _length(posterior):
+    """How long the run was asked to be; None where a clock had its say."""
+    info = posterior.info
+    stopping = info.get("stopping")
+    if stopping is None:
+        n_chains = len(np.unique(posterior.chain))
+        return f"n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}"
+    max_rounds = stopping.get("max_rounds") if isinstance(stopping, dict) else None
+    if not is_whole(max_rounds) or stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
+        return None
+    given = stopping.get("n_warmup_given")
+    return f'n_samples="auto"{f", n_warmup={given}" if is_whole(given) else ""}, max_rounds={max_rounds}'
+
+
 def versions() -> list[tuple[str, str]]:
     """What was installed when the page was made."""
     ours = [("coaltree", __version__), ("Python", platform.python_version())]
@@ -98,7 +113,13 @@ def _call(posterior):
     n_chains = len(np.unique(posterior.chain))
     sampler, given = str(info["sampler"]), str(info.get("covariance_given", ""))
     covariance = repr(given) if given.isidentifier() else repr(posterior.covariance)
-    if len(posterior) % n_chains or len(sampler + covariance) > _LONGEST or "array(" in sampler + covariance:
+    length = _length(posterior)
+    if (
+        length is None
+        or len(posterior) % n_chains
+        or len(sampler + covariance) > _LONGEST
+        or "array(" in sampler + covariance
+    ):
         return None
     # A posterior may come from a stranger, and this is code that a reader will copy: only plain settings.
     if not (_PLAIN_CALL.fullmatch(sampler) and is_whole(info["seed"]) and is_whole(info["n_warmup"])):
@@ -111,7 +132,7 @@ def _call(posterior):
         "    X,",
         f"    covariance={covariance},",
         f"    sampler={sampler},",
-        f"    n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}, n_chains={n_chains},",
+        f"    {length}, n_chains={n_chains},",
         f"    random_state={info['seed']},",
         f"    noise={posterior.noise!r},",
         *(f"    {name}={name}," for name in ("errors", "groups") if getattr(posterior, name) is not None),

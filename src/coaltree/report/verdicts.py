@@ -7,6 +7,7 @@ import numpy as np
 
 from ..numerics.weighted import effective_sample_size
 from ..posterior import Posterior, convergence
+from ..posterior.stopped import in_a_line
 from . import drawing
 from .text import count, escape, number, percent
 
@@ -48,7 +49,7 @@ def judge(posterior: Posterior) -> Verdict:
 
 _ASK_FOR_MORE = "Use coaltree.fit(X), which samples many trees in several chains."
 _MORE_CHAINS = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
-_GO_ON = "Run longer: increase n_warmup and n_samples, or continue with fit(…, start=posterior)."
+_GO_ON = "Run longer: increase max_rounds (or n_warmup and n_samples), or continue with fit(…, start=posterior)."
 
 
 def _of_particles(posterior):
@@ -113,6 +114,10 @@ def _of_chains(posterior):
             f"Supports are rough. {_GO_ON}",
         ),
     ]
+    ending = in_a_line(posterior.info.get("stopping"), posterior.info.get("n_warmup"))
+    if ending is not None:
+        meaning = "The run was to be as long as needed: this is where it stopped, and why."
+        findings.append(Finding("Sampling", ending, "plain", meaning))
     return _verdict(findings, f"{count(n_chains, 'chain')} of {count(n_draws // n_chains, 'tree')}.", scalars)
 
 

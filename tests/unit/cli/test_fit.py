@@ -150,6 +150,22 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     assert "boxes" in err
 
 
+def test_it_says_why_it_stopped(data, tmp_path, capsys):
+    how = ["--drop", "Art", "--clusters", "2", "--max-rounds", "40", "--out", str(tmp_path / "out")]
+    assert main(["fit", str(data), *how]) == 0
+    out, err = capsys.readouterr()
+    post = ct.load(tmp_path / "out" / "posterior.npz")
+    assert post.info["stopping"]["reason"] == "max_rounds"
+    said = (
+        f"stopped where max_rounds were spent, after 40 rounds of each chain, {post.info['n_warmup']} of them warm-up"
+    )
+    assert f"sampling: {said}: R-hat at most " in out
+    assert "Increase --max-rounds." in err
+    assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert main(["info", str(tmp_path / "out")]) == 0
+    assert said in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -161,7 +177,8 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
             ["--drop", "Art", "--grid", "big"],
             "is not the shape of a grid; expected something like 16x16. (see coaltree fit --help)",
         ),
-        (["--drop", "Art", "--samples", "0"], "--samples"),
+        (["--drop", "Art", "--samples", "0"], "'0' is neither auto nor a whole number of at least 1"),
+        (["--drop", "Art", "--samples", "5", "--max-rounds", "9"], "max_rounds and max_seconds are for"),
         (["--drop", "Art", "--noise", "-1"], "--noise"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'best', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),

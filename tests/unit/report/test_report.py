@@ -501,9 +501,12 @@ def test_a_model_that_cannot_be_checked_says_why_on_the_page():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-def test_the_call_on_the_page_repeats_the_run():
+@pytest.mark.parametrize(
+    "length", [{"n_samples": 12, "n_warmup": 4}, {"max_rounds": 30}, {"n_warmup": 5, "max_rounds": 20}]
+)
+def test_the_call_on_the_page_repeats_the_run(length):
     X, _ = ct.simulate(n=10, d=3, random_state=0)
-    post = ct.fit(X, "scaled", n_samples=12, n_warmup=4, random_state=3, progress=False)
+    post = ct.fit(X, "scaled", **length, random_state=3, progress=False)
     names = {"X": X}
     exec(reproduce._call(post), names)
     np.testing.assert_array_equal(names["posterior"].times, post.times)

@@ -1,0 +1,94 @@
+"""How long a run will take, from the rounds that it has taken.
+
+A round of the warm-up may cost more than a later one, and the first block of either kind has extra work to do (kernels
+are compiled, lists made, processes started), so that it counts only until there is another.
+"""
+
+from typing import TYPE_CHECKING
+
+from .._runtime.progress import Progress, duration
+from .stopping import projected_rounds
+
+if TYPE_CHECKING:
+    from .run import Run
+
+_LOCAL_AFTER_WARMUP = 0.6  # time of a round after the warm-up, where updates of the warm-up look at more branches
+_BLOCKS_BEFORE = 2  # an estimate is given
+
+
+class Stopwatch:
+    """Times the blocks of a run, and shows how far it is and how long it still takes."""
+
+    def __init__(self, run: "Run", bar: Progress) -> None:
+        self.bar = bar
+        self._blocks: dict[bool, list[tuple[int, float]]] = {True: [], False: []}  # warm-up or not: rounds, seconds
+        self._has_announced = False
+
+    def note(self, warms_up: bool, n_rounds: int, seconds: float) -> None:
+        """A block was taken."""
+        self._blocks[warms_up].append((n_rounds, max(seconds, 1e-6)))
+
+    def rounds_in(self, run: "Run", seconds: float) -> int:
+        """Rounds that fit into so many seconds; 0 before the first block."""
+        each = self._seconds_a_round(run, run.plan.warms_up(run.round))
+        return 0 if each is None else int(seconds / each)
+
+    def show(self, run: "Run") -> None:
+        """Tell the bar; say once how long all will take."""
+        until, at_most = _end(run), run.rounds_per_chain
+        left, longest = self._seconds_left(run, until), self._seconds_left(run, at_most)
+        is_projected = run.auto is None or run.auto.seen is not None
+        if (len(self._blocks[True]) + len(self._blocks[False]) >= _BLOCKS_BEFORE or run.is_finished) and not (
+            self._has_announced
+        ):
+            self._has_announced = True
+            self.bar.announce(_announcement(run, self.seconds_taken + longest))
+        if self._has_announced and is_projected:
+            run.estimate.setdefault("seconds", self.seconds_taken + left)
+        words = f"about {duration(left)} left" if is_projected else f"at most {duration(longest)} left"
+        if is_projected and at_most > until:
+            words += f", at most {duration(longest)}"
+        self.bar.show(run.rounds_done, until * run.n_chains, "" if run.is_finished else words)
+
+    @property
+    def seconds_taken(self) -> float:
+        """Seconds of all blocks."""
+        return sum(seconds for blocks in self._blocks.values() for _, seconds in blocks)
+
+    def _seconds_a_round(self, run, warms_up):
+        """Of all chains together; None before the first block."""
+        blocks = self._blocks[warms_up]
+        if blocks:
+            counted = blocks[1:] or blocks
+            return sum(seconds for _, seconds in counted) / sum(n_rounds for n_rounds, _ in counted)
+        if not self._blocks[not warms_up]:
+            return None
+        lists = run.chains[0].neighbors
+        looks_farther = lists is not None and lists.size > 0 and run.plan.sampler.for_warmup() != run.plan.sampler
+        return self._seconds_a_round(run, not warms_up) * (_LOCAL_AFTER_WARMUP if looks_farther else 1.0)
+
+    def _seconds_left(self, run, until):
+        n_warmup = run.plan.n_warmup
+        of_warmup = 0 if n_warmup is None else max(0, min(n_warmup, until) - run.round)
+        others = max(0, until - run.round) - of_warmup
+        return sum(
+            n_rounds * self._seconds_a_round(run, warms_up)
+            for n_rounds, warms_up in ((of_warmup, True), (others, False))
+            if n_rounds
+        )
+
+
+def _end(run):
+    """Rounds of each chain, as far as one can tell."""
+    if run.is_finished:
+        return run.round
+    projected = None if run.auto is None else projected_rounds(run.auto, run.plan)
+    return run.rounds_per_chain if projected is None else max(projected, run.auto.next_look)
+
+
+def _announcement(run, seconds):
+    memory = f"{run.estimate['n_bytes'] / 1e6:.0f} MB"
+    if run.auto is None:
+        return f"fit: {run.n_chains} chain(s) of {run.rounds_per_chain} rounds: about {duration(seconds)} and {memory}"
+    at_most = f"{run.rounds_per_chain:,} rounds, {duration(seconds)} and {memory}"
+    return f"fit: {run.n_chains} chain(s), as long as needed, at most {at_most}"
