@@ -156,9 +156,8 @@ def test_it_says_why_it_stopped(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
     assert post.info["stopping"]["reason"] == "max_rounds"
-    said = (
-        f"stopped where max_rounds were spent, after 40 rounds of each chain, {post.info['n_warmup']} of them warm-up"
-    )
+    rounds = f"40 rounds of each chain, {post.info['n_warmup']} of them warm-up"
+    said = f"stopped where max_rounds were spent, after {rounds}"
     assert f"sampling: {said}: R-hat at most " in out
     assert "Increase --max-rounds." in err
     assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
