@@ -11,6 +11,7 @@ import pytest
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.cli.tables import Choice, read, understood
+from coaltree.inference import checkpoint
 from tests import hostile
 
 
@@ -92,13 +93,13 @@ def answers(post):
 def test_crafted_checkpoints_are_refused(noisy, part, tmp_path):
     path = tmp_path / "checkpoint.npz"
     saved = hostile.small_checkpoint(path, noisy)
-    content = archive.read(path, "coaltree checkpoint", 4)
+    content = archive.read(path, "coaltree checkpoint", checkpoint._VERSION)
     same = hostile.small_run(noisy)
     saved.restore(same)
     assert same.n_kept == 2
     passed = []
     for place, value in crafted(content)[::part]:
-        archive.write(path, "coaltree checkpoint", 4, hostile.changed(content, place, value))
+        archive.write(path, "coaltree checkpoint", checkpoint._VERSION, hostile.changed(content, place, value))
         if not refused(lambda: saved.restore(hostile.small_run(noisy))):
             passed.append((place[2:], value))
     # Other numbers of the right kind cannot be told from the right ones; they are still trees and states.

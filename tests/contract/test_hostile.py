@@ -522,7 +522,7 @@ def two_columns_of_one_name_of_which_one_is_text(folder):
     ct.fit(frame)
 
 
-@case("a full covariance of 10,000 columns with 2 chains of 500 trees would need 1612.8 GB of memory")
+@case("a full covariance of 10,000 columns with 2 chains of 100 trees would need 332.8 GB of memory")
 def full_of_ten_thousand_columns(folder):
     ct.fit(data(4, 10_000), "full")
 

@@ -68,11 +68,27 @@ def test_every_setting_reaches_fit(monkeypatch):
         "n_jobs": 2,
         "ordered": True,
         "inputs": [0.0, 1.0],
+        "max_rounds": None,
+        "max_seconds": 60.0,
     }
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}
     model.fit(X)
     assert seen == {**settings, "progress": False, "errors": None}
+
+
+def test_a_number_of_samples_has_its_usual_warmup(monkeypatch):
+    seen = []
+    monkeypatch.setattr("coaltree.estimator.fit", lambda *_, **settings: seen.append(settings) or 1 / 0)
+    for given in ({}, {"n_samples": 9}, {"n_samples": 9, "n_warmup": 4}, {"max_rounds": 20}):
+        with pytest.raises(ZeroDivisionError):
+            ct.CoalescentClustering(**given).fit(groups()[0])
+    assert [(one["n_samples"], one["n_warmup"]) for one in seen] == [
+        ("auto", "auto"),
+        (9, 50),
+        (9, 4),
+        ("auto", "auto"),
+    ]
 
 
 def test_none_takes_the_suggested_number():

@@ -56,18 +56,18 @@ def test_a_checkpoint_remembers_what_was_chosen(fitted, tmp_path, monkeypatch):
     path, real = tmp_path / "run.npz", Run._take_block
     blocks = []
 
-    def stop_in_the_last_run(run, parallel, seconds):
+    def stop_in_the_last_run(run, parallel, watch):
         if run.choice is not None:
             blocks.append(1)
-            if len(blocks) > 2:
+            if len(blocks) > 4:
                 raise KeyboardInterrupt
-            return real(run, parallel, 0.2)  # a few rounds
-        return real(run, parallel, seconds)
+            monkeypatch.setattr("coaltree.inference.run._SECONDS_A_BLOCK", 0.0)  # round by round
+        return real(run, parallel, watch)
 
     monkeypatch.setattr(Run, "_take_block", stop_in_the_last_run)
     part = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
     assert part.info["interrupted"]
-    monkeypatch.setattr(Run, "_take_block", real)
+    monkeypatch.undo()
     monkeypatch.setattr(choice, "choose", None)  # it is not chosen again
     whole = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
     np.testing.assert_array_equal(whole.times, fitted.times)

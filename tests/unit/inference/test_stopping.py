@@ -1,5 +1,6 @@
 """``n_samples="auto"``: when a run stops, that only its draws decide, and that it is the same however it is cut up."""
 
+import contextlib
 import math
 import warnings
 
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree._runtime import archive
 from coaltree.errors import ConvergenceWarning, InputError, InterruptedWarning
 from coaltree.inference import checkpoint as checkpoint_file
 from coaltree.inference import run, stopping
 from coaltree.inference.chain import Plan, Rounds
 from coaltree.posterior import convergence
+from tests import hostile
 from tests.unit.inference.test_fit import Interruptible, assert_same, data, pressing_ctrl_c, with_missing
 
 QUICK = {"sampler": ct.MPost2(n_particles=3), "random_state": 0, "progress": False}
@@ -235,6 +238,33 @@ def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(case, rounds_before,
         resumed = auto_fit(X, **settings)
         assert_same(resumed, whole)
         assert resumed.info["stopping"] == whole.info["stopping"]
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("rounds_before", [3, 33])
+def test_a_crafted_state_is_refused(rounds_before, tmp_path, monkeypatch):
+    path = tmp_path / "run.checkpoint"
+    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterruptedWarning)
+        patch.setattr(run, "_require_sense", _interrupts_after(rounds_before))
+        with contextlib.suppress(KeyboardInterrupt):
+            auto_fit(data(), max_rounds=40, checkpoint=path)
+    kind = ("coaltree checkpoint", checkpoint_file._VERSION)
+    content = archive.read(path, *kind)
+    assert (content["auto"]["n_warmup"] is None) == (rounds_before == 3)
+    odd = [3, "max_seconds", 41, [np.zeros(3)], [np.zeros(2)] * 2, *hostile.ODD_VALUES]
+    for name, right in content["auto"].items():
+        if name == "next_look":  # where one round is as good as another
+            odd.remove(3)
+        for value in odd:
+            if repr(value) != repr(right):
+                archive.write(path, *kind, content | {"auto": content["auto"] | {name: value}})
+                with pytest.raises(InputError, match="is damaged"):
+                    auto_fit(data(), max_rounds=40, checkpoint=path)
+    archive.write(path, *kind, content | {"auto": None})
+    with pytest.raises(InputError, match="is damaged"):
+        auto_fit(data(), max_rounds=40, checkpoint=path)
 
 
 def _interrupts_after(n_rounds):

@@ -1,0 +1,175 @@
+"""Runs that are as long as needed, beside a fixed 2 × 600 rounds: time, error, and whether the estimate of time holds.
+
+Ten tables, with defaults but for the length. Errors are those against a long run (`LONG` rounds of two chains after the
+warm-up): of supports, the root mean square over clades that it has in 10 to 90 % of its trees; of the log joint, that
+of its mean in standard deviations. Both include the error of the long run itself. Seconds are those of one core and of
+sampling alone. "at equal error" is the time that auto would take for the supports' error of the fixed run, relative to
+it: errors fall with the square root of time. R-hat is the worst of log joint, root and every entry of the parameters.
+
+`estimate` is the first one that is shown, of the time that all rounds will take, relative to the time that they took.
+Under auto it is made at the first look after the warm-up; before that, only the most that it can be is shown.
+
+What was measured is kept (`kept`); MINUTES=20 prints what there is then. FULL=1 adds two seeds.
+"""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
+
+import coaltree as ct
+from coaltree.posterior import clades
+
+from .kept import Kept, commits_of, is_full
+from .timing import commit, table
+
+LONG = 1500
+FIXED = {"n_samples": 500, "n_warmup": 100}
+LENGTHS = {"long": {"n_samples": LONG, "n_warmup": 200}, "fixed": FIXED, "auto": {"n_samples": "auto"}}
+
+
+def noisy(n, d, seed, columns=None):
+    """A simulated table with some measurement noise; with `columns`, these are mixed."""
+    rng = np.random.default_rng(seed)
+    X = ct.simulate(n=n, d=d, random_state=seed)[0]
+    return (X if columns is None else X @ rng.standard_normal((d, columns))) + 0.2 * rng.standard_t(
+        4, (n, columns or d)
+    )
+
+
+def with_gaps(X, share=0.1):
+    X = X.copy()
+    X[np.random.default_rng(1).random(X.shape) < share] = np.nan
+    return X
+
+
+TABLES = {
+    "model, 60 × 20": lambda: ct.simulate(n=60, d=20, random_state=1)[0],
+    "noisy, 100 × 4": lambda: noisy(100, 4, 2),
+    "correlated, 120 × 5": lambda: noisy(120, 5, 3, columns=5),
+    "gaps, 80 × 6": lambda: with_gaps(noisy(80, 6, 4)),
+    "one cloud, 90 × 3": lambda: np.random.default_rng(5).standard_normal((90, 3)),
+    "six blobs, 300 × 5": lambda: make_blobs(300, 5, centers=6, random_state=6)[0],
+    "iris, 150 × 4": lambda: load_iris().data,
+    "wine, 178 × 13": lambda: load_wine().data,
+    "breast cancer, 569 × 30": lambda: load_breast_cancer().data,
+    "digits, 500 × 64": lambda: load_digits().data[:500],
+}
+
+
+def measure(name, length, seed):
+    X = TABLES[name]()
+    ct.fit(X[:40], n_samples=2, n_warmup=2, random_state=0, progress=False)  # compiles most of what is needed
+    began = time.process_time()
+    post = ct.fit(X, random_state=seed, progress=False, **LENGTHS[length])
+    result = {
+        "seconds": time.process_time() - began,
+        "rounds": post.info["n_warmup"] + len(post) // 2,
+        "warmup": post.info["n_warmup"],
+        "log_joint": [float(post.log_joint.mean()), float(post.log_joint.std())],
+        "r_hat": max(figures["r_hat"] for figures in post.info["convergence"].values() if isinstance(figures, dict)),
+        "estimate": post.info["estimate"]["seconds"] / post.info["seconds"],
+        "commit": commit().strip(" ,"),
+    }
+    if length == "auto":
+        result |= {"rounds": post.info["stopping"]["rounds"], "reason": post.info["stopping"]["reason"]}
+    frequency = clades.frequencies(post.clade_table, post.weights)
+    if length == "long":
+        unsure = (frequency >= 0.1) & (frequency <= 0.9)
+        result["clades"] = [[*map(int, key), float(f)] for key, f in zip(
+            post.clade_table.keys[unsure], frequency[unsure], strict=True
+        )]  # fmt: skip
+    else:
+        result["support_error"] = support_error(post.clade_table, frequency, KEPT.recall(name, "long-0")["clades"])
+    return result
+
+
+def support_error(found, frequency, reference):
+    """Root mean square difference of the supports of the clades that the long run is unsure about."""
+    keys = np.array([clade[:2] for clade in reference], dtype=np.uint64)
+    place = clades.find(found, keys)
+    ours = np.where(place >= 0, frequency[place], 0.0)
+    return float(np.sqrt(np.mean((ours - [clade[2] for clade in reference]) ** 2)))
+
+
+KEPT = Kept("bench_auto", (LONG,))
+
+
+def run():
+    seeds = range(1, 4 if is_full() else 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in TABLES:  # a table after the other: what has been measured can be compared
+            steps = [(name, "long-0"), *((name, f"{length}-{seed}") for seed in seeds for length in ("fixed", "auto"))]
+            KEPT.complete(steps, lambda name, step: measure(name, *parts_of(step)), announce=False)
+    report(seeds)
+
+
+def parts_of(step):
+    length, seed = step.split("-")
+    return length, int(seed)
+
+
+def report(seeds):
+    rows, every, ratios, estimates = [], [], [], {"fixed": [], "auto": []}
+    for name in TABLES:
+        long = KEPT.recall(name, "long-0")
+        runs = {length: KEPT.all_of((name, f"{length}-{seed}") for seed in seeds) for length in ("fixed", "auto")}
+        if long is None or not all(runs.values()):
+            continue
+        every += [long, *runs["fixed"], *runs["auto"]]
+        means = {length: means_of(of_length, long) for length, of_length in runs.items()}
+        fixed, auto = means["fixed"], means["auto"]
+        ratios.append(auto["seconds"] / fixed["seconds"] * (auto["support"] / fixed["support"]) ** 2)
+        for length, of_length in runs.items():
+            estimates[length] += [one["estimate"] for one in of_length]
+            shown = means[length]
+            rows.append(
+                (
+                    name if length == "fixed" else "",
+                    length,
+                    f"{shown['warmup']:.0f} + {shown['rounds'] - shown['warmup']:.0f}",
+                    f"{shown['seconds']:.1f}",
+                    f"{shown['support']:.3f}",
+                    f"{shown['joint']:.2f}",
+                    f"{shown['r_hat']:.3f}",
+                    f"{shown['estimate']:.2f}",
+                    f"{ratios[-1]:.2f}" if length == "auto" else "",
+                    ", ".join(sorted({one["reason"] for one in of_length})) if length == "auto" else "",
+                )
+            )
+    missing = [name for name in TABLES if name not in [row[0] for row in rows]]
+    print(f"Measured at {commits_of(every)}; {len(seeds)} seed(s).\n")
+    header = (
+        "table",
+        "length",
+        "rounds",
+        "s",
+        "supports",
+        "log joint",
+        "R-hat",
+        "estimate",
+        "at equal error",
+        "stopped",
+    )
+    table(header, rows)
+    if ratios:
+        print(f"\nTime at equal error, geometric mean of {len(ratios)} tables: {np.exp(np.mean(np.log(ratios))):.2f}")
+        for length, found in estimates.items():
+            within = np.mean([1 / 1.5 <= ratio <= 1.5 for ratio in found])
+            print(
+                f"Estimate / actual, {length}: {min(found):.2f} to {max(found):.2f}, within a factor 1.5: {within:.0%}"
+            )
+    if missing:
+        print(f"Not measured yet: {'; '.join(missing)}")
+
+
+def means_of(runs, long):
+    mean, sd = long["log_joint"]
+    found = {name: float(np.mean([one[name] for one in runs])) for name in ("rounds", "warmup", "seconds", "estimate")}
+    return found | {
+        "support": float(np.sqrt(np.mean([one["support_error"] ** 2 for one in runs]))),
+        "joint": float(np.sqrt(np.mean([((one["log_joint"][0] - mean) / sd) ** 2 for one in runs]))),
+        "r_hat": max(one["r_hat"] for one in runs),
+    }
