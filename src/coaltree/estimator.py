@@ -46,6 +46,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     random_state : int, numpy Generator or RandomState, or None
     n_jobs : int or None
         Number of chains to run in parallel.
+    neighbors : sparse matrix (n, n) or None
+        Nearest neighbours of the rows, in place of a search; as in `coaltree.fit`.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         inputs: ArrayLike | None = None,
         max_rounds: int | None = None,
         max_seconds: float | None = None,
+        neighbors: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.covariance = covariance
@@ -101,6 +104,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.inputs = inputs
         self.max_rounds = max_rounds
         self.max_seconds = max_seconds
+        self.neighbors = neighbors
 
     def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
@@ -127,6 +131,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             inputs=self.inputs,
             max_rounds=self.max_rounds,
             max_seconds=self.max_seconds,
+            neighbors=self.neighbors,
         )
         self.tree_ = self.posterior_.summary_tree()
         self.children_ = self.tree_.children

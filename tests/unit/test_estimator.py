@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -28,6 +29,14 @@ def groups(n=24, d=3, seed=0):
 def fitted():
     X, of = groups()
     return ct.CoalescentClustering(3, **SHORT).fit(X), X, of
+
+
+def test_neighbors_are_handed_on():
+    X, _ = groups()
+    given = kneighbors_graph(X, 5)
+    settings = {**SHORT, "sampler": ct.Regraft(candidates="local")}
+    model = ct.CoalescentClustering(3, neighbors=given, **settings).fit(X)
+    np.testing.assert_array_equal(model.posterior_.times, ct.fit(X, neighbors=given, **settings).times)
 
 
 def test_it_is_the_posterior_of_fit(fitted):

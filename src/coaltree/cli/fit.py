@@ -158,6 +158,12 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     help="Column of classes or numbers that is kept out of the fit, shown in colours and compared with the clusters "
     "(may be repeated).",
 )
+@click.option(
+    "--neighbors",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Nearest neighbours of the rows, in place of a search: a sparse matrix as scipy.sparse.save_npz writes it.",
+)
 @shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option(
@@ -166,7 +172,9 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @shell.seed_option
 @shell.force_option
 @shell.debug_option
-def fit(data, out, choice, covariance, grid, errors, groups, label, clusters, title, trees, force, seed, **settings):
+def fit(
+    data, out, choice, covariance, grid, errors, groups, label, neighbors, clusters, title, trees, force, seed, **more
+):
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -198,7 +206,9 @@ def fit(data, out, choice, covariance, grid, errors, groups, label, clusters, ti
     if clusters is not None and clusters > n:
         raise InputError(f"--clusters {clusters} is more than the {n} {things} of {data.name}.")
     phi = _covariance(covariance, grid, d)
-    settings |= {"covariance": phi, "random_state": seed}
+    settings = {**more, "covariance": phi, "random_state": seed}
+    if neighbors is not None:
+        settings["neighbors"] = _sparse(neighbors)
     fit_table(reading, out, clusters, title or data.stem, force, settings, with_trees=trees)
 
 
@@ -290,6 +300,18 @@ def _covariance(name, grid, d):
     phi = Matern32(grid=grid)
     phi.check(d)
     return phi
+
+
+def _sparse(path):
+    """A matrix that scipy.sparse.save_npz has written."""
+    from scipy.sparse import load_npz
+
+    try:
+        return load_npz(path)
+    except OSError as error:
+        raise InputError(f"--neighbors {path} cannot be read ({error.strerror or 'no .npz file'}).") from None
+    except Exception:  # of a broken archive, or another one
+        raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
 
 
 def _run(table, settings, checkpoint, force):

@@ -15,6 +15,7 @@ import numpy as np
 from .._runtime.blas import single_threaded_blas
 from ..model.coalescent import log_prior
 from ..model.covariance import Covariance
+from ..model.graph import Graph
 from ..model.missing import fill_at_random, impute
 from ..model.noise import LEVEL, NoiseDraw, NoiseModel, at_least_floor, first_draw, row_variances
 from ..model.noise import log_prior as noise_log_prior
@@ -25,6 +26,7 @@ from ..samplers.starts import first_tree
 from .parameters import Known, draw_parameters
 
 _WARMUP_ROUNDS_A_LIST = 10
+_MANY = 20_000  # leaves above which lists are made once: a search takes as long as several rounds
 _BLOCKS, _BLOCKS_IN_WARMUP = 2, 8  # of odd rows that are moved together in a round
 _FIRST_UPDATES = 3  # of the covariance, before the first round
 _NOTHING: Mapping[str, Any] = {}  # plain: it is sent to other processes, and a read-only view cannot be pickled
@@ -39,6 +41,7 @@ class Plan(NamedTuple):
     missing: np.ndarray | None  # (n, d) of bool, if any entry is
     n_warmup: int | None  # None as long as it is not known when the warm-up ends
     n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
+    graph: Graph | None = None  # neighbours of the leaves, where a user has given them
     thin: int = 1  # every so many-th round after the warm-up is kept
 
     def warms_up(self, round: int) -> bool:
@@ -110,7 +113,16 @@ def begin(
             known = Known(values, children, plan.noise, plan.replicates)
             for _ in range(_FIRST_UPDATES):
                 times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
-    return Chain((children, times), covariance, noise, values, None, rng)
+        chain = Chain((children, times), covariance, noise, values, None, rng)
+        return chain._replace(neighbors=_neighbors_of_many(plan, chain))
+
+
+def _neighbors_of_many(plan, chain):
+    """Lists for all rounds, the warm-up's included, where there are many leaves; the longer ones, if they differ."""
+    if plan.n_leaves(chain.values) <= _MANY:
+        return None
+    sampler = plan.sampler.for_warmup() if plan.warms_up(chain.round) else plan.sampler
+    return sampler.neighbors(_problem(plan, chain.values, chain.covariance, chain.noise), chain.rng)
 
 
 def _first_noise(model, start, rng):
@@ -140,6 +152,7 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds
         missing=_copied(plan.missing),
         noise=plan.noise._replace(error2=_copied(plan.noise.error2)),
         replicates=None if plan.replicates is None else Replicates(*map(_copied, plan.replicates)),
+        graph=None if plan.graph is None else Graph(*map(_copied, plan.graph)),
     )
     chain = chain._replace(
         tree=tuple(map(_copied, chain.tree)),
@@ -187,16 +200,20 @@ def _problem(plan, values, covariance, noise):
         return None
     variances = row_variances(plan.noise, noise)
     rotate = plan.sampler.needs_vectors
-    return make_problem(values, covariance, variances, replicates=plan.replicates, rotate=rotate)
+    problem = make_problem(values, covariance, variances, replicates=plan.replicates, rotate=rotate)
+    return problem._replace(graph=plan.graph)
 
 
 def _neighbors(plan, chain, problem):
     """The sampler's lists, if it has any: renewed now and then in the warm-up, at its end, and never again after it.
 
-    From then on they are constants; had they followed the chain's past, it would no longer be exact.
+    From then on they are constants; had they followed the chain's past, it would no longer be exact. Those of many
+    leaves are made when the chain begins.
     """
     if problem is None:
         return None
+    if chain.neighbors is not None and problem.n > _MANY:
+        return chain.neighbors
     changing = chain.covariance.learnt or plan.missing is not None
     stale = changing and plan.warms_up(chain.round) and chain.round % _WARMUP_ROUNDS_A_LIST == 0
     if chain.neighbors is None or stale or chain.round == plan.n_warmup:

@@ -26,6 +26,7 @@ from ..model.classical_scaling import require_spherical, rows_of_distances
 from ..model.columns import imputed_everywhere, modelled
 from ..model.covariance import CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
+from ..model.graph import read_graph
 from ..model.missing import check_apart, missing_entries
 from ..model.noise import Noise, NoiseLike, as_noise, noise_model
 from ..model.rows import read_rows, warn_of_groups
@@ -70,6 +71,7 @@ def fit(
     metric: Literal["euclidean", "precomputed"] = "euclidean",
     max_rounds: int | None = None,
     max_seconds: float | None = None,
+    neighbors: Any = None,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -109,6 +111,9 @@ def fit(
     max_rounds : for "auto": rounds of each chain, warm-up included, after which it stops in any case; by default 4,000
         for up to 300 leaves, and beyond the fewer the more there are (1.2 million / n, but at least 60).
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
+    neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows: distances or
+        connectivities as `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp`` have them, of which only the
+        places are read. 15 for each row are enough. It changes how fast chains mix, never what they converge to.
 
     Returns
     -------
@@ -129,6 +134,7 @@ def fit(
     rows = read_rows(table, noise, groups, errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
+    graph = None if neighbors is None else _graph(neighbors, sampler, rows, len(table.values))
     recorded = table.values[rows.kept]
     _say_cost_of_full(covariance, table.values.shape[1], length.fewest_kept, n_chains)
     models = choice.requested(covariance, sampler, start, ordered, inputs, recorded, rows, table.features)
@@ -140,7 +146,7 @@ def fit(
 
     recorded = recorded if model.used is None else recorded[:, model.used]
     of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
-    plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), length.n_warmup)
+    plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), length.n_warmup, graph=graph)
     starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
     auto, n_samples = None, length.n_samples
     if n_samples is None:
@@ -202,6 +208,12 @@ def _check_sampler(sampler, noise, rows):
         raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
     if not sampler.takes_leaf_variances and (rows.errors is not None or rows.replicates is not None):
         raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
+
+
+def _graph(neighbors, sampler, rows, n_rows):
+    if type(sampler).neighbors is Sampler.neighbors:
+        raise InputError(f'neighbors are read by sampler="regraft" alone, not by {type(sampler).__name__}.')
+    return read_graph(neighbors, rows, n_rows)
 
 
 def _judge(post):

@@ -9,6 +9,7 @@ from .._runtime.blas import single_threaded_blas
 from ..errors import InputError
 from .covariance.base import Covariance
 from .diffusion import LOG_2PI, Variances, log_likelihood, squared_distances
+from .graph import Graph
 from .replicates import Replicates, collapse
 
 _CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
@@ -27,6 +28,7 @@ class Problem(NamedTuple):
     leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
     rows: np.ndarray | None = None  # (N, p) where leaves stand for several rows: these, whitened
     log_replicates: float = 0.0  # log density of the rows given their leaves' means
+    graph: Graph | None = None  # neighbours of each row, where a user has given them
 
     @property
     def n(self) -> int:

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.neighbors import kneighbors_graph
 
 import coaltree as ct
 from coaltree.cli import main
@@ -408,6 +410,28 @@ def test_groups_and_errors_that_make_no_sense_are_refused(repeats, tmp_path, cha
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_neighbors_are_read_from_a_file(tmp_path, only_line):
+    X = np.random.default_rng(0).normal(size=(140, 2))
+    np.save(tmp_path / "x.npy", X)
+    sparse.save_npz(tmp_path / "near.npz", kneighbors_graph(X, 6))
+    command = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out"), "--samples", "4", "--warmup", "1"]
+    command += ["--no-trees", "--clusters", "2"]
+    assert main([*command, "--neighbors", str(tmp_path / "near.npz")]) == 0
+    given = ct.load(tmp_path / "out" / "posterior.npz")
+    with pytest.warns(ct.ConvergenceWarning):
+        expected = ct.fit(X, n_samples=4, n_warmup=1, random_state=0, neighbors=kneighbors_graph(X, 6))
+    np.testing.assert_array_equal(given.times, expected.times)
+
+
+@pytest.mark.parametrize(("file", "said"), [("none.npz", "cannot be read"), ("x.npz", "holds no sparse matrix")])
+def test_neighbors_that_cannot_be_read(tmp_path, file, said, only_line):
+    np.save(tmp_path / "x.npy", np.eye(5))
+    np.savez(tmp_path / "x.npz", np.eye(5))
+    command = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out"), "--neighbors", str(tmp_path / file)]
+    assert main(command) == 2
+    assert said in only_line()
+
+
 def test_the_best_covariance_is_chosen_and_said(tmp_path, capsys):
     rng = np.random.default_rng(0)
     np.savetxt(tmp_path / "rows.csv", rng.normal(size=(10, 3)), delimiter=",")

@@ -11,8 +11,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.neighbors import kneighbors_graph
 
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
+from coaltree.inference import chain as chain_of_fit
 from coaltree.inference import checkpoint as checkpoint_file
 from coaltree.inference import run
 from coaltree.inference.chain import Plan, Start, advance, begin
@@ -193,6 +196,41 @@ def test_lists_of_near_leaves_are_frozen_after_the_warmup():
     advance(plan, constant, 15)
     assert len(Watched.made) == 5  # nothing changes but how far it looks
     assert [made.shape[2] for made in Watched.made] == [11, 11, 4, 11, 4]  # all others in the warm-up, then 2 · 2
+
+
+def test_lists_of_many_leaves_are_made_once(monkeypatch):
+    monkeypatch.setattr(chain_of_fit, "_MANY", 10)
+    Watched.made.clear()
+    Watched.used.clear()
+    X = data(12, 4)
+    plan = Plan(Watched(), noise_model(Noise(0.0), X), None, None, n_warmup=3)
+    chain = begin(plan, X, Diagonal().adapt(X), Start(), 0)
+    advance(plan, chain, 1)  # as a round is timed
+    advance(plan, chain, 6)
+    assert [made.shape[2] for made in Watched.made] == [11]
+    assert all(used is not None and used.shape[2] == 11 for used in Watched.used)
+    with joblib.parallel_config(backend="threading"):  # other processes know nothing of the patch
+        assert_same(*(quick_fit(X, "diagonal", sampler=LOCAL, n_jobs=n_jobs) for n_jobs in (1, 2)))
+
+
+# --- neighbours that are given -------------------------------------------------------------------------------------
+
+
+def test_neighbors_in_place_of_a_search():
+    X = data(40, 3)
+    given = kneighbors_graph(X, 6)
+    post = quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given)
+    assert_same(post, quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given.astype(int), n_jobs=2))
+    everything = np.ones((40, 40)) - np.eye(40)  # what a search would look at
+    assert_same(
+        quick_fit(X, "diagonal", sampler=LOCAL),
+        quick_fit(X, "diagonal", sampler=LOCAL, neighbors=sparse.csr_array(everything)),
+    )
+
+
+def test_neighbors_go_with_regraft():
+    with pytest.raises(InputError, match="MPost2"):
+        quick_fit(data(), neighbors=kneighbors_graph(data(), 4))
 
 
 # --- missing entries ------------------------------------------------------------------------------------------------

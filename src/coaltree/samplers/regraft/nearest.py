@@ -18,6 +18,7 @@ from joblib import cpu_count
 
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
+from ...model.graph import Graph
 
 _EXACT_UP_TO = 20_000**2  # pairs
 _BLOCK = 1 << 22  # distances held at once
@@ -41,6 +42,31 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
         if len(queries) * len(points) <= _EXACT_UP_TO:
             return _nearest_exactly(queries, points, k, numbers)
         return _nearest_in_cells(queries, points, k, numbers)
+
+
+def nearest_in_graph(points: np.ndarray, k: int, graph: Graph) -> np.ndarray:
+    """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
+    found = np.full((len(points), k), -1, np.int32)
+
+    def work(first, last):
+        _rank_neighbors(first, last, points, graph.start, graph.member, found)
+
+    _in_blocks(work, len(points), _QUERIES_A_BLOCK)
+    return found
+
+
+@jit
+def _rank_neighbors(first, last, points, start, member, found):
+    far, who = np.empty(found.shape[1]), np.empty(found.shape[1], np.int64)
+    for i in range(first, last):
+        n_kept = 0
+        for j in member[start[i] : start[i + 1]]:
+            distance = _squared_distance(points[i], points[j])
+            if n_kept < far.size or distance < far[0]:
+                n_kept = push(far, who, n_kept, distance, j)
+        _sort(far, who, n_kept)
+        for place in range(n_kept):
+            found[i, place] = who[place]
 
 
 def _in_blocks(work: Callable[[int, int], object], n: int, size: int) -> None:

@@ -177,13 +177,14 @@ class Regraft(Sampler):
         n = problem.n
         if self.candidates == "all" or (self.candidates == "auto" and n <= _ALL_UP_TO) or n < 3:
             return np.empty((0, n, 0), np.int32)
-        return neighbor_lists(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng)
+        return neighbor_lists(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng, problem.graph)
 
     def for_warmup(self) -> "Regraft":
         """A sampler that looks at more near leaves, so that leaves of a poor start find their place."""
         return dataclasses.replace(self, n_neighbors=_WIDER_IN_WARMUP * self.n_neighbors)
 
     def _engine(self, problem, W, neighbors):
+        neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # lists of the warm-up are longer, nearest first
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
         return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from coaltree.model.graph import Graph
 from coaltree.samplers.regraft import nearest as search
-from coaltree.samplers.regraft.nearest import nearest
+from coaltree.samplers.regraft.nearest import nearest, nearest_in_graph
 from tests.reference.neighbors import by_sorting, recall
 
 
@@ -78,3 +79,9 @@ def test_threads_change_nothing(in_cells, monkeypatch):
         monkeypatch.setattr(search, "cpu_count", lambda n_threads=n_threads: n_threads)
         found.append(nearest(W, W, 5, np.arange(3000)))
     np.testing.assert_array_equal(*found)
+
+
+def test_neighbors_of_a_graph_are_ranked():
+    points = np.array([[0.0], [3.0], [1.0], [2.5]])
+    graph = Graph(np.array([0, 3, 4, 6, 7]), np.array([1, 2, 3, 0, 0, 3, 0], np.int32))
+    np.testing.assert_array_equal(nearest_in_graph(points, 2, graph), [[2, 3], [0, -1], [0, 3], [0, -1]])
