@@ -130,12 +130,13 @@ def scalars(covariance):
     return values
 
 
+@pytest.mark.parametrize("n_draws", [pytest.param(500, marks=pytest.mark.slow), 120])
 @over(LEARNT)
-def test_update_leaves_the_joint_distribution_alone(covariance):
+def test_update_leaves_the_joint_distribution_alone(covariance, n_draws):
     """θ ~ prior, U ~ N(0, Φ_θ), θ' ~ update(U): θ' must again follow the prior, and (θ', U) the joint law."""
     rng = np.random.default_rng(4)
     before, after, wrong = [], [], []
-    for _ in range(500 if not isinstance(covariance, Kernel) else 300):
+    for _ in range(n_draws):
         drawn = drawn_from_prior(covariance, rng)
         U = drawn.whitener(D).color(rng.normal(size=(8, D)))
         statistics = drawn.statistics(U)
@@ -153,30 +154,35 @@ def test_update_leaves_the_joint_distribution_alone(covariance):
         assert min(stats.ks_2samp(wrong[:, j], fresh[:, j]).pvalue for j in range(fresh.shape[1])) < 1e-4
 
 
+N_DRAWS = 1500
+
+
 def test_conjugate_draws_are_the_analytic_posterior():
     rng = np.random.default_rng(5)
     U = rng.normal(size=(12, D)) * np.arange(1.0, D + 1)
     spherical = COVARIANCES["spherical"]
-    draws = [spherical.update(spherical.statistics(U), rng).amplitude for _ in range(3000)]
+    draws = [spherical.update(spherical.statistics(U), rng).amplitude for _ in range(N_DRAWS)]
     exact = stats.invgamma(4.0 + 12 * D / 2, scale=3.0 + 0.5 * np.sum(U**2))
     assert stats.kstest(draws, exact.cdf).pvalue > 1e-4
     scaled = COVARIANCES["scaled"]
-    draws = [scaled.update(scaled.statistics(U), rng).amplitude for _ in range(3000)]
+    draws = [scaled.update(scaled.statistics(U), rng).amplitude for _ in range(N_DRAWS)]
     exact = stats.invgamma(4.0 + 12 * D / 2, scale=3.0 + 0.5 * np.sum(U**2 / scaled.variances))
     assert stats.kstest(draws, exact.cdf).pvalue > 1e-4
     diagonal = COVARIANCES["diagonal"]
-    draws = np.array([diagonal.update(diagonal.statistics(U), rng).variances for _ in range(3000)])
+    draws = np.array([diagonal.update(diagonal.statistics(U), rng).variances for _ in range(N_DRAWS)])
     for j in range(D):
         exact = stats.invgamma(3.0 + 6, scale=(j + 1.0) + 0.5 * np.sum(U[:, j] ** 2))
         assert stats.kstest(draws[:, j], exact.cdf).pvalue > 1e-4
     full = COVARIANCES["full"]
     df, scale = D + 4.0 + 12, full.Phi + U.T @ U
-    draws = np.array([full.update(full.statistics(U), rng).Phi for _ in range(3000)])
-    error = draws.std(axis=0) / math.sqrt(3000)
+    draws = np.array([full.update(full.statistics(U), rng).Phi for _ in range(N_DRAWS)])
+    error = draws.std(axis=0) / math.sqrt(N_DRAWS)
     assert np.all(np.abs(draws.mean(axis=0) - scale / (df - D - 1)) < 4.5 * error)
 
 
-@pytest.mark.parametrize("family", ["squared exponential", "matern32", "kernel"])
+@pytest.mark.parametrize(
+    "family", ["squared exponential", *(pytest.param(slow, marks=pytest.mark.slow) for slow in ("matern32", "kernel"))]
+)
 def test_slice_sampling_agrees_with_a_grid_posterior(family):
     d, n = 4, 10
     rng = np.random.default_rng(6)

@@ -9,6 +9,7 @@ that load public names on first use may do that, and what their tables name must
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -41,6 +42,8 @@ DOORS = {
 }
 BY_NAME = {"", "samplers"}  # the files whose tables of public names are loaded on first use
 UNSEEN = {"import_module", "__import__", "modules", "exec", "eval"}
+
+parse = cache(ast.parse)  # several tests read all files
 
 
 def imports_of(tree, module, is_package=False):
@@ -92,7 +95,7 @@ def violations(files, rooms=ROOMS, doors=frozenset()):
     """One line for every import against the order; `files` maps a dotted module name to (source, is it a package?)."""
     found, inside = [], {}
     for module, (source, is_package) in files.items():
-        parsed, here = ast.parse(source), room_of(module)
+        parsed, here = parse(source), room_of(module)
         if here not in rooms:
             found.append(f"{module} is in no room")
             continue
@@ -139,14 +142,14 @@ def test_every_room_and_every_door_is_used():
     used = {
         (module, room_of(target))
         for module, (source, is_package) in files.items()
-        for target, deferred in imports_of(ast.parse(source), module, is_package)
+        for target, deferred in imports_of(parse(source), module, is_package)
         if deferred
     }
     assert used >= DOORS
 
 
 def test_the_package_itself_imports_nothing_of_its_own():
-    assert imports_of(ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8")), "", is_package=True) == []
+    assert imports_of(parse((SOURCE / "__init__.py").read_text(encoding="utf-8")), "", is_package=True) == []
 
 
 def test_tables_of_public_names_point_at_files():
@@ -157,7 +160,7 @@ def test_tables_of_public_names_point_at_files():
 
 def privates_reached(source):
     """Private attributes that a file asks of other objects than self, though it does not define them itself."""
-    tree = ast.parse(source)
+    tree = parse(source)
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     reached = set()
     for node in ast.walk(tree):
