@@ -110,6 +110,7 @@ def test_topology_probabilities_at_n_4(sampler, cases):
     assert np.all(np.abs(mean_times - exact.mean_times) < 4.5 * error)
 
 
+@pytest.mark.slow
 def test_all_samplers_agree_on_clades_at_n_6():
     X = np.random.default_rng(4).standard_normal((6, 2))
     tables = {}

@@ -36,7 +36,7 @@ def covered(draws, truth, level=0.9):
     return (low <= truth) & (truth <= high)
 
 
-def imputation_coverage(n_data_sets, rng, n=24, d=8):
+def imputation_coverage(n_data_sets, rng, n_samples, n=24, d=8):
     """Per data set: share of hidden values in the 90 % and the 50 % interval, and the two errors of imputation."""
     found = []
     for _ in range(n_data_sets):
@@ -44,7 +44,7 @@ def imputation_coverage(n_data_sets, rng, n=24, d=8):
         hidden = rng.random(X.shape) < 0.1
         hidden[np.argmax(~hidden.all(axis=1)), 0] |= not hidden.any()
         seen = np.where(hidden, np.nan, X)
-        post = quiet_fit(seen, n_samples=100, n_warmup=30, n_chains=1, random_state=rng)
+        post = quiet_fit(seen, n_samples=n_samples, n_warmup=30, n_chains=1, random_state=rng)
         truth = X[hidden]
         error = np.sqrt(np.mean((post.imputed.mean(axis=0) - truth) ** 2))
         by_column = np.sqrt(np.mean((np.broadcast_to(np.nanmean(seen, axis=0), X.shape)[hidden] - truth) ** 2))
@@ -53,10 +53,11 @@ def imputation_coverage(n_data_sets, rng, n=24, d=8):
     return np.array(found)
 
 
-def test_intervals_of_missing_entries_hold_the_truth():
-    found = imputation_coverage(16, np.random.default_rng(0))
+@pytest.mark.parametrize(("n_sets", "n_samples"), [pytest.param(16, 100, marks=pytest.mark.slow), (8, 60)])
+def test_intervals_of_missing_entries_hold_the_truth(n_sets, n_samples):
+    found = imputation_coverage(n_sets, np.random.default_rng(0), n_samples)
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / math.sqrt(len(found))
-    assert abs(mean[0] - 0.9) < 4.5 * error[0] + 0.01  # 100 draws of a chain are not quite independent
+    assert abs(mean[0] - 0.9) < 4.5 * error[0] + 0.01  # the draws of a chain are not quite independent
     assert abs(mean[1] - 0.5) < 4.5 * error[1] + 0.01
     assert error[0] < 0.04
     # Negative control: the 50 % interval does not pass for a 90 % one.
@@ -69,7 +70,7 @@ def test_a_tenth_missing_hardly_changes_the_tree():
     rng = np.random.default_rng(1)
     _, tree, X = draw_problem(30, 40, rng)
     seen = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-    options = {"n_samples": 150, "n_warmup": 50, "random_state": 2}
+    options = {"n_samples": 60, "n_warmup": 30, "random_state": 2}
     pair = np.triu_indices(30, 1)
     whole, part = (quiet_fit(data, **options).cophenetic(log=True)[pair] for data in (X, seen))
     truth = np.log(tree.cophenetic()[pair])
@@ -135,7 +136,7 @@ def test_the_update_of_a_covariance_is_calibrated(d):
 
 @pytest.mark.slow
 def test_intervals_of_missing_entries_hold_the_truth_to_two_percent():
-    found = imputation_coverage(200, np.random.default_rng(5))
+    found = imputation_coverage(200, np.random.default_rng(5), 100)
     error = found.std(axis=0, ddof=1) / math.sqrt(len(found))
     assert error[0] < 0.008
     assert abs(found[:, 0].mean() - 0.9) < 4.5 * error[0] + 0.01
