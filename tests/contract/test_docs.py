@@ -1,7 +1,7 @@
 """What README shows runs as it stands there, and the API reference leaves nothing out.
 
-Here the chains are short; `make verify` runs every line as it is shown. The site's own examples are run when it is built
-(`make docs`), which fails where one of them does.
+Here the chains are short; `make verify` runs every line as it is shown. The site's own examples are run when it is
+built (`make docs`), which fails where one of them does.
 """
 
 import re
