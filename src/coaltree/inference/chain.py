@@ -24,6 +24,7 @@ from ..model.replicates import Replicates
 from ..samplers.base import Sampler, Tails
 from ..samplers.starts import first_tree
 from .parameters import Known, draw_parameters
+from .tempering import tempered
 
 _WARMUP_ROUNDS_A_LIST = 10
 _MANY = 20_000  # leaves above which lists are made once: a search takes as long as several rounds
@@ -43,6 +44,7 @@ class Plan(NamedTuple):
     n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
     graph: Graph | None = None  # neighbours of the leaves, where a user has given them
     thin: int = 1  # every so many-th round after the warm-up is kept
+    n_tempered: int = 0  # first rounds, in which the sampler is told less than the data say
 
     def warms_up(self, round: int) -> bool:
         """Whether the round that follows so many is one of the warm-up."""
@@ -181,7 +183,7 @@ def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain,
     sampler = plan.sampler.for_warmup() if plan.warms_up(round) else plan.sampler
     plan = plan._replace(sampler=sampler)
     neighbors = _neighbors(plan, chain, problem)
-    children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng)
+    children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng, round)
     if noise.tail_scale is not None and plan.replicates is None and problem is not None:
         (children, times), noise = _move_odd_rows(plan, problem, (children, times), noise, neighbors, rng, round)
     known = Known(values, children, plan.noise, plan.replicates)
@@ -221,9 +223,11 @@ def _neighbors(plan, chain, problem):
     return chain.neighbors
 
 
-def _draw_tree(plan, problem, tree, neighbors, rng):
+def _draw_tree(plan, problem, tree, neighbors, rng, round):
     if problem is None:
         return np.empty((0, 2), dtype=np.int64), np.empty(0), {}
+    if plan.warms_up(round):
+        problem = tempered(problem, round, plan.n_tempered)
     return plan.sampler.step(problem, tree, rng, neighbors=neighbors, n_threads=plan.n_threads)
 
 

@@ -42,6 +42,7 @@ from .checkpoint import Checkpoint, fingerprint
 from .run import Run, bytes_a_draw
 from .starts import starts_of_chains
 from .stopping import begin_auto, check_length, summary
+from .tempering import tempered_rounds
 
 METRICS = ("euclidean", "precomputed")
 _SCALES_APART = 100.0
@@ -147,6 +148,9 @@ def fit(
     recorded = recorded if model.used is None else recorded[:, model.used]
     of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), length.n_warmup, graph=graph)
+    if sampler.is_chain and start is None:  # who gives a start wants it kept
+        n_tempered = tempered_rounds(plan.n_leaves(values), values.shape[1], length.n_warmup)
+        plan = plan._replace(n_tempered=n_tempered)
     starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
     auto, n_samples = None, length.n_samples
     if n_samples is None:

@@ -154,7 +154,7 @@ def decide(auto: Auto, plan: Plan, round: int, kept: Sequence[list[Rounds]]) -> 
 
 def _decide_on_warmup(auto, plan, round, kept):
     longest = _last_of_warmup(auto.max_rounds, auto.max_rounds)
-    if round >= longest or has_settled(np.stack(auto.log_joints)):
+    if round >= longest or (round > plan.n_tempered and has_settled(np.stack(auto.log_joints))):
         return *end_warmup(auto, plan, round), kept
     next_look = min(math.ceil(_GROWTH_IN_WARMUP * round), longest)
     return auto._replace(next_look=next_look), plan, kept
