@@ -20,6 +20,7 @@ from .model.noise import NoiseLike
 from .model.table import Table
 from .posterior import Posterior
 from .posterior.answer import answer_for
+from .posterior.frames import remember_index
 from .posterior.sureness import ClusterStability
 from .samplers.base import SamplerLike
 from .tree import Tree
@@ -133,6 +134,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             max_seconds=self.max_seconds,
             neighbors=self.neighbors,
         )
+        remember_index(self.posterior_, X)
         self.tree_ = self.posterior_.summary_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()

@@ -58,7 +58,7 @@ def place(posterior, rows, out, clusters, choice, trees, force):
     reading = understood(rows, choice)
     table = reading.table
     click.echo(reading.how, err=True)
-    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters)
+    labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
     placed = post.place(table, classes=labels, n_trees=trees)
     if out is None:
         _write_placed(sys.stdout, placed)

@@ -19,6 +19,7 @@ from ..model.table import Table
 from ..model.ties import spread_ties
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
+from ..posterior.frames import INDEX
 from ..posterior.placement import covariance_of, read_new_rows
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
@@ -77,6 +78,7 @@ def extend(
     children, times = distinct.expand(every.children, every.times)
     info = {
         **({"seed": posterior.info["seed"]} if "seed" in posterior.info else {}),
+        **({INDEX: posterior.info[INDEX]} if INDEX in posterior.info else {}),
         "sampler": repr(sampler),
         "n_distinct": len(distinct.first),
         "n_extended": len(table.values),

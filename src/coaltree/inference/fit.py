@@ -32,7 +32,7 @@ from ..model.noise import Noise, NoiseLike, as_noise, noise_model
 from ..model.rows import read_rows, warn_of_groups
 from ..model.table import Table, read_table
 from ..posterior import Posterior, convergence
-from ..posterior.frames import INDEX, describe_index
+from ..posterior.frames import remember_index
 from ..samplers import as_sampler
 from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
@@ -180,9 +180,7 @@ def fit(
         interrupted = run.complete(n_jobs, bar, saved)
     post = _posterior(run, table, rows, noise, model)
     post.info.update(scaling)
-    index = describe_index(X)
-    if index is not None:
-        post.info[INDEX] = index
+    remember_index(post, X, groups)
     if run.choice is not None:
         post.info.update(choice=run.choice, covariance_given="best")
         if length.n_warmup is not None:

@@ -22,6 +22,7 @@ from ..model.noise import as_noise, known_variances
 from ..model.problem import Problem, largest_distance, make_problem
 from ..model.table import read_table
 from ..posterior import Posterior
+from ..posterior.frames import remember_index
 from ..samplers import as_sampler
 from ..samplers.base import Draws, SamplerLike
 
@@ -106,7 +107,7 @@ def sample_trees(
         message = f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees."
         warnings.warn(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)
     children, times = distinct.expand(draws.children, draws.times)
-    return Posterior(
+    post = Posterior(
         children,
         times,
         log_weights=draws.log_weights,
@@ -127,6 +128,8 @@ def sample_trees(
             "seconds": time.perf_counter() - began,
         },
     )
+    remember_index(post, X)
+    return post
 
 
 def _from_rows(table, covariance, sampler, d, leaf_var):

@@ -12,6 +12,7 @@ from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
 from .._runtime.text import shortened
 from ..errors import InputError
+from ..posterior.frames import in_leaf_order
 from ..posterior.posterior import Posterior
 from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
@@ -79,7 +80,7 @@ def as_clusters(
         return Clusters(tree.cut(n_clusters), None)
     if clusters is None:
         return None
-    given = np.asarray(clusters)
+    given = np.asarray(in_leaf_order(clusters, tree.labels))
     if given.shape != (tree.n,):
         raise InputError(f"clusters must have shape ({tree.n},), one per leaf, not {given.shape}.")
     if np.issubdtype(given.dtype, np.integer) and given.min() >= -1:

@@ -29,6 +29,7 @@ class ClusterQuestions:
     if TYPE_CHECKING:  # what they need of it
         children: np.ndarray
         times: np.ndarray
+        labels: tuple[str, ...]
 
         @property
         def n(self) -> int: ...
@@ -81,7 +82,8 @@ class ClusterQuestions:
             not (Binder), or the variation of information; an outlier is a cluster of its own. The search (sampled
             partitions, the summary tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
         output : "numpy", "pandas" or None
-            What to return: an array, or a Series with the index of the fitted table; by default as `set_output` says.
+            What to return: an array, or a Series with the index of the fitted table; by default as `set_output` says,
+            and a Series where a DataFrame was fitted.
         """
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         check_choice("loss", loss, LOSSES)
@@ -116,7 +118,8 @@ class ClusterQuestions:
         matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
         that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
         -1 is among the labels) there is one more, the probability of being in no cluster. Give `min_size` as in `cut`.
-        With `output="pandas"` (or `set_output`) it is a DataFrame with the index of the fitted table.
+        Where a DataFrame was fitted, or with `output="pandas"`, it is a DataFrame with its index; a Series of labels in
+        another order is put into that of the leaves.
         """
         reference, cut_into, outliers = self.beside(labels, min_size, outliers)
         probability = sureness.membership(reference, cut_into, self.weights, outliers)
@@ -140,7 +143,7 @@ class ClusterQuestions:
         self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
         """The given partition, what cuts all trees into a number of clusters like it, and whether it names outliers."""
-        reference = sureness.read_labels(labels, self.n)
+        reference = sureness.read_labels(frames.in_leaf_order(labels, self.labels), self.n)
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
         least = check_cut(self.n, len(reference.clusters), None, min_size, outliers).min_size
 

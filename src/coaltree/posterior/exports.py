@@ -14,10 +14,11 @@ class Exports:
     """The methods of `Posterior` that write it down for others."""
 
     def set_output(self, *, transform: Literal["default", "pandas"] = "pandas") -> Self:
-        """Say what `cut`, `membership`, `clade_support` and `node_times` return; arrays are the default.
+        """Say what `cut`, `membership`, `clade_support` and `node_times` return.
 
         "pandas" makes them Series and DataFrames, with the index of the DataFrame that was fitted: whole numbers and
-        dates stay what they are. Returns the posterior itself.
+        dates stay what they are. "default" makes them arrays. Until this is called, they are pandas objects where a
+        DataFrame was fitted, and arrays elsewhere. Returns the posterior itself.
         """
         transform = check_choice("transform", transform, ("default", "pandas"))
         vars(self)["_output"] = "pandas" if transform == "pandas" else "numpy"

@@ -1,8 +1,10 @@
 """Answers as pandas Series and DataFrames, with the index of the fitted table: numbers and dates stay what they are.
 
-A posterior names its leaves by text. What the index of a DataFrame was made of is kept in ``info["index"]``.
+They are the default where a DataFrame was fitted. A posterior names its leaves by text; the index itself is kept beside
+it while it is in memory, and what it was made of in ``info["index"]``, which is saved with it.
 """
 
+import importlib.util
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,40 +18,77 @@ if TYPE_CHECKING:
 
 INDEX = "index"
 OUTPUTS = ("numpy", "pandas")
+_KINDS = {"i": "integer", "u": "integer", "f": "number", "M": "date"}  # by NumPy's letters; all else is text
+
+
+def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
+    """Keep what the leaves are called where X is a DataFrame: its index, or the groups of its rows."""
+    if describe_index(X) is None:
+        return
+    own = X.index if groups is None else _pandas().Index(groups).unique()
+    if _names(own) == posterior.labels:
+        posterior.info[INDEX] = _described(own)
+        vars(posterior)["_index"] = own
+    else:  # equal names were replaced by numbers
+        posterior.info[INDEX] = {"kind": "text", "name": None}
 
 
 def describe_index(X: Any) -> dict[str, Any] | None:
-    """What the index of a DataFrame is made of: "integer", "date" or "text", and its name; None for anything else."""
+    """What the index of a DataFrame is made of, "integer", "number", "date" or "text", and its name.
+
+    None for anything that is not a DataFrame with an index.
+    """
     index = getattr(X, "index", None)
-    if index is None or not hasattr(X, "columns") or callable(index):
-        return None
-    kind = {"i": "integer", "u": "integer", "M": "date"}.get(getattr(index.dtype, "kind", "O"), "text")
-    name = None if index.name is None else str(index.name)
-    return {"kind": kind, "name": name}
+    return None if index is None or not hasattr(X, "columns") or callable(index) else _described(index)
+
+
+def _described(index):
+    kind = _KINDS.get(getattr(index.dtype, "kind", "O"), "text")
+    zone = {} if getattr(index, "tz", None) is None else {"zone": str(index.tz)}
+    return {"kind": kind, "name": None if index.name is None else str(index.name), **zone}
+
+
+def _names(index):
+    return tuple(str(name) for name in index)
 
 
 def wants_pandas(posterior: Any, output: str | None) -> bool:
-    """Whether an answer is to be a pandas object: as asked, or as `Posterior.set_output` said."""
+    """Whether an answer is to be a pandas object: as asked, as `Posterior.set_output` said, or as the table was one."""
     if output is None:
-        output = vars(posterior).get("_output", "numpy")
+        output = vars(posterior).get("_output")
+    if output is None:  # a saved posterior may be read where there is no pandas
+        return INDEX in posterior.info and importlib.util.find_spec("pandas") is not None
     return check_choice("output", output, OUTPUTS) == "pandas"
 
 
 def leaf_index(posterior: "Posterior") -> Any:
-    """The leaves as an index of the kind that the fitted table had."""
+    """The leaves as the index that the fitted table had, or as one of its kind."""
     pandas = _pandas()
+    own = vars(posterior).get("_index")
+    if own is not None and _names(own) == posterior.labels:
+        return own
     kept = posterior.info.get(INDEX)
-    kept = kept if isinstance(kept, dict) and posterior.groups is None else {}
-    name = kept.get("name")
+    kept = kept if isinstance(kept, dict) else {}
+    name, zone = kept.get("name"), kept.get("zone")
     texts = pandas.Index(list(posterior.labels), name=name if isinstance(name, str) else None)
     try:
-        if kept.get("kind") == "integer":
-            return texts.astype(np.int64)
+        if kept.get("kind") in ("integer", "number"):
+            return texts.astype(np.int64 if kept["kind"] == "integer" else np.float64)
         if kept.get("kind") == "date":
-            return pandas.DatetimeIndex(pandas.to_datetime(texts), name=texts.name)
-    except (TypeError, ValueError):  # the labels were changed, or come from a stranger's file
+            dates = pandas.DatetimeIndex(pandas.to_datetime(texts, utc=isinstance(zone, str)), name=texts.name)
+            return dates.tz_convert(zone) if isinstance(zone, str) else dates
+    except (TypeError, ValueError, LookupError):  # the labels were changed, or come from a stranger's file
         pass
     return texts
+
+
+def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
+    """A Series that names just these leaves, in their order, where `sort_values` left another; all else as it is."""
+    index = getattr(values, "index", None)
+    if index is None or callable(index) or not hasattr(values, "iloc") or len(index) != len(leaves):
+        return values
+    place = {name: number for number, name in enumerate(_names(index))}
+    return values.iloc[[place[leaf] for leaf in leaves]] if place.keys() == set(leaves) else values
 
 
 def labels_series(posterior: "Posterior", labels: np.ndarray) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from .frames import in_leaf_order
 from .posterior import Posterior
 
 KEPT = "label_columns"  # where a posterior keeps them
@@ -96,12 +97,7 @@ def matched_places(codes: np.ndarray, clusters: np.ndarray, n_classes: int) -> l
 
 
 def _aligned(values, labels, what):
-    index = getattr(values, "index", None)
-    if index is not None and not callable(index):
-        row_of = {str(name): row for row, name in enumerate(index)}
-        if row_of.keys() == set(labels):
-            found = list(values)
-            return [found[row_of[label]] for label in labels]
+    values = in_leaf_order(values, labels)
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{what} must be a sequence, one value for each leaf, not {type(values).__name__}.")
     found = list(values)

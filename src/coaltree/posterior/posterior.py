@@ -306,7 +306,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         "exact" is the share of the posterior with just this clade, which falls to 0 if one leaf of forty wanders.
         "transfer" is 1 - E[δ] / min(size - 1, n - size), δ the least number of leaves that must move to make it a
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
-        With `output="pandas"` (or `set_output`) it is a Series, one number for each merge.
+        Where a DataFrame was fitted, or with `output="pandas"`, it is a Series, one number for each merge.
         """
         support = self._clade_support(tree, kind)
         return frames.merge_series(support, f"{kind} support") if frames.wants_pandas(self, output) else support
@@ -325,8 +325,8 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
 
         They are taken over the trees that have the clade, where it is in enough of them for each tail to hold one,
         2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
-        where these are too few as well. `node_time_basis` says which. With `output="pandas"` (or `set_output`) it is a
-        DataFrame that has the time in `tree`, too.
+        where these are too few as well. `node_time_basis` says which. Where a DataFrame was fitted, or with
+        `output="pandas"`, it is a DataFrame that has the time in `tree`, too.
         """
         level = check_level("level", level)
         interval = clade_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
@@ -376,7 +376,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
             # An evidence estimate belongs to all particles.
             log_evidence=self.log_evidence if len(index) == len(self) else None,
             info=dict(self.info),
-            _output=vars(self).get("_output", "numpy"),
+            _output=vars(self).get("_output"),
         )
         return part
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.frames import INDEX, describe_index, leaf_index
+from coaltree.posterior.frames import INDEX, describe_index, leaf_index, remember_index
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
@@ -16,10 +16,12 @@ DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
     [
         pd.Index(list("abcdefg"), name="who"),
         pd.Index([30, 10, 20, -1, 7, 8, 9]),
+        pd.Index([0.1, 1 / 3, 2.5, 1e300, -7.0, 8.0, 9.0]),
         DATES,
         pd.date_range("2024-02-28", periods=7, freq="17min"),
+        pd.date_range("2024-03-30", periods=7, freq="8h", tz="Europe/Berlin"),
     ],
-    ids=["text", "integers", "dates", "times"],
+    ids=["text", "integers", "numbers", "dates", "times", "summer time"],
 )
 def test_the_index_of_the_table_comes_back(index, tmp_path):
     frame = pd.DataFrame(np.zeros((7, 2)), index=index)
@@ -33,16 +35,80 @@ def test_the_index_of_the_table_comes_back(index, tmp_path):
     assert labels.name == "cluster"
 
 
-def test_fit_keeps_what_the_index_was_made_of():
+def frame_of(index):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.standard_normal((6, 2)), index=[5, 3, 1, 9, 7, 2], columns=["p", "q"])
-    with pytest.warns(ct.ConvergenceWarning):
-        post = ct.fit(frame, "spherical", n_samples=8, n_warmup=2, random_state=0, progress=False)
-    assert list(post.cut(2, min_size=1, output="pandas").index) == [5, 3, 1, 9, 7, 2]
+    return pd.DataFrame(rng.standard_normal((len(index), 2)), index=index, columns=["p", "q"])
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_where_a_frame_was_fitted_answers_are_pandas_objects():
+    settings = {"n_samples": 8, "n_warmup": 2, "random_state": 0, "progress": False}
+    numbers = [5, 3, 1, 9, 7, 2]
+    post = ct.fit(frame_of(numbers), "spherical", **settings)
+    tree = post.summary_tree()
+    labels = post.cut(2, min_size=1)
+    assert list(labels.index) == numbers
+    assert list(post.membership(labels, min_size=1).index) == numbers
+    assert isinstance(post.clade_support(tree), pd.Series)
+    assert isinstance(post.node_times(tree), pd.DataFrame)
+    assert list(post[:4].cut(2, min_size=1).index) == numbers
+    assert list(ct.concat([post, post]).cut(2, min_size=1).index) == numbers
+    assert isinstance(post.cut(2, min_size=1, output="numpy"), np.ndarray)
+    assert post.set_output(transform="default") is post
     assert isinstance(post.cut(2, min_size=1), np.ndarray)
-    assert post.set_output(transform="pandas") is post
-    assert list(post[:4].cut(2, min_size=1).index) == [5, 3, 1, 9, 7, 2]
-    assert isinstance(post.set_output(transform="default").cut(2, min_size=1), np.ndarray)
+    assert isinstance(post[:4].cut(2, min_size=1), np.ndarray)
+    assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2, min_size=1), np.ndarray)
+    longer = post.extend(frame_of([11, 12]) + 0.5, n_rounds=1, random_state=0)
+    assert list(longer.cut(2, min_size=1).index) == [*numbers, 11, 12]
+
+
+def test_every_verb_keeps_the_index():
+    days = frame_of(DATES)
+    trees = ct.sample_trees(days, "spherical", "mgreedy")
+    assert trees.cut(2, min_size=1).index.equals(DATES)
+    clusterer = ct.CoalescentClustering(2, n_samples=8, n_warmup=2, random_state=0)
+    with pytest.warns(ct.ConvergenceWarning):
+        clusterer.fit(days)
+    assert clusterer.posterior_.cut(2).index.equals(DATES)
+    assert isinstance(clusterer.labels_, np.ndarray)
+    assert isinstance(clusterer.support_, np.ndarray)
+
+
+def test_leaves_of_several_rows_are_called_as_their_groups():
+    post = random_posterior(1)
+    rows = frame_of([f"row {i}" for i in range(9)])
+    post = random_posterior(1, labels=map(str, [40, 10, 20, 30, 5, 6, 7]))
+    remember_index(post, rows, pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], name="patient"))
+    assert list(post.cut(2, min_size=1).index) == [40, 10, 20, 30, 5, 6, 7]
+    assert post.cut(2, min_size=1).index.name == "patient"
+
+
+def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory():
+    index = pd.MultiIndex.from_product([["a", "b", "c"], [1, 2]])[:5].append(
+        pd.MultiIndex.from_tuples([("d", 1), ("d", 2)])
+    )
+    post = random_posterior(1, labels=map(str, index))
+    remember_index(post, frame_of(index))
+    assert post.cut(2, min_size=1).index.equals(index)
+
+
+def test_sorted_labels_mean_the_same_as_they_did():
+    post = random_posterior(2, weighted=False, labels=list("gfedcba")).set_output(transform="pandas")
+    labels = post.cut(3, min_size=1)
+    turned = labels.sort_index()
+    assert list(turned.index) == list("abcdefg")
+    pd.testing.assert_frame_equal(post.membership(turned, min_size=1), post.membership(labels, min_size=1))
+    tree = post.summary_tree()
+    assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
+    numbered = labels.reset_index(drop=True)  # an index of something else: they count in order
+    np.testing.assert_array_equal(post.membership(numbered, min_size=1), post.membership(labels, min_size=1))
+
+
+def test_without_pandas_a_saved_posterior_gives_arrays(monkeypatch):
+    post = random_posterior(1, info={INDEX: {"kind": "text", "name": None}})
+    assert isinstance(post.cut(2, min_size=1), pd.Series)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert isinstance(post.cut(2, min_size=1), np.ndarray)
 
 
 def test_frames_of_clusters_and_merges():
