@@ -5,7 +5,8 @@
     scanpy.pl.dotplot(adata, markers, "leiden", dendrogram=True)
 
 Groups of cells are the leaves of the tree, and their cells replicates (`groups=` of `coaltree.fit`), so that a group of
-12 cells counts less than one of 12,000. Nothing here imports scanpy: an AnnData object is enough.
+12 cells counts less than one of 12,000. All cells count: under normal noise a round costs the same however many there
+are. Nothing here imports scanpy: an AnnData object is enough.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from ._runtime.random_streams import as_generator
 from ._runtime.text import some
 from .errors import InputError
 from .inference.fit import fit
+from .model.noise import NoiseLike
 from .model.table import Table
 from .posterior.answer import answer_for
 from .posterior.posterior import Posterior
@@ -31,7 +33,8 @@ def dendrogram(
     use_rep: str = "X_pca",
     n_pcs: int | None = None,
     key_added: str | None = None,
-    max_cells: int = 500,
+    max_cells: int | None = None,
+    noise: NoiseLike = "learn",
     random_state: RandomState = 0,
     **fit_settings: Any,
 ) -> Posterior:
@@ -48,8 +51,10 @@ def dendrogram(
         How many columns of them to use.
     key_added : str, optional
         Where in `adata.uns`; by default ``dendrogram_<groupby>``.
-    max_cells : int
-        Of larger groups so many cells are drawn: they say enough of the group's mean, and time grows with them.
+    max_cells : int, optional
+        Of larger groups so many cells are drawn; by default all count.
+    noise : as in `coaltree.fit`, but normal by default, for which sums over the cells of a group are enough. With
+        "student" (heavy tails) every round looks at every cell, so that `max_cells` is of use.
     random_state, **fit_settings : for `coaltree.fit`, such as ``n_samples=200`` or ``covariance="scaled"``.
 
     Returns
@@ -61,18 +66,21 @@ def dendrogram(
     names = [groupby] if isinstance(groupby, str) else list(groupby)
     groups = _groups(adata, names)
     values = _representation(adata, use_rep, n_pcs)
-    chosen = _some_cells(groups.codes.to_numpy(), check_count("max_cells", max_cells, 2), random_state)
+    codes = groups.codes.to_numpy()
+    chosen = np.arange(len(codes))
+    if max_cells is not None:
+        chosen = _some_cells(codes, check_count("max_cells", max_cells, 2), random_state)
     table: Any = Table(
         np.ascontiguousarray(values[chosen]),
         tuple(str(name) for name in adata.obs_names[chosen]),
         tuple(f"{use_rep}_{j}" for j in range(values.shape[1])),
     )
     categories = [str(name) for name in groups.categories]
-    member = [categories[code] for code in groups.codes.to_numpy()[chosen]]
-    settings = {"progress": False, **fit_settings, "random_state": random_state, "groups": member}
+    member = [categories[code] for code in codes[chosen]]
+    settings = {"progress": False, **fit_settings, "noise": noise, "random_state": random_state, "groups": member}
     posterior = fit(table, **settings)
     key = key_added or f"dendrogram_{'_'.join(names)}"
-    adata.uns[key] = _for_scanpy(posterior, categories, values, groups.codes.to_numpy()) | {
+    adata.uns[key] = _for_scanpy(posterior, categories, values, codes) | {
         "groupby": names,
         "use_rep": use_rep,
     }
@@ -155,11 +163,12 @@ def _groups(adata, names):
             raise InputError(f"adata.obs has no column {name!r} (groupby); its columns are {some(list(adata.obs))}.")
         if not hasattr(adata.obs[name], "cat"):
             raise InputError(f'column {name!r} of adata.obs is not categorical; convert it with .astype("category").')
+        n_without = int(adata.obs[name].isna().sum())  # asked here: as text, one of two columns could be called "nan"
+        if n_without:
+            raise InputError(f"{n_without} cells have no group in {name!r}; leave them out of adata.")
     column = adata.obs[names[0]]
     for name in names[1:]:
         column = (column.astype(str) + "_" + adata.obs[name].astype(str)).astype("category")
-    if bool(column.isna().any()):
-        raise InputError(f"{int(column.isna().sum())} cells have no group in {names[0]!r}; leave them out of adata.")
     counts = np.bincount(column.cat.codes, minlength=len(column.cat.categories))
     if (counts == 0).any():
         empty = [str(column.cat.categories[k]) for k in np.flatnonzero(counts == 0)]

@@ -102,6 +102,20 @@ def test_several_columns_other_keys_and_few_cells_of_each(adata):
     assert "B cell_p" in adata.uns["own"]["categories_ordered"]
 
 
+def test_thousands_of_cells_count_each_and_cost_no_more():
+    """A group of 30,000 cells is known better than one of 12, and no round looks at cells."""
+    anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
+    rng = np.random.default_rng(1)
+    sizes = [30_000, 12, 300, 4000]
+    kinds = np.repeat([f"k{i}" for i in range(4)], sizes)
+    X = 4.0 * rng.standard_normal((4, 5))[np.repeat(range(4), sizes)] + rng.standard_normal((len(kinds), 5))
+    made = anndata.AnnData(np.zeros((len(kinds), 1), np.float32), obs=pd.DataFrame({"kind": pd.Categorical(kinds)}))
+    made.obsm["X_pca"] = X.astype(np.float32)
+    posterior = ct.scanpy.dendrogram(made, "kind", n_samples=20, n_warmup=5, n_chains=1)
+    assert len(posterior.groups) == len(kinds)
+    assert posterior.info["seconds"] < 20.0  # looking at all cells in each of 25 rounds takes longer
+
+
 def test_a_tree_of_all_cells(adata):
     some = adata[::4].copy()
     with pytest.warns(ct.CoaltreeWarning):
@@ -127,6 +141,8 @@ def test_a_tree_of_all_cells(adata):
         ({"groupby": "kind", "use_rep": "X_umap"}, "has no 'X_umap'"),
         ({"groupby": "one"}, "one group only"),
         ({"groupby": "gaps"}, "4 cells have no group"),
+        ({"groupby": ["batch", "gaps"]}, "4 cells have no group in 'gaps'"),
+        ({"groupby": ["gaps", "batch"]}, "4 cells have no group in 'gaps'"),
         ({"groupby": "unused"}, "no cell is in ghost"),
     ],
 )

@@ -20,7 +20,7 @@ from ..model.missing import fill_at_random, impute
 from ..model.noise import LEVEL, NoiseDraw, NoiseModel, at_least_floor, first_draw, row_variances
 from ..model.noise import log_prior as noise_log_prior
 from ..model.problem import Problem, make_problem
-from ..model.replicates import Replicates
+from ..model.replicates import Replicates, Within, within_leaves
 from ..samplers.base import Sampler, Tails
 from ..samplers.starts import first_tree
 from .parameters import Known, draw_parameters
@@ -45,6 +45,7 @@ class Plan(NamedTuple):
     graph: Graph | None = None  # neighbours of the leaves, where a user has given them
     thin: int = 1  # every so many-th round after the warm-up is kept
     n_tempered: int = 0  # first rounds, in which the sampler is told less than the data say
+    within: Within | None = None  # what is left of rows that were put together into leaves
 
     def warms_up(self, round: int) -> bool:
         """Whether the round that follows so many is one of the warm-up."""
@@ -57,6 +58,15 @@ class Plan(NamedTuple):
     def n_leaves(self, values: np.ndarray) -> int:
         """Number of leaves that these rows measure."""
         return len(values) if self.replicates is None else self.replicates.n
+
+
+def rows_put_together(plan: Plan, values: np.ndarray) -> tuple[Plan, np.ndarray]:
+    """The same with leaves in place of their rows, where rows enter by sums alone: all observed, under normal noise."""
+    if plan.replicates is None or plan.missing is not None or plan.noise.half_df > 0.0:
+        return plan, values
+    leaves, within = within_leaves(values, plan.noise.error2, plan.replicates)
+    noise = plan.noise._replace(error2=leaves.var)
+    return plan._replace(noise=noise, replicates=None, within=within), leaves.mean
 
 
 class Chain(NamedTuple):
@@ -112,7 +122,7 @@ def begin(
         problem = _problem(plan, values, covariance, noise)
         children, times = start.tree or _first_tree(plan, problem, rng, dispersed)
         if not start.theta:
-            known = Known(values, children, plan.noise, plan.replicates)
+            known = Known(values, children, plan.noise, plan.replicates, plan.within)
             for _ in range(_FIRST_UPDATES):
                 times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
         chain = Chain((children, times), covariance, noise, values, None, rng)
@@ -155,6 +165,7 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds
         noise=plan.noise._replace(error2=_copied(plan.noise.error2)),
         replicates=None if plan.replicates is None else Replicates(*map(_copied, plan.replicates)),
         graph=None if plan.graph is None else Graph(*map(_copied, plan.graph)),
+        within=None if plan.within is None else plan.within._replace(rows=_copied(plan.within.rows)),
     )
     chain = chain._replace(
         tree=tuple(map(_copied, chain.tree)),
@@ -186,7 +197,7 @@ def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain,
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng, round)
     if noise.tail_scale is not None and plan.replicates is None and problem is not None:
         (children, times), noise = _move_odd_rows(plan, problem, (children, times), noise, neighbors, rng, round)
-    known = Known(values, children, plan.noise, plan.replicates)
+    known = Known(values, children, plan.noise, plan.replicates, plan.within)
     times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
     if plan.missing is not None:
         values = impute(
@@ -203,7 +214,10 @@ def _problem(plan, values, covariance, noise):
     variances = row_variances(plan.noise, noise)
     rotate = plan.sampler.needs_vectors
     problem = make_problem(values, covariance, variances, replicates=plan.replicates, rotate=rotate)
-    return problem._replace(graph=plan.graph)
+    problem = problem._replace(graph=plan.graph)
+    if plan.within is None:
+        return problem
+    return problem._replace(log_replicates=plan.within.log_density(covariance.whitener(values.shape[1]), noise.level))
 
 
 def _neighbors(plan, chain, problem):

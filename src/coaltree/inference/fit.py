@@ -37,7 +37,7 @@ from ..samplers import as_sampler
 from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
 from . import choice
-from .chain import Plan, concatenate_rounds
+from .chain import Plan, concatenate_rounds, rows_put_together
 from .checkpoint import Checkpoint, fingerprint
 from .run import Run, bytes_a_draw
 from .starts import starts_of_chains
@@ -152,6 +152,8 @@ def fit(
         n_tempered = tempered_rounds(plan.n_leaves(values), values.shape[1], length.n_warmup)
         plan = plan._replace(n_tempered=n_tempered)
     starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
+    if not models:  # which are compared by rows
+        plan, values = rows_put_together(plan, values)
     auto, n_samples = None, length.n_samples
     if n_samples is None:
         n_bytes = n_chains * bytes_a_draw(plan, values, covariance, len(rows.labels))

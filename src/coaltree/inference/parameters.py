@@ -10,7 +10,7 @@ A Φ that cannot be integrated out is drawn once, before them: it costs more tha
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ..model.noise import (
     log_level_density,
     row_variances,
 )
-from ..model.replicates import Replicates
+from ..model.replicates import Replicates, Within
 from ..model.tails import draw_scales
 from ..numerics.slice_sampling import slice_sample
 
@@ -40,6 +40,25 @@ class Known(NamedTuple):
     children: np.ndarray
     noise: NoiseModel
     replicates: Replicates | None
+    within: Within | None = None  # what is left of rows that were put together into leaves
+
+    def statistics(self, covariance: Covariance, U: np.ndarray, variances: np.ndarray) -> Any:
+        """What an update of the covariance needs of the tree's contrasts U, and of those within leaves."""
+        if self.within is None:
+            return covariance.statistics(U)
+        return self.within.statistics(covariance, U, self._level(variances))
+
+    def log_within(self, whitener: Any, variances: np.ndarray) -> float:
+        """Log density of the contrasts within leaves."""
+        return 0.0 if self.within is None else self.within.log_density(whitener, self._level(variances))
+
+    def log_v_within(self, variances: np.ndarray) -> float:
+        """Σ log v of the contrasts within leaves, up to a constant."""
+        return 0.0 if self.within is None else self.within.n * math.log(self._level(variances))
+
+    def _level(self, variances):
+        """The level of a normal noise from the leaves' variances."""
+        return float(variances[0] / self.noise.error2[0])
 
     def over_rows(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The tree over the rows, which are its leaves unless some are replicates."""
@@ -55,8 +74,9 @@ def draw_parameters(
     tree = known.over_rows(times)
     draws_noise = known.noise.is_random and len(times) > 0
     if covariance.learnt and not (draws_noise and covariance.integrates):
-        U = contrasts(*tree, known.values, row_variances(known.noise, noise))
-        covariance = covariance.update(covariance.statistics(U), rng)
+        variances = row_variances(known.noise, noise)
+        U = contrasts(*tree, known.values, variances)
+        covariance = covariance.update(known.statistics(covariance, U, variances), rng)
     if draws_noise:
         draw = _draw_together if covariance.integrates else _draw_noise
         covariance, noise = draw(known, tree, covariance, noise, rng)
@@ -80,12 +100,14 @@ def _draw_together(known, tree, covariance, noise, rng):
 
     def log_density(variances):
         U, log_v = contrasts_at(variances)
-        return covariance.log_marginal(covariance.statistics(U)) - half_d * log_v
+        log_v += known.log_v_within(variances)
+        return covariance.log_marginal(known.statistics(covariance, U, variances)) - half_d * log_v
 
     for _ in range(_turns(noise)):
         noise = _draw_level(known.noise, noise, log_density, rng)
-        U, _ = contrasts_at(row_variances(known.noise, noise))
-        covariance = covariance.update(covariance.statistics(U), rng)
+        variances = row_variances(known.noise, noise)
+        U, _ = contrasts_at(variances)
+        covariance = covariance.update(known.statistics(covariance, U, variances), rng)
         if noise.tail_scale is not None:
             noise = _draw_tails(known, tree, _whitened(known, covariance)[0], noise, rng)
     return covariance, noise
@@ -93,13 +115,13 @@ def _draw_together(known, tree, covariance, noise, rng):
 
 def _draw_noise(known, tree, covariance, noise, rng):
     """λ and the scales given Φ."""
-    W, _ = _whitened(known, covariance)
+    W, whitener = _whitened(known, covariance)
     contrasts_at = ContrastsAt(tree[0], tree[1], W)
     half_d = 0.5 * known.values.shape[1]
 
     def log_density(variances):
         U, log_v = contrasts_at(variances)
-        return -0.5 * float(np.vdot(U, U)) - half_d * log_v
+        return -0.5 * float(np.vdot(U, U)) - half_d * log_v + known.log_within(whitener, variances)
 
     for _ in range(_turns(noise)):
         noise = _draw_level(known.noise, noise, log_density, rng)
@@ -134,11 +156,16 @@ def _draw_tails(known, tree, W, noise, rng):
 
 def _likelihood(known, tree, covariance):
     """log p(X | tree, Φ) as a function of the rows' variances; `tree` is over the rows."""
-    (children, times), (W, log_det) = tree, _whitened(known, covariance)
-    return lambda variances: log_likelihood(children, times, W, leaf_var=variances, log_det=log_det)
+    (children, times), (W, whitener) = tree, _whitened(known, covariance)
+
+    def at(variances):
+        of_leaves = log_likelihood(children, times, W, leaf_var=variances, log_det=whitener.log_det)
+        return of_leaves + known.log_within(whitener, variances)
+
+    return at
 
 
 def _whitened(known, covariance):
     whitener = covariance.whitener(known.values.shape[1])
     centred = known.values - known.values.mean(axis=0)
-    return np.ascontiguousarray(whitener.whiten(centred)), whitener.log_det
+    return np.ascontiguousarray(whitener.whiten(centred)), whitener

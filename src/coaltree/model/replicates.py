@@ -4,6 +4,11 @@ Rows of a leaf are merged at time 0, each with its own variance, before the tree
 tree over n leaves stands for one over N rows with N - n merges at time 0, on which messages, likelihood, contrasts
 and missing entries are those of any tree (`diffusion`, `missing`); the coalescent's prior knows the n - 1 merges above
 them alone. Samplers see the n leaves: mean x̄_i = Σ_j x_ij / a_ij · a_i and variance a_i = 1 / Σ_j 1 / a_ij.
+
+Under normal noise the variances have known ratios, a_ij = λ r_ij, and rows enter by sums alone: the leaves' means,
+whose variances are λ / Σ_j 1 / r_ij, and the N - n contrasts between rows of a leaf, independent N(0, λ Φ), of which
+Σ u uᵀ is enough. `within_leaves` finds them once, so that a round costs the same for a dozen rows a leaf and for
+thousands.
 """
 
 import math
@@ -14,7 +19,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from ..errors import InputError
-from .diffusion import join
+from .diffusion import LOG_2PI, join
 
 
 class Replicates(NamedTuple):
@@ -87,6 +92,37 @@ def _collapse(W, row_var, rows, start, mean, var):
             log_v += math.log(v)
             quotient += squared / v
     return log_v, quotient
+
+
+class Within(NamedTuple):
+    """What rows of the same leaf say of noise and covariance: M contrasts, independent N(0, λ Φ)."""
+
+    rows: np.ndarray  # (q, d) with Σ u uᵀ = rowsᵀ rows, q <= d
+    n: int  # M
+    log_v: float  # Σ log v of their merges at λ = 1
+
+    def statistics(self, covariance: Any, U: np.ndarray, level: float) -> Any:
+        """What an update of the covariance needs of these contrasts and of U (m, d), which are N(0, Φ)."""
+        found = covariance.statistics(np.concatenate([U, self.rows / math.sqrt(level)]))
+        return found._replace(n=found.n + self.n - len(self.rows))  # all others are rotated to 0, and count
+
+    def log_density(self, whitener: Any, level: float) -> float:
+        """Log density of the contrasts."""
+        d = self.rows.shape[1]
+        W = whitener.whiten(self.rows)
+        log_v = self.log_v + self.n * math.log(level)
+        return -0.5 * (self.n * (d * LOG_2PI + float(whitener.log_det)) + d * log_v + float(np.vdot(W, W)) / level)
+
+
+def within_leaves(values: np.ndarray, error2: np.ndarray, replicates: Replicates) -> tuple[Collapsed, Within]:
+    """The leaves' means and variances at λ = 1, and what is left of their rows."""
+    centred = np.ascontiguousarray(values - values.mean(axis=0))  # for the digits of sums of squares
+    leaves = collapse(centred, error2, replicates)
+    # Σ_j (x_j - x̄)(x_j - x̄)ᵀ / r_j of a leaf is Σ u uᵀ of its contrasts.
+    residual = (centred - leaves.mean[replicates.leaf]) / np.sqrt(error2)[:, None]
+    rows = np.asarray(np.linalg.qr(residual, mode="r"))
+    within = Within(np.ascontiguousarray(rows), len(values) - replicates.n, leaves.log_v)
+    return leaves._replace(mean=leaves.mean + values.mean(axis=0)), within
 
 
 def leaf_means(values: np.ndarray, leaf: np.ndarray) -> np.ndarray:
