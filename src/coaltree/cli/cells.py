@@ -12,6 +12,8 @@ SUFFIXES = ".csv, .tsv, .txt, .parquet, .npy or .npz"
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
+HEADINGS_OF_NAMES = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})  # of a column of names
+
 
 class Columns(NamedTuple):
     """A table as it stands in a file."""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._runtime.memory import require_room_for_kernels
+from .._runtime.text import some
 from ..errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from . import shell
+from .cells import number
 
 if TYPE_CHECKING:
     from .tables import Reading
@@ -70,6 +72,20 @@ class Count(click.ParamType):
         return int(value)
 
 
+class Inputs(click.ParamType):
+    """Where columns were measured: numbers with commas between them, or "names" if the columns are called so."""
+
+    name = "inputs"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or value == "names":
+            return value
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is neither names nor numbers such as 0,0.5,1.", param, ctx)
+
+
 def count_option(option: str, argument: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
     """An option for a whole number that is an `argument` of `coaltree.fit`."""
     return click.option(option, argument, type=click.IntRange(least), default=default, show_default=True, help=text)
@@ -93,6 +109,20 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     "--ordered",
     is_flag=True,
     help="With --covariance best: columns are points of a curve, in order (squared_exponential).",
+)
+@click.option(
+    "--inputs",
+    type=Inputs(),
+    metavar="NUMBERS|names",
+    help="Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for "
+    "squared_exponential and best.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(("euclidean", "precomputed")),
+    default="euclidean",
+    show_default=True,
+    help="precomputed: the table holds squared distances between its rows, as many columns as rows.",
 )
 @click.option("--grid", type=Grid(), metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option(
@@ -173,7 +203,8 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @shell.force_option
 @shell.debug_option
 def fit(
-    data, out, choice, covariance, grid, errors, groups, label, neighbors, clusters, title, trees, force, seed, **more
+    data, out, choice, covariance, inputs, grid, errors, groups, label, neighbors, clusters, title, trees, force, seed,
+    **more,
 ):
     """Sample trees for the rows of a table.
 
@@ -191,13 +222,18 @@ def fit(
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit assay.csv --groups compound --out assay
+      coaltree fit growth.csv --covariance squared_exponential --inputs 0,1,2,4,8 --out growth
+      coaltree fit squared_distances.csv --metric precomputed --out distances
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
     from .suspects import suspicious_columns
     from .tables import understood
 
+    if inputs == "names" and choice.header is None:
+        choice = dataclasses.replace(choice, header=True)
     reading = understood(data, dataclasses.replace(choice, errors=errors, groups=groups, label=label))
-    for sentence in suspicious_columns(reading.table):
+    from_distances = more["metric"] == "precomputed"
+    for sentence in () if from_distances else suspicious_columns(reading.table):
         shell.show_warning(sentence, CoaltreeWarning)
     n, d = reading.table.values.shape
     things = "rows"
@@ -205,8 +241,10 @@ def fit(
         n, things = len(set(reading.groups)), "groups"
     if clusters is not None and clusters > n:
         raise InputError(f"--clusters {clusters} is more than the {n} {things} of {data.name}.")
-    phi = _covariance(covariance, grid, d)
+    phi = "spherical" if from_distances and covariance == "auto" else _covariance(covariance, grid, d)
     settings = {**more, "covariance": phi, "random_state": seed}
+    if inputs is not None:
+        settings |= _at_inputs(covariance, inputs, reading.table)
     if neighbors is not None:
         settings["neighbors"] = _sparse(neighbors)
     fit_table(reading, out, clusters, title or data.stem, force, settings, with_trees=trees)
@@ -254,6 +292,8 @@ def fit_table(
             with contextlib.suppress(OSError):  # of a folder that is not empty
                 folder.rmdir()
         raise
+    if "distances" in post.info:
+        click.echo(f"distances: {post.info['distances']}")
     if "choice" in post.info:
         click.echo(f"covariance: {chosen.in_a_line(post.info['choice'])}")
     ending = stopped.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
@@ -312,6 +352,25 @@ def _sparse(path):
         raise InputError(f"--neighbors {path} cannot be read ({error.strerror or 'no .npz file'}).") from None
     except Exception:  # of a broken archive, or another one
         raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
+
+
+def _at_inputs(name, inputs, table):
+    """The settings of `coaltree.fit` for columns that were measured at these places."""
+    if name not in ("squared_exponential", "best"):
+        raise InputError(f"--inputs needs --covariance squared_exponential or best, not {name}.")
+    if inputs == "names":
+        names = table.features or ()
+        odd = [repr(column) for column in names if number(column) is None]
+        if odd or not names:
+            raise InputError(f"--inputs names needs columns that are called by numbers, not {some(odd) or 'unnamed'}.")
+        inputs = tuple(float(column) for column in names)
+    if name == "best":
+        return {"inputs": inputs}
+    from ..model.covariance import SquaredExponential
+
+    phi = SquaredExponential(inputs=inputs)
+    phi.check(table.values.shape[1])
+    return {"covariance": phi}
 
 
 def _run(table, settings, checkpoint, force):

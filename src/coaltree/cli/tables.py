@@ -20,10 +20,19 @@ from .._runtime.text import some
 from ..errors import InputError
 from ..model.table import Table
 from .array_tables import read_arrays, read_parquet
-from .cells import SUFFIXES, Columns, Problem, advice_for, is_missing, is_name, is_text, number, short
+from .cells import (
+    HEADINGS_OF_NAMES,
+    SUFFIXES,
+    Columns,
+    Problem,
+    advice_for,
+    is_missing,
+    is_name,
+    is_text,
+    number,
+    short,
+)
 from .text_tables import SEPARATOR_OF, Dialect, read_text
-
-_HEADINGS_OF_NAMES = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,7 @@ def _index_of(columns, choice):
     name, cells = columns.names[0], columns.cells[0]
     if columns.labels is not None or len(columns.names) == 1 or name in _spoken_of(choice):
         return None
-    if name.lower() in _HEADINGS_OF_NAMES:
+    if name.lower() in HEADINGS_OF_NAMES:
         return 0
     are_names = not isinstance(cells, np.ndarray) and all(map(is_name, cells)) and _is_unique(cells)
     return 0 if are_names else None

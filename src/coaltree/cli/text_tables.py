@@ -2,9 +2,9 @@
 
 Separator   Of comma, semicolon and tab the one that cuts all lines into equally many cells; of several, the one that
             leaves more numbers. A .tsv file has tabs.
-Header      A first line with text beyond its first cell is the header, and so is one whose first cell is empty. A
-            first line of whole numbers could be either, and is refused until --header or --no-header is given.
-            Any other first line is a row.
+Header      A first line with text beyond its first cell is the header, and so is one whose first cell is empty or
+            a heading of names (name, id, …). A first line of whole numbers could be either, and is refused until
+            --header or --no-header is given. Any other first line is a row.
 Decimals    A point, or what --decimal says; never guessed.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._runtime.memory import require_memory
-from .cells import SUFFIXES, Columns, Problem, is_missing, looks_like_a_number, number
+from .cells import HEADINGS_OF_NAMES, SUFFIXES, Columns, Problem, is_missing, looks_like_a_number, number
 
 SEPARATOR_OF = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}  # None: to be detected
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
@@ -174,6 +174,8 @@ def _has_header(rows, decimal):
     if any(value is None and not is_missing(cell) for value, cell in zip(numbers, named, strict=True)):
         return True
     could_be_names = all(value is not None and value % 1 == 0 for value in numbers) and len(set(named)) == len(named)
+    if first and first.lower() in HEADINGS_OF_NAMES:
+        return True
     if first == "":
         return could_be_names or all(map(is_missing, named))
     if could_be_names and len(rows) > 1:

@@ -9,6 +9,8 @@ eigenvalues, which are left out:
 Rounding makes as many small positive eigenvalues as negative ones, about as large, and a spherical covariance would
 count each as a dimension: up to three times the most negative one they are left out too. Where the negative ones are
 too many to be rounding, axes have to be longer than the most negative one only (Sibson 1979), and one is always kept.
+Few rows may have no negative eigenvalue that tells: there, the last axes go as long as the others give back the
+distances to within one step of their recording (their decimals, or those of their roots).
 
 The axes are arbitrary, so that only a covariance that is the same in all directions makes sense.
 """
@@ -27,6 +29,8 @@ from .table import Table
 _ROUNDING = 1e-9  # of the largest eigenvalue: what is smaller is 0
 _NOISE = 3.0  # times the most negative eigenvalue: positive ones up to here may be rounding, even of few rows
 _NOTABLE = 0.01  # share of negative eigenvalues that is said
+_FEW = 12  # rows; among the eigenvalues of more there is always a negative one of rounding
+_MOST_DECIMALS = 6
 
 
 class Embedded(NamedTuple):
@@ -51,6 +55,8 @@ def rows_of_distances(table: Table) -> Embedded:
     """Rows whose squared distances are those of the table, as far as points in a Euclidean space can have them."""
     eps = table.values
     check_squared_distances(eps)
+    if table.features is not None and table.features != table.labels and set(table.features) == set(table.labels):
+        raise InputError("the columns of the distances have the names of the rows in another order; put both in one.")
     n = len(eps)
     require_memory(40 * n * n, f"Classical scaling of {n} rows", "fit the rows themselves")
     if not eps.max() > 0.0:
@@ -63,6 +69,8 @@ def rows_of_distances(table: Table) -> Embedded:
     size = np.abs(values)
     share = float(size[values < 0.0].sum() / size.sum())
     kept = _axes(values, share)
+    if n < _FEW and share <= _NOTABLE:
+        kept[_enough_axes(eps, vectors[:, kept] * np.sqrt(values[kept])) :] = False
     rows = vectors[:, kept] * np.sqrt(values[kept])
     rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
     sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.1f} % of all"
@@ -83,6 +91,30 @@ def _axes(values, share):
     kept = values > max(_ROUNDING * values[0], noise)
     kept[0] = True
     return kept
+
+
+def _enough_axes(eps, rows):
+    """How many axes of rows (n, p), in order, give back squared distances to within a step of their recording."""
+    recorded = [(f, step) for f, step in ((_same, _step(eps)), (np.sqrt, _step(np.sqrt(eps)))) if step > 0.0]
+    rebuilt = np.zeros_like(eps)
+    for k, axis in enumerate(rows.T):
+        if any(np.abs(f(rebuilt) - f(eps)).max() <= step for f, step in recorded):
+            return max(k, 1)
+        rebuilt = rebuilt + np.square(axis[:, None] - axis[None, :])
+    return rows.shape[1]
+
+
+def _same(values):
+    return values
+
+
+def _step(values):
+    """The last decimal of recorded numbers, 0 where they have all their digits."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        shifted = values * 10.0**decimals
+        if np.abs(shifted - np.rint(shifted)).max() <= 1e-9 * max(1.0, shifted.max()):
+            return 10.0**-decimals
+    return 0.0
 
 
 def require_spherical(covariance: CovarianceLike) -> CovarianceLike:

@@ -135,6 +135,7 @@ def _call(posterior):
         f"    {length}, n_chains={n_chains},",
         f"    random_state={info['seed']},",
         f"    noise={posterior.noise!r},",
+        *(['    metric="precomputed",'] if "distances" in info else []),
         *(f"    {name}={name}," for name in ("errors", "groups") if getattr(posterior, name) is not None),
         ")",
     ]

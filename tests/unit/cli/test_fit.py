@@ -441,3 +441,46 @@ def test_the_best_covariance_is_chosen_and_said(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
     assert main([*command, "--covariance", "best", "--no-trees"]) == 0
     assert ", best of 4 by leave-one-out of 10 rows: " in capsys.readouterr().out
+
+
+def written(path, header, X):
+    lines = [f"{name},{','.join(f'{value:.4f}' for value in row)}" for name, row in zip("abcdefgh", X, strict=True)]
+    path.write_text("\n".join([",".join(header), *lines]) + "\n")
+    return str(path)
+
+
+def test_a_table_of_squared_distances(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
+    D = np.square(X[:, None] - X[None]).sum(axis=2)
+    path, out = written(tmp_path / "d.csv", ["name", *"abcdefgh"], D), tmp_path / "out"
+    assert main(["fit", path, "--metric", "precomputed", "--out", str(out), "--clusters", "2", *SHORT]) == 0
+    said = capsys.readouterr().out
+    assert "distances: classical scaling: 2 axes" in said
+    assert "covariance:" not in said
+    assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
+    assert "metric=&quot;precomputed&quot;" in (out / "report.html").read_text()
+
+
+def test_where_columns_were_measured(tmp_path, only_line, capsys):
+    places = ["0", "0.5", "1", "4"]
+    X = np.random.default_rng(0).standard_normal((8, 4)).cumsum(axis=1)
+    path = written(tmp_path / "curves.csv", ["name", *places], X)
+    curves = ["fit", path, "--covariance", "squared_exponential", "--clusters", "2", *SHORT]
+    for number, inputs in enumerate(("names", ",".join(places))):
+        out = tmp_path / str(number)
+        assert main([*curves, "--inputs", inputs, "--out", str(out)]) == 0
+        found = ct.load(out / "posterior.npz")
+        np.testing.assert_array_equal(np.ravel(found.covariance.inputs), np.array(places, float))
+        assert found.n == 8
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("name,p,2\na,1,2\nb,3,5\nc,4,1\n")
+    capsys.readouterr()  # what the runs above said
+    for given, sentence in (
+        (["fit", path, "--inputs", "names"], "needs --covariance squared_exponential or best"),
+        ([*curves, "--inputs", "0,1"], "inputs has 2 rows, but the data have 4 columns"),
+        ([*curves, "--inputs", "0,x"], "is neither names nor numbers"),
+        (["fit", str(wrong), "--covariance", "best", "--inputs", "names"], "called by numbers, not 'p'"),
+    ):
+        assert main([*given, "--out", str(tmp_path / "none")]) == 2
+        assert sentence in only_line()

@@ -49,6 +49,7 @@ def test_header_names_and_missing_cells(table):
         ("a,b\n1,2\n3,4\n", ("0", "1"), ("a", "b")),
         ("1,2.5\n3,4\n", ("0", "1"), ("0", "1")),
         ("p,1.5,2\nq,3,4\n", ("p", "q"), ("1", "2")),  # names, but no header
+        ("name,0,0.5\np,1.5,2\nq,3,4\n", ("p", "q"), ("0", "0.5")),  # a heading of names says that it is one
         (",0,1\np,1.5,2\nq,3,4\n", ("p", "q"), ("0", "1")),  # as pandas writes
         ("a,b\np,1,2\nq,3,4\n", ("p", "q"), ("a", "b")),  # as R writes
         (",0,1\n0,1,2\n1,3,4\n", ("0", "1"), ("0", "1")),  # as pandas writes whole numbers
