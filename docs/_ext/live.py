@@ -4,6 +4,7 @@ example    Python that is run when the page is built, page by page, with what it
 help       what ``coaltree --help`` and its commands say
 measured   a file of docs/measured, made by a command; the page says which where it is not there yet
 results    the Markdown files that the paper's experiments left behind
+thumbnails  pictures that examples of other pages drew, as links to these
 """
 
 import contextlib
@@ -162,8 +163,32 @@ class Results(SphinxDirective):
         return holder.children
 
 
+class Thumbnails(SphinxDirective):
+    """Pictures as links to the pages beside this one whose examples drew them: lines of page, number, words."""
+
+    has_content = True
+
+    def run(self):
+        """Return a link with a picture and words for each line."""
+        result = nodes.container(classes=["thumbnails"])
+        for line in self.content:
+            page, number, words = line.split(maxsplit=2)
+            name = f"{self.env.docname.rpartition('/')[0]}/{page}".replace("/", "-")
+            picture = nodes.image(uri=f"/_made/{name}-{number}.png", alt="", classes=["made"])
+            link = nodes.reference("", "", picture, nodes.inline("", words), refuri=f"{page}.html")
+            result += nodes.paragraph("", "", link)
+        return [result]
+
+
+def read_thumbnails_last(app, env, docnames):
+    """Pages that show pictures of others are read after these have drawn them."""
+    docnames.sort(key=lambda name: "{thumbnails}" in Path(env.doc2path(name)).read_text(encoding="utf-8"))
+
+
 def setup(app):
     """Register the directives."""
-    for name, directive in (("example", Example), ("help", Help), ("measured", Measured), ("results", Results)):
+    known = {"example": Example, "help": Help, "measured": Measured, "results": Results, "thumbnails": Thumbnails}
+    for name, directive in known.items():
         app.add_directive(name, directive)
+    app.connect("env-before-read-docs", read_thumbnails_last)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
