@@ -203,7 +203,21 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @shell.force_option
 @shell.debug_option
 def fit(
-    data, out, choice, covariance, inputs, grid, errors, groups, label, neighbors, clusters, title, trees, force, seed,
+    data,
+    out,
+    choice,
+    covariance,
+    inputs,
+    grid,
+    errors,
+    groups,
+    label,
+    neighbors,
+    clusters,
+    title,
+    trees,
+    force,
+    seed,
     **more,
 ):
     """Sample trees for the rows of a table.
