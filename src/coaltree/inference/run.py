@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, effective_n_jobs
 
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress
@@ -16,6 +16,7 @@ from ..posterior.stopped import SECONDS_SPENT
 from . import stopping
 from .chain import Chain, Plan, Rounds, Start, advance, begin
 from .checkpoint import Checkpoint
+from .sent_rows import SentRows
 from .stopping import Auto
 from .timing import Stopwatch
 
@@ -44,6 +45,7 @@ class Run:
         self.estimate: dict[str, float] = {}
         self.choice: dict[str, Any] | None = None  # how its covariance was chosen, where it was
         self.began = time.perf_counter()
+        self.sent = SentRows(self.values)
 
     @property
     def rounds_per_chain(self) -> int:
@@ -109,24 +111,29 @@ class Run:
 
     def _begin(self, parallel):
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
-        self.chains = parallel(
-            delayed(_begin_with)((self.plan, self.values, self.covariance, start, seed, number > 0))
+        tasks = [
+            (self.plan, self.covariance, start, seed, number > 0)
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
-        )
+        ]
+        self.chains = [self._with_rows(chain) for chain in self.sent.call(parallel, _begin, tasks)]
+
+    def _with_rows(self, chain):
+        return chain if chain.values.size else chain._replace(values=self.values)
 
     def _take_block(self, parallel, watch):
         """Take every chain some rounds further, about a second's worth."""
         until = self.rounds_per_chain if self.auto is None else self.auto.next_look
         n_rounds = int(min(max(1, watch.rounds_in(self, self._seconds_a_block())), until - self.round))
         warms_up, began = self.plan.warms_up(self.round), time.perf_counter()
-        results = parallel(delayed(advance)(self.plan, chain, n_rounds) for chain in self.chains)
-        chains, blocks = zip(*results, strict=True)
+        tasks = [(self.plan, _without_rows(self.plan, chain), n_rounds) for chain in self.chains]
+        chains, blocks = zip(*self.sent.call(parallel, _advance, tasks), strict=True)
+        chains = [self._with_rows(chain) for chain in chains]
         auto, kept = self.auto, [kept + new for kept, new in zip(self.kept, blocks, strict=True)]
         if self.plan.n_warmup is None and auto is not None:  # of these rounds only the log joint is of use
             auto, kept = auto._replace(log_joints=_longer(auto.log_joints, blocks)), self.kept
         # All at once, after all chains are done: an interruption cannot leave one ahead of the others.
-        self.chains, self.kept, self.auto = list(chains), kept, auto
-        _require_sense(self.chains, results)
+        self.chains, self.kept, self.auto = chains, kept, auto
+        _require_sense(self.chains, blocks)
         watch.note(warms_up, n_rounds, time.perf_counter() - began)
 
     def _decide(self):
@@ -167,14 +174,23 @@ def _longer(log_joints, blocks):
     return tuple(np.concatenate(pair) for pair in zip(log_joints, new, strict=True)) if log_joints else tuple(new)
 
 
-def _begin_with(arguments):
-    """Start a chain. A tuple goes with its task; a bare array joblib leaves with one Dask worker, which may die."""
-    return begin(*arguments)
+def _begin(values, plan, covariance, start, seed, dispersed):
+    return _without_rows(plan, begin(plan, values, covariance, start, seed, dispersed))
 
 
-def _require_sense(chains, results):
+def _advance(values, plan, chain, n_rounds):
+    chain, blocks = advance(plan, chain if chain.values.size else chain._replace(values=values), n_rounds)
+    return _without_rows(plan, chain), blocks
+
+
+def _without_rows(plan, chain):
+    """A chain without what every worker has; rows whose missing entries are drawn are a chain's own."""
+    return chain if plan.missing is not None else chain._replace(values=np.empty((0, 0)))
+
+
+def _require_sense(chains, blocks_of_chains):
     """Stop where rounding, or a posterior that has no total, has led a chain to numbers that mean nothing."""
-    for number, (chain, (_, blocks)) in enumerate(zip(chains, results, strict=True)):
+    for number, (chain, blocks) in enumerate(zip(chains, blocks_of_chains, strict=True)):
         theta = [np.ravel(value) for value in chain.covariance.theta.values()]
         times = [chain.tree[1], *(block.times.ravel() for block in blocks)]
         joints = np.concatenate([np.zeros(1), *(block.log_joint for block in blocks)])
