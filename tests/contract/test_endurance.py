@@ -168,7 +168,7 @@ def test_many_threads_at_once_give_the_same_bits():
 
 
 def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch):
-    """One of four workers is killed while it is sent the rows, two while they take a chain further; others take over."""
+    """Of four workers one is killed while it is sent the rows, two while they take a chain further."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.2)
     X, _ = ct.simulate(40, 4, random_state=1)  # more than a kilobyte, which joblib would scatter if it saw the array
