@@ -323,8 +323,7 @@ def fit_table(
             clusters = suggestion.n_clusters
         with shell.doing("looking for the clusters that agree best with all trees"):
             answer = answer_for(post, clusters)
-        with shell.doing("writing trees, figure and report page"):
-            files = write_all(folder, post, answer, title, suggestion=suggestion, with_trees=with_trees)
+        files = write_all(folder, post, answer, title, suggestion=suggestion, with_trees=with_trees, doing=shell.doing)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """The files that ``coaltree fit`` leaves: written to a temporary folder first, so that all appear or none does."""
 
+import contextlib
 import csv
 import math
 import os
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ..posterior.cluster_count import ClusterSuggestion
     from ..posterior.posterior import Posterior
     from ..tree.tree import Tree
+
+Doing = Callable[[str], contextlib.AbstractContextManager[None]]  # is told what takes time
 
 TREES = "trees.nex"  # the only file that may be left out
 FILES = {
@@ -47,11 +50,12 @@ def write_all(
     *,
     suggestion: "ClusterSuggestion | None" = None,
     with_trees: bool = True,
+    doing: Doing = lambda what: contextlib.nullcontext(),
 ) -> dict[str, str]:
     """Write every file of `FILES` into `folder`, replacing what is there, and return what each one is.
 
     `suggestion` is where the number of clusters comes from, if nobody chose it. The sampled trees, which are large, are
-    left out unless `with_trees`.
+    left out unless `with_trees`. Each stage is named to `doing`, which may show it.
     """
     files = {name: what for name, what in FILES.items() if with_trees or name != TREES}
     clear_away(folder, [WRITING, *FILES])
@@ -59,7 +63,7 @@ def write_all(
     shutil.rmtree(aside, ignore_errors=True)  # of a process that had our number
     aside.mkdir()
     try:
-        _write(aside, post, answer, title, suggestion, with_trees)
+        _write(aside, post, answer, title, suggestion, with_trees, doing)
         for name in FILES:
             if name in files:
                 move_into_place(aside / name, folder / name)
@@ -70,23 +74,26 @@ def write_all(
     return files
 
 
-def _write(folder, post, answer, title, suggestion, with_trees):
-    from ..report import write_report
-
-    tree = post.summary_tree()
-    post.save(folder / POSTERIOR)
+def _write(folder, post, answer, title, suggestion, with_trees, doing):
+    with doing("putting the summary tree together"):
+        tree = post.summary_tree()
+    with doing("saving the posterior"):
+        post.save(folder / POSTERIOR)
     if with_trees:
-        post.to_nexus(folder / TREES)
-    (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
-    (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
-    write_linkage(folder / "linkage.csv", tree)
-    write_clusters(folder / "clusters.csv", post, answer)
-    draw(
-        lambda ax: draw_tree(ax, tree, post, answer),
-        [folder / "tree.png", folder / "tree.svg"],
-        (8.0, height_for(tree.n)),
-    )
-    write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
+        with doing("writing the sampled trees"):
+            post.to_nexus(folder / TREES)
+    with doing("writing the tree with its supports, and the clusters"):
+        (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
+        (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
+        write_linkage(folder / "linkage.csv", tree)
+        write_clusters(folder / "clusters.csv", post, answer)
+    with doing("drawing the figure"):
+        pictures = [folder / "tree.png", folder / "tree.svg"]
+        draw(lambda ax: draw_tree(ax, tree, post, answer), pictures, (8.0, height_for(tree.n)))
+    with doing("writing the report page"):
+        from ..report import write_report
+
+        write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
 
 
 def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:

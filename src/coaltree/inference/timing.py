@@ -12,7 +12,7 @@ from .stopping import projected_rounds
 if TYPE_CHECKING:
     from .run import Run
 
-_LOCAL_AFTER_WARMUP = 0.6  # time of a round after the warm-up, where updates of the warm-up look at more branches
+_LOCAL, _WITH_TAILS = 0.5, 0.8  # of the time of a warm-up round, which looks at more branches or moves more odd rows
 _BLOCKS_BEFORE = 2  # an estimate is given
 
 
@@ -63,9 +63,7 @@ class Stopwatch:
             return sum(seconds for _, seconds in counted) / sum(n_rounds for n_rounds, _ in counted)
         if not self._blocks[not warms_up]:
             return None
-        lists = run.chains[0].neighbors
-        looks_farther = lists is not None and lists.size > 0 and run.plan.sampler.for_warmup() != run.plan.sampler
-        return self._seconds_a_round(run, not warms_up) * (_LOCAL_AFTER_WARMUP if looks_farther else 1.0)
+        return self._seconds_a_round(run, not warms_up) * _share_after_warmup(run)
 
     def _seconds_left(self, run, until):
         n_warmup = run.plan.n_warmup
@@ -76,6 +74,13 @@ class Stopwatch:
             for n_rounds, warms_up in ((of_warmup, True), (others, False))
             if n_rounds
         )
+
+
+def _share_after_warmup(run):
+    lists = run.chains[0].neighbors
+    if lists is not None and lists.size > 0 and run.plan.sampler.for_warmup() != run.plan.sampler:
+        return _LOCAL
+    return _WITH_TAILS if run.plan.noise.half_df > 0.0 else 1.0
 
 
 def _end(run):

@@ -152,6 +152,17 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     assert "boxes" in err
 
 
+def test_every_stage_after_the_rounds_is_named(data, tmp_path, monkeypatch):
+    from coaltree.cli import shell
+
+    stages, real = [], shell.doing
+    monkeypatch.setattr(shell, "doing", lambda what: stages.append(what) or real(what))
+    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
+    words = ("number of clusters", "clusters that", "summary tree", "posterior", "sampled trees", "supports", "figure")
+    for what, word in zip(stages, (*words, "report page", "drawn from the model"), strict=True):
+        assert word in what
+
+
 def test_it_says_why_it_stopped(data, tmp_path, capsys):
     how = ["--drop", "Art", "--clusters", "2", "--max-rounds", "40", "--out", str(tmp_path / "out")]
     assert main(["fit", str(data), *how]) == 0
