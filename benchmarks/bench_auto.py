@@ -98,11 +98,11 @@ KEPT = Kept("bench_auto", (LONG,))
 
 def run():
     seeds = range(1, 4 if is_full() else 2)
+    lengths = ["long-0", *(f"{length}-{seed}" for seed in seeds for length in ("fixed", "auto"))]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in TABLES:  # a table after the other: what has been measured can be compared
-            steps = [(name, "long-0"), *((name, f"{length}-{seed}") for seed in seeds for length in ("fixed", "auto"))]
-            KEPT.complete(steps, lambda name, step: measure(name, *parts_of(step)), announce=False)
+        warnings.simplefilter("ignore")  # a table after the other, so that what has been measured can be compared
+        steps = [(name, length) for name in TABLES for length in lengths]
+        KEPT.complete(steps, lambda name, length: measure(name, *parts_of(length)), announce=False)
     report(seeds)
 
 
