@@ -9,9 +9,11 @@ it: errors fall with the square root of time. R-hat is the worst of log joint, r
 `estimate` is the first one that is shown, of the time that all rounds will take, relative to the time that they took.
 Under auto it is made at the first look after the warm-up; before that, only the most that it can be is shown.
 
-What was measured is kept (`kept`); MINUTES=20 prints what there is then. FULL=1 adds two seeds.
+What was measured is kept (`kept`); MINUTES=20 prints what there is then, with "-" for what lacks its long run.
+FULL=1 adds two seeds.
 """
 
+import math
 import time
 import warnings
 
@@ -25,6 +27,7 @@ from .kept import Kept, commits_of, is_full
 from .timing import commit, table
 
 LONG = 1500
+RARE = 0.01  # share of trees below which a clade is not kept
 FIXED = {"n_samples": 500, "n_warmup": 100}
 LENGTHS = {"long": {"n_samples": LONG, "n_warmup": 200}, "fixed": FIXED, "auto": {"n_samples": "auto"}}
 
@@ -56,6 +59,7 @@ TABLES = {
     "breast cancer, 569 × 30": lambda: load_breast_cancer().data,
     "digits, 500 × 64": lambda: load_digits().data[:500],
 }
+REAL = ("iris, 150 × 4", "wine, 178 × 13", "breast cancer, 569 × 30", "digits, 500 × 64")
 
 
 def measure(name, length, seed):
@@ -75,22 +79,16 @@ def measure(name, length, seed):
     if length == "auto":
         result |= {"rounds": post.info["stopping"]["rounds"], "reason": post.info["stopping"]["reason"]}
     frequency = clades.frequencies(post.clade_table, post.weights)
-    if length == "long":
-        unsure = (frequency >= 0.1) & (frequency <= 0.9)
-        result["clades"] = [[*map(int, key), float(f)] for key, f in zip(
-            post.clade_table.keys[unsure], frequency[unsure], strict=True
-        )]  # fmt: skip
-    else:
-        result["support_error"] = support_error(post.clade_table, frequency, KEPT.recall(name, "long-0")["clades"])
-    return result
+    seen = frequency >= RARE
+    shares = zip(post.clade_table.keys[seen], frequency[seen], strict=True)
+    return result | {"clades": [[*map(int, key), round(float(share), 4)] for key, share in shares]}
 
 
-def support_error(found, frequency, reference):
+def support_error(run, long):
     """Root mean square difference of the supports of the clades that the long run is unsure about."""
-    keys = np.array([clade[:2] for clade in reference], dtype=np.uint64)
-    place = clades.find(found, keys)
-    ours = np.where(place >= 0, frequency[place], 0.0)
-    return float(np.sqrt(np.mean((ours - [clade[2] for clade in reference]) ** 2)))
+    ours = {(a, b): share for a, b, share in run["clades"]}
+    unsure = {(a, b): share for a, b, share in long["clades"] if 0.1 <= share <= 0.9}
+    return np.sqrt(np.mean([(ours.get(clade, 0.0) - share) ** 2 for clade, share in unsure.items()]))
 
 
 KEPT = Kept("bench_auto", (LONG,))
@@ -98,10 +96,11 @@ KEPT = Kept("bench_auto", (LONG,))
 
 def run():
     seeds = range(1, 4 if is_full() else 2)
-    lengths = ["long-0", *(f"{length}-{seed}" for seed in seeds for length in ("fixed", "auto"))]
+    lengths = [*(f"{length}-{seed}" for seed in seeds for length in ("auto", "fixed")), "long-0"]
+    # A table after the other, so that what has been measured can be compared; those of users' kind are looked at first.
+    steps = [*((name, "auto-1") for name in REAL), *((name, length) for name in TABLES for length in lengths)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a table after the other, so that what has been measured can be compared
-        steps = [(name, length) for name in TABLES for length in lengths]
+        warnings.simplefilter("ignore")
         KEPT.complete(steps, lambda name, length: measure(name, *parts_of(length)), announce=False)
     report(seeds)
 
@@ -116,60 +115,54 @@ def report(seeds):
     for name in TABLES:
         long = KEPT.recall(name, "long-0")
         runs = {length: KEPT.all_of((name, f"{length}-{seed}") for seed in seeds) for length in ("fixed", "auto")}
-        if long is None or not all(runs.values()):
-            continue
-        every += [long, *runs["fixed"], *runs["auto"]]
-        means = {length: means_of(of_length, long) for length, of_length in runs.items()}
-        fixed, auto = means["fixed"], means["auto"]
-        ratios.append(auto["seconds"] / fixed["seconds"] * (auto["support"] / fixed["support"]) ** 2)
-        for length, of_length in runs.items():
-            estimates[length] += [one["estimate"] for one in of_length]
-            shown = means[length]
+        means = {length: means_of(of_length, long) for length, of_length in runs.items() if of_length}
+        every += [*runs["fixed"], *runs["auto"]]
+        ratio = math.nan
+        if len(means) == 2 and long is not None:
+            fixed, auto = means["fixed"], means["auto"]
+            ratio = auto["seconds"] / fixed["seconds"] * (auto["support"] / fixed["support"]) ** 2
+            ratios.append(ratio)
+        for length, shown in means.items():
+            estimates[length] += [one["estimate"] for one in runs[length]]
             rows.append(
                 (
-                    name if length == "fixed" else "",
+                    name,
                     length,
                     f"{shown['warmup']:.0f} + {shown['rounds'] - shown['warmup']:.0f}",
                     f"{shown['seconds']:.1f}",
-                    f"{shown['support']:.3f}",
-                    f"{shown['joint']:.2f}",
-                    f"{shown['r_hat']:.3f}",
-                    f"{shown['estimate']:.2f}",
-                    f"{ratios[-1]:.2f}" if length == "auto" else "",
-                    ", ".join(sorted({one["reason"] for one in of_length})) if length == "auto" else "",
+                    figure(shown["support"], 3),
+                    figure(shown["joint"], 2),
+                    figure(shown["r_hat"], 3),
+                    figure(shown["estimate"], 2),
+                    figure(ratio, 2) if length == "auto" else "",
+                    ", ".join(sorted({one["reason"] for one in runs[length]})) if length == "auto" else "",
                 )
             )
-    missing = [name for name in TABLES if name not in [row[0] for row in rows]]
     print(f"Measured at {commits_of(every)}; {len(seeds)} seed(s).\n")
-    header = (
-        "table",
-        "length",
-        "rounds",
-        "s",
-        "supports",
-        "log joint",
-        "R-hat",
-        "estimate",
-        "at equal error",
-        "stopped",
-    )
-    table(header, rows)
+    errors = ("supports", "log joint", "R-hat", "estimate", "at equal error", "stopped")
+    table(("table", "length", "rounds", "s", *errors), rows)
+    print()
     if ratios:
-        print(f"\nTime at equal error, geometric mean of {len(ratios)} tables: {np.exp(np.mean(np.log(ratios))):.2f}")
-        for length, found in estimates.items():
+        print(f"Time at equal error, geometric mean of {len(ratios)} tables: {np.exp(np.mean(np.log(ratios))):.2f}")
+    for length, found in estimates.items():
+        if found:
             within = np.mean([1 / 1.5 <= ratio <= 1.5 for ratio in found])
-            print(
-                f"Estimate / actual, {length}: {min(found):.2f} to {max(found):.2f}, within a factor 1.5: {within:.0%}"
-            )
+            least, most = min(found), max(found)
+            print(f"Estimate / actual, {length}: {least:.2f} to {most:.2f}, within a factor 1.5: {within:.0%}")
+    missing = [name for name in TABLES if name not in {row[0] for row in rows}]
     if missing:
         print(f"Not measured yet: {'; '.join(missing)}")
 
 
+def figure(value, digits):
+    return f"{value:.{digits}f}" if math.isfinite(value) else "-"
+
+
 def means_of(runs, long):
-    mean, sd = long["log_joint"]
     found = {name: float(np.mean([one[name] for one in runs])) for name in ("rounds", "warmup", "seconds", "estimate")}
-    return found | {
-        "support": float(np.sqrt(np.mean([one["support_error"] ** 2 for one in runs]))),
-        "joint": float(np.sqrt(np.mean([((one["log_joint"][0] - mean) / sd) ** 2 for one in runs]))),
-        "r_hat": max(one["r_hat"] for one in runs),
-    }
+    found |= {"r_hat": max(one["r_hat"] for one in runs), "support": math.nan, "joint": math.nan}
+    if long is not None:
+        mean, sd = long["log_joint"]
+        found["support"] = float(np.sqrt(np.mean([support_error(one, long) ** 2 for one in runs])))
+        found["joint"] = float(np.sqrt(np.mean([((one["log_joint"][0] - mean) / sd) ** 2 for one in runs])))
+    return found
