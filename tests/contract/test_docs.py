@@ -78,6 +78,11 @@ def test_commands_run(page, short, monkeypatch, tmp_path, capsys):
             assert subprocess.run(["make", "-n", *args], cwd=ROOT, capture_output=True).returncode == 0
 
 
+def test_readme_repeats_what_the_demo_said():
+    said = (ROOT / "docs" / "measured" / "demo.txt").read_text(encoding="utf-8")
+    assert f"```text\n{said}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_readme_shows_every_command():
     from coaltree.cli import commands
 
