@@ -44,7 +44,7 @@ def test_what_cannot_be_checked_is_said(tmp_path, capsys):
 def test_fit_says_what_is_wrong(tmp_path, capsys):
     X, _ = ct.simulate(60, 4, noise=0.5, random_state=0)
     np.save(tmp_path / "data.npy", X)
-    how = ["--samples", "40", "--warmup", "20", "--chains", "1", "--noise", "0", "--covariance", "spherical"]
+    how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--noise", "0", "--covariance", "spherical"]
     assert main(["fit", str(tmp_path / "data.npy"), "--out", str(tmp_path / "out"), *how]) == 0
     out = capsys.readouterr().out
     assert "The model does not describe these data in every way: see noise" in out

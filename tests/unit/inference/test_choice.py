@@ -9,7 +9,7 @@ from coaltree.posterior.chosen import in_a_line, is_choice
 from coaltree.report.page import report_html
 
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-SHORT = {"n_samples": 20, "n_warmup": 10, "random_state": 0, "progress": False}
+SHORT = {"n_samples": 10, "n_warmup": 8, "random_state": 0, "progress": False}
 
 
 def correlated(n=24, seed=0):
@@ -33,7 +33,7 @@ def test_correlated_columns_ask_for_a_full_matrix(fitted):
     assert choice["n_rows"] == 24
     line = in_a_line(choice)
     assert line.startswith("full, best of 4 by leave-one-out of 24 rows: ") and line.endswith("nats")
-    assert len(fitted) == 40 and fitted.info["n_warmup"] == 10
+    assert len(fitted) == 20 and fitted.info["n_warmup"] == 8
 
 
 def test_equal_columns_ask_for_one_variance():

@@ -16,7 +16,7 @@ PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
 def test_extending_three_rows_by_one_gives_the_posterior_of_four():
     X, _ = ct.simulate(4, 2, random_state=42)
     exact = exact_posterior(X).clade_probabilities()
-    post = ct.sample_trees(X[:3], np.eye(2), n_samples=1500, random_state=0, progress=False)
+    post = ct.sample_trees(X[:3], np.eye(2), n_samples=700, random_state=0, progress=False)
     longer = post.extend(X[3:], n_rounds=4, random_state=1)
     found = dict.fromkeys(exact, 0.0)
     for children in longer.children:
@@ -26,21 +26,21 @@ def test_extending_three_rows_by_one_gives_the_posterior_of_four():
             found[sets[-1]] += 1 / len(longer)
     for clade, probability in exact.items():
         assert found[clade] == pytest.approx(
-            probability, abs=4.5 * math.sqrt(probability * (1 - probability) / 1000) + 1e-3
+            probability, abs=4.5 * math.sqrt(probability * (1 - probability) / 460) + 1e-3
         )
 
 
 def test_extending_a_fit_goes_on_learning_and_imputes():
     X, _ = ct.simulate(40, 4, random_state=3)
     X = np.asarray(X)
-    post = ct.fit(X[:36], "scaled", n_samples=15, n_warmup=30, n_chains=2, random_state=0, progress=False)
+    post = ct.fit(X[:36], "scaled", n_samples=15, n_warmup=10, n_chains=2, random_state=0, progress=False)
     new = X[36:].copy()
     new[0, 1] = new[3, 0] = np.nan
-    longer = post.extend(new, n_rounds=3, random_state=0)
+    longer = post.extend(new, n_rounds=2, random_state=0)
     assert longer.n == 40 and len(longer) == 30
     assert longer.imputed.shape == (30, 2)
     assert not np.array_equal(longer.theta["amplitude"], post.theta["amplitude"])
-    again = post.extend(new, n_rounds=3, random_state=0)
+    again = post.extend(new, n_rounds=2, random_state=0)
     np.testing.assert_array_equal(again.times, longer.times)
     assert len(post.extend(new, n_rounds=1, n_trees=7, random_state=0)) <= 7
 

@@ -94,7 +94,7 @@ def worst_r_hat(post):
 def test_trees_are_sensible(case):
     make, covariance = CASES[case]
     X, group = make()
-    post = fitted(X, covariance)
+    post = fitted(X, covariance, n_chains=1)
     assert is_sensible(post)
     if case != "sparse counts":  # whose groups differ too little
         assert adjusted_rand_score(group, post.cut(2)) > 0.9
@@ -104,7 +104,7 @@ def test_the_cases_are_hard(monkeypatch):
     """Negative control: with ties as they are, merges go to time 0."""
     monkeypatch.setattr(columns, "spread_ties", lambda values, rows, used: (values, np.zeros(len(used), dtype=bool)))
     X, _ = CASES["rare columns"][0]()
-    assert not is_sensible(fitted(X, "diagonal"))
+    assert not is_sensible(fitted(X, "diagonal", n_chains=1))
 
 
 @pytest.mark.slow
@@ -123,7 +123,8 @@ def test_chains_agree_at_the_default_number_of_rounds(case):
 @pytest.mark.parametrize("covariance", ["auto", "scaled", "diagonal", "full"])
 def test_constant_columns_change_nothing(covariance):
     X, _, _ = numbers()
-    posts = [fitted(np.column_stack([X, np.full((40, c), 3.3)]), covariance, n_samples=10) for c in range(4)]
+    short = {"n_samples": 3, "n_warmup": 3, "n_chains": 1}
+    posts = [fitted(np.column_stack([X, np.full((40, c), 3.3)]), covariance, **short) for c in range(4)]
     for post in posts[1:]:
         np.testing.assert_array_equal(post.times, posts[0].times)
         np.testing.assert_array_equal(post.children, posts[0].children)
@@ -176,7 +177,7 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     X, group, _ = numbers()
     frame = pd.DataFrame(np.column_stack([X[:, :2], np.full(40, 2.5), X[:, 2:], group]), columns=list("abcdef"))
     frame.iloc[3, 2] = frame.iloc[4, 0] = np.nan
-    post = fitted(frame, "diagonal", n_samples=12)
+    post = fitted(frame, "diagonal", n_samples=12, n_warmup=10)
     assert post.columns == tuple("abcdef") and post.model_columns == tuple("abdef")
     assert post.theta["variances"].shape == (24, 5)
     assert "column 'c' (constant)" in post.info["left_out"] and "column 'f'" in post.info["ties"]
@@ -204,15 +205,15 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
     continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
     np.testing.assert_array_equal(continued.fitted, post.fitted)
     with pytest.raises(ct.InputError, match="other columns in the model"):
-        ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2)])
+        ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2, n_warmup=0)])
     with pytest.raises(ct.InputError, match="draws of variances for other columns"):
         fitted(frame.drop(columns="a"), "diagonal", n_samples=2, start=post)
 
 
 def test_which_covariance_auto_took_is_in_info():
     X, _, _ = numbers()
-    assert fitted(X, "auto", n_samples=2).info["covariance_choice"].startswith("full: 40 distinct rows")
-    post = fitted(X[:12], "auto", n_samples=2)
+    assert fitted(X, "auto", n_samples=2, n_warmup=0).info["covariance_choice"].startswith("full: 40 distinct rows")
+    post = fitted(X[:12], "auto", n_samples=2, n_warmup=0)
     assert post.info["covariance_choice"] == "scaled: 12 distinct rows, fewer than 0.75 d (d + 1) = 15 for d = 4"
     assert isinstance(post.covariance, ct.Scaled) and set(post.theta) == {"amplitude", "noise_level"}
     default = inspect.signature(ct.fit).parameters["covariance"].default
