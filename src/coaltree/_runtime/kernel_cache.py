@@ -4,7 +4,7 @@ Numba takes NUMBA_CACHE_DIR, the package's own folder or the user's cache, which
 where none can (a container without a home). Keeping kernels saves half a minute of compiling; nothing may fail for it.
 
 A place is looked for when a kernel is first called. What is kept is used as long as `kernel_digest.digest` stays the
-same, whatever else has changed in the kernel's file.
+same, whatever else has changed in the kernel's file. On a terminal a line says that something is compiled, once.
 """
 
 import os
@@ -31,6 +31,14 @@ def keep_compiled(dispatcher: Any) -> Any:
     return dispatcher
 
 
+def compiled_in() -> list[str]:
+    """The folder of each kernel that this process has compiled, and keeps."""
+    return list(_COMPILED)
+
+
+_COMPILED: list[str] = []
+
+
 class _KernelCache(FunctionCache):
     """Numba's, for which a full disk, a damaged file or no place at all is no reason to fail."""
 
@@ -43,9 +51,13 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig, target_context):
         self._open()
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:  # whatever reading a damaged or foreign file may end in: it is compiled again
-            return None
+            found = None
+        if found is None and self._enabled:
+            _COMPILED.append(self._cache_path)
+            _tell_the_terminal()
+        return found
 
     def save_overload(self, sig, data):
         try:
@@ -134,6 +146,12 @@ def _temporary_folder() -> str | None:
         return None
     _say(f"compiled kernels are kept in {folder}, which may not last; {_ADVICE}.")
     return str(folder)
+
+
+@cache
+def _tell_the_terminal() -> None:
+    if sys.stderr.isatty():
+        print("compiling what this run needs, once: half a minute for a first run …", file=sys.stderr, flush=True)
 
 
 @cache  # once is enough

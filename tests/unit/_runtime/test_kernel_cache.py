@@ -94,3 +94,19 @@ def test_code_that_another_process_wrote_under_our_number_is_not_run(monkeypatch
     assert again(3.5) == 7.0
     assert sum(again.stats.cache_hits.values()) == 1
     assert len(kept.read_bytes()) == len(ours)
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_terminal_is_told_once_that_something_is_compiled(monkeypatch, tmp_path, capsys, is_terminal):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    kernel_cache._tell_the_terminal.cache_clear()
+    before = len(kernel_cache.compiled_in())
+    assert compiled()(3.5) == 7.0
+    assert len(kernel_cache.compiled_in()) == before + 2
+    assert kernel_cache.compiled_in()[-1].startswith(str(tmp_path))
+    assert capsys.readouterr().err.count("compiling what this run needs, once") == is_terminal
+    kernel_cache._tell_the_terminal.cache_clear()
+    compiled()  # from the folder
+    assert len(kernel_cache.compiled_in()) == before + 2
+    assert capsys.readouterr().err == ""
