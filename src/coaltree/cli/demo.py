@@ -12,7 +12,7 @@ from .shell import commands, debug_option, force_option, out_option, seed_option
 if TYPE_CHECKING:
     from .tables import Reading
 
-SETTINGS = {"covariance": "auto", "n_samples": "auto", "n_warmup": "auto", "n_chains": 2, "n_jobs": 1}
+SETTINGS = {"covariance": "auto", "n_samples": "auto", "n_warmup": "auto", "n_chains": 2, "n_jobs": None}
 
 
 @commands.command()

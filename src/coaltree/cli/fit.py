@@ -162,7 +162,12 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     help="With --samples auto: time after which it stops in any case.",
 )
 @count_option("--chains", "n_chains", 2, "Number of independent chains.")
-@count_option("--jobs", "n_jobs", 1, "Number of chains to run in parallel.")
+@click.option(
+    "--jobs",
+    "n_jobs",
+    type=click.IntRange(1),
+    help="Number of chains to run in parallel, in processes of their own. [default: threads, one for each processor]",
+)
 @click.option(
     "--noise",
     type=NoiseLevel(),
@@ -396,7 +401,7 @@ def _run(table, settings, checkpoint, force):
         click.echo(f"resuming from {checkpoint}")
     held: list[ConvergenceWarning] = []
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _side_by_side(settings.get("n_jobs")):
             warnings.showwarning = _show_or_hold(held)
             try:
                 post = fit(table, checkpoint=checkpoint, **settings)
@@ -419,6 +424,13 @@ def _run(table, settings, checkpoint, force):
             f"the chains have not converged: {'; '.join(warning.findings)}. {advice}", ConvergenceWarning
         )
     return post
+
+
+def _side_by_side(n_jobs):
+    """Without a number of processes: chains in threads, as kernels leave the interpreter to others; the same bits."""
+    from joblib import cpu_count, parallel_config
+
+    return parallel_config("threading", n_jobs=cpu_count()) if n_jobs is None else contextlib.nullcontext()
 
 
 def _show_or_hold(held):

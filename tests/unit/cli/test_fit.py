@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from xml.etree import ElementTree
 
 import numpy as np
@@ -103,6 +104,27 @@ def test_sampled_trees_can_be_left_out(data, tmp_path, capsys):
     assert main([*args, "--no-trees", "--force"]) == 0
     assert sorted(os.listdir(tmp_path)) == sorted(set(FILES) - {"trees.nex"})
     assert capsys.readouterr().out.count("trees.nex") == 1
+
+
+def test_chains_run_in_threads_unless_processes_are_asked_for(data, tmp_path, monkeypatch):
+    from coaltree.inference import run
+
+    threads, advance = set(), run.advance
+
+    def watched(*args):
+        threads.add(threading.current_thread() is threading.main_thread())
+        return advance(*args)
+
+    monkeypatch.setattr(run, "advance", watched)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
+    args = ["fit", str(data), "--drop", "Art", "--clusters", "2", "--no-trees", *SHORT]
+    found = []
+    for name, jobs, in_main in (("threads", [], False), ("one", ["--jobs", "1"], True)):
+        threads.clear()
+        assert main([*args, "--out", str(tmp_path / name), *jobs]) == 0
+        assert threads == {in_main}
+        found.append(ct.load(tmp_path / name / "posterior.npz").times)
+    np.testing.assert_array_equal(*found)
 
 
 def test_dendropy_reads_the_tree_with_its_supports(left):

@@ -9,6 +9,7 @@ from coaltree._runtime import kernel_cache
 from coaltree.cli import main, warmup
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_afterwards_a_fit_compiles_nothing(tmp_path, capsys):
     assert main(["warmup"]) == 0
