@@ -1,0 +1,96 @@
+"""How each stage of a fit grows with the number of rows, beside fast_hdbscan, genieclust and SciPy's linkages.
+
+Rows (16 columns) are drawn from the model, with noise. Seconds are those of a core, whatever else the machine does: a
+stage that uses all cores takes less by the clock. Each size runs in a process of its own, so that its peak of memory
+can be told. An exponent is the slope of log seconds over log rows between the last two sizes.
+
+The short form goes to 10,000 rows; FULL=1 to a million, as far as MINUTES allow: what has been measured is kept.
+"""
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+
+from .kept import Kept, commits_of, is_full
+from .timing import commit, duration, table
+
+COLUMNS = 16
+SIZES, FULL_SIZES = (1_000, 3_000, 10_000), (30_000, 100_000, 1_000_000)
+PEERS = {"fast_hdbscan": 1_000_000, "genieclust": 1_000_000, "scipy average": 10_000, "scipy ward": 10_000}
+MODULES = {"fast_hdbscan": "fast_hdbscan", "genieclust": "genieclust"}
+COALTREE = "coaltree"
+NOISE = 0.05
+SEPARATED = 8.0  # spread of the centres of 20 blobs of unit variance
+
+
+def run():
+    sizes = (*SIZES, *FULL_SIZES) if is_full() else SIZES
+    kept = Kept("growth", [COLUMNS])
+    missing = [name for name, module in MODULES.items() if importlib.util.find_spec(module) is None]
+    for name in missing:
+        print(f"{name} is not installed, and left out.")
+    steps = [(str(n), COALTREE) for n in sizes]
+    peers = [(str(n), name) for name, most in PEERS.items() if name not in missing for n in sizes if n <= most]
+    kept.complete([*steps, *peers], measure)
+    found = {step: kept.recall(*step) for step in (*steps, *peers)}
+    show_stages(sizes, {int(n): result for (n, name), result in found.items() if name == COALTREE and result})
+    show_peers(sizes, found, peers)
+    print(f"measured at {commits_of([result for result in found.values() if result])}")
+
+
+def measure(n, method):
+    """Run one step in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.growth_step", n, method]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1]) | {"commit": commit().removeprefix("commit ").rstrip(", ")}
+
+
+def show_stages(sizes, found):
+    names = list(dict.fromkeys(name for result in found.values() for name in result["seconds"]))
+    rows = [
+        (
+            name,
+            *(_cell(found, n, name) for n in sizes),
+            _exponent({n: r["seconds"].get(name) for n, r in found.items()}),
+        )
+        for name in names
+    ]
+    table(("seconds of a core", *(f"{n:,}" for n in sizes), "exponent"), rows)
+    print()
+    figures = {
+        "peak memory, GB": lambda r: f"{r['peak'] / 1e9:.2f}",
+        "log joint of a draw beside the truth's, nats a row": lambda r: f"{r['beside_truth']:.3f}",
+        "of the start": lambda r: f"{r['start_beside_truth']:.3f}",
+        "ARI of 20 blobs far apart": lambda r: f"{r['ari']:.3f}",
+    }
+    rows = [(name, *(show(found[n]) if n in found else "–" for n in sizes)) for name, show in figures.items()]
+    table(("and", *(f"{n:,}" for n in sizes)), rows)
+
+
+def show_peers(sizes, found, peers):
+    print()
+    names = list(dict.fromkeys(name for _, name in peers))
+    rows = []
+    for name in names:
+        seconds = {n: found[str(n), name] for n in sizes if found.get((str(n), name))}
+        took = {n: result["seconds"] for n, result in seconds.items()}
+        rows.append((name, *(duration(took[n]) if n in took else "–" for n in sizes), _exponent(took)))
+        rows.append((f"{name}, peak GB", *(f"{seconds[n]['peak'] / 1e9:.2f}" if n in took else "–" for n in sizes), ""))
+    table(("peers, seconds of a core", *(f"{n:,}" for n in sizes), "exponent"), rows)
+
+
+def _cell(found, n, name):
+    seconds = found.get(n, {"seconds": {}})["seconds"].get(name)
+    return "–" if seconds is None else duration(seconds)
+
+
+def _exponent(seconds):
+    known = sorted((n, value) for n, value in seconds.items() if value)
+    if len(known) < 2:
+        return ""
+    (a, before), (b, after) = known[-2:]
+    return f"{math.log(after / before) / math.log(b / a):.2f}"

@@ -1,0 +1,122 @@
+"""One size of `bench_growth`, for a process of its own: ``python -m benchmarks.growth_step ROWS METHOD``."""
+
+import json
+import re
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import coaltree as ct
+
+from .bench_growth import COALTREE, COLUMNS, NOISE, SEPARATED
+
+ROUNDS = 10  # of the sampler alone
+WARMUP, SAMPLES = 5, 5  # of each of two chains of the fit whose posterior is asked
+FIRST = 400  # rows for all kernels to be compiled
+
+
+class Watch:
+    """Seconds of this process, all threads together, by name."""
+
+    def __init__(self):
+        self.seconds = {}
+
+    def __call__(self, name, function, *args, **options):
+        began = time.process_time()
+        found = function(*args, **options)
+        self.seconds[name] = time.process_time() - began
+        return found
+
+
+def peak():
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
+
+
+def sampler_stages(n, watch):
+    """Neighbours, start and rounds given the covariance; log joints a row beside that of the tree the rows are of."""
+    from coaltree.model.coalescent import log_prior
+    from coaltree.model.covariance import Spherical
+    from coaltree.model.problem import make_problem
+    from coaltree.samplers.regraft.regraft import Regraft
+    from coaltree.samplers.starts import first_tree
+
+    X, truth = ct.simulate(n, COLUMNS, noise=NOISE, random_state=n)
+    problem = make_problem(X, Spherical(learn=False), NOISE)
+    rng = np.random.default_rng(0)
+    sampler = Regraft(candidates="local")
+
+    def log_joint(children, times):
+        return problem.log_likelihood(children, times) + float(log_prior(times))
+
+    lists = watch("neighbours of all rows", sampler.neighbors, problem, rng)
+    tree = watch("first tree", first_tree, problem, "insertion", rng)
+    true = log_joint(truth.children, truth.times)
+    start = log_joint(*tree)
+
+    def rounds(tree):
+        for _ in range(ROUNDS):
+            *tree, _ = sampler.step(problem, tree, rng, neighbors=lists)
+        return tree
+
+    tree = watch(f"{ROUNDS} sweeps", rounds, tree)
+    return {"beside_truth": (log_joint(*tree) - true) / n, "start_beside_truth": (start - true) / n}
+
+
+def posterior_stages(n, watch):
+    """A short fit of blobs, and all that the command makes of it."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from coaltree.cli.outputs import write_all
+    from coaltree.posterior.answer import answer_for
+
+    rng = np.random.default_rng(n)
+    truth = rng.integers(20, size=n)
+    X = SEPARATED * rng.standard_normal((20, COLUMNS))[truth] + rng.standard_normal((n, COLUMNS))
+    settings = {"n_samples": SAMPLES, "n_warmup": WARMUP, "random_state": 0, "progress": False}
+    post = watch(f"fit, 2 chains of {WARMUP + SAMPLES} rounds", ct.fit, X, **settings)
+    watch("summary tree", post.summary_tree)
+    suggestion = watch("number of clusters", post.suggest_n_clusters)
+    answer = watch("clusters, membership, stability", answer_for, post, 20)
+    with tempfile.TemporaryDirectory() as folder:
+        watch("files and page", write_all, Path(folder), post, answer, "growth", suggestion=suggestion)
+    return {"ari": adjusted_rand_score(truth, answer.labels)}
+
+
+def coaltree_step(n):
+    for size in dict.fromkeys((min(FIRST, n), n)):
+        watch = Watch()
+        found = {**sampler_stages(size, watch), **posterior_stages(size, watch)}
+    return {"seconds": watch.seconds, "peak": peak(), **found}
+
+
+def peer_step(n, method):
+    X, _ = ct.simulate(n, COLUMNS, noise=NOISE, random_state=n)
+    run = _peer(method)
+    run(X[:FIRST])
+    watch = Watch()
+    watch(method, run, X)
+    return {"seconds": watch.seconds[method], "peak": peak()}
+
+
+def _peer(method):
+    if method == "fast_hdbscan":
+        from fast_hdbscan import HDBSCAN
+
+        return lambda X: HDBSCAN().fit(X)
+    if method == "genieclust":
+        from genieclust import Genie
+
+        return lambda X: Genie(20).fit(X)
+    from scipy.cluster.hierarchy import linkage
+
+    return lambda X: linkage(X, method.removeprefix("scipy "))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    rows, method = int(sys.argv[1]), sys.argv[2]
+    print(json.dumps(coaltree_step(rows) if method == COALTREE else peer_step(rows, method)))
