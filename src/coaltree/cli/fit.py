@@ -202,7 +202,9 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @shell.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option(
-    "--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, 1,000 of them. [default: trees]"
+    "--trees/--no-trees",
+    default=True,
+    help="Whether to write sampled trees as NEXUS: 1,000, and of more than 2,000 leaves fewer. [default: trees]",
 )
 @shell.seed_option
 @shell.force_option

@@ -27,7 +27,7 @@ FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
     "tree.newick": "the summary tree, nodes labelled with their transfer support",
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
-    TREES: "sampled trees (NEXUS), at most 1,000",
+    TREES: "sampled trees (NEXUS), at most 1,000, and of many leaves fewer",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
     "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities",
     "tree.png": "the tree with supports and time intervals",
@@ -39,6 +39,7 @@ WRITING = "writing"  # the folder that files are complete in before any of them 
 MOST_COLUMNS = 20  # clusters whose probabilities are all written
 MOST_IN_LEGEND = 4  # clusters that are named above the figure
 NAMED = 150  # leaves up to which the figure has room for every name
+LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file; one takes some 40 bytes
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
 
@@ -81,7 +82,7 @@ def _write(folder, post, answer, title, suggestion, with_trees, doing):
         post.save(folder / POSTERIOR)
     if with_trees:
         with doing("writing the sampled trees"):
-            post.to_nexus(folder / TREES)
+            post.to_nexus(folder / TREES, max_trees=trees_to_write(post.n))
     with doing("writing the tree with its supports, and the clusters"):
         (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
         (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
@@ -94,6 +95,11 @@ def _write(folder, post, answer, title, suggestion, with_trees, doing):
         from ..report import write_report
 
         write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
+
+
+def trees_to_write(n_leaves: int) -> int:
+    """How many sampled trees a file has room for: 1,000, or as many as stay below some 100 MB, but ten."""
+    return max(10, min(1000, LEAVES_IN_TREES // n_leaves))
 
 
 def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:

@@ -22,6 +22,8 @@ from .timing import Stopwatch
 
 _LARGEST_JOINT = 1e18  # what is beyond has no digit left for a difference between trees
 _FARTHEST = 1e30  # of the root where a scale is learnt: the coalescent puts it near 2
+_LARGEST_LINKAGE = 5_000  # leaves: more start by insertion, which needs no n × n matrix
+_BYTES_A_LEAF = 4_096  # of lists of near leaves, twice while they are handed over
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
 _SHARE_OF_WARMUP = 3  # at most one second in so many of `max_seconds`
 
@@ -78,7 +80,8 @@ class Run:
 
         Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
         """
-        work = 4 * self.n_chains * 8 * n * self.values.shape[1] + 8 * min(n, 20_000) ** 2
+        work = 4 * self.n_chains * 8 * n * self.values.shape[1] + 8 * min(n, _LARGEST_LINKAGE) ** 2
+        work += self.n_chains * _BYTES_A_LEAF * n
         n_bytes = self.n_samples * self.n_chains * bytes_a_draw(self.plan, self.values, self.covariance, n) + work
         what = f"{self.n_chains} chains of {self.n_samples} trees"
         require_memory(n_bytes, what, "lower n_samples, or thin several runs")

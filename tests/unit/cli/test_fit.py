@@ -17,7 +17,7 @@ from sklearn.neighbors import kneighbors_graph
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.cli.fit import CHECKPOINT, COVARIANCES, SAMPLERS
-from coaltree.cli.outputs import FILES
+from coaltree.cli.outputs import FILES, trees_to_write
 
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
 NAMES = ["rosé", "東京", "Ελλ, 3", "Ñandú", "дом", "a'b", "twin", "z z", "_x_", "<b>&"]
@@ -125,6 +125,11 @@ def test_chains_run_in_threads_unless_processes_are_asked_for(data, tmp_path, mo
         assert threads == {in_main}
         found.append(ct.load(tmp_path / name / "posterior.npz").times)
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(150, 1000), (2_000, 1000), (10_000, 200), (1_000_000, 10)])
+def test_fewer_trees_of_many_leaves_are_written(n, expected):
+    assert trees_to_write(n) == expected
 
 
 def test_dendropy_reads_the_tree_with_its_supports(left):
