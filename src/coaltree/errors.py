@@ -22,7 +22,7 @@ class ConvergenceWarning(CoaltreeWarning):
 
 
 class InterruptedWarning(CoaltreeWarning):
-    """Ctrl-C stopped the run; the result holds `n_done` of the `n_asked` trees of each chain."""
+    """Ctrl-C stopped the run; the result holds `n_done` of the `n_asked` trees of each chain, or at most so many."""
 
     def __init__(self, message: str, n_done: int = 0, n_asked: int = 0):
         super().__init__(message)

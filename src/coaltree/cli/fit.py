@@ -295,6 +295,8 @@ def fit_table(
     from .comparison import compared
     from .outputs import FILES, write_all
 
+    if settings["n_samples"] != "auto" and (settings.get("max_rounds") or settings.get("max_seconds")):
+        raise InputError("--max-rounds and --max-seconds need --samples auto.")
     if settings.get("ordered") and not is_best(settings["covariance"]):
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     is_new = not out.exists()

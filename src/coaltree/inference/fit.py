@@ -94,7 +94,8 @@ def fit(
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`); it changes nothing else.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.
-    progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds).
+    progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds), the
+        total being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
         same result as without the interruption.
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that odd rows do not bend the tree;

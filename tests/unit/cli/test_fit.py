@@ -217,7 +217,10 @@ def test_it_says_why_it_stopped(data, tmp_path, capsys):
             "is not the shape of a grid; expected something like 16x16. (see coaltree fit --help)",
         ),
         (["--drop", "Art", "--samples", "0"], "'0' is neither auto nor a whole number of at least 1"),
-        (["--drop", "Art", "--samples", "5", "--max-rounds", "9"], "max_rounds and max_seconds are for"),
+        (
+            ["--drop", "Art", "--samples", "5", "--max-rounds", "9"],
+            "--max-rounds and --max-seconds need --samples auto.",
+        ),
         (["--drop", "Art", "--noise", "-1"], "--noise"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'best', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
