@@ -147,7 +147,7 @@ def test_a_run_with_noise_goes_on_from_its_checkpoint_to_the_same_bits(tmp_path)
 def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
     X = data(30, 6, noise=0.1, seed=3)
     X[7] += 6.0 * np.array([1, -1, 1, -1, 1, -1]) * X.std(axis=0)
-    settings = QUICK | {"n_samples": 60, "n_warmup": 60}
+    settings = QUICK | {"n_samples": 40, "n_warmup": 40}
     post = ct.fit(X, "scaled", **settings)
     assert [row.label for row in odd_rows(post)] == ["7"]
     assert post.oddness.argmax() == 7
@@ -171,9 +171,10 @@ def test_one_duplicated_row_and_rounded_data_do_not_draw_the_noise_to_nothing():
     assert np.median(ct.fit(rounded, noise="learn", **settings).theta["noise_level"]) == pytest.approx(level, rel=0.5)
 
 
-def test_a_learnt_level_near_nothing_agrees_with_no_noise():
+@pytest.mark.parametrize("n_samples", [pytest.param(1500, marks=pytest.mark.slow), 400])
+def test_a_learnt_level_near_nothing_agrees_with_no_noise(n_samples):
     X = data(12, 2, noise=0.0, seed=6)
-    long = QUICK | {"n_samples": 1500, "n_warmup": 100}
+    long = QUICK | {"n_samples": n_samples, "n_warmup": 50}
     none = ct.fit(X, np.eye(2), noise=0.0, **long)
     little = ct.fit(X, np.eye(2), noise=Noise(prior=ct.LogNormal(1e-7, 0.1)), **(long | {"random_state": 1}))
     tree = none.mcc_tree()
