@@ -50,7 +50,7 @@ class ExactPosterior(NamedTuple):
         return result
 
 
-def exact_posterior(W, d=None, log_det=0.0, leaf_var=0.0, step=0.3, low=-18.0, high=4.0):
+def exact_posterior(W, d=None, log_det=0.0, leaf_var=0.0, step=0.4, low=-18.0, high=4.0):
     """Integrate over times and topologies for whitened data W (n, p), n <= 4.
 
     `d` is the model's dimension where W has been rotated to fewer columns. With the default grid the error of

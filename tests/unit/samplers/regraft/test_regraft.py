@@ -306,7 +306,7 @@ def test_topologies_and_times_equal_quadrature(rule, case, exact):
     X, posterior = exact[case]
     _, d, noise = case
     problem = Problem(np.ascontiguousarray(X), None, d, 0.0, np.array(noise))
-    draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
+    draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=6_000, n_warmup=50)
     rare = np.array(list(posterior.topologies.values())) < 1e-3
     z = discrepancies(draws, posterior)
     assert np.all(np.abs(z[: rare.size][~rare]) < 4.5)
