@@ -2,20 +2,29 @@
 
 Numba makes both for every kernel, although the code of a called one is linked into its caller: most of the time of the
 first fit would go into code that nobody runs. Here a kernel has a twin that other kernels call, whose optimised LLVM
-code is all that is ever made of it. The kernel itself is compiled when Python calls it, and it alone is kept on disk.
+code is all that is ever made of it. The kernel itself is compiled when Python calls it, and it alone is kept on disk:
+where all kernels come from there, no twin is ever made.
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 
-def called_through(kernel: Any, twin: Any) -> Any:
-    """Let other kernels call `twin` where they name `kernel`; return `kernel`."""
-    kernel.get_call_template = twin.get_call_template
-    kernel.get_overload = twin.get_overload
-    kernel._compiling_counter = twin._compiling_counter  # by which a kernel that calls itself is known
+def called_through(kernel: Any, make_twin: Callable[[], Any]) -> Any:
+    """Let other kernels call a twin where they name `kernel`; return `kernel`."""
+
+    @cache
+    def twin():
+        made = make_twin()
+        made._compiling_counter = kernel._compiling_counter  # by which a kernel that calls itself is known
+        return made
+
+    kernel.get_call_template = lambda args, kws: twin().get_call_template(args, kws)
+    kernel.get_overload = lambda sig: twin().get_overload(sig)
     return kernel
 
 

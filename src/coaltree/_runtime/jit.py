@@ -29,7 +29,9 @@ def jit(
     options |= {} if allocates else _NO_COUNTS
 
     def decorate(kernel):
-        twin = njit(pipeline_class=LinkedOnly, no_cpython_wrapper=True, **options)(kernel)
-        return called_through(keep_compiled(njit(**options)(kernel)), twin)
+        def make_twin():
+            return njit(pipeline_class=LinkedOnly, no_cpython_wrapper=True, **options)(kernel)
+
+        return called_through(keep_compiled(njit(**options)(kernel)), make_twin)
 
     return decorate if function is None else decorate(function)
