@@ -15,12 +15,10 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 """
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial.polynomial import polyadd, polyder, polyint, polymul
 
 from .._runtime.jit import jit
 
@@ -61,18 +59,21 @@ def _debye_polynomials(n_terms):
     With S = Σ_k D_k(x) ν^{-k} the logarithm of Debye's series in x = ν/s, D_k(x) = x^k q_k(x²) and
 
         D_1' = (1 - 5x²)/8 ,  D_{k+1}' = [h D_k']' + h Σ_{0<j<k} D_j' D_{k-j}' ,  h = x²(1 - x²)/2 .
-    """
 
-    h = np.array([0, 0, Fraction(1, 2), 0, Fraction(-1, 2)])
-    slopes = [np.array([Fraction(1, 8), 0, Fraction(-5, 8)])]
+    The coefficients of x^{k-1+2i} in D_k' are A_{k,i} / 8^k with whole numbers A.
+    """
+    A = [[1, -5]]
     for k in range(1, n_terms):
-        following = polyder(polymul(h, slopes[k - 1]))
-        for j in range(1, k):
-            following = polyadd(following, polymul(h, polymul(slopes[j - 1], slopes[k - j - 1])))
-        slopes.append(following)
+        products = [0] * (k + 2)
+        for one, other in zip(A[: k - 1], reversed(A[: k - 1]), strict=True):
+            for i, a in enumerate(one):
+                for j, b in enumerate(other):
+                    products[i + j] += a * b
+        last, summed = [0, *A[-1], 0], [0, *products]
+        A.append([4 * ((k + 1 + 2 * i) * (last[i + 1] - last[i]) + summed[i + 1] - summed[i]) for i in range(k + 2)])
     q = np.zeros((n_terms, n_terms + 1))
-    for k, slope in enumerate(slopes, start=1):
-        q[k - 1, : k + 1] = polyint(slope)[k::2]
+    for k, coefficients in enumerate(A, start=1):
+        q[k - 1, : k + 1] = [a / (8**k * (k + 2 * i)) for i, a in enumerate(coefficients)]
     return q
 
 
