@@ -63,6 +63,7 @@ def show_stages(sizes, found):
     print()
     figures = {
         "peak memory, GB": lambda r: f"{r['peak'] / 1e9:.2f}",
+        "share of the 16 nearest rows that are listed": lambda r: f"{r['recall']:.3f}",
         "log joint of a draw beside the truth's, nats a row": lambda r: f"{r['beside_truth']:.3f}",
         "of the start": lambda r: f"{r['start_beside_truth']:.3f}",
         "ARI of 20 blobs far apart": lambda r: f"{r['ari']:.3f}",

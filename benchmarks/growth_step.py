@@ -16,6 +16,7 @@ from .bench_growth import COALTREE, COLUMNS, NOISE, SEPARATED
 
 ROUNDS = 10  # of the sampler alone
 WARMUP, SAMPLES = 5, 5  # of each of two chains of the fit whose posterior is asked
+ASKED = 100  # rows whose nearest are looked for among all
 FIRST = 400  # rows for all kernels to be compiled
 
 
@@ -53,6 +54,7 @@ def sampler_stages(n, watch):
         return problem.log_likelihood(children, times) + float(log_prior(times))
 
     lists = watch("neighbours of all rows", sampler.neighbors, problem, rng)
+    found = {"recall": recall(problem.W, lists[0])}
     tree = watch("first tree", first_tree, problem, "insertion", rng)
     true = log_joint(truth.children, truth.times)
     start = log_joint(*tree)
@@ -63,7 +65,18 @@ def sampler_stages(n, watch):
         return tree
 
     tree = watch(f"{ROUNDS} sweeps", rounds, tree)
-    return {"beside_truth": (log_joint(*tree) - true) / n, "start_beside_truth": (start - true) / n}
+    return {**found, "beside_truth": (log_joint(*tree) - true) / n, "start_beside_truth": (start - true) / n}
+
+
+def recall(W, lists):
+    """Share of the nearest rows of some that the lists have."""
+    k = lists.shape[1]
+    shares = []
+    for i in np.linspace(0, len(W) - 1, ASKED).astype(int):
+        apart = np.square(W - W[i]).sum(axis=1)
+        apart[i] = np.inf
+        shares.append(len(set(np.argpartition(apart, k - 1)[:k]) & set(lists[i])) / k)
+    return float(np.mean(shares))
 
 
 def posterior_stages(n, watch):

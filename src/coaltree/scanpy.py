@@ -101,7 +101,8 @@ def cells(
 
     Parameters
     ----------
-    adata, use_rep, n_pcs, random_state, **fit_settings : as in `dendrogram`.
+    adata, use_rep, n_pcs, random_state, **fit_settings : as in `dendrogram`; ``neighbors=adata.obsp["distances"]``
+        takes the neighbours that scanpy has found.
     n_clusters : int, optional
         By default the suggested number.
     key_added : str

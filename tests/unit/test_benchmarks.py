@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks import bench_growth, kept
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
 from coaltree.model.coalescent import simulate_tree
@@ -51,3 +52,27 @@ def test_a_bin_of_a_reliability_curve_has_the_jackknife_error_of_its_tables():
     left_out = np.array([1.0, 0.5, 2 / 3])
     assert point.error == pytest.approx(np.sqrt(2 / 3 * np.square(left_out - left_out.mean()).sum()))
     assert reliability(results, "clades", 0.2, 0.5) is None
+
+
+def test_growth_shows_what_has_been_measured(tmp_path, monkeypatch, capsys):
+    def measure(n, method):
+        n = int(n)
+        peak = {"peak": 10**6 * n, "commit": "0000000"}
+        if method != bench_growth.COALTREE:
+            return {"seconds": 1e-9 * n**2, **peak}
+        quality = {"recall": 1.0, "beside_truth": 0.01, "start_beside_truth": -1.0, "ari": 1.0}
+        return {"seconds": {"first tree": 1e-6 * n}, **quality, **peak}
+
+    monkeypatch.setattr(kept, "BUILD", tmp_path)
+    monkeypatch.setattr(bench_growth, "measure", measure)
+    monkeypatch.delenv("FULL", raising=False)
+    bench_growth.run()
+    said = capsys.readouterr().out
+    assert "first tree" in said and "1.00" in said
+    lines = [line.split() for line in said.splitlines()]
+    (ward,) = [line for line in lines if line[:2] == ["scipy", "ward"] and "GB" not in line]
+    assert ward[-1] == "2.00"
+    assert lines[-1] == ["measured", "at", "0000000"]
+    monkeypatch.setattr(bench_growth, "measure", None)  # all of it is kept
+    bench_growth.run()
+    assert capsys.readouterr().out.splitlines()[-1] == "measured at 0000000"

@@ -247,7 +247,8 @@ def _draw_tree(plan, problem, tree, neighbors, rng, round):
 
 def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, round):
     tails = Tails(noise.tail_scale, plan.noise.half_df, noise.level * plan.noise.error2)
-    n_blocks = _BLOCKS_IN_WARMUP if plan.warms_up(round) else _BLOCKS
+    explores = plan.warms_up(round) and problem.n <= _MANY  # a block costs O(n), and of many rows it moves few
+    n_blocks = _BLOCKS_IN_WARMUP if explores else _BLOCKS
     tree, scale = plan.sampler.move_odd_rows(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
     return tree, noise._replace(tail_scale=scale)
 
