@@ -1,6 +1,7 @@
 """Compiled kernels are kept where that can be done, in a place that is ours alone; where not, they still run."""
 
 import os
+import sys
 import tempfile
 
 import pytest
@@ -31,6 +32,19 @@ def compiled():
     kernel = kernel_cache.keep_compiled(njit(double))
     assert kernel(3) == 6
     return kernel
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the user's cache is named otherwise")
+def test_a_package_that_cannot_be_written_to_is_kept_in_the_users_cache(monkeypatch, tmp_path):
+    def read_only(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(caching.InTreeCacheLocator, "ensure_cache_path", read_only)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiled().stats.cache_path.startswith(str(tmp_path))
+    assert list(tmp_path.rglob("*.nbc"))
+    assert sum(compiled().stats.cache_hits.values()) == 1
 
 
 @pytest.mark.usefixtures("homeless")
