@@ -20,7 +20,7 @@ from ._runtime.jit import jit
 from ._runtime.memory import require_memory
 from .errors import InputError
 from .posterior import Posterior
-from .posterior.frames import in_leaf_order
+from .posterior.frames import in_order_of
 from .tree import Tree, unchecked_tree
 from .tree.distances import with_leaves_as
 
@@ -219,7 +219,7 @@ def _codes(tree, classes):
         if missing:
             raise InputError(f"classes has no class for leaf {missing[0]!r}; give one for each label.")
         classes = [classes[label] for label in tree.labels]
-    classes = np.asarray(in_leaf_order(classes, tree.labels))
+    classes = np.asarray(in_order_of(classes, tree))
     if classes.shape != (tree.n,):
         raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {classes.shape}.")
     number: dict = {}

@@ -150,7 +150,7 @@ def _temporary_folder() -> str | None:
 
 @cache
 def _tell_the_terminal() -> None:
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         print("compiling what this run needs, once: half a minute for a first run …", file=sys.stderr, flush=True)
 
 

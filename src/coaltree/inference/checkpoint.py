@@ -265,7 +265,7 @@ def _auto_from(run, state, round):
     n_traces = run.n_chains if n_warmup is None and round > 0 else 0
     of_chains = dict.fromkeys(map(str, range(n_traces)), Array("f", (round,), is_finite))
     check_fields({str(number): trace for number, trace in enumerate(joints)}, of_chains, "log_joints.")
-    if state["next_look"] == round and n_warmup is not None and n_warmup >= round:
+    if n_warmup is not None and state["next_look"] <= n_warmup:
         raise ValueError("it is to look at draws before there are any")
     if state["reason"] and (n_warmup is None or n_warmup >= round):
         raise ValueError("it has stopped in its warm-up")

@@ -95,7 +95,8 @@ def go_on_with_best(
     model = models[table["covariance"]]
     short, _ = rounds_of(run.rounds_per_chain, len(rows.distinct.first))
     given = run.plan.n_warmup
-    plan = run.plan._replace(n_warmup=None if given is None else max(0, given - short))
+    # Its chains go on where the short ones ended, which is not to be forgotten in tempered rounds.
+    plan = run.plan._replace(n_warmup=None if given is None else max(0, given - short), n_tempered=0)
     best = Run(plan, model.values, model.covariance, run.n_samples, run.n_chains, run.seed, starts, run.auto)
     best.reserve_memory(len(rows.labels))
     best.choice = table
@@ -141,7 +142,8 @@ def choose(
     """Fit each candidate for a while and compare them; one that cannot be fitted is left aside."""
     began = time.perf_counter()
     short, n_kept = rounds_of(whole.rounds_per_chain, len(rows.distinct.first))
-    plan = whole.plan._replace(n_warmup=short - n_kept)
+    n_warmup = short - n_kept
+    plan = whole.plan._replace(n_warmup=n_warmup, n_tempered=min(whole.plan.n_tempered, n_warmup // 2))
     rng = np.random.default_rng([_STREAM, whole.seed])
     among = np.sort(rng.permutation(rows.kept)[:_ROWS])
     left_out, runs, failed = {}, {}, {}

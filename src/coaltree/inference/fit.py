@@ -41,7 +41,7 @@ from .chain import Plan, concatenate_rounds, rows_put_together
 from .checkpoint import Checkpoint, fingerprint
 from .run import Run, bytes_a_draw
 from .starts import starts_of_chains
-from .stopping import begin_auto, check_length, summary
+from .stopping import begin_auto, check_length, longest_warmup, summary
 from .tempering import tempered_rounds
 
 METRICS = ("euclidean", "precomputed")
@@ -149,9 +149,6 @@ def fit(
     recorded = recorded if model.used is None else recorded[:, model.used]
     of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), length.n_warmup, graph=graph)
-    if sampler.is_chain and start is None:  # who gives a start wants it kept
-        n_tempered = tempered_rounds(plan.n_leaves(values), values.shape[1], length.n_warmup)
-        plan = plan._replace(n_tempered=n_tempered)
     starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
     if not models:  # which are compared by rows
         plan, values = rows_put_together(plan, values)
@@ -160,6 +157,9 @@ def fit(
         n_bytes = n_chains * bytes_a_draw(plan, values, covariance, len(rows.labels))
         auto = begin_auto(length, plan.n_leaves(values), n_bytes)
         n_samples = auto.most_kept
+    if sampler.is_chain and start is None:  # who gives a start wants it kept
+        longest = longest_warmup(auto) if length.n_warmup is None else length.n_warmup
+        plan = plan._replace(n_tempered=tempered_rounds(plan.n_leaves(values), values.shape[1], longest))
     run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts, auto)
     run.reserve_memory(len(rows.labels))
     saved = None
@@ -188,6 +188,8 @@ def fit(
         post.info.update(choice=run.choice, covariance_given="best")
         if length.n_warmup is not None:
             post.info["n_warmup"] = length.n_warmup
+    if graph is not None:
+        post.info["neighbors_given"] = True
     post.info.update(seconds=time.perf_counter() - began, interrupted=interrupted)
     if run.auto is not None:
         post.info["stopping"] = summary(run.auto, run.plan, run.round, run.kept)

@@ -81,7 +81,7 @@ class Figures(NamedTuple):
             ESS_TARGET / self.topology_ess,
             (self.split_frequency_sd / convergence.SPLIT_SD_ABOVE) ** 2,
         ]
-        return max([1.0, *(factor for factor in factors if math.isfinite(factor))])
+        return max([1.0, *(factor for factor in factors if not math.isnan(factor))])
 
 
 class Length(NamedTuple):
@@ -100,9 +100,9 @@ class Length(NamedTuple):
 
 def check_length(n_samples: Any, n_warmup: Any, max_rounds: Any, max_seconds: Any) -> Length:
     """What was given, checked."""
-    n_samples = None if _is_auto(n_samples) else check_count("n_samples", n_samples, 1, _MOST)
+    n_samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, _MOST)
     usual = None if n_samples is None else _USUAL_WARMUP
-    n_warmup = usual if _is_auto(n_warmup) else check_count("n_warmup", n_warmup, 0, _MOST)
+    n_warmup = usual if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, _MOST)
     if n_samples is not None and not (max_rounds is None and max_seconds is None):
         raise InputError(f'max_rounds and max_seconds are for n_samples="auto", not for n_samples={n_samples}.')
     if max_rounds is not None:
@@ -112,8 +112,10 @@ def check_length(n_samples: Any, n_warmup: Any, max_rounds: Any, max_seconds: An
     return Length(n_samples, n_warmup, max_rounds, max_seconds)
 
 
-def _is_auto(value):
-    return isinstance(value, str) and value == AUTO
+def _is_auto(name, value):
+    if value is None or (isinstance(value, str) and value != AUTO):
+        raise InputError(f'{name} must be "{AUTO}", for as long as needed, or a whole number, not {value!r}.')
+    return isinstance(value, str)
 
 
 def default_max_rounds(n: int) -> int:
@@ -141,7 +143,8 @@ def decide(auto: Auto, plan: Plan, round: int, kept: Sequence[list[Rounds]]) -> 
         if _is_nearer(seen, later):
             n_dropped = (seen.n_draws - len(later[0].times)) * thin
             n_warmup, chains, seen = n_warmup + n_dropped, later, look(later)
-    reason = CONVERGED if seen.are_enough else ROUNDS_SPENT if round >= auto.max_rounds else ""
+    is_long = seen.n_draws * thin >= _FIRST_LOOK // 2  # few draws have no figures, which are no proof
+    reason = CONVERGED if is_long and seen.are_enough else ROUNDS_SPENT if round >= auto.max_rounds else ""
     if not reason:
         n_rounds = max(math.ceil(_GROWTH * (round - n_warmup)), _FIRST_LOOK)
         while n_rounds > thin * auto.most_kept:
@@ -153,7 +156,7 @@ def decide(auto: Auto, plan: Plan, round: int, kept: Sequence[list[Rounds]]) -> 
 
 
 def _decide_on_warmup(auto, plan, round, kept):
-    longest = _last_of_warmup(auto.max_rounds, auto.max_rounds)
+    longest = longest_warmup(auto)
     if round >= longest or (round > plan.n_tempered and has_settled(np.stack(auto.log_joints))):
         return *end_warmup(auto, plan, round), kept
     next_look = min(math.ceil(_GROWTH_IN_WARMUP * round), longest)
@@ -214,6 +217,11 @@ def _part(rounds, which):
     arrays = {name: value[which] for name, value in rounds._asdict().items() if isinstance(value, np.ndarray)}
     theta, info = ({name: draws[which] for name, draws in named.items()} for named in (rounds.theta, rounds.info))
     return rounds._replace(theta=theta, info=info, **arrays)
+
+
+def longest_warmup(auto: Auto) -> int:
+    """Rounds after which the warm-up ends at the latest, where its length is for the draws to say."""
+    return _last_of_warmup(auto.max_rounds, auto.max_rounds)
 
 
 def _last_of_warmup(max_rounds, most):

@@ -16,11 +16,9 @@ _FIRST = 16.0  # columns' worth of the data in the first round
 _ROUNDS = 40
 
 
-def tempered_rounds(n: int, d: int, n_warmup: int | None) -> int:
-    """How many rounds are tempered for n rows of d columns: at most half of the warm-up, if its length is given."""
-    if d <= _FEW or d < _COLUMNS_A_ROW * n:
-        return 0
-    return _ROUNDS if n_warmup is None else min(_ROUNDS, n_warmup // 2)
+def tempered_rounds(n: int, d: int, longest_warmup: int) -> int:
+    """How many rounds are tempered for n rows of d columns: at most half of the warm-up."""
+    return 0 if d <= _FEW or d < _COLUMNS_A_ROW * n else min(_ROUNDS, longest_warmup // 2)
 
 
 def tempered(problem: Problem, round: int, n_rounds: int) -> Problem:

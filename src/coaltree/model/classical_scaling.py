@@ -10,7 +10,7 @@ Rounding makes as many small positive eigenvalues as negative ones, about as lar
 count each as a dimension: up to three times the most negative one they are left out too. Where the negative ones are
 too many to be rounding, axes have to be longer than the most negative one only (Sibson 1979), and one is always kept.
 Few rows may have no negative eigenvalue that tells: there, the last axes go as long as the others give back the
-distances to within one step of their recording (their decimals, or those of their roots).
+distances to within one step of their recording (their decimals, or those of their roots), if that is a small one.
 
 The axes are arbitrary, so that only a covariance that is the same in all directions makes sense.
 """
@@ -31,6 +31,7 @@ _NOISE = 3.0  # times the most negative eigenvalue: positive ones up to here may
 _NOTABLE = 0.01  # share of negative eigenvalues that is said
 _FEW = 12  # rows; among the eigenvalues of more there is always a negative one of rounding
 _MOST_DECIMALS = 6
+_SMALL_STEP = 0.01  # of the largest: whole numbers with coarser steps, as counts of differences, are exact
 
 
 class Embedded(NamedTuple):
@@ -94,8 +95,12 @@ def _axes(values, share):
 
 
 def _enough_axes(eps, rows):
-    """How many axes of rows (n, p), in order, give back squared distances to within a step of their recording."""
-    recorded = [(f, step) for f, step in ((_same, _step(eps)), (np.sqrt, _step(np.sqrt(eps)))) if step > 0.0]
+    """How many axes of rows (n, p), in order, give back squared distances to within a step of their recording.
+
+    All of them where a step is not small beside the distances: whole numbers may well be exact.
+    """
+    readings = [(f, _step(f(eps)), f(eps).max()) for f in (_same, np.sqrt)]
+    recorded = [(f, step) for f, step, largest in readings if 0.0 < step <= _SMALL_STEP * largest]
     rebuilt = np.zeros_like(eps)
     for k, axis in enumerate(rows.T):
         if any(np.abs(f(rebuilt) - f(eps)).max() <= step for f, step in recorded):

@@ -12,7 +12,7 @@ from .._runtime.aliases import ArrayLike
 from .._runtime.checks import check_choice
 from .._runtime.text import shortened
 from ..errors import InputError
-from ..posterior.frames import in_leaf_order
+from ..posterior.frames import in_order_of
 from ..posterior.posterior import Posterior
 from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
@@ -80,7 +80,7 @@ def as_clusters(
         return Clusters(tree.cut(n_clusters), None)
     if clusters is None:
         return None
-    given = np.asarray(in_leaf_order(clusters, tree.labels))
+    given = np.asarray(in_order_of(clusters, tree))
     if given.shape != (tree.n,):
         raise InputError(f"clusters must have shape ({tree.n},), one per leaf, not {given.shape}.")
     if np.issubdtype(given.dtype, np.integer) and given.min() >= -1:

@@ -143,7 +143,7 @@ class ClusterQuestions:
         self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
         """The given partition, what cuts all trees into a number of clusters like it, and whether it names outliers."""
-        reference = sureness.read_labels(frames.in_leaf_order(labels, self.labels), self.n)
+        reference = sureness.read_labels(frames.in_order_of(labels, self), self.n)
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
         least = check_cut(self.n, len(reference.clusters), None, min_size, outliers).min_size
 

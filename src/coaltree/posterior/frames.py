@@ -91,6 +91,17 @@ def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
     return values.iloc[[place[leaf] for leaf in leaves]] if place.keys() == set(leaves) else values
 
 
+def in_order_of(values: Any, named: Any) -> Any:
+    """The same for the leaves of a posterior or tree, as they stand where these are mere numbers of an array's rows.
+
+    The index of a Series beside an array, shuffled perhaps, has nothing to do with those.
+    """
+    are_numbers = tuple(named.labels) == tuple(map(str, range(len(named.labels))))
+    if are_numbers and INDEX not in getattr(named, "info", {}):
+        return values
+    return in_leaf_order(values, named.labels)
+
+
 def labels_series(posterior: "Posterior", labels: np.ndarray) -> Any:
     """The cluster of each leaf."""
     return _pandas().Series(labels, index=leaf_index(posterior), name="cluster")

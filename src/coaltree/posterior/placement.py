@@ -29,7 +29,7 @@ from ..model.table import Table, column_names, read_table
 from ..numerics.weighted import pick_trees, weighted_quantile
 from ..samplers.regraft.placement import locate
 from .clades import leaves_under
-from .frames import in_leaf_order
+from .frames import in_order_of
 from .given import noise_levels
 from .posterior import Posterior
 
@@ -107,7 +107,7 @@ def place(
         table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.used]))
     chosen, prior_weights = pick_trees(posterior.weights, n_trees)
     m, n, s = len(table.values), posterior.n, len(chosen)
-    classes, members = _classes(in_leaf_order(classes, posterior.labels), n)
+    classes, members = _classes(in_order_of(classes, posterior), n)
     streams = make_streams(as_generator(random_state), m)
     log_density = np.empty((m, s))
     nodes, times = np.empty((m, s), np.int64), np.empty((m, s))

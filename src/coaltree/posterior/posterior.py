@@ -377,6 +377,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
             log_evidence=self.log_evidence if len(index) == len(self) else None,
             info=dict(self.info),
             _output=vars(self).get("_output"),
+            _index=vars(self).get("_index"),
         )
         return part
 

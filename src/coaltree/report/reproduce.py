@@ -66,7 +66,7 @@ def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
 
 
 def _length(posterior):
-    """How long the run was asked to be; None where a clock had its say."""
+    """How long the run was asked to be; None where a clock may have had its say, in the warm-up or at the end."""
     info = posterior.info
     stopping = info.get("stopping")
     if stopping is None:
@@ -74,6 +74,8 @@ def _length(posterior):
         return f"n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}"
     max_rounds = stopping.get("max_rounds") if isinstance(stopping, dict) else None
     if not is_whole(max_rounds) or stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
+        return None
+    if "max_seconds" in stopping:
         return None
     given = stopping.get("n_warmup_given")
     return f'n_samples="auto"{f", n_warmup={given}" if is_whole(given) else ""}, max_rounds={max_rounds}'
@@ -137,6 +139,7 @@ def _call(posterior):
         f"    noise={posterior.noise!r},",
         *(['    metric="precomputed",'] if "distances" in info else []),
         *(f"    {name}={name}," for name in ("errors", "groups") if getattr(posterior, name) is not None),
+        *(["    neighbors=neighbors,"] if info.get("neighbors_given") else []),
         ")",
     ]
     return "\n".join(lines)

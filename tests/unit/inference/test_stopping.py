@@ -55,6 +55,24 @@ def test_it_stops_when_the_targets_are_met_and_says_so():
     assert said["split_frequency_sd"] == found["split_frequency_sd"] <= convergence.SPLIT_SD_ABOVE
 
 
+@pytest.mark.parametrize("n_chains", [1, 2])
+def test_figures_of_few_draws_are_no_proof(n_chains):
+    post = auto_fit(data(), "spherical", max_rounds=3, n_chains=n_chains)
+    assert post.info["stopping"]["reason"] == "max_rounds"
+
+
+def test_chains_that_never_move_are_not_enough():
+    figures = stopping.Figures(100, math.inf, "root_time", 500.0, "root_time", 500.0, 0.0)
+    assert not figures.are_enough
+    assert figures._replace(r_hat=math.nan).are_enough
+
+
+@pytest.mark.parametrize("given", [{"n_samples": "AUTO"}, {"n_samples": None}, {"n_warmup": "as needed"}])
+def test_a_slip_of_the_pen_is_told_of_auto(given):
+    with pytest.raises(InputError, match='"auto"'):
+        auto_fit(data(), "spherical", **given)
+
+
 def test_it_is_a_run_of_given_length_once_its_length_is_known():
     post = auto_fit(data(), "diagonal", max_rounds=60)
     assert post.info["stopping"]["reason"] == "max_rounds"
@@ -118,8 +136,8 @@ def test_budgets_fall_with_the_number_of_leaves_and_draws_with_their_size():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"n_samples": "many"}, "n_samples must be a whole number"),
-        ({"n_warmup": "long"}, "n_warmup must be a whole number"),
+        ({"n_samples": "many"}, 'n_samples must be "auto"'),
+        ({"n_warmup": "long"}, 'n_warmup must be "auto"'),
         ({"max_rounds": 0}, "max_rounds must be a whole number"),
         ({"max_rounds": 50, "n_warmup": 50}, "max_rounds must be a whole number from 51"),
         ({"max_seconds": 0}, "max_seconds must be a positive number"),
@@ -299,7 +317,8 @@ def test_a_posterior_is_continued():
     assert second.info["stopping"]["rounds"] == 30
 
 
-def test_an_interruption_keeps_what_there_is():
+def test_an_interruption_keeps_what_there_is(monkeypatch):
+    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 1e-9)  # blocks of one round, however fast the machine is
     X = data()
     whole = auto_fit(X, max_rounds=100)
     with pytest.warns(InterruptedWarning) as caught:

@@ -15,11 +15,11 @@ MANY = 400
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "n_warmup", "expected"),
-    [(10, 128, None, 0), (300, 400, None, 0), (10, 400, None, 40), (10, 400, 30, 15)],
+    ("n", "d", "longest", "expected"),
+    [(10, 128, 1000, 0), (300, 400, 1000, 0), (10, 400, 1000, 40), (10, 400, 30, 15)],
 )
-def test_only_many_more_columns_than_rows_are_tempered(n, d, n_warmup, expected):
-    assert tempered_rounds(n, d, n_warmup) == expected
+def test_only_many_more_columns_than_rows_are_tempered(n, d, longest, expected):
+    assert tempered_rounds(n, d, longest) == expected
 
 
 def test_a_tempered_problem_has_the_power_of_the_likelihood():

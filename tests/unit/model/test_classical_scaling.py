@@ -142,3 +142,12 @@ def test_what_are_no_distances_is_refused(change, settings, sentence):
     D = squared_distances(np.arange(5.0)[:, None])
     with pytest.raises(ct.InputError, match=sentence):
         ct.fit(change(D), **{"metric": "precomputed", **settings})
+
+
+@pytest.mark.parametrize("n", [3, 4, 6, 11])
+def test_whole_numbers_that_are_exact_keep_all_axes(n):
+    assert scaled(1.0 - np.eye(n)).table.values.shape[1] == n - 1  # all equally far from each other
+    bits = np.random.default_rng(n).integers(2, size=(n, 5)).astype(float)
+    bits[:, 0] = np.arange(n) % 2
+    differences = squared_distances(bits)  # the number of places where two differ
+    np.testing.assert_allclose(squared_distances(scaled(differences).table.values), differences, atol=1e-9)

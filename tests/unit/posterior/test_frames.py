@@ -149,3 +149,22 @@ def test_other_outputs_are_refused():
 def test_an_index_that_no_longer_fits_is_text():
     post = random_posterior(1, labels=list("abcdefg"), info={INDEX: {"kind": "integer", "name": 3}})
     assert list(leaf_index(post)) == list("abcdefg")
+
+
+def test_a_shuffled_series_beside_an_array_is_taken_as_it_stands():
+    """Leaves of an array are numbered; a Series whose index is those numbers, shuffled, is in the order of the rows."""
+    X = np.vstack([np.zeros((4, 2)), np.full((4, 2), 9.0)]) + np.random.default_rng(0).normal(0, 0.1, (8, 2))
+    post = ct.fit(X, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
+    kind = np.repeat([0, 1], 4)
+    shuffled = pd.Series(kind, index=[3, 0, 6, 1, 7, 2, 5, 4])
+    assert ct.metrics.dendrogram_purity(post, shuffled) == 1.0
+    assert ct.metrics.dendrogram_purity(post.summary_tree(), shuffled) == 1.0
+    np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))
+
+
+def test_a_part_keeps_the_index():
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(6, 2)), index=pd.period_range("2020", periods=6, freq="Y")
+    )
+    post = ct.fit(frame, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
+    assert post[::2].cut(2).index.equals(frame.index)
