@@ -79,6 +79,7 @@ def test_every_setting_reaches_fit(monkeypatch):
         "inputs": [0.0, 1.0],
         "max_rounds": None,
         "max_seconds": 60.0,
+        "neighbors": None,
     }
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}

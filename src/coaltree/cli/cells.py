@@ -1,10 +1,9 @@
 """Cells of a table as they stand in a file: what is a number, what is missing, what is a name."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
 SUFFIXES = ".csv, .tsv, .txt, .parquet, .npy or .npz"
@@ -44,7 +43,7 @@ def number(cell: str, decimal: str = ".") -> float | None:
         value = float(cell)
     except ValueError:
         return None
-    return value if np.isfinite(value) and "_" not in cell else None
+    return value if math.isfinite(value) and "_" not in cell else None
 
 
 def is_missing(cell: str) -> bool:

@@ -16,9 +16,10 @@ _FEW, _MANY = 12, 2100  # rows; many ones have their neighbours searched in anot
 @commands.command()
 @debug_option
 def warmup():
-    """Compile ahead what the other commands need for tables up to 20,000 rows, and keep it.
+    """Compile ahead what the other commands need, and keep it.
 
-    Without it the first run compiles for half a minute. Compiled code is kept beside the package or, where that cannot
+    Without it the first run compiles for half a minute. Only the search for neighbours of more than 20,000 rows is left
+    to the first run that needs it. Compiled code is kept beside the package or, where that cannot
     be written to, in the user's cache folder; the environment variable NUMBA_CACHE_DIR names another place. Run it as
     the user, and on the kind of processor, that will run coaltree: code for another one is compiled again.
 
