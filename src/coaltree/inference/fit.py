@@ -158,7 +158,7 @@ def fit(
         auto = begin_auto(length, plan.n_leaves(values), n_bytes)
         n_samples = auto.most_kept
     if sampler.is_chain and start is None:  # who gives a start wants it kept
-        longest = longest_warmup(auto) if length.n_warmup is None else length.n_warmup
+        longest = length.n_warmup or 0 if auto is None or length.n_warmup is not None else longest_warmup(auto)
         plan = plan._replace(n_tempered=tempered_rounds(plan.n_leaves(values), values.shape[1], longest))
     run = Run(plan, values, covariance, n_samples, n_chains, seed_of(random_state), starts, auto)
     run.reserve_memory(len(rows.labels))
