@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from .._runtime.text import some
 from ..errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from . import shell
 from .cells import number
+from .parameter_types import Count, Grid, Inputs, NoiseLevel
 
 if TYPE_CHECKING:
     from .tables import Reading
@@ -26,69 +26,12 @@ SAMPLERS = (
 CHECKPOINT = "checkpoint.npz"
 
 
-class Grid(click.ParamType):
-    """The shape of a grid, such as 16x16."""
-
-    name = "grid"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", value):
-            self.fail(f"{value!r} is not the shape of a grid; expected something like 16x16.", param, ctx)
-        return tuple(int(side) for side in re.split("[x×,]", value))
-
-
-class NoiseLevel(click.ParamType):
-    """ "student", "learn" or a number of at least 0."""
-
-    name = "noise"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str) or value in ("student", "learn"):
-            return value
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
-        if not 0.0 <= number < 1e150:
-            self.fail(f"{value!r} is neither student, learn nor a number of at least 0.", param, ctx)
-        return number
-
-
-class Count(click.ParamType):
-    """A whole number, or "auto"."""
-
-    name = "count"
-
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "auto" or not isinstance(value, str):
-            return value
-        if not re.fullmatch(r"\d{1,9}", value) or int(value) < self.least:
-            self.fail(f"{value!r} is neither auto nor a whole number of at least {self.least}.", param, ctx)
-        return int(value)
-
-
-class Inputs(click.ParamType):
-    """Where columns were measured: numbers with commas between them, or "names" if the columns are called so."""
-
-    name = "inputs"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str) or value == "names":
-            return value
-        try:
-            return tuple(float(part) for part in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is neither names nor numbers such as 0,0.5,1.", param, ctx)
-
-
-def count_option(option: str, argument: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
-    """An option for a whole number that is an `argument` of `coaltree.fit`."""
-    return click.option(option, argument, type=click.IntRange(least), default=default, show_default=True, help=text)
+def length_option(option: str, argument: str, least: int, text: str) -> Callable[[Any], Any]:
+    """An option for a number of rounds, or "auto": as many as needed."""
+    count = Count(least)
+    return click.option(
+        option, argument, type=count, metavar="auto|NUMBER", default="auto", show_default=True, help=text
+    )
 
 
 @shell.commands.command()
@@ -128,24 +71,18 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
 @click.option(
     "--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="How trees are sampled."
 )
-@click.option(
+@length_option(
     "--samples",
     "n_samples",
-    type=Count(1),
-    metavar="auto|NUMBER",
-    default="auto",
-    show_default=True,
-    help="Trees to keep from each chain. auto goes on until the chains agree (R-hat at most 1.02) and there are enough "
+    1,
+    "Trees to keep from each chain. auto goes on until the chains agree (R-hat at most 1.02) and there are enough "
     "effective draws (100), or until --max-rounds or --max-seconds are spent, and says which.",
 )
-@click.option(
+@length_option(
     "--warmup",
     "n_warmup",
-    type=Count(0),
-    metavar="auto|NUMBER",
-    default="auto",
-    show_default=True,
-    help="Rounds to discard before them. auto ends the warm-up when the log joint has settled; it is 100 where "
+    0,
+    "Rounds to discard before them. auto ends the warm-up when the log joint has settled; it is 100 where "
     "--samples is a number.",
 )
 @click.option(
@@ -161,7 +98,9 @@ def count_option(option: str, argument: str, default: int, text: str, least: int
     metavar="SECONDS",
     help="With --samples auto: time after which it stops in any case.",
 )
-@count_option("--chains", "n_chains", 2, "Number of independent chains.")
+@click.option(
+    "--chains", "n_chains", type=click.IntRange(1), default=2, show_default=True, help="Number of independent chains."
+)
 @click.option(
     "--jobs",
     "n_jobs",
