@@ -96,7 +96,7 @@ def _draw_scale(known, times, covariance, noise, rng):
 def _draw_together(known, tree, covariance, noise, rng):
     """λ with Φ integrated out, then Φ, then the scales."""
     contrasts_at = ContrastsAt(tree[0], tree[1], known.values)
-    half_d = 0.5 * known.values.shape[1]
+    half_d, centred = 0.5 * known.values.shape[1], _centred(known)
 
     def log_density(variances):
         U, log_v = contrasts_at(variances)
@@ -109,13 +109,13 @@ def _draw_together(known, tree, covariance, noise, rng):
         U, _ = contrasts_at(variances)
         covariance = covariance.update(known.statistics(covariance, U, variances), rng)
         if noise.tail_scale is not None:
-            noise = _draw_tails(known, tree, _whitened(known, covariance)[0], noise, rng)
+            noise = _draw_tails(known, tree, _whitened(centred, covariance)[0], noise, rng)
     return covariance, noise
 
 
 def _draw_noise(known, tree, covariance, noise, rng):
     """λ and the scales given Φ."""
-    W, whitener = _whitened(known, covariance)
+    W, whitener = _whitened(_centred(known), covariance)
     contrasts_at = ContrastsAt(tree[0], tree[1], W)
     half_d = 0.5 * known.values.shape[1]
 
@@ -156,7 +156,7 @@ def _draw_tails(known, tree, W, noise, rng):
 
 def _likelihood(known, tree, covariance):
     """log p(X | tree, Φ) as a function of the rows' variances; `tree` is over the rows."""
-    (children, times), (W, whitener) = tree, _whitened(known, covariance)
+    (children, times), (W, whitener) = tree, _whitened(_centred(known), covariance)
 
     def at(variances):
         of_leaves = log_likelihood(children, times, W, leaf_var=variances, log_det=whitener.log_det)
@@ -165,7 +165,10 @@ def _likelihood(known, tree, covariance):
     return at
 
 
-def _whitened(known, covariance):
-    whitener = covariance.whitener(known.values.shape[1])
-    centred = known.values - known.values.mean(axis=0)
+def _centred(known):
+    return known.values - known.values.mean(axis=0)
+
+
+def _whitened(centred, covariance):
+    whitener = covariance.whitener(centred.shape[1])
     return np.ascontiguousarray(whitener.whiten(centred)), whitener

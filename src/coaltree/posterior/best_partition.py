@@ -28,6 +28,7 @@ _EXACT_WORK = 3e8  # table updates for scoring candidates exactly
 _N_SCORED = 32  # candidates scored exactly where there are too many
 _MOST_IMPROVED = 64  # of the best candidates, improved leaf by leaf; they end in different optima
 _FEWEST_IMPROVED = 3
+_MORE = 64  # clusters beyond those of any candidate that moves of single leaves may make
 _TABLE_CELLS = 5e7  # intersection counts kept for improving without P
 _MOVE_WORK = 2e9  # looks at a cluster of a sampled partition, or at a pair of leaves, while improving
 _MAX_SWEEPS = 50
@@ -83,7 +84,8 @@ def best_partition(
         return _terms_of(candidate, labels, weights, f) if dense is None else _binder_within(candidate, dense)
 
     ranked = np.argsort([score(candidate) for candidate in candidates], kind="stable")
-    n_columns = int(candidates.max()) + 1 if fixed_number else n if dense is not None else min(n, candidates.max() + 2)
+    most = int(candidates.max()) + 1
+    n_columns = most if fixed_number else min(n, most + (1 if dense is None else _MORE))
     if dense is None and len(labels) * (int(labels.max()) + 1) * n_columns > _TABLE_CELLS:
         return _in_place(candidates[ranked[0]], order)
     sweep = n * n if dense is not None else labels.size * n_columns
@@ -207,6 +209,15 @@ def _terms_of(candidate, labels, weights, f):
     return total
 
 
+@jit(allocates=False)
+def _add_leaf(sums, together, i, cluster, sign):
+    """Let leaf i count for the sums of the other leaves over a cluster; an outlier counts for none."""
+    if cluster >= 0:
+        for j in range(len(sums)):
+            if j != i:
+                sums[j, cluster] += sign * (1.0 - 2.0 * together[j, i])
+
+
 @jit
 def _improve(labels, n_columns, least, outliers, together, by_leaf, weights, f, n_sweeps):
     """Move each leaf to the cluster where it adds least to the loss, until no move helps.
@@ -214,8 +225,15 @@ def _improve(labels, n_columns, least, outliers, together, by_leaf, weights, f, 
     To cluster b of n_b other leaves, leaf i adds Σ_{j in b} (1 - 2 P_ij) to Binder's loss, where P is given
     (`together`), and otherwise, from the s_t (`by_leaf`, (n, T)), g(n_b) - 2 Σ_t w_t g(n_tbs), with
     g(x) = f(x + 1) - f(x) and s = s_t(i); as an outlier it adds nothing. A cluster of `least` leaves loses none.
+    For Binder's loss those sums are kept, and a leaf that moves changes two of each: most leaves stay.
     """
     n = len(labels)
+    if together is not None:
+        sums = np.zeros((n, n_columns))
+        for i in range(n):
+            for j in range(n):
+                if j != i and labels[j] >= 0:
+                    sums[i, labels[j]] += 1.0 - 2.0 * together[i, j]
     size = np.zeros(n_columns, np.int64)
     for label in labels:
         if label >= 0:
@@ -249,9 +267,7 @@ def _improve(labels, n_columns, least, outliers, together, by_leaf, weights, f, 
                 for b in range(n_columns):
                     cost[b] += g[size[b]]
             if together is not None:
-                for j in range(n):
-                    if j != i and labels[j] >= 0:
-                        cost[labels[j]] += 1.0 - 2.0 * together[i, j]
+                cost[:] = sums[i]
             best, lowest = a, cost[a] if a >= 0 else 0.0
             for b in range(n_columns):
                 if cost[b] < lowest - 1e-10 and not (size[b] == 0 and a >= 0 and size[a] == 0):
@@ -267,5 +283,8 @@ def _improve(labels, n_columns, least, outliers, together, by_leaf, weights, f, 
             if best != a:
                 labels[i] = best
                 moved = True
+                if together is not None:
+                    _add_leaf(sums, together, i, a, -1.0)
+                    _add_leaf(sums, together, i, best, 1.0)
         if not moved:
             break

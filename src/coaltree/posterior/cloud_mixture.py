@@ -26,10 +26,18 @@ import numpy as np
 
 TAILS = (4.0, 10.0, np.inf)  # degrees of freedom that are tried
 _MOST_ROUNDS = 60
-_TOLERANCE = 0.01  # of log L: differences between numbers of clusters are hundreds of times that
+_TOLERANCE = 0.05  # of log L: differences between numbers of clusters are hundreds of times that
 _STEPS = 10
 _MOST_COLUMNS = 200  # whose shape is learnt
 _LEAST_VARIANCE = 1e-9  # as a share of the rows' variance: copies of k rows would be described without end
+
+
+class Table(NamedTuple):
+    """Rows, with what every step wants to know of them."""
+
+    rows: np.ndarray  # (n, p)
+    squared: np.ndarray  # (n,) lengths
+    least_variance: float
 
 
 class Mixture(NamedTuple):
@@ -46,11 +54,42 @@ class Shape(NamedTuple):
 
     whitening: np.ndarray | float  # (p, p), or a number where clouds are round
     log_det: float
-    cost: float  # log N(S | W) - log ∫ N(S | W) p(W) dW
+    learnt: "Learnt | None" = None
 
     def standardise(self, rows: np.ndarray) -> np.ndarray:
         """The rows (…, p) where clouds are round and have unit variance."""
         return rows * self.whitening if isinstance(self.whitening, float) else rows @ self.whitening
+
+
+class Learnt(NamedTuple):
+    """What is known of a learnt shape: a posterior mean and the prior."""
+
+    n: int
+    along: np.ndarray  # (p,) scatter along its axes
+    spread: np.ndarray  # (p,) variance along them
+    variance: float  # v of the prior
+
+    def cost(self) -> float:
+        """log N(S | W) - log ∫ N(S | W) p(W) dW ."""
+        from scipy.special import multigammaln
+
+        n, p, log_det = self.n, len(self.along), np.log(self.spread).sum()
+        weight, df = _prior_of_shape(p)
+        log_density = -0.5 * n * (p * np.log(2 * np.pi) + log_det) - 0.5 * (self.along / self.spread).sum()
+        log_marginal = (
+            -0.5 * n * p * np.log(np.pi)
+            + multigammaln(0.5 * (df + n), p)
+            - multigammaln(0.5 * df, p)
+            + 0.5 * df * p * np.log(weight * self.variance)
+            - 0.5 * (df + n) * (log_det + p * np.log(n + weight))
+        )
+        return float(log_density - log_marginal)
+
+
+def as_table(rows: np.ndarray) -> Table:
+    """Rows (n, p) as a `Table`."""
+    squared = (rows**2).sum(axis=1)
+    return Table(rows, squared, _LEAST_VARIANCE * max(float(squared.sum() / rows.size), 1e-300))
 
 
 def log_evidence(rows: np.ndarray, starts: Iterable[np.ndarray]) -> np.ndarray:
@@ -59,13 +98,14 @@ def log_evidence(rows: np.ndarray, starts: Iterable[np.ndarray]) -> np.ndarray:
     The starts compete as round clouds with the heaviest tails; the others go on from the winner. Of one column, and of
     very many, only round clouds are looked at.
     """
-    first = max((_fitted(rows, _shares(start), TAILS[0]) for start in starts), key=lambda one: one.log_likelihood)
+    table = as_table(rows)
+    first = max((_fitted(table, _shares(start), TAILS[0]) for start in starts), key=lambda one: one.log_likelihood)
     shapes = (_round, _learnt) if 1 < rows.shape[1] <= _MOST_COLUMNS else (_round,)
     evidence = np.empty((len(shapes), len(TAILS)))
     for i, shape_of in enumerate(shapes):
         share = first.share
         for j, df in enumerate(TAILS):
-            found = _fitted(rows, share, df, shape_of)
+            found = _fitted(table, share, df, shape_of)
             evidence[i, j] = found.log_likelihood - _cost(found)
             share = found.share
     return evidence
@@ -73,21 +113,23 @@ def log_evidence(rows: np.ndarray, starts: Iterable[np.ndarray]) -> np.ndarray:
 
 def _cost(mixture):
     n, k = mixture.share.shape
+    of_shape = 0.0 if mixture.shape.learnt is None else mixture.shape.learnt.cost()
     if k == 1:
-        return mixture.shape.cost
+        return of_shape
     p = mixture.centres.shape[1]
     apart = mixture.shape.standardise(mixture.centres - mixture.centres.mean(axis=0))
     signal = (apart**2).sum() / ((k - 1) * p)
     of_centres = (k - 1) / k * np.log1p(mixture.share.sum(axis=0) * signal).sum() + (k - 1)
-    return 0.5 * p * of_centres + 0.5 * (k - 1) * np.log(n) + mixture.shape.cost
+    return 0.5 * p * of_centres + 0.5 * (k - 1) * np.log(n) + of_shape
 
 
 def _shares(labels):
     return np.eye(int(labels.max()) + 1)[labels]
 
 
-def _fitted(rows, share, df, shape_of=None):
+def _fitted(table, share, df, shape_of=None):
     """The mixture with tails `df` that expectation–maximisation finds from the shares given; round by default."""
+    rows = table.rows
     p = rows.shape[1]
     pull = np.ones_like(share)  # a row counts less for a cloud the farther it is away
     before = -np.inf
@@ -95,7 +137,7 @@ def _fitted(rows, share, df, shape_of=None):
         counts = share * pull
         sums = np.maximum(counts.sum(axis=0), 1e-12)
         centres = (counts.T @ rows) / sums[:, None]
-        shape = (shape_of or _round)(rows, counts, centres, sums)
+        shape = (shape_of or _round)(table, counts, centres, sums)
         squared = _squared_distances(shape.standardise(rows), shape.standardise(centres))
         log_density = _log_student(squared, df, p) - 0.5 * shape.log_det
         if np.isfinite(df):
@@ -117,43 +159,32 @@ def _squared_distances(rows, centres):
     return np.maximum(squared, 0.0)
 
 
-def _round(rows, counts, centres, sums):
+def _round(table, counts, centres, sums):
     """W = v I."""
-    n, p = rows.shape
-    within = ((rows**2).sum(axis=1) * counts.sum(axis=1)).sum() - (sums[:, None] * centres**2).sum()
-    variance = max(within / (n * p), _least_variance(rows))
-    return Shape(float(variance**-0.5), float(p * np.log(variance)), 0.0)
+    n, p = table.rows.shape
+    within = (table.squared * counts.sum(axis=1)).sum() - (sums[:, None] * centres**2).sum()
+    variance = max(within / (n * p), table.least_variance)
+    return Shape(float(variance**-0.5), float(p * np.log(variance)))
 
 
-def _learnt(rows, counts, centres, sums):
+def _learnt(table, counts, centres, sums):
     """The posterior mean of W."""
-    from scipy.special import multigammaln
-
-    n, p = rows.shape
-    scatter = (rows * counts.sum(axis=1)[:, None]).T @ rows - (centres * sums[:, None]).T @ centres
+    n, p = table.rows.shape
+    scatter = (table.rows * counts.sum(axis=1)[:, None]).T @ table.rows - (centres * sums[:, None]).T @ centres
     along, axes = np.linalg.eigh(scatter)
     along = np.maximum(along, 0.0)
-    weight = p + 2  # of the prior, in rows
-    df = weight + p + 1  # of the inverse Wishart density, whose mean is v I
-    least = _least_variance(rows)
-    variance = max(along.mean() / n, least)
+    weight, df = _prior_of_shape(p)
+    variance = max(along.mean() / n, table.least_variance)
     for _ in range(_STEPS):  # to the v of the highest evidence
-        variance = max(df * p / ((df + n) * weight * (1.0 / (along + weight * variance)).sum()), least)
+        best = df * p / ((df + n) * weight * (1.0 / (along + weight * variance)).sum())
+        variance = max(best, table.least_variance)
     spread = (along + weight * variance) / (n + weight)
-    log_det = float(np.log(spread).sum())
-    log_density = -0.5 * n * (p * np.log(2 * np.pi) + log_det) - 0.5 * (along / spread).sum()
-    log_marginal = (
-        -0.5 * n * p * np.log(np.pi)
-        + multigammaln(0.5 * (df + n), p)
-        - multigammaln(0.5 * df, p)
-        + 0.5 * df * p * np.log(weight * variance)
-        - 0.5 * (df + n) * (log_det + p * np.log(n + weight))
-    )
-    return Shape(axes / np.sqrt(spread), log_det, float(log_density - log_marginal))
+    return Shape(axes / np.sqrt(spread), float(np.log(spread).sum()), Learnt(n, along, spread, variance))
 
 
-def _least_variance(rows):
-    return _LEAST_VARIANCE * max(float((rows**2).mean()), 1e-300)
+def _prior_of_shape(p):
+    """The prior's weight in rows, and the degrees of freedom of the inverse Wishart density whose mean is v I."""
+    return p + 2, 2 * p + 3
 
 
 def _log_student(squared, df, p):

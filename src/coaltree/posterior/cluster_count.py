@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _MOST_CLUSTERS = 30
 _ROWS_PER_CLUSTER = 3  # fewer are no cloud
 _PATIENCE = 8  # numbers without a better one, after which no more are tried
+_ENOUGH_TREES = 200  # among which clusters are looked for again
 _STARTS = 4  # trees whose clusters the descriptions start from
 _LARGEST_TABLE = 200_000  # entries; of larger ones some rows are enough
 _FEWEST_ROWS, _ENOUGH_ROWS = 500, 2000
@@ -137,6 +138,7 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> np.ndarra
     by_score = better[np.argsort(-scores[better - 1], kind="stable")]
     looked_at = [k for place, k in enumerate(by_score) if place < _BEST or k <= _FEW or k in steps]
     worst: dict[int, float] = {}
+    posterior = posterior[np.unique(np.linspace(0, len(posterior) - 1, _ENOUGH_TREES).astype(int))]
     for least in _FOUND_AGAIN:
         counts = scores <= scores[0]
         bar = -np.inf

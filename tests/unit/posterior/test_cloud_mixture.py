@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import invwishart, multivariate_normal, multivariate_t, norm
 from sklearn.mixture import GaussianMixture
 
-from coaltree.posterior.cloud_mixture import TAILS, _cost, _fitted, _learnt, _shares, log_evidence
+from coaltree.posterior.cloud_mixture import TAILS, _cost, _fitted, _learnt, _shares, as_table, log_evidence
 
 
 def two_groups(rng, n=80, p=3, apart=3.0):
@@ -17,7 +17,7 @@ def two_groups(rng, n=80, p=3, apart=3.0):
 def test_normal_clouds_are_scikit_learns():
     """One variance for all clouds is scikit-learn's "tied" where the rows are many and round."""
     rows, labels = two_groups(np.random.default_rng(0), n=4000, p=2)
-    ours = _fitted(rows, _shares(labels), np.inf)
+    ours = _fitted(as_table(rows), _shares(labels), np.inf)
     theirs = GaussianMixture(2, covariance_type="tied", means_init=[[0, 0], [3, 3]], tol=1e-6).fit(rows)
     np.testing.assert_allclose(ours.centres, theirs.means_, atol=0.02)
     assert ours.shape.whitening**-2 == pytest.approx(np.trace(theirs.covariances_) / 2, rel=0.01)
@@ -27,7 +27,7 @@ def test_normal_clouds_are_scikit_learns():
 @pytest.mark.parametrize("df", [4.0, 10.0])
 def test_the_likelihood_is_that_of_students_t(df):
     rows, labels = two_groups(np.random.default_rng(1))
-    found = _fitted(rows, _shares(labels), df)
+    found = _fitted(as_table(rows), _shares(labels), df)
     density = sum(
         share * multivariate_t(centre, found.shape.whitening**-2 * np.eye(3), df).pdf(rows)
         for share, centre in zip(found.share.mean(axis=0), found.centres, strict=True)
@@ -39,7 +39,7 @@ def test_the_likelihood_is_that_of_students_t(df):
 def test_an_odd_row_does_not_move_a_students_centre():
     rows, labels = two_groups(np.random.default_rng(2))
     rows[0] = 60.0
-    heavy, light = (_fitted(rows, _shares(labels), df) for df in (4.0, np.inf))
+    heavy, light = (_fitted(as_table(rows), _shares(labels), df) for df in (4.0, np.inf))
     assert np.abs(heavy.centres[0]).max() < 0.7
     assert np.abs(light.centres).max() > 5
 
@@ -51,7 +51,7 @@ def test_the_cost_of_centres_against_quadrature():
     """
     rng = np.random.default_rng(3)
     groups = rng.standard_normal(40) - 6.0, rng.standard_normal(40) + 6.0
-    found = _fitted(np.concatenate(groups)[:, None], _shares(np.repeat([0, 1], 40)), np.inf)
+    found = _fitted(as_table(np.concatenate(groups)[:, None]), _shares(np.repeat([0, 1], 40)), np.inf)
     first, second = found.centres[:, 0]
     middle, apart = (first + second) / 2, (second - first) / np.sqrt(2)
     sd = 1 / found.shape.whitening
@@ -84,7 +84,7 @@ def test_the_cost_of_a_shape():
     """∫ N(S | W) p(W) dW = N(S | W) p(W) / p(W | S) at any W, the last two inverse Wishart densities."""
     rng = np.random.default_rng(5)
     rows = long_cloud(rng)
-    found = _fitted(rows, np.ones((150, 1)), np.inf, _learnt)
+    found = _fitted(as_table(rows), np.ones((150, 1)), np.inf, _learnt)
     W = np.linalg.inv(found.shape.whitening @ found.shape.whitening.T)
     scatter = (rows - found.centres).T @ (rows - found.centres)
     df = 6 + 5
@@ -97,7 +97,7 @@ def test_the_cost_of_a_shape():
             log_likelihood + invwishart.logpdf(at, df, prior) - invwishart.logpdf(at, df + 150, prior + scatter)
         )
         cost = multivariate_normal(found.centres[0], W).logpdf(rows).sum() - log_marginal
-        assert found.shape.cost == pytest.approx(cost, rel=1e-6)
+        assert found.shape.learnt.cost() == pytest.approx(cost, rel=1e-6)
     marginal = {v: _marginal(scatter, 150, df, 6 * v * np.eye(4)) for v in (0.9 * variance, variance, 1.1 * variance)}
     assert max(marginal, key=marginal.__getitem__) == variance
     assert found.log_likelihood == pytest.approx(multivariate_normal(found.centres[0], W).logpdf(rows).sum(), abs=1e-6)

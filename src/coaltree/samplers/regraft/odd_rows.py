@@ -12,7 +12,10 @@ scattered, any other gathered, in one Metropolis–Hastings step with the produc
 that for the old ones; a block of one row finds a new place and scale.
 
 Which rows are tried is decided by the data and chance alone: seeds are drawn from the twentieth of the rows whose
-neighbours are the farthest, and the others are neighbours of the seed.
+neighbours are the farthest, the oddest most often, and the others are neighbours of the seed, among all rows or among
+the seeds: an odd row may resemble another that has nearer neighbours. Pairs are tried the most; larger blocks are
+seldom put back at once. The row with the nearest neighbours mostly comes first, and finds the place; those that are
+farther off find theirs by it.
 """
 
 import math
@@ -40,25 +43,41 @@ from .update import Engine, propose
 from .working_tree import attach, detach, load, refresh, sibling_of, unload
 
 _NEAR = 4  # rows that may be moved with a seed
-_MOST = 4  # rows moved at once
-_SHARE_OF_SEEDS = 20
+_SIZE_BELOW = (0.15, 0.65, 0.85, 1.0)  # cumulative probability of 1, 2, … rows in a block
+_MOST = len(_SIZE_BELOW)
+_ANY_ORDER = 0.25  # probability that a block is not in the order of its rows' oddness
+_SHARE_OF_SEEDS, _MOST_SEEDS = 20, 250
 _MOST_WITHOUT_LISTS = 5000  # rows whose neighbours are looked for in every round
 
 
-def neighborhoods(W: np.ndarray, lists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The seeds, and the nearest rows of every row (n, 4), nearest first; `lists` are those of local candidates.
+class Neighborhoods(NamedTuple):
+    """Which rows blocks are made of: seeds, the oddest first, and the rows nearest to each, nearest first."""
 
-    Rows with fewer neighbours than that are no seeds.
-    """
+    seeds: np.ndarray  # (m,)
+    near: np.ndarray  # (2, m, 4) among all rows, and among the seeds
+    oddness: np.ndarray  # (n,) squared distance from each row to its fifth neighbour
+
+
+def neighborhoods(W: np.ndarray, lists: np.ndarray) -> Neighborhoods:
+    """The seeds and their neighbours; `lists` are those of local candidates. Rows with fewer than five are no seeds."""
     n = len(W)
     if lists.size == 0:  # as they are for few rows, or where every branch is looked at
-        centred = np.ascontiguousarray(W - W.mean(axis=0))
-        lists = nearest(centred, centred, _NEAR + 1, np.arange(n))[None]
+        lists = _nearest_of(W, _NEAR + 1)[None]
     near = lists[0, :, : _NEAR + 1].astype(np.int64)
     apart = W - W[near[:, -1]]
     distance = np.where(near[:, -1] >= 0, np.einsum("ij,ij->i", apart, apart), -1.0)
-    seeds = np.argsort(-distance, kind="stable")[: max(_NEAR, n // _SHARE_OF_SEEDS)]
-    return seeds[distance[seeds] >= 0.0], np.ascontiguousarray(near[:, :_NEAR])
+    n_seeds = min(max(_NEAR + 1, n // _SHARE_OF_SEEDS), _MOST_SEEDS)
+    seeds = np.argsort(-distance, kind="stable")[:n_seeds]
+    seeds = seeds[distance[seeds] >= 0.0]
+    among_all = near[seeds, :_NEAR]
+    among_seeds = seeds[_nearest_of(W[seeds], _NEAR)] if len(seeds) > _NEAR else among_all
+    return Neighborhoods(seeds, np.stack([among_all, among_seeds]), distance)
+
+
+def _nearest_of(W, k):
+    """(n, k) the rows nearest to each of W."""
+    centred = np.ascontiguousarray(W - W.mean(axis=0))
+    return nearest(centred, centred, k, np.arange(len(W)))
 
 
 def can_move(n: int, lists: np.ndarray) -> bool:
@@ -371,30 +390,40 @@ def _move(engine, block, cells, s, state):
 
 
 @jit
-def _draw_block(seeds, near, state):
-    """A seed and up to three of its neighbours, the nearest or any of them, in random order."""
-    seed = seeds[integer_below(state, seeds.size)]
-    k = 1 + integer_below(state, _MOST)
-    others = near[seed].copy()
+def _draw_block(around, state):
+    """A seed and up to three of its neighbours, the nearest or any of them; the least odd first, or in any order."""
+    u = uniform(state)
+    place = int(u * u * around.seeds.size)
+    others = around.near[integer_below(state, 2), place].copy()
+    k, u = 1, uniform(state)
+    while u > _SIZE_BELOW[k - 1]:
+        k += 1
     if uniform(state) < 0.5:
-        for j in range(k - 1):
-            swap = j + integer_below(state, others.size - j)
-            others[j], others[swap] = others[swap], others[j]
+        _shuffle(others, k - 1, state)
     block = np.empty(k, np.int64)
-    for j in range(k - 1):
-        block[j] = others[j]
-    place = integer_below(state, k)
-    block[k - 1] = block[place]
-    block[place] = seed
-    return block
+    block[0] = around.seeds[place]
+    for j in range(1, k):
+        block[j] = others[j - 1]
+    if uniform(state) < _ANY_ORDER:
+        _shuffle(block, k, state)
+        return block
+    return block[np.argsort(around.oddness[block])]
+
+
+@jit(allocates=False)
+def _shuffle(values, k, state):
+    """Bring k of the values, drawn at random, to the front."""
+    for j in range(k):
+        swap = j + integer_below(state, values.size - j)
+        values[j], values[swap] = values[swap], values[j]
 
 
 @jit
-def _move_blocks(engine, children, times, seeds, near, n_blocks, cells, s, state):
+def _move_blocks(engine, children, times, around, n_blocks, cells, s, state):
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     n_moved = 0
     for _ in range(n_blocks):
-        n_moved += _move(engine, _draw_block(seeds, near, state), cells, s, state)
+        n_moved += _move(engine, _draw_block(around, state), cells, s, state)
     unload(engine.tree, children, times)
     return n_moved
 
@@ -405,8 +434,8 @@ def move_together(
     """Move `n_blocks` blocks one after another; returns the tree and the cells."""
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     scale = np.array(tails.scale)
-    seeds, near = neighborhoods(engine.W, engine.neighbors)
-    if len(seeds) == 0:
+    around = neighborhoods(engine.W, engine.neighbors)
+    if len(around.seeds) == 0:
         return tree, tails.scale
-    _move_blocks(engine, children, times, seeds, near, n_blocks, cells_of(tails), scale, state)
+    _move_blocks(engine, children, times, around, n_blocks, cells_of(tails), scale, state)
     return (children, times), scale

@@ -19,6 +19,7 @@ from .update import log_ratio, propose
 
 _INNER_CELLS = (0.002, 0.35, 0.7, 0.9)  # bounds of cells, as shares of the prior below them
 _OUTER_CELLS = (4.0, 16.0, 64.0, 4096.0)  # and as multiples of the last one: large errors are what this is about
+# (an odd number of cells in all: the first and the last one are looked at)
 _LEAST_MASS = 1e-300
 _ROUGHLY = Care(coarse=2.0, negligible=3.0)  # how well masses over cells are known
 
@@ -60,13 +61,20 @@ def look_everywhere(engine, c):
 
 @jit(allocates=False)
 def _weigh_cells(engine, c, m, cells, log_share):
-    """Fill in the log probability of every cell of the scale of leaf c, whose candidates are made."""
-    top = -math.inf
-    for g in range(log_share.size):
+    """Fill in the log probability of every cell of the scale of leaf c, whose candidates are made.
+
+    Every second cell is looked at; the likelihood of the others is the geometric mean of both sides.
+    """
+    for g in range(0, log_share.size, 2):
         s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
         target = Target(cells.unit[c] * s, m, engine.half_d)
         best = weigh(engine.candidates, target, engine.tree.lineages, _ROUGHLY)
-        log_share[g] = _log_total(engine.candidates, best) + cells.log_prior[g]
+        log_share[g] = _log_total(engine.candidates, best)
+    for g in range(1, log_share.size, 2):
+        log_share[g] = 0.5 * (log_share[g - 1] + log_share[g + 1])
+    top = -math.inf
+    for g in range(log_share.size):
+        log_share[g] += cells.log_prior[g]
         top = max(top, log_share[g])
     total = 0.0
     for g in range(log_share.size):
