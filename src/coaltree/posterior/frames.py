@@ -1,24 +1,32 @@
 """Answers as pandas Series and DataFrames, with the index of the fitted table: numbers and dates stay what they are.
 
 They are the default where a DataFrame was fitted. A posterior names its leaves by text; the index itself is kept beside
-it while it is in memory, and what it was made of in ``info["index"]``, which is saved with it.
+it while it is in memory, and what it was made of in ``info["index"]``, which is saved with it: numbers, dates with
+their time zone, and durations are read back from the text. All else (periods, several levels) then is text.
 """
 
 import importlib.util
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._runtime.checks import check_choice
-from ..errors import InputError
+from ..errors import CoaltreeWarning, InputError
 
 if TYPE_CHECKING:
     from .posterior import Posterior
 
 INDEX = "index"
 OUTPUTS = ("numpy", "pandas")
-_KINDS = {"i": "integer", "u": "integer", "f": "number", "M": "date"}  # by NumPy's letters; all else is text
+_KINDS = {
+    "i": "integer",
+    "u": "integer",
+    "f": "number",
+    "M": "date",
+    "m": "duration",
+}  # by NumPy's letters; all else is text
 
 
 def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
@@ -34,7 +42,7 @@ def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
 
 
 def describe_index(X: Any) -> dict[str, Any] | None:
-    """What the index of a DataFrame is made of, "integer", "number", "date" or "text", and its name.
+    """What the index of a DataFrame is made of, "integer", "number", "date", "duration" or "text", and its name.
 
     None for anything that is not a DataFrame with an index.
     """
@@ -77,6 +85,8 @@ def leaf_index(posterior: "Posterior") -> Any:
         if kept.get("kind") == "date":
             dates = pandas.DatetimeIndex(pandas.to_datetime(texts, utc=isinstance(zone, str)), name=texts.name)
             return dates.tz_convert(zone) if isinstance(zone, str) else dates
+        if kept.get("kind") == "duration":
+            return pandas.TimedeltaIndex(pandas.to_timedelta(texts), name=texts.name)
     except (TypeError, ValueError, LookupError):  # the labels were changed, or come from a stranger's file
         pass
     return texts
@@ -94,12 +104,21 @@ def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
 def in_order_of(values: Any, named: Any) -> Any:
     """The same for the leaves of a posterior or tree, as they stand where these are mere numbers of an array's rows.
 
-    The index of a Series beside an array, shuffled perhaps, has nothing to do with those.
+    The index of a Series beside an array, shuffled perhaps, has nothing to do with those. A posterior remembers whether
+    its rows had an index; a tree, whose leaves are called 0, 1, … either way, does not, and says so where it matters.
     """
+    by_name = in_leaf_order(values, named.labels)
     are_numbers = tuple(named.labels) == tuple(map(str, range(len(named.labels))))
-    if are_numbers and INDEX not in getattr(named, "info", {}):
-        return values
-    return in_leaf_order(values, named.labels)
+    if not are_numbers or INDEX in getattr(named, "info", {}):
+        return by_name
+    if by_name is not values and not hasattr(named, "info") and _names(values.index) != tuple(named.labels):
+        warnings.warn(
+            "the leaves of this tree are called 0, 1, … as rows of an array are, so that the Series is taken as it "
+            "stands, not by its index; sort it first (.sort_index()) if its index names the leaves.",
+            CoaltreeWarning,
+            stacklevel=4,
+        )
+    return values
 
 
 def labels_series(posterior: "Posterior", labels: np.ndarray) -> Any:

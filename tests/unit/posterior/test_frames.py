@@ -20,8 +20,10 @@ DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
         DATES,
         pd.date_range("2024-02-28", periods=7, freq="17min"),
         pd.date_range("2024-03-30", periods=7, freq="8h", tz="Europe/Berlin"),
+        pd.date_range("2024-03-30", periods=7, freq="8h", tz="+05:30"),
+        pd.timedelta_range("1h", periods=7, freq="95min", name="after"),
     ],
-    ids=["text", "integers", "numbers", "dates", "times", "summer time"],
+    ids=["text", "integers", "numbers", "dates", "times", "summer time", "offset", "durations"],
 )
 def test_the_index_of_the_table_comes_back(index, tmp_path):
     frame = pd.DataFrame(np.zeros((7, 2)), index=index)
@@ -29,6 +31,7 @@ def test_the_index_of_the_table_comes_back(index, tmp_path):
     assert leaf_index(post).equals(index) and leaf_index(post).name == index.name
     post.save(tmp_path / "post.npz")
     again = ct.load(tmp_path / "post.npz")
+    assert leaf_index(again).equals(index) and leaf_index(again).name == index.name
     labels = again.cut(3, min_size=1, output="pandas")
     np.testing.assert_array_equal(labels, again.cut(3, min_size=1))
     assert labels.loc[index[2]] == labels.iloc[2]
@@ -83,13 +86,27 @@ def test_leaves_of_several_rows_are_called_as_their_groups():
     assert post.cut(2, min_size=1).index.name == "patient"
 
 
-def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory():
-    index = pd.MultiIndex.from_product([["a", "b", "c"], [1, 2]])[:5].append(
-        pd.MultiIndex.from_tuples([("d", 1), ("d", 2)])
-    )
+LEVELS = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1), ("d", 1), ("d", 2)])
+
+
+@pytest.mark.parametrize("index", [LEVELS, pd.period_range("2024-01", periods=7, freq="M")], ids=["levels", "periods"])
+def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(index, tmp_path):
     post = random_posterior(1, labels=map(str, index))
     remember_index(post, frame_of(index))
     assert post.cut(2, min_size=1).index.equals(index)
+    post.save(tmp_path / "post.npz")
+    assert list(ct.load(tmp_path / "post.npz").cut(2, min_size=1).index) == list(map(str, index))
+
+
+def test_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_says_so():
+    tree = random_posterior(2, weighted=False).summary_tree()
+    classes = pd.Series([0, 0, 0, 1, 1, 1, 1])
+    shuffled = classes.iloc[[6, 0, 1, 2, 3, 4, 5]]
+    with pytest.warns(ct.CoaltreeWarning, match=r"taken as it stands, not by its index; sort it first"):
+        found = ct.metrics.dendrogram_purity(tree, shuffled)
+    assert found == ct.metrics.dendrogram_purity(tree, shuffled.to_numpy())
+    ct.metrics.dendrogram_purity(tree, classes)  # which is in order, or
+    ct.metrics.dendrogram_purity(tree, shuffled.set_axis(range(10, 17)))  # has another index: nothing to say
 
 
 def test_sorted_labels_mean_the_same_as_they_did():
@@ -158,7 +175,8 @@ def test_a_shuffled_series_beside_an_array_is_taken_as_it_stands():
     kind = np.repeat([0, 1], 4)
     shuffled = pd.Series(kind, index=[3, 0, 6, 1, 7, 2, 5, 4])
     assert ct.metrics.dendrogram_purity(post, shuffled) == 1.0
-    assert ct.metrics.dendrogram_purity(post.summary_tree(), shuffled) == 1.0
+    with pytest.warns(ct.CoaltreeWarning, match="taken as it stands"):  # a tree cannot know
+        assert ct.metrics.dendrogram_purity(post.summary_tree(), shuffled) == 1.0
     np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))
 
 
