@@ -228,6 +228,12 @@ def _last_of_warmup(max_rounds, most):
     return min(max_rounds // _SHARE_OF_WARMUP, most)
 
 
+def earliest_end(auto: Auto, plan: Plan) -> int:
+    """Rounds of each chain before which it does not stop, unless the clock says so."""
+    first_look = auto.next_look if plan.n_warmup is not None else auto.next_look + _FIRST_LOOK
+    return min(first_look, auto.max_rounds)
+
+
 def projected_rounds(auto: Auto, plan: Plan) -> int | None:
     """Rounds of each chain after which the targets may be met, as the last look has it; None before the first."""
     if auto.seen is None or plan.n_warmup is None:

@@ -1,19 +1,27 @@
-"""How long a run will take, from the rounds that it has taken.
+"""How long a run will take, from the rounds that it has taken, in words that are true.
 
 A round of the warm-up may cost more than a later one, and the first block of either kind has extra work to do (kernels
 are compiled, lists made, processes started), so that it counts only until there is another.
+
+Where the draws say when a run stops, nobody knows its end: a projection from R-hat and effective sample sizes, noisy
+as these are, is often wrong by more than a factor of 1.5. What is known is that the run stops at a look, the next one
+at the earliest, or when its rounds or seconds are spent. So a range is said, and "about" so long only where the range
+is as narrow as that; the projection is said to be one, "perhaps". ``make bench ONLY=time_left`` shows all of it.
 """
 
-from typing import TYPE_CHECKING
+import math
+import time
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._runtime.progress import Progress, duration
-from .stopping import projected_rounds
+from .stopping import earliest_end, longest_warmup, projected_rounds
 
 if TYPE_CHECKING:
     from .run import Run
 
 _LOCAL, _WITH_TAILS = 0.5, 0.8  # of the time of a warm-up round, which looks at more branches or moves more odd rows
 _BLOCKS_BEFORE = 2  # an estimate is given
+_RIGHT_WITHIN = 1.5  # a factor
 
 
 class Stopwatch:
@@ -35,20 +43,18 @@ class Stopwatch:
 
     def show(self, run: "Run") -> None:
         """Tell the bar; say once how long all will take."""
-        until, at_most = _end(run), run.rounds_per_chain
-        left, longest = self._seconds_left(run, until), self._seconds_left(run, at_most)
-        is_projected = run.auto is None or run.auto.seen is not None
-        if (len(self._blocks[True]) + len(self._blocks[False]) >= _BLOCKS_BEFORE or run.is_finished) and not (
-            self._has_announced
-        ):
+        left = self._range_left(run)
+        has_enough = len(self._blocks[True]) + len(self._blocks[False]) >= _BLOCKS_BEFORE or run.is_finished
+        if has_enough and not self._has_announced:
             self._has_announced = True
-            self.bar.announce(_announcement(run, self.seconds_taken + longest))
-        if self._has_announced and is_projected:
-            run.estimate.setdefault("seconds", self.seconds_taken + left)
-        words = f"about {duration(left)} left" if is_projected else f"at most {duration(longest)} left"
-        if is_projected and at_most > until:
-            words += f", at most {duration(longest)}"
-        self.bar.show(run.rounds_done, until * run.n_chains, "" if run.is_finished else words)
+            run.estimate["most_seconds"] = self.seconds_taken + left.most
+            self.bar.announce(_announcement(run, self.seconds_taken + left.most))
+        if has_enough and left.is_narrow:
+            run.estimate.setdefault("seconds", self.seconds_taken + left.middle)
+        until = _end(run)
+        perhaps = None if run.auto is None or run.auto.seen is None else self._seconds_left(run, until)
+        words = _words(left, perhaps) if has_enough and not run.is_finished else ""
+        self.bar.show(run.rounds_done, until * run.n_chains, words)
 
     @property
     def seconds_taken(self) -> float:
@@ -65,15 +71,51 @@ class Stopwatch:
             return None
         return self._seconds_a_round(run, not warms_up) * _share_after_warmup(run)
 
+    def _range_left(self, run):
+        """The least and the most seconds that are left."""
+        most = self._seconds_left(run, run.rounds_per_chain)
+        if run.auto is None or run.is_finished:
+            return Left(most, most)
+        least = self._seconds_left(run, earliest_end(run.auto, run.plan))
+        if run.auto.max_seconds is not None:
+            most = min(most, max(0.0, run.began + run.auto.max_seconds - time.perf_counter()))
+        return Left(min(least, most), most)
+
     def _seconds_left(self, run, until):
         n_warmup = run.plan.n_warmup
-        of_warmup = 0 if n_warmup is None else max(0, min(n_warmup, until) - run.round)
+        if n_warmup is None:  # as long as it may be
+            n_warmup = longest_warmup(run.auto)
+        of_warmup = max(0, min(n_warmup, until) - run.round)
         others = max(0, until - run.round) - of_warmup
         return sum(
             n_rounds * self._seconds_a_round(run, warms_up)
             for n_rounds, warms_up in ((of_warmup, True), (others, False))
             if n_rounds
         )
+
+
+class Left(NamedTuple):
+    """Seconds that are left, at least and at most."""
+
+    least: float
+    most: float
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether one number between them is right within the factor that is promised."""
+        return self.most <= _RIGHT_WITHIN**2 * max(self.least, 1.0)
+
+    @property
+    def middle(self) -> float:
+        return math.sqrt(self.least * self.most)
+
+
+def _words(left, perhaps):
+    if left.is_narrow:
+        return f"about {duration(left.middle)} left"
+    words = f"{duration(left.least)} to {duration(left.most)} left"
+    is_between = perhaps is not None and duration(left.least) != duration(perhaps) != duration(left.most)
+    return f"{words}, perhaps {duration(perhaps)}" if is_between else words
 
 
 def _share_after_warmup(run):
