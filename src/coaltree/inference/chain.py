@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
+from .._runtime.threads import at_most_threads
 from ..model.coalescent import log_prior
 from ..model.covariance import Covariance
 from ..model.graph import Graph
@@ -117,7 +118,7 @@ def begin(
         values[plan.missing] = start.imputed
     covariance = covariance.with_theta({name: value for name, value in start.theta.items() if name != LEVEL})
     noise = _first_noise(plan.noise, start, rng if dispersed else None)
-    with single_threaded_blas():
+    with single_threaded_blas(), at_most_threads(plan.n_threads):
         values = fill_at_random(values, covariance, rng)
         problem = _problem(plan, values, covariance, noise)
         children, times = start.tree or _first_tree(plan, problem, rng, dispersed)
@@ -159,23 +160,23 @@ def _first_tree(plan, problem, rng, dispersed):
 def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds]]:
     """Take a chain `n_rounds` further; return it and the rounds that `plan` keeps, in one block or none."""
     # Another process is handed read-only arrays, for which every kernel would be compiled again; and an interruption
-    # must leave the caller's generator where it was.
+    # must leave what is the caller's where it was. Rows, lists and all of the plan are never changed in place.
     plan = plan._replace(
-        missing=_copied(plan.missing),
-        noise=plan.noise._replace(error2=_copied(plan.noise.error2)),
-        replicates=None if plan.replicates is None else Replicates(*map(_copied, plan.replicates)),
-        graph=None if plan.graph is None else Graph(*map(_copied, plan.graph)),
-        within=None if plan.within is None else plan.within._replace(rows=_copied(plan.within.rows)),
+        missing=_writeable(plan.missing),
+        noise=plan.noise._replace(error2=_writeable(plan.noise.error2)),
+        replicates=None if plan.replicates is None else Replicates(*map(_writeable, plan.replicates)),
+        graph=None if plan.graph is None else Graph(*map(_writeable, plan.graph)),
+        within=None if plan.within is None else plan.within._replace(rows=_writeable(plan.within.rows)),
     )
     chain = chain._replace(
-        tree=tuple(map(_copied, chain.tree)),
+        tree=(np.array(chain.tree[0]), np.array(chain.tree[1])),
         noise=chain.noise._replace(tail_scale=_copied(chain.noise.tail_scale)),
-        values=_copied(chain.values),
-        neighbors=_copied(chain.neighbors),
+        values=_writeable(chain.values),
+        neighbors=_writeable(chain.neighbors),
         rng=copy.deepcopy(chain.rng),
     )
     kept = []
-    with single_threaded_blas():
+    with single_threaded_blas(), at_most_threads(plan.n_threads):
         problem = _problem(plan, chain.values, chain.covariance, chain.noise)
         for _ in range(n_rounds):
             chain, problem, info = one_round(plan, chain, problem)
@@ -186,6 +187,11 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds
 
 def _copied(array):
     return None if array is None else np.array(array)
+
+
+def _writeable(array):
+    """The same array, unless it is read-only or lies in a file."""
+    return array if array is None or (type(array) is np.ndarray and array.flags.writeable) else np.array(array)
 
 
 def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, Mapping[str, Any]]:

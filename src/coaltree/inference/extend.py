@@ -15,7 +15,7 @@ from ..model.missing import check_apart, missing_entries
 from ..model.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances, typical_error
 from ..model.problem import make_problem
 from ..model.rows import read_rows
-from ..model.table import Table
+from ..model.table import Table, as_double
 from ..model.ties import spread_ties
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
@@ -52,7 +52,7 @@ def extend(
     rng = as_generator(random_state)
     labels = _all_labels(posterior, table)
     assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
-    X = np.concatenate([posterior.X, table.values])
+    X = np.concatenate([as_double(posterior.X), table.values])
     rows = _all_rows(posterior, table, X, labels)
     distinct = rows.distinct
     n_old = int(np.searchsorted(rows.kept, len(posterior.X)))  # rows come in order of first sight

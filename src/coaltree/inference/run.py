@@ -19,6 +19,7 @@ from .checkpoint import Checkpoint
 from .sent_rows import SentRows
 from .stopping import Auto
 from .timing import Stopwatch
+from .unchanging import of_run
 
 _LARGEST_JOINT = 1e18  # what is beyond has no digit left for a difference between trees
 _FARTHEST = 1e30  # of the root where a scale is learnt: the coalescent puts it near 2
@@ -47,7 +48,8 @@ class Run:
         self.estimate: dict[str, float] = {}
         self.choice: dict[str, Any] | None = None  # how its covariance was chosen, where it was
         self.began = time.perf_counter()
-        self.sent = SentRows(self.values)
+        self.unchanging = of_run(self.plan, self.values)
+        self.sent = SentRows(self.unchanging)
 
     @property
     def rounds_per_chain(self) -> int:
@@ -89,9 +91,7 @@ class Run:
 
     def complete(self, n_jobs: int | None, bar: Progress, checkpoint: Checkpoint | None) -> bool:
         """Run all rounds that are left; return whether it was interrupted."""
-        at_once = min(self.n_chains, effective_n_jobs(n_jobs))
-        if at_once > 1:  # chains that run side by side share the processors
-            self.plan = self.plan._replace(n_threads=max(1, cpu_count() // at_once))
+        self.plan = self.plan._replace(n_threads=_threads_of_a_chain(self.n_chains, n_jobs))
         watch = Stopwatch(self, bar)
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
@@ -99,11 +99,13 @@ class Run:
                     self._begin(parallel)
                 self._decide()
                 while not self.is_finished:
+                    warms_up, before, began = self.plan.warms_up(self.round), self.round, time.perf_counter()
                     self._take_block(parallel, watch)
                     self._decide()
-                    watch.show(self)
                     if checkpoint is not None:
                         checkpoint.save(self, finished=self.is_finished)
+                    watch.note(warms_up, self.round - before, time.perf_counter() - began)
+                    watch.show(self)
             except KeyboardInterrupt:
                 if checkpoint is not None and self.chains:
                     checkpoint.save(self, finished=True)
@@ -115,29 +117,25 @@ class Run:
     def _begin(self, parallel):
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
         tasks = [
-            (self.plan, self.covariance, start, seed, number > 0)
+            (self.unchanging.without(self.plan), self.covariance, start, seed, number > 0)
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         ]
-        self.chains = [self._with_rows(chain) for chain in self.sent.call(parallel, _begin, tasks)]
-
-    def _with_rows(self, chain):
-        return chain if chain.values.size else chain._replace(values=self.values)
+        self.chains = [self.unchanging.with_rows(chain) for chain in self.sent.call(parallel, _begin, tasks)]
 
     def _take_block(self, parallel, watch):
         """Take every chain some rounds further, about a second's worth."""
         until = self.rounds_per_chain if self.auto is None else self.auto.next_look
         n_rounds = int(min(max(1, watch.rounds_in(self, self._seconds_a_block())), until - self.round))
-        warms_up, began = self.plan.warms_up(self.round), time.perf_counter()
-        tasks = [(self.plan, _without_rows(self.plan, chain), n_rounds) for chain in self.chains]
+        plan = self.unchanging.without(self.plan)
+        tasks = [(plan, self.unchanging.without_rows(chain), n_rounds) for chain in self.chains]
         chains, blocks = zip(*self.sent.call(parallel, _advance, tasks), strict=True)
-        chains = [self._with_rows(chain) for chain in chains]
+        chains = [self.unchanging.with_rows(chain) for chain in chains]
         auto, kept = self.auto, [kept + new for kept, new in zip(self.kept, blocks, strict=True)]
         if self.plan.n_warmup is None and auto is not None:  # of these rounds only the log joint is of use
             auto, kept = auto._replace(log_joints=_longer(auto.log_joints, blocks)), self.kept
         # All at once, after all chains are done: an interruption cannot leave one ahead of the others.
         self.chains, self.kept, self.auto = chains, kept, auto
         _require_sense(self.chains, blocks)
-        watch.note(warms_up, n_rounds, time.perf_counter() - began)
 
     def _decide(self):
         """Under `auto`: end the warm-up, thin the draws or stop, where the draws or the clock say so."""
@@ -172,23 +170,28 @@ def bytes_a_draw(plan: Plan, values: np.ndarray, covariance: Covariance, n: int)
     return 2 * per_draw
 
 
+def _threads_of_a_chain(n_chains, n_jobs):
+    """Chains that run side by side share the processors, or as many of them as were asked for; None for all."""
+    n_workers = effective_n_jobs(n_jobs)
+    at_once = min(n_chains, n_workers)
+    if n_jobs is None and at_once == 1:
+        return None
+    return max(1, (cpu_count() if n_jobs is None else n_workers) // at_once)
+
+
 def _longer(log_joints, blocks):
     new = [block[0].log_joint for block in blocks]
     return tuple(np.concatenate(pair) for pair in zip(log_joints, new, strict=True)) if log_joints else tuple(new)
 
 
-def _begin(values, plan, covariance, start, seed, dispersed):
-    return _without_rows(plan, begin(plan, values, covariance, start, seed, dispersed))
+def _begin(unchanging, plan, covariance, start, seed, dispersed):
+    plan = unchanging.within_plan(plan)
+    return unchanging.without_rows(begin(plan, unchanging.values, covariance, start, seed, dispersed))
 
 
-def _advance(values, plan, chain, n_rounds):
-    chain, blocks = advance(plan, chain if chain.values.size else chain._replace(values=values), n_rounds)
-    return _without_rows(plan, chain), blocks
-
-
-def _without_rows(plan, chain):
-    """A chain without what every worker has; rows whose missing entries are drawn are a chain's own."""
-    return chain if plan.missing is not None else chain._replace(values=np.empty((0, 0)))
+def _advance(unchanging, plan, chain, n_rounds):
+    chain, blocks = advance(unchanging.within_plan(plan), unchanging.with_rows(chain), n_rounds)
+    return unchanging.without_rows(chain), blocks
 
 
 def _require_sense(chains, blocks_of_chains):

@@ -13,6 +13,7 @@ from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_choice, check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
+from .._runtime.threads import at_most_threads
 from ..errors import InputError, InterruptedWarning
 from ..model.classical_scaling import check_squared_distances
 from ..model.columns import modelled
@@ -94,7 +95,7 @@ def sample_trees(
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
     else:
-        with single_threaded_blas(), Progress(progress) as bar:
+        with single_threaded_blas(), at_most_threads(n_threads), Progress(progress) as bar:
             draws = sampler.run(
                 problem,
                 rng,

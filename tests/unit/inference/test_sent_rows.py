@@ -6,12 +6,13 @@ import pytest
 
 from coaltree.inference import sent_rows
 from coaltree.inference.sent_rows import SentRows
+from coaltree.inference.unchanging import Unchanging
 
-ROWS = np.arange(12.0).reshape(4, 3)
+ROWS = Unchanging(np.arange(12.0).reshape(4, 3))
 
 
-def total(values, factor):
-    return factor * values.sum()
+def total(content, factor):
+    return factor * content.values.sum()
 
 
 @pytest.mark.parametrize("backend", ["sequential", "threading"])
@@ -40,7 +41,7 @@ def test_a_worker_keeps_few(monkeypatch):
 
 
 def test_rows_of_a_run_that_is_over_are_forgotten():
-    sent = SentRows(ROWS.copy())
+    sent = SentRows(ROWS.copied())
     name = sent.name
     del sent
     assert name not in sent_rows._own

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from joblib import cpu_count
 
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
+from ..._runtime.threads import allowed_threads
 from ...model.graph import Graph
 
 _EXACT_UP_TO = 20_000**2  # pairs
@@ -72,7 +72,7 @@ def _rank_neighbors(first, last, points, start, member, found):
 def _in_blocks(work: Callable[[int, int], object], n: int, size: int) -> None:
     """Call work(first, last) for blocks of rows; kernels and matrix products let go of the interpreter's lock."""
     bounds = range(0, n, size)
-    n_threads = min(cpu_count(), _MOST_THREADS, len(bounds))
+    n_threads = min(allowed_threads(), _MOST_THREADS, len(bounds))
     if n_threads <= 1:
         for first in bounds:
             work(first, min(n, first + size))
