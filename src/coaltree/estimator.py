@@ -113,7 +113,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. Its `groups` are not for an
         estimator, whose labels are of rows: leaves of several rows are.
         """
-        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        kinds = (np.float64, np.float32)  # of the first, unless it is of the second
+        values = validate_data(self, X, dtype=kinds, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
         self.posterior_ = fit(
@@ -188,7 +189,7 @@ def _with_names(values, X) -> Any:
             stacklevel=3,
         )
         index = tuple(map(str, range(len(values))))
-    return Table(values, index, tuple(map(str, columns)))
+    return Table(np.array(values), index, tuple(map(str, columns)))  # a copy: the user's frame may change
 
 
 def _seed(random_state):

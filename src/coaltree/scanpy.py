@@ -21,7 +21,7 @@ from ._runtime.text import some
 from .errors import InputError
 from .inference.fit import fit
 from .model.noise import NoiseLike
-from .model.table import Table
+from .model.table import Table, as_double
 from .posterior.answer import answer_for
 from .posterior.posterior import Posterior
 
@@ -117,7 +117,7 @@ def cells(
 
     values = _representation(adata, use_rep, n_pcs)
     names = tuple(str(name) for name in adata.obs_names)
-    table: Any = Table(np.ascontiguousarray(values), names, tuple(f"{use_rep}_{j}" for j in range(values.shape[1])))
+    table: Any = Table(np.array(values, order="C"), names, tuple(f"{use_rep}_{j}" for j in range(values.shape[1])))
     settings = {"progress": False, **fit_settings, "random_state": random_state}
     posterior = fit(table, **settings)
     answer = answer_for(posterior, n_clusters or posterior.suggest_n_clusters().n_clusters)
@@ -191,7 +191,7 @@ def _representation(adata, use_rep, n_pcs):
         known = some([*map(str, adata.obsm.keys()), "X"])
         advice = " Make it with scanpy.pp.pca(adata)." if use_rep == "X_pca" else ""
         raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there are {known}.{advice}")
-    values = np.asarray(values, dtype=np.float64)
+    values = np.asarray(values, dtype=np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64)
     if n_pcs is not None:
         values = values[:, : check_count("n_pcs", n_pcs, 1, values.shape[1])]
     return values
@@ -219,7 +219,7 @@ def _for_scanpy(posterior, categories, values, codes):
         linkage[:, :2] < tree.n, number[np.minimum(linkage[:, :2], tree.n - 1).astype(int)], linkage[:, :2]
     )
     drawn = layout(linkage, labels=categories, no_plot=True)
-    means = np.stack([values[codes == code].mean(axis=0) for code in range(len(categories))])
+    means = np.stack([as_double(values[codes == code]).mean(axis=0) for code in range(len(categories))])
     interval = posterior.node_times(tree, output="numpy")
     return {
         "linkage": linkage,

@@ -10,12 +10,19 @@ from typing import Any
 
 import numpy as np
 
-_KINDS = {"f": (np.dtype(np.float64),), "i": (np.dtype(np.int32), np.dtype(np.int64))}
+_KINDS = {
+    "f": (np.dtype(np.float64),),
+    "f or single": (np.dtype(np.float64), np.dtype(np.float32)),
+    "i": (np.dtype(np.int32), np.dtype(np.int64)),
+}
 
 
 @dataclass(frozen=True)
 class Array:
-    """An array of float64 ("f") or of int32 or int64 ("i"); None in `shape` is any length, a last `...` any rest."""
+    """An array of float64 ("f"; with "f or single" float32 too) or of int32 or int64 ("i").
+
+    None in `shape` is any length, a last `...` any rest.
+    """
 
     kind: str
     shape: tuple[Any, ...]

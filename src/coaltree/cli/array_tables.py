@@ -60,6 +60,8 @@ def read_parquet(path: Path) -> Columns:
 def _cells(column, pandas) -> Any:
     if column.dtype.kind in "iu" and not column.hasnans:  # which may be names with more digits than a float has
         return column.to_numpy()
+    if column.dtype == np.float32:
+        return column.to_numpy()
     if pandas.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=float, na_value=np.nan)
     return ["" if missing else str(cell) for cell, missing in zip(column, column.isna(), strict=True)]

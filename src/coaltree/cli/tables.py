@@ -222,12 +222,16 @@ def _check_labels(name, labels, place):
 
 
 def _values(names, columns, kept):
-    """The columns `kept` as floats, NaN where a value is missing."""
-    values = np.empty((len(columns.cells[0]), len(kept)))
+    """The columns `kept` as floats, NaN where a value is missing; float32 where all of them are."""
+    is_single = len(kept) > 0 and all(getattr(columns.cells[j], "dtype", None) == np.float32 for j in kept)
+    values = np.empty((len(columns.cells[0]), len(kept)), np.float32 if is_single else np.float64)
     wrong = []  # (column, row) of every cell that is neither a number nor missing
     for at, j in enumerate(kept):
         cells = columns.cells[j]
-        numbers = cells if isinstance(cells, np.ndarray) else [number(cell, columns.decimal) for cell in cells]
+        if isinstance(cells, np.ndarray):
+            values[:, at] = cells
+            continue
+        numbers = [number(cell, columns.decimal) for cell in cells]
         wrong += [(j, i) for i, value in enumerate(numbers) if value is None and not is_missing(cells[i])]
         values[:, at] = [np.nan if value is None else value for value in numbers]
     text = [j for j in dict.fromkeys(j for j, _ in wrong) if is_text(columns.cells[j], columns.decimal)]

@@ -30,7 +30,7 @@ from ..model.graph import read_graph
 from ..model.missing import check_apart, missing_entries
 from ..model.noise import Noise, NoiseLike, as_noise, noise_model
 from ..model.rows import read_rows, warn_of_groups
-from ..model.table import Table, read_table
+from ..model.table import Table, as_double, read_table
 from ..posterior import Posterior, convergence
 from ..posterior.frames import remember_index
 from ..samplers import as_sampler
@@ -78,7 +78,8 @@ def fit(
 
     Parameters
     ----------
-    X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing.
+    X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing. A table of float32 is kept, and
+        saved, as float32; its draws are those of the same numbers in float64.
     covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an
         object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows, d being the number of columns
         that are not constant, and else "scaled"; which, is in ``info["covariance_choice"]``. "best" fits the sensible
@@ -92,7 +93,8 @@ def fit(
     n_warmup : warm-up (burn-in) rounds to discard before them; "auto" ends the warm-up when the log joint has settled,
         or is 100 where `n_samples` is a number.
     n_chains : number of independent chains.
-    n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`); it changes nothing else.
+    n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`). Where it is given, searches
+        for neighbours take no more threads in all; otherwise up to eight. Draws are the same whatever it is.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds), the
         total being a guess where the draws say when to stop.
@@ -128,7 +130,8 @@ def fit(
     check_jobs(n_jobs)
     sampler = as_sampler(sampler)
     noise = default_noise(sampler) if noise is None else as_noise(noise)
-    table = read_table(X, allow_missing=check_choice("metric", metric, METRICS) == "euclidean")
+    is_table = check_choice("metric", metric, METRICS) == "euclidean"
+    table = read_table(X, allow_missing=is_table, keep_single=is_table)
     scaling = {}
     if metric == "precomputed":
         covariance = require_spherical(covariance)
@@ -137,7 +140,8 @@ def fit(
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
     graph = None if neighbors is None else _graph(neighbors, sampler, rows, len(table.values))
-    recorded = table.values[rows.kept]
+    # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
+    recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _say_cost_of_full(covariance, table.values.shape[1], length.fewest_kept, n_chains)
     models = choice.requested(covariance, sampler, start, ordered, inputs, recorded, rows, table.features)
     model = models[next(iter(models))] if models else modelled(recorded, rows.kept, table.features, covariance)
@@ -166,7 +170,8 @@ def fit(
     if checkpoint is not None:
         families = {name: candidate.covariance for name, candidate in models.items()}
         whatever_the_clock = length._replace(max_seconds=None)
-        settings = (table.values, rows.labels, families or covariance, plan, whatever_the_clock, n_chains, starts)
+        data = as_double(table.values), rows.labels
+        settings = (*data, families or covariance, plan, whatever_the_clock, n_chains, starts)
         saved = Checkpoint(checkpoint, fingerprint(settings), seed_is_given=random_state is not None)
 
     began = time.perf_counter()
@@ -287,7 +292,7 @@ def _warn_of_scales(covariance, table: Table):
     """Under one variance for all columns, those of small scale have hardly any effect."""
     if not isinstance(covariance, Spherical):
         return
-    sd = np.sqrt(column_variances(table.values))
+    sd = np.sqrt(column_variances(as_double(table.values)))
     varies = np.nanmax(table.values, axis=0) > np.nanmin(table.values, axis=0)
     if not varies.any() or sd[varies].max() <= _SCALES_APART * sd[varies].min():
         return

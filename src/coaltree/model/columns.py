@@ -16,6 +16,7 @@ from .._runtime.text import some
 from ..errors import CoaltreeWarning, InputError
 from .covariance import Covariance, CovarianceLike, as_covariance
 from .duplicates import find_distinct
+from .table import as_double
 from .ties import spread_ties
 
 _ROUNDING = 2.0**-46  # of the largest value: what differs less is the same
@@ -61,7 +62,7 @@ def modelled(
     if len(used) < d:
         info["left_out"] = _sentence(reasons, names)
         warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=3)
-    covariance, values = covariance.of_columns(used, d), values[:, used]
+    covariance, values = covariance.of_columns(used, d), values if len(used) == d else values[:, used]
     tied = np.zeros(len(used), dtype=bool)
     if "tied" in avoid:
         values, tied = spread_ties(values, rows, used)
@@ -85,7 +86,7 @@ def choose_family(n_distinct: int, d: int) -> tuple[str, str]:
 
 def choice_for(values: np.ndarray) -> str:
     """What `choose_family` says of a table (n, d)."""
-    rows = values[find_distinct(values, quiet=True).first]
+    rows = as_double(values[find_distinct(values, quiet=True).first])
     return choose_family(len(rows), int((~constant_columns(rows)).sum()))[1]
 
 
@@ -134,6 +135,7 @@ def imputed_everywhere(imputed: np.ndarray, X: np.ndarray, used: np.ndarray | No
     """Draws (T, missing entries of X) from those of the columns in the model; the other columns follow from these."""
     if used is None:
         return imputed
+    X = as_double(X)
     row_of, column_of = np.nonzero(np.isnan(X))
     is_used = np.isin(column_of, used)
     everywhere = np.empty((len(imputed), len(row_of)))

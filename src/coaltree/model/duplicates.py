@@ -58,7 +58,9 @@ def find_distinct(
     everyone = np.arange(n)
     if has_density:
         return Distinct(everyone, everyone)
-    rows = np.ascontiguousarray(values - _centre(values) + 0.0)  # -0.0 and 0.0 are the same
+    rows = np.array(values, dtype=np.float64, order="C")
+    rows -= _centre(rows)
+    rows += 0.0  # -0.0 and 0.0 are the same
     _, first, group = np.unique(
         rows.view([("", rows.dtype)] * rows.shape[1]).ravel(), return_index=True, return_inverse=True
     )

@@ -69,7 +69,7 @@ def _fields(content: Any) -> dict[str, Any]:
         "labels": Value(list, are_names),
         "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
         "chain": Array("i", (n_trees,), optional=True),
-        "X": Array("f", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
+        "X": Array("f or single", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
         "columns": Value(list, are_names, optional=True),
         "covariance": Value(dict, optional=True),
         "noise": Value((int, float, dict)),

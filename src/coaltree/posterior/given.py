@@ -11,10 +11,10 @@ from .stacked import read_only
 
 
 def checked_rows(X: Any, n: int, groups: np.ndarray | None, columns: Any) -> np.ndarray | None:
-    """The data, one row for each of the n leaves or for each entry of groups."""
+    """The data, one row for each of the n leaves or for each entry of groups; float32 stays what it is."""
     if X is None:
         return None
-    X = read_only(X)
+    X = read_only(X, np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     n_rows = n if groups is None else len(groups)
     if X.ndim != 2 or len(X) != n_rows:
         of = f"of the {n} leaves" if groups is None else f"of the {n_rows} entries of groups"

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import InputError
 from ..model.noise import Noise
 from ..model.replicates import leaf_means
+from ..model.table import as_double
 from .given import noise_levels
 from .stacked import read_only
 
@@ -37,7 +38,7 @@ class HeldRows:
         """X (rows, d) with its missing entries as they were drawn together with tree `index`."""
         if self.X is None:
             raise InputError("this posterior does not include its data X.")
-        filled = np.array(self.X)
+        filled = np.array(self.X, dtype=np.float64)
         if self.imputed is not None:
             filled[np.isnan(filled)] = self.imputed[index]
         return filled
@@ -46,7 +47,8 @@ class HeldRows:
         """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed."""
         if self.X is None:
             raise InputError("this posterior does not include its data X.")
-        return self.X if self.groups is None else leaf_means(self.X, self.groups)
+        X = as_double(self.X)
+        return X if self.groups is None else leaf_means(X, self.groups)
 
     @property
     def model_columns(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ class HeldRows:
 
         Missing entries are as they were drawn together with tree `index`; without it they are NaN.
         """
-        X = self.completed(index) if index is not None else np.array(self.X)
+        X = self.completed(index) if index is not None else np.array(self.X, dtype=np.float64)
         values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
         return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
 

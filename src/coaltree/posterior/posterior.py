@@ -76,9 +76,9 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
     chain: np.ndarray  #: (T,) the chain of every draw.
     is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
-    X: (
-        np.ndarray | None
-    )  #: (rows, d) what was fitted, NaN where missing; one row for each leaf unless there are groups.
+    #: (rows, d) what was fitted, NaN where missing; one row for each leaf unless there are groups. float64, or float32
+    #: where a table of float32 was given.
+    X: np.ndarray | None
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.

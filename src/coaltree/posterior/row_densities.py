@@ -23,7 +23,7 @@ from ..model.noise import log_prior as noise_log_prior
 from ..model.problem import Problem, make_problem
 from ..model.replicates import collapse
 from ..model.rows import Rows, read_rows
-from ..model.table import Table
+from ..model.table import Table, as_double
 from ..samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
 from ..samplers.regraft.neighbors import neighbor_lists
 from ..tree.merges import restricted
@@ -123,7 +123,7 @@ def log_parts(posterior: Posterior, draws: np.ndarray) -> dict[str, np.ndarray]:
     rows = rows_of(posterior)
     assert posterior.X is not None
     recorded = posterior.X[rows.kept] if posterior.used is None else posterior.X[rows.kept][:, posterior.used]
-    noise = noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
+    noise = noise_model(posterior.noise, as_double(recorded), None if rows.errors is None else rows.errors[rows.kept])
     with single_threaded_blas():
         every = {int(t): _parts_of(posterior, int(t), rows, noise) for t in np.unique(draws)}
     stacked = np.array([every[int(t)] for t in np.ravel(draws)]).reshape(*np.shape(draws), -1)
