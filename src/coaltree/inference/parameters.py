@@ -29,7 +29,8 @@ from ..model.replicates import Replicates, Within
 from ..model.tails import draw_scales
 from ..numerics.slice_sampling import slice_sample
 
-_TURNS = 3
+_TURNS, _TURNS_OF_WIDE = 3, 2
+_WIDE = 64  # columns from which on the rows hold λ given the scales: a third turn gives nothing, and costs more
 _WIDTH = 0.5  # of slices in log λ
 
 
@@ -103,7 +104,7 @@ def _draw_together(known, tree, covariance, noise, rng):
         log_v += known.log_v_within(variances)
         return covariance.log_marginal(known.statistics(covariance, U, variances)) - half_d * log_v
 
-    for _ in range(_turns(noise)):
+    for _ in range(_turns(known, noise)):
         noise = _draw_level(known.noise, noise, log_density, rng)
         variances = row_variances(known.noise, noise)
         U, _ = contrasts_at(variances)
@@ -123,15 +124,17 @@ def _draw_noise(known, tree, covariance, noise, rng):
         U, log_v = contrasts_at(variances)
         return -0.5 * float(np.vdot(U, U)) - half_d * log_v + known.log_within(whitener, variances)
 
-    for _ in range(_turns(noise)):
+    for _ in range(_turns(known, noise)):
         noise = _draw_level(known.noise, noise, log_density, rng)
         if noise.tail_scale is not None:
             noise = _draw_tails(known, tree, W, noise, rng)
     return covariance, noise
 
 
-def _turns(noise):
-    return 1 if noise.tail_scale is None else _TURNS
+def _turns(known, noise):
+    if noise.tail_scale is None:
+        return 1
+    return _TURNS if known.values.shape[1] < _WIDE else _TURNS_OF_WIDE
 
 
 def _draw_level(model, noise, log_likelihood_at, rng):
