@@ -7,6 +7,11 @@ def some(names, most: int = 6) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
+def listed(names) -> str:
+    """Return all of a list of names: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def shortened(name: str, most: int = 60) -> str:
     """Return a name, cut where it is longer than anybody would read in a line or beside a leaf."""
     return name if len(name) <= most else f"{name[: most - 1]}…"

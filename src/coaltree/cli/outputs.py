@@ -37,8 +37,9 @@ FILES = {
 
 WRITING = "writing"  # the folder that files are complete in before any of them is shown
 MOST_COLUMNS = 20  # clusters whose probabilities are all written
-MOST_IN_LEGEND = 4  # clusters that are named above the figure
+MOST_IN_LINE, MOST_IN_LEGEND = 4, 30  # clusters that are named in a line above the figure, or in several below it
 NAMED = 150  # leaves up to which the figure has room for every name
+CAPTION = "  (at branches: support in %; bars: 90 % intervals; triangles: clades, folded, and their number of leaves)"
 LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file; one takes some 40 bytes
 LARGE = 100  # leaves above which a tree is drawn on a square-root time scale
 
@@ -173,19 +174,31 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
     from matplotlib.lines import Line2D
 
     from ..plotting import dendrogram
-    from ..plotting.style import Direction, add_legend, color_of
+    from ..plotting.style import Direction, add_legend, add_legend_below, color_of
     from ..posterior.known import known_of
+    from ..posterior.sureness import similarity
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
-    shown = answer.labels if answer.n_clusters > 1 else None
+    k = answer.n_clusters
     dendrogram(
-        tree, ax, support=post, intervals=post, clusters=shown, time_scale=scale, row_colors=known_of(post) or None
+        tree,
+        ax,
+        support=post,
+        intervals=post,
+        clusters=answer.labels if k > 1 else None,
+        number_clusters=k > MOST_IN_LINE,
+        time_scale=scale,
+        time_label=f"time{CAPTION if tree.n > NAMED else ''}",
+        row_colors=known_of(post) or None,
     )
-    if 1 < answer.n_clusters <= MOST_IN_LEGEND:
+    if 1 < k <= MOST_IN_LEGEND:
         said = zip(answer.stability.words, answer.stability.jaccard, strict=True)
-        names = [f"cluster {c + 1}: {word} ({jaccard:.2f})" for c, (word, jaccard) in enumerate(said)]
+        names = [f"cluster {c + 1}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in enumerate(said)]
         handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
-        add_legend(ax, Direction.of("left"), handles)
+        if k <= MOST_IN_LINE:
+            add_legend(ax, Direction.of("left"), handles)
+        else:
+            add_legend_below(ax, handles)
 
 
 def draw(picture: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:

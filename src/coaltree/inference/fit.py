@@ -152,6 +152,7 @@ def fit(
 
     recorded = recorded if model.used is None else recorded[:, model.used]
     of_noise = noise_model(noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
+    del recorded  # where it is not the model's own
     plan = Plan(sampler, of_noise, rows.replicates, missing_entries(values), length.n_warmup, graph=graph)
     starts = starts_of_chains(start, rows, values, covariance, of_noise, n_chains)
     if not models:  # which are compared by rows

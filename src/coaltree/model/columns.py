@@ -62,7 +62,9 @@ def modelled(
     if len(used) < d:
         info["left_out"] = _sentence(reasons, names)
         warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=3)
-    covariance, values = covariance.of_columns(used, d), values if len(used) == d else values[:, used]
+    covariance = covariance.of_columns(used, d)
+    if len(used) < d:
+        values = np.ascontiguousarray(values[:, used])  # as all others: sums of columns round differently
     tied = np.zeros(len(used), dtype=bool)
     if "tied" in avoid:
         values, tied = spread_ties(values, rows, used)

@@ -25,9 +25,9 @@ _STREAM = 20121
 def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the values (n, k) with ties spread, and (k,) which columns had any; NaN stays.
 
-    `rows` (n,) and `columns` (k,) are the numbers of rows and columns in the user's table.
+    `rows` (n,) and `columns` (k,) are the numbers of rows and columns in the user's table. Without ties it is the table
+    itself that is returned.
     """
-    values = np.array(values)
     tied = np.zeros(len(columns), dtype=bool)
     for j, number in enumerate(columns):
         seen = np.flatnonzero(~np.isnan(values[:, j]))
@@ -35,6 +35,8 @@ def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tu
         levels, level_of, counts = np.unique(x, return_inverse=True, return_counts=True)
         if len(levels) in (1, len(x)):
             continue
+        if not tied.any():
+            values = np.array(values)
         tied[j] = True
         u = np.random.default_rng([_STREAM, int(number)]).random(int(rows.max()) + 1)[rows[seen]]
         half_gaps = 0.5 * np.diff(levels)

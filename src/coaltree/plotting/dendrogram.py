@@ -43,6 +43,7 @@ def dendrogram(
     intervals: ArrayLike | Posterior | None = None,
     clusters: ArrayLike | None = None,
     n_clusters: int | None = None,
+    number_clusters: bool = False,
     orientation: str = "left",
     labels: bool | Sequence[str] = True,
     max_leaves: int | str | None = "auto",
@@ -67,7 +68,10 @@ def dendrogram(
         Credible intervals of the node times, drawn as bars.
     clusters, n_clusters : array (n,) of labels, or int, optional
         Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
-        one, otherwise of the tree. Branches above several clusters, and outliers (-1), are grey.
+        one, otherwise of the tree. Branches above several clusters, and outliers (-1), are grey; a folded clade of
+        several is cut into slices as wide as their shares.
+    number_clusters : bool
+        Whether to write the number of each cluster, counted from 1, at its largest clade: colours come again after ten.
     orientation : "left", "right", "top" or "bottom"
         Where the root is.
     labels : bool or sequence of str
@@ -110,7 +114,7 @@ def dendrogram(
 
     of_node = None if coloured is None else geometry.node_clusters(tree, coloured.number)
     _draw_branches(ax, tree, place, direction, of_node, width)
-    _draw_folded(ax, tree, place, direction, of_node, width)
+    _draw_folded(ax, tree, place, direction, None if coloured is None else coloured.number, width)
     if intervals is not None:
         _draw_intervals(ax, tree, place, direction, intervals, width)
     strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
@@ -118,6 +122,8 @@ def dendrogram(
     _write_names(ax, tree, place, direction, names, of_node, room)
     if support is not None:
         _draw_support(ax, tree, place, direction, support)
+    if number_clusters and of_node is not None:
+        _number_clusters(ax, tree, place, direction, of_node)
     if coloured is not None and coloured.names is not None:
         named = enumerate(coloured.names)
         add_legend(ax, direction, [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in named])
@@ -191,20 +197,24 @@ def _draw_branches(ax, tree, place, direction, of_node, width):
     )
 
 
-def _draw_folded(ax, tree, place, direction, of_node, width):
-    folded = place.tips >= tree.n
-    if not folded.any():
+def _draw_folded(ax, tree, place, direction, clusters, width):
+    """Triangles, cut into slices as wide as the shares of their clusters, the largest first."""
+    if not (place.tips >= tree.n).any():
         return
-    nodes = place.tips[folded]
-    half = 0.42 * place.width[folded]
-    middle, height = place.across[nodes], tree.node_times[nodes]
-    corners = direction.points(
-        np.stack([middle, middle - half, middle + half], axis=1),
-        np.stack([height, np.zeros_like(height), np.zeros_like(height)], axis=1),
-    )
-    colors = _colors(of_node, nodes)
+    corners, colors = [], []
+    for tip, room, leaves in zip(place.tips, place.width, geometry.leaves_of_tips(tree, place), strict=True):
+        if tip < tree.n:
+            continue
+        found, counts = np.unique([-2] * len(leaves) if clusters is None else clusters[leaves], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        ends = np.concatenate([[0.0], np.cumsum(counts[order])]) / len(leaves)
+        base = place.across[tip] + 0.84 * room * (ends - 0.5)
+        for cluster, first, last in zip(found[order].tolist(), base[:-1], base[1:], strict=True):
+            across, time = [place.across[tip], first, last], [tree.node_times[tip], 0.0, 0.0]
+            corners.append(direction.points(np.array(across), np.array(time)))
+            colors.append(INK if cluster < -1 else color_of(cluster))
     triangles = PolyCollection(
-        list(corners), facecolors=colors, edgecolors=colors, linewidths=0.6 * width, label="folded clades", zorder=2.1
+        corners, facecolors=colors, edgecolors=colors, linewidths=0.6 * width, label="folded clades", zorder=2.1
     )
     triangles.set_alpha(0.55)
     ax.add_collection(triangles, autolim=False)
@@ -239,6 +249,37 @@ def _write_names(ax, tree, place, direction, names, of_node, room):
     if size is not None and of_node is not None:
         for text, color in zip(direction.leaf_axis(ax).get_ticklabels(), _colors(of_node, place.tips), strict=False):
             text.set_color(color)
+
+
+def _number_clusters(ax, tree, place, direction, of_node):
+    """Write the number of each cluster on the branch above its largest clade, the larger ones first."""
+    lines, times, scale = geometry.edges(tree, place), tree.node_times, ax.figure.dpi / 72.0
+    order = np.argsort(-place.size[lines.child], kind="stable")
+    seen: set[int] = set()
+    taken: list[np.ndarray] = []
+    for edge in order.tolist():
+        node = int(lines.child[edge])
+        cluster = int(of_node[node])
+        if cluster < 0 or cluster in seen:
+            continue
+        seen.add(cluster)
+        above, at = lines.time[edge, 0], times[node]
+        ends = ax.transData.transform(direction.points(np.repeat(place.across[node], 2), np.array([above, at])))
+        spots = [end + (ends[0] - ends[1]) * share for end, share in ((ends[1], 0.5), (ends[1], 0.9), (ends[1], 0.1))]
+        spot = next((s for s in spots if all(np.abs(s - t).max() > 11 * scale for t in taken)), spots[0])
+        taken.append(spot)
+        ax.annotate(
+            str(cluster + 1),
+            ax.transData.inverted().transform(spot),
+            ha="center",
+            va="center",
+            fontsize=LARGEST_FONT - 1.5,
+            color=color_of(cluster),
+            fontweight="bold",
+            bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": color_of(cluster), "lw": 0.8},
+            zorder=5,
+            annotation_clip=False,
+        )
 
 
 def _draw_support(ax, tree, place, direction, support):

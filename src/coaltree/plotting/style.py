@@ -175,6 +175,22 @@ def add_legend(ax: Axes, direction: Direction, handles: list[Line2D], title: str
         ax.add_artist(earlier)
 
 
+def add_legend_below(ax: Axes, handles: list[Line2D], n_columns: int = 4) -> None:
+    """Put a legend of several lines below the whole figure, read column by column."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(n_columns, len(handles)),
+        fontsize=7,
+        frameon=False,
+        handlelength=1.0,
+        handletextpad=0.4,
+        columnspacing=1.6,
+    )
+
+
 def draw_scale(ax: Axes, direction: Direction, time_scale: str) -> None:
     """Make the time axis linear, or the square root of time, which spreads the many late merges near the leaves."""
     if check_choice("time_scale", time_scale, ("linear", "sqrt")) == "sqrt":

@@ -57,7 +57,7 @@ def in_a_line(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> st
         return f"1 cluster: all {len(answer.labels)} {leaves}"
     found = answer.stability
     said = [
-        f"{size} {leaves if size > 1 else leaves_one(leaves)} ({word}, {jaccard:.2f})"
+        f"{size} {leaves if size > 1 else leaves_one(leaves)} ({word}, {sureness.similarity(jaccard)})"
         for size, word, jaccard in zip(found.sizes[:most], found.words, found.jaccard, strict=False)
     ]
     rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""

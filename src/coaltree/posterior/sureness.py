@@ -49,9 +49,16 @@ class ClusterStability(NamedTuple):
 
     def _repr_html_(self) -> str:
         ends = [f"{low:.2f} to {high:.2f}" for low, high in self.interval]
-        similar = [f"{mean:.2f}" for mean in self.jaccard]
+        similar = [similarity(mean) for mean in self.jaccard]
         rows = zip(self.clusters, self.sizes, similar, ends, self.words, strict=True)
         return html_table(["cluster", "leaves", "similarity", "interval", "stability"], rows)
+
+
+def similarity(jaccard: float) -> str:
+    """A similarity in two digits, on its side of the limits: 0.849 is not 0.85, which would be stable."""
+    rounded = round(float(jaccard), 2)
+    crosses = any(jaccard < limit - 1e-12 and rounded >= limit for limit in (STABLE, DISSOLVED))
+    return f"{rounded - 0.01 if crosses else rounded:.2f}"
 
 
 class Reference(NamedTuple):

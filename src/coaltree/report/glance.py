@@ -8,6 +8,7 @@ from .._runtime.checks import check_count
 from ..posterior.answer import LEVEL, ClusterAnswer
 from ..posterior.cluster_count import ClusterSuggestion
 from ..posterior.posterior import Posterior
+from ..posterior.sureness import similarity
 from .figures import Data
 from .text import count, escape, number, percent
 from .verdicts import Verdict
@@ -62,7 +63,11 @@ def cluster_cards(posterior: Posterior, start: Start, answer: ClusterAnswer) -> 
     if k == start.n_clusters:
         number_card = Card(start.heading, start.reason)
     else:
-        number_card = Card(count(k, "cluster"), f"The page opened with {start.n_clusters}. {start.reason}")
+        opened = count(start.n_clusters, "cluster")
+        is_said = start.reason.startswith(f"{opened}: ")
+        number_card = Card(
+            count(k, "cluster"), f"The page opened with {'' if is_said else f'{opened}. '}{start.reason}"
+        )
     return number_card, _stability_card(posterior, answer)
 
 
@@ -82,8 +87,8 @@ def _stability_card(posterior, answer):
     n_unsure = int(np.count_nonzero(answer.probability < SURE))
     text = (
         f"Least stable: cluster {least + 1}, {count(int(found.sizes[least]), 'leaf', 'leaves')}, "
-        f"{found.words[least]}: similarity {found.jaccard[least]:.2f} ({percent(LEVEL)}: {low:.2f} to {high:.2f}) with "
-        f"the clusters of the sampled trees. {count(n_unsure, 'leaf', 'leaves')} of {posterior.n:,} "
+        f"{found.words[least]}: similarity {similarity(found.jaccard[least])} ({percent(LEVEL)}: {low:.2f} to "
+        f"{high:.2f}) with the clusters of the sampled trees. {count(n_unsure, 'leaf', 'leaves')} of {posterior.n:,} "
         f"{'is' if n_unsure == 1 else 'are'} less than {percent(SURE)} sure of their cluster."
     )
     grade = "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair"
@@ -130,7 +135,7 @@ def doubts(posterior: Posterior, answer: ClusterAnswer) -> str:
         f"<p>At {k} clusters, these leaves have the least certain cluster. The probability of a cluster is the share "
         "of sampled trees that have the leaf in it:</p>\n"
         '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">own'
-        f'</th><th scope="col" colspan="2">second best</th>{others}</tr></thead><tbody>\n'
+        f'</th><th scope="col" colspan="2">likeliest other</th>{others}</tr></thead><tbody>\n'
         f"{rows}\n</tbody></table></div>"
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..posterior.answer import ClusterAnswer, answer_for
 from ..posterior.posterior import Posterior
+from ..posterior.sureness import similarity
 from . import pixels
 from .figures import rounded
 from .glance import Start, cluster_cards
@@ -63,7 +64,7 @@ def content(posterior: Posterior, start: Start, offers: dict[int, Offer]) -> lis
             "cluster": pixels.numbers(offer.answer.labels) if k <= pixels.COARSE + 1 else offer.answer.labels.tolist(),
             "sure": pixels.values(offer.answer.probability, 0.0, 1.0),
             "sizes": offer.answer.stability.sizes.tolist(),
-            "jaccard": rounded(offer.answer.stability.jaccard, 3),
+            "jaccard": [float(similarity(value)) for value in offer.answer.stability.jaccard],
             "low": rounded(offer.answer.stability.interval[:, 0], 3),
             "high": rounded(offer.answer.stability.interval[:, 1], 3),
             "words": list(offer.answer.stability.words),

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.text import listed
 from ..numerics.weighted import effective_sample_size
 from ..posterior import Posterior, convergence
 from ..posterior.stopped import in_a_line
@@ -139,7 +140,7 @@ def _verdict(findings, sentence, scalars):
     }[grade]
     worst = [finding for finding in findings if finding.grade in ("fair", "poor") and finding.grade == grade]
     if worst:
-        names = " and ".join(finding.name if finding.name == "R-hat" else finding.name.lower() for finding in worst)
+        names = listed([finding.name if finding.name == "R-hat" else finding.name.lower() for finding in worst])
         sentence = f"See {names} below before you rely on details of this page."
     elif grade == "good":
         sentence = f"{sentence} All diagnostics are good."

@@ -1,6 +1,6 @@
 """Lists of names in messages."""
 
-from coaltree._runtime.text import some
+from coaltree._runtime.text import listed, some
 
 
 def test_long_lists_are_shortened():
@@ -12,3 +12,7 @@ def test_long_lists_are_shortened():
 def test_long_names_are_cut():
     assert some(["x" * 100]) == "x" * 59 + "…"
     assert some(["x" * 60]) == "x" * 60
+
+
+def test_whole_lists():
+    assert [listed(list(names)) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]

@@ -516,3 +516,27 @@ def test_checks_have_three_panels_with_bands_and_p_values():
         plotting.checks(
             Posterior(post.children[:, :1] * 0 + [[0, 1]], post.times[:, :1], X=X[:2], covariance=Fixed(np.eye(3)))
         )
+
+
+def test_clusters_are_numbered_each_at_its_largest_clade():
+    post = random_posterior(3, n=40, weighted=False)
+    tree = post.summary_tree()
+    labels = tree.cut(12, min_size=1)
+    ax = plotting.dendrogram(tree, clusters=labels, number_clusters=True, support=False)
+    numbers = {text.get_text(): text for text in ax.texts}
+    assert set(numbers) == set(map(str, range(1, 13)))
+    for number, text in numbers.items():
+        assert text.get_color() == style.color_of(int(number) - 1)
+    assert not plotting.dendrogram(tree, clusters=labels, support=False).texts
+
+
+def test_a_folded_clade_of_several_clusters_is_sliced_by_their_shares():
+    tree = Tree([[0, 1], [4, 2], [5, 3]], [1.0, 2.0, 3.0])
+    folded = Tree([[0, 1], [5, 2], [6, 3], [7, 4]], [1.0, 2.0, 3.0, 4.0])
+    ax = plotting.dendrogram(folded, clusters=[0, 0, 0, 1, 1], max_leaves=2)
+    triangles = collection(ax, "folded clades", PolyCollection)
+    base = sorted(float(np.ptp(path.vertices[1:3, 1])) for path in triangles.get_paths())
+    assert len(base) == 2 and base[1] == pytest.approx(3 * base[0])  # three leaves of one cluster, one of the other
+    ax = plotting.dendrogram(tree, max_leaves=2)
+    triangles = collection(ax, "folded clades", PolyCollection)
+    assert len(triangles.get_paths()) == 1

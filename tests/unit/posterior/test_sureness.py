@@ -126,3 +126,9 @@ def test_what_is_refused():
             post.membership(labels)
     with pytest.raises(ct.InputError, match="level must be"):
         post.stability(np.zeros(7, int), level=2)
+
+
+def test_a_similarity_is_printed_on_its_side_of_the_limits():
+    printed = {0.849: "0.84", 0.8499999: "0.84", 0.85: "0.85", 0.851: "0.85", 0.5999: "0.59", 0.6: "0.60", 1.0: "1.00"}
+    assert {value: sureness.similarity(value) for value in printed} == printed
+    assert sureness.similarity(0.784999) == "0.78" and sureness.similarity(0.786) == "0.79"
