@@ -24,8 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.jit import jit
+
 TAILS = (4.0, 10.0, np.inf)  # degrees of freedom that are tried
 _MOST_ROUNDS = 60
+_ROUNDS_OF_STARTS = 15  # after which they are compared
 _TOLERANCE = 0.05  # of log L: differences between numbers of clusters are hundreds of times that
 _STEPS = 10
 _MOST_COLUMNS = 200  # whose shape is learnt
@@ -99,7 +102,8 @@ def log_evidence(rows: np.ndarray, starts: Iterable[np.ndarray]) -> np.ndarray:
     very many, only round clouds are looked at.
     """
     table = as_table(rows)
-    first = max((_fitted(table, _shares(start), TAILS[0]) for start in starts), key=lambda one: one.log_likelihood)
+    begun = (_fitted(table, _shares(start), TAILS[0], most_rounds=_ROUNDS_OF_STARTS) for start in starts)
+    first = max(begun, key=lambda one: one.log_likelihood)
     shapes = (_round, _learnt) if 1 < rows.shape[1] <= _MOST_COLUMNS else (_round,)
     evidence = np.empty((len(shapes), len(TAILS)))
     for i, shape_of in enumerate(shapes):
@@ -127,31 +131,48 @@ def _shares(labels):
     return np.eye(int(labels.max()) + 1)[labels]
 
 
-def _fitted(table, share, df, shape_of=None):
+def _fitted(table, share, df, shape_of=None, most_rounds=_MOST_ROUNDS):
     """The mixture with tails `df` that expectation–maximisation finds from the shares given; round by default."""
-    rows = table.rows
-    p = rows.shape[1]
+    rows, share = table.rows, share.copy()
+    constant = _log_constant(df, rows.shape[1])
     pull = np.ones_like(share)  # a row counts less for a cloud the farther it is away
     before = -np.inf
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(most_rounds):
         counts = share * pull
         sums = np.maximum(counts.sum(axis=0), 1e-12)
         centres = (counts.T @ rows) / sums[:, None]
         shape = (shape_of or _round)(table, counts, centres, sums)
         squared = _squared_distances(shape.standardise(rows), shape.standardise(centres))
-        log_density = _log_student(squared, df, p) - 0.5 * shape.log_det
-        if np.isfinite(df):
-            pull = (df + p) / (df + squared)
-        log_density += np.log(np.maximum(share.mean(axis=0), 1e-300))
-        highest = log_density.max(axis=1, keepdims=True)
-        share = np.exp(log_density - highest)
-        total = share.sum(axis=1, keepdims=True)
-        share /= total
-        now = float((highest + np.log(total)).sum())
+        log_sizes = np.log(np.maximum(share.mean(axis=0), 1e-300)) + constant - 0.5 * shape.log_det
+        now = _expect(squared, log_sizes, df, rows.shape[1], share, pull)
         if now - before < _TOLERANCE:
             break
         before = now
     return Mixture(now, share, centres, shape)
+
+
+@jit
+def _expect(squared, log_sizes, df, p, share, pull):
+    """Fill in the shares of clouds in rows at squared distances (n, k), and how much they count; return log L."""
+    n, k = squared.shape
+    log_likelihood = 0.0
+    for i in range(n):
+        highest = -np.inf
+        for j in range(k):
+            if df < np.inf:
+                pull[i, j] = (df + p) / (df + squared[i, j])
+                share[i, j] = log_sizes[j] - 0.5 * (df + p) * np.log1p(squared[i, j] / df)
+            else:
+                share[i, j] = log_sizes[j] - 0.5 * squared[i, j]
+            highest = max(highest, share[i, j])
+        total = 0.0
+        for j in range(k):
+            share[i, j] = np.exp(share[i, j] - highest)
+            total += share[i, j]
+        for j in range(k):
+            share[i, j] /= total
+        log_likelihood += highest + np.log(total)
+    return log_likelihood
 
 
 def _squared_distances(rows, centres):
@@ -187,11 +208,10 @@ def _prior_of_shape(p):
     return p + 2, 2 * p + 3
 
 
-def _log_student(squared, df, p):
-    """Log density of the standard multivariate t in p dimensions at squared distances from its centre."""
+def _log_constant(df, p):
+    """Log density of the standard multivariate t in p dimensions at its centre."""
     if np.isinf(df):
-        return -0.5 * squared - 0.5 * p * np.log(2 * np.pi)
+        return -0.5 * p * np.log(2 * np.pi)
     from scipy.special import gammaln
 
-    constant = gammaln(0.5 * (df + p)) - gammaln(0.5 * df) - 0.5 * p * np.log(df * np.pi)
-    return constant - 0.5 * (df + p) * np.log1p(squared / df)
+    return gammaln(0.5 * (df + p)) - gammaln(0.5 * df) - 0.5 * p * np.log(df * np.pi)
