@@ -1,4 +1,4 @@
-"""Lists of names in messages."""
+"""Lists of names, and numbers beside limits, in messages."""
 
 
 def some(names, most: int = 6) -> str:
@@ -15,3 +15,10 @@ def listed(names) -> str:
 def shortened(name: str, most: int = 60) -> str:
     """Return a name, cut where it is longer than anybody would read in a line or beside a leaf."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def beside(value: float, limit: float, digits: int) -> str:
+    """A number with so many digits after the point, or as many more as tell it apart from a limit that it is beyond."""
+    while digits < 6 and value != limit and float(f"{value:.{digits}f}") == limit:
+        digits += 1
+    return f"{value:.{digits}f}"

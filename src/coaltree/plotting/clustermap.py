@@ -164,12 +164,12 @@ def clustermap(
     if has_missing:
         show_missing(found.ax_heatmap)
     _draw_bar(found, image, value_label or words or "value")
-    _draw_tree(found.ax_row_dendrogram, rows, "left", coloured, time_scale)
-    _draw_tree(found.ax_col_dendrogram, cols, "top", None, time_scale)
+    supports = _draw_tree(found.ax_row_dendrogram, rows, "left", coloured, time_scale)
+    supports |= _draw_tree(found.ax_col_dendrogram, cols, "top", None, time_scale)
     _draw_colors(found.ax_row_colors, row_strips, rows.reordered_ind, upright=False)
     _draw_colors(found.ax_col_colors, col_strips, cols.reordered_ind, upright=True)
     _name(found.ax_heatmap, [table.labels[i] for i in rows.reordered_ind], [columns[j] for j in cols.reordered_ind])
-    _add_legend(found, [*row_strips, *col_strips], coloured, rows, cols, has_missing)
+    _add_legend(found, [*row_strips, *col_strips], coloured, supports, has_missing)
     found.data2d = values
     if hasattr(frame, "iloc"):
         found.data2d = type(frame)(values, frame.index[rows.reordered_ind], frame.columns[cols.reordered_ind])
@@ -273,9 +273,10 @@ def _wrapped(text, width=24):
 
 
 def _draw_tree(ax, side, orientation, coloured, time_scale):
+    """Draw one of the trees; return how its supports are shown, "dots" or "numbers", if they are."""
     if side.tree is None:
         ax.set_axis_off()
-        return
+        return set()
     support: Any = False
     if side.posterior is not None:
         summary = side.posterior.summary_tree()
@@ -298,6 +299,8 @@ def _draw_tree(ax, side, orientation, coloured, time_scale):
     )
     if ax.get_legend() is not None:
         ax.get_legend().remove()  # it is in the legend of all
+        return {"dots"}
+    return {"numbers"} if ax.texts else set()
 
 
 def _draw_colors(ax, strips: Sequence[Strip], order, upright):
@@ -335,7 +338,7 @@ def _name(ax, rows, columns):
     ax.tick_params(axis="x", rotation=90)
 
 
-def _add_legend(found, strips, coloured, rows, cols, has_missing):
+def _add_legend(found, strips, coloured, supports, has_missing):
     """One legend for everything, at the right of the figure."""
     handles: list[Any] = []
 
@@ -348,12 +351,13 @@ def _add_legend(found, strips, coloured, rows, cols, has_missing):
         under("clusters", [Line2D([], [], color=color_of(c), lw=2, label=str(c + 1)) for c in numbers])
     for title, *entries in legend_lines(strips, in_line=99):
         under(title.get_label().rstrip(":"), entries)
-    if rows.posterior is not None or cols.posterior is not None:
-        dots = [
-            Line2D([], [], ls="", marker="o", ms=4, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
-            for least, shade in GRADES
-        ]
-        under("support", dots)
+    dots = [
+        Line2D([], [], ls="", marker="o", ms=4, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
+        for least, shade in GRADES
+        if "dots" in supports
+    ]
+    if supports:
+        under(f"support{', in %' if 'numbers' in supports else ''}", dots)
     if has_missing:
         handles.append(Patch(**MISSING, label="missing"))
     if handles:

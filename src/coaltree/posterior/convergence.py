@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.text import beside
 from ..errors import ConvergenceWarning
 from ..numerics.mixing import SHORTEST, mixing
 from .diagnostics import last_of_chains
@@ -70,14 +71,16 @@ def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int =
     findings = []
     if r_hats:
         r_hat, name = max(r_hats)
-        findings.append(f"R-hat of {name} is {r_hat:.2f} (above {R_HAT_ABOVE})")
+        findings.append(f"R-hat of {name} is {beside(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
     if all(math.isnan(value["r_hat"]) for value in scalars.values()):
         findings.append("R-hat cannot be computed, of too few draws or of draws that never change")
     if sizes:
         size, name = min(sizes)
-        findings.append(f"effective sample size of {name} is {size:.0f} (below {ESS_BELOW})")
+        findings.append(f"effective sample size of {name} is {beside(size, ESS_BELOW, 0)} (below {ESS_BELOW})")
     if sd > SPLIT_SD_ABOVE:
-        findings.append(f"clade frequencies differ between chains by {sd:.2f} (above {SPLIT_SD_ABOVE})")
+        findings.append(
+            f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
+        )
     if findings:
         advice = "increase max_rounds (or n_warmup and n_samples), or continue this run with start=posterior"
         if missed > MISSED_ABOVE:

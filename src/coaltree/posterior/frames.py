@@ -93,12 +93,16 @@ def leaf_index(posterior: "Posterior") -> Any:
 
 
 def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
-    """A Series that names just these leaves, in their order, where `sort_values` left another; all else as it is."""
+    """A Series that names these leaves, in their order, where `sort_values` left another; all else as it is.
+
+    It may name others as well, as what is known of a whole table does where a part of it was fitted.
+    """
     index = getattr(values, "index", None)
-    if index is None or callable(index) or not hasattr(values, "iloc") or len(index) != len(leaves):
+    if index is None or callable(index) or not hasattr(values, "iloc") or len(index) < len(leaves):
         return values
     place = {name: number for number, name in enumerate(_names(index))}
-    return values.iloc[[place[leaf] for leaf in leaves]] if place.keys() == set(leaves) else values
+    are_named = len(place) == len(index) and place.keys() >= set(leaves)
+    return values.iloc[[place[leaf] for leaf in leaves]] if are_named else values
 
 
 def in_order_of(values: Any, named: Any) -> Any:
@@ -111,7 +115,8 @@ def in_order_of(values: Any, named: Any) -> Any:
     are_numbers = tuple(named.labels) == tuple(map(str, range(len(named.labels))))
     if not are_numbers or INDEX in getattr(named, "info", {}):
         return by_name
-    if by_name is not values and not hasattr(named, "info") and _names(values.index) != tuple(named.labels):
+    is_shuffled = by_name is not values and len(values) == len(by_name) and not by_name.index.equals(values.index)
+    if is_shuffled and not hasattr(named, "info"):
         warnings.warn(
             "the leaves of this tree are called 0, 1, … as rows of an array are, so that the Series is taken as it "
             "stands, not by its index; sort it first (.sort_index()) if its index names the leaves.",

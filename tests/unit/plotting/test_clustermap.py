@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 import coaltree as ct
 from coaltree.errors import InputError
 from coaltree.plotting import clustermap
-from tests.posteriors import ward_posterior
+from tests.posteriors import random_posterior, ward_posterior
 
 N, D = 12, 5
 
@@ -64,9 +64,17 @@ def test_both_sides_are_fitted_and_have_supports(frame, tmp_path):
     assert columns.labels == tuple(frame.columns)
     assert columns.X.shape == (D, N)
     words = [text.get_text() for text in made.figure.legends[0].get_texts()]
-    assert words == ["clusters", "1", "2", "support", "≥ 95 %", "≥ 75 %", "≥ 50 %", "missing"]
+    assert words == ["clusters", "1", "2", "support, in %", "missing"]
     made.savefig(tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_dots_are_in_the_legend_where_they_are_in_the_picture():
+    post = random_posterior(0, n=200, weighted=False)
+    values = np.random.default_rng(0).normal(size=(200, 3))
+    made = clustermap(pd.DataFrame(values, post.labels), row_tree=post, col_tree=False)
+    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
+    assert words == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
 
 
 def test_a_posterior_gives_its_tree_whatever_the_order_of_the_table(frame):

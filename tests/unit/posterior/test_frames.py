@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.frames import INDEX, describe_index, leaf_index, remember_index
+from coaltree.posterior.frames import INDEX, describe_index, in_leaf_order, leaf_index, remember_index
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
@@ -119,6 +119,17 @@ def test_sorted_labels_mean_the_same_as_they_did():
     assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
     numbered = labels.reset_index(drop=True)  # an index of something else: they count in order
     np.testing.assert_array_equal(post.membership(numbered, min_size=1), post.membership(labels, min_size=1))
+
+
+def test_a_series_may_name_more_rows_than_were_fitted():
+    post = random_posterior(2, weighted=False, labels=list("gfedcba"))
+    classes = pd.Series([0, 0, 0, 1, 1, 1, 1], list("gfedcba"))
+    more = pd.concat([classes, pd.Series([5, 6], ["x", "y"])]).sort_index()
+    assert list(in_leaf_order(more, post.labels)) == list(classes)
+    assert ct.metrics.dendrogram_purity(post, more) == ct.metrics.dendrogram_purity(post, classes)
+    twice = pd.concat([classes, classes])  # which of the two is meant?
+    with pytest.raises(ct.InputError, match="7"):
+        ct.metrics.dendrogram_purity(post, twice)
 
 
 def test_without_pandas_a_saved_posterior_gives_arrays(monkeypatch):
