@@ -20,34 +20,69 @@ def find_browser():
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
-class Page:
-    """A file opened in a window of its own; a calm reader has asked for no animations."""
+class Window:
+    """A window with settings of its own, and all that its pages complain of and ask for."""
 
-    def __init__(self, browser, path, *, width=1280, height=900, mobile=False, dark=False, calm=True):
-        self._context = browser.new_context(
-            viewport={"width": width, "height": height},
-            device_scale_factor=2 if mobile else 1,
-            is_mobile=mobile,
-            has_touch=mobile,
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce" if calm else "no-preference",
-        )
-        self._context.set_default_timeout(TIMEOUT)
-        self._page = self._context.new_page()
-        self._complaints, self._asked = [], []
-        self._page.on("pageerror", lambda error: self._complaints.append(str(error)))
-        self._page.on("console", self._heard)
-        self._page.on("request", lambda request: self._asked.append(request.url))
-        self._page.goto(Path(path).absolute().as_uri())
-        self.settle()
+    def __init__(self, browser, settings):
+        self.context = browser.new_context(**settings)
+        self.context.set_default_timeout(TIMEOUT)
+        self.page = self.context.new_page()
+        self.complaints, self.asked = [], []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self._heard)
+        self.page.on("request", lambda request: self.asked.append(request.url))
 
     def _heard(self, message):
         if message.type in ("error", "warning", "assert"):
-            self._complaints.append(message.text)
+            self.complaints.append(message.text)
+
+    def clear(self):
+        """As if it were new: another page, no pointer above anything, nothing heard."""
+        self.page.mouse.move(0, 0)
+        self.page.goto("about:blank")
+        self.complaints.clear()
+        self.asked.clear()
+
+
+class Windows:
+    """Windows of a browser: one that a page has left is used again, since a new one costs more than the page."""
+
+    def __init__(self, browser):
+        self._browser = browser
+        self._free = {}
+
+    def take(self, **settings):
+        free = self._free.setdefault(str(settings), [])
+        return free.pop() if free else Window(self._browser, settings)
+
+    def give_back(self, window, **settings):
+        window.clear()
+        self._free[str(settings)].append(window)
+
+
+class Page:
+    """A file opened in a window of its own; a calm reader has asked for no animations."""
+
+    def __init__(self, windows, path, *, width=1280, height=900, mobile=False, dark=False, calm=True):
+        self._windows = windows
+        self._settings = {
+            "viewport": {"width": width, "height": height},
+            "device_scale_factor": 2 if mobile else 1,
+            "is_mobile": mobile,
+            "has_touch": mobile,
+            "color_scheme": "dark" if dark else "light",
+            "reduced_motion": "reduce" if calm else "no-preference",
+        }
+        self._window = windows.take(**self._settings)
+        self._page = self._window.page
+        self._is_changed = False
+        self._page.goto(Path(path).absolute().as_uri())
+        self.settle()
 
     def call(self, method, **parameters):
-        """A command of Chromium's own protocol."""
-        session = self._context.new_cdp_session(self._page)
+        """A command of Chromium's own protocol, after which nobody else should have the window."""
+        self._is_changed = True
+        session = self._window.context.new_cdp_session(self._page)
         try:
             return session.send(method, parameters)
         finally:
@@ -109,14 +144,17 @@ class Page:
 
     def complaints(self):
         """What the page printed as a warning or an error, and what it threw."""
-        return list(self._complaints)
+        return list(self._window.complaints)
 
     def requests(self):
         """Addresses asked for, the page itself and what it carries within apart."""
-        return [url for url in self._asked if not url.startswith(("file:", "data:", "blob:"))]
+        return [url for url in self._window.asked if not url.startswith(("file:", "data:", "blob:"))]
 
     def files_read(self):
-        return [url for url in self._asked if url.startswith("file:")]
+        return [url for url in self._window.asked if url.startswith("file:")]
 
     def close(self):
-        self._context.close()
+        if self._is_changed:
+            self._window.context.close()
+        else:
+            self._windows.give_back(self._window, **self._settings)

@@ -46,16 +46,16 @@ def report(posterior, folder):
 
 @pytest.fixture(scope="module")
 def large(folder):
-    return write_report(chain_posterior(2000, 16, 12), folder / "large.html", n_clusters=5)
+    return write_report(chain_posterior(2000, 16, 4), folder / "large.html", n_clusters=5)
 
 
 @pytest.fixture
-def opened(browser):
+def opened(windows):
     """Open pages that are closed again, each having made no complaint and no request."""
     pages = []
 
     def open_page(path, **options):
-        pages.append((Page(browser, path, **options), path))
+        pages.append((Page(windows, path, **options), path))
         return pages[-1][0]
 
     yield open_page
@@ -104,10 +104,10 @@ def test_opens_in_peace_and_fits_its_window(opened, report, width, height, mobil
     assert (max(red, green, blue) < 60) == dark
 
 
-def test_a_request_would_be_seen(browser, folder):
+def test_a_request_would_be_seen(windows, folder):
     path = folder / "leaky.html"
     path.write_text("<!doctype html><img src='http://localhost:1/x.png'><script>undefinedName</script>", "utf-8")
-    page = Page(browser, path)
+    page = Page(windows, path)
     assert page.requests() == ["http://localhost:1/x.png"]
     assert any("undefinedName" in complaint for complaint in page.complaints())
     page.close()
@@ -536,8 +536,8 @@ def test_names_are_never_markup(opened, folder):
     assert sum(group_sizes(page)) == 30
 
 
-def test_the_policy_stops_a_script_that_got_in(browser, report):
-    page = Page(browser, report)
+def test_the_policy_stops_a_script_that_got_in(windows, report):
+    page = Page(windows, report)
     page.evaluate(
         "(s => { s.textContent = 'window.hacked = 1'; document.body.append(s); })(document.createElement('script'))"
     )
