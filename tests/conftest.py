@@ -9,8 +9,15 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # read when NumPy is first imported, so nothing that imports it may come before
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("random", max_examples=2000, deadline=None, database=None, print_blob=True)
 settings.load_profile("same")
+
+
+@pytest.fixture
+def few_trials(monkeypatch):
+    """Each family that `covariance="best"` tries is fitted for eight rounds of each chain, not for thirty."""
+    monkeypatch.setattr("coaltree.inference.choice._FEWEST", 8)

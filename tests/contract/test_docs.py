@@ -40,7 +40,7 @@ as_shown_or_short = pytest.mark.parametrize("short", [pytest.param(False, id="as
 
 def shortened(block):
     """The same lines of Python, with few rounds."""
-    return re.sub(r"n_samples=\d+, ", "", block).replace("random_state=", "n_samples=20, n_warmup=10, random_state=")
+    return re.sub(r"n_samples=\d+, ", "", block).replace("random_state=", "n_samples=8, n_warmup=4, random_state=")
 
 
 @as_shown_or_short
@@ -58,24 +58,56 @@ def test_python_runs(page, short, monkeypatch, tmp_path):
     assert len(names) > 1
 
 
-@as_shown_or_short
-@with_blocks("shell")
-def test_commands_run(page, short, monkeypatch, tmp_path, capsys):
-    from coaltree.cli import demo, main
+def run_commands(page, shorten=None):
+    """Run the commands of a page, each changed by `shorten`, which may leave one out by None."""
+    from coaltree.cli import main
 
-    monkeypatch.chdir(tmp_path)
-    if short:
-        monkeypatch.setattr(demo, "SETTINGS", demo.SETTINGS | {"n_samples": 4, "n_warmup": 1})
     text = "".join(blocks(page.read_text(encoding="utf-8"), "shell")).replace("\\\n", " ")
     lines = [shlex.split(line, comments=True) for line in text.splitlines()]
     assert all(line[0] in ("coaltree", "make", "pip", "git", "cd") for line in lines if line)
-    for program, *args in filter(None, lines):
+    for program, *shown in filter(None, lines):
         if program == "coaltree":
-            if short and args[0] == "fit" and "--help" not in args:
-                args += ["--samples", "20", "--warmup", "10", "--jobs", "1"]
-            assert main(args) == 0, (args, capsys.readouterr().err)
+            args = shown if shorten is None else shorten(shown)
+            assert args is None or main(args) == 0, args
         if program == "make" and shutil.which("make"):  # which Windows may not have
-            assert subprocess.run(["make", "-n", *args], cwd=ROOT, capture_output=True).returncode == 0
+            assert subprocess.run(["make", "-n", *shown], cwd=ROOT, capture_output=True).returncode == 0
+
+
+@pytest.mark.slow
+@with_blocks("shell")
+def test_commands_run_as_shown(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run_commands(page)
+
+
+def test_commands_run(monkeypatch, tmp_path, few_trials):
+    """One reader of all pages, with few rounds, who does not repeat what an earlier page had."""
+    from coaltree.cli import warmup
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warmup, "_MANY", 40)  # at length in test_warmup.py
+    seen = [["demo"]]  # which test_demo.py runs with few rounds
+
+    def shorten(args):
+        if args in seen:
+            return None
+        seen.append(args)
+        if args[0] != "fit" or "--help" in args:
+            return args
+        shutil.rmtree(args[args.index("--out") + 1], ignore_errors=True)  # of an earlier page
+        return [*args, "--samples", "5", "--warmup", "3", "--jobs", "1"]
+
+    pages = [page for page in PAGES if blocks(page.read_text(encoding="utf-8"), "shell")]
+    assert len(pages) > 2
+    for page in pages:
+        run_commands(page, shorten)
+    assert {args[0] for args in seen} == set(commands())
+
+
+def commands():
+    from coaltree import cli
+
+    return cli.commands.commands
 
 
 def test_readme_repeats_what_the_demo_said():
@@ -84,10 +116,8 @@ def test_readme_repeats_what_the_demo_said():
 
 
 def test_readme_shows_every_command():
-    from coaltree.cli import commands
-
     shown = " ".join(blocks((ROOT / "README.md").read_text(encoding="utf-8"), "shell"))
-    assert {name for name in commands.commands if f"coaltree {name}" not in shown} == set()
+    assert {name for name in commands() if f"coaltree {name}" not in shown} == set()
 
 
 def test_every_public_name_is_in_the_reference():

@@ -42,8 +42,15 @@ def grouped(repeats, tmp_path_factory):
     """The folder that a short run over these groups leaves."""
     out = tmp_path_factory.mktemp("grouped") / "out"
     given = ["fit", str(repeats), "--groups", "compound", "--errors", "sd", "--covariance", "scaled"]
-    assert main([*given, "--out", str(out), "--clusters", "2", "--samples", "60", "--warmup", "40"]) == 0
+    assert main([*given, "--out", str(out), "--clusters", "2", "--samples", "20", "--warmup", "20"]) == 0
     return out
+
+
+@pytest.fixture
+def blank_pages(monkeypatch):
+    """Figures and report pages are empty files: for tests of a run that look at neither."""
+    monkeypatch.setattr("coaltree.cli.outputs.draw", lambda picture, paths, size: [path.touch() for path in paths])
+    monkeypatch.setattr("coaltree.report.write_report", lambda post, path, **options: path.touch())
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
     assert json.dumps("東京") in page
 
 
-def test_sampled_trees_can_be_left_out(data, tmp_path, capsys):
+def test_sampled_trees_can_be_left_out(data, tmp_path, capsys, blank_pages):
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--clusters", "2", *SHORT]
     assert main(args) == 0
     assert main([*args, "--no-trees", "--force"]) == 0
@@ -106,7 +106,7 @@ def test_sampled_trees_can_be_left_out(data, tmp_path, capsys):
     assert capsys.readouterr().out.count("trees.nex") == 1
 
 
-def test_chains_run_in_threads_unless_processes_are_asked_for(data, tmp_path, monkeypatch):
+def test_chains_run_in_threads_unless_processes_are_asked_for(data, tmp_path, monkeypatch, blank_pages):
     from coaltree.inference import run
 
     threads, advance = set(), run.advance
@@ -148,7 +148,7 @@ def test_names_that_a_spreadsheet_would_run_are_written_as_text(tmp_path):
     assert found == [f"'{name}" for name in names[:5]] + ["-1.5", "+3", "x=1", "'-", "東京"]
 
 
-def test_nothing_is_overwritten_unless_told(left, data, only_line):
+def test_nothing_is_overwritten_unless_told(left, data, only_line, blank_pages):
     before = {path.name: path.read_bytes() for path in left.iterdir()}
     args = ["fit", str(data), "--drop", "Art", "--out", str(left), "--seed", "4", *SHORT]
     assert main(args) == 2
@@ -179,7 +179,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     assert "boxes" in err
 
 
-def test_every_stage_after_the_rounds_is_named(data, tmp_path, monkeypatch):
+def test_every_stage_after_the_rounds_is_named(data, tmp_path, monkeypatch, blank_pages):
     from coaltree.cli import shell
 
     stages, real = [], shell.doing
@@ -263,7 +263,7 @@ def test_names_of_covariances_and_samplers_are_those_of_the_package():
     assert set(SAMPLERS) == set(_CLASS_OF_NAME)
 
 
-def test_a_grid_is_used(tmp_path):
+def test_a_grid_is_used(tmp_path, blank_pages):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "x.npy", rng.standard_normal((6, 6)).cumsum(axis=1))
     out = tmp_path / "out"
@@ -297,7 +297,7 @@ sys.exit(cli.main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("warmup", ["0", "3"])  # with rounds to show, and without
-def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path, warmup, capsys):
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path, warmup, capsys, blank_pages):
     out = tmp_path / "out"
     args = ["fit", str(data), "--drop", "Art", "--out", str(out), "--samples", "20", "--warmup", warmup, "--seed", "7"]
     running = subprocess.Popen(
@@ -329,7 +329,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path,
     np.testing.assert_array_equal(ct.load(out / "posterior.npz").log_joint, ct.load(whole / "posterior.npz").log_joint)
 
 
-def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path, capsys):
+def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path, capsys, blank_pages):
     from coaltree.cli.tables import Choice, read
 
     X = read(data, Choice(drop=("Art",)))
@@ -352,7 +352,7 @@ def test_ctrl_c_before_the_first_round_has_nothing_to_go_on_from(data, tmp_path,
     assert not any(tmp_path.iterdir())
 
 
-def test_a_kill_between_two_files_leaves_a_folder_to_go_on_from(data, tmp_path, monkeypatch):
+def test_a_kill_between_two_files_leaves_a_folder_to_go_on_from(data, tmp_path, monkeypatch, blank_pages):
     """As many files are in place as had been moved; the checkpoint is removed last."""
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
     moved = []
@@ -375,7 +375,7 @@ def test_a_kill_between_two_files_leaves_a_folder_to_go_on_from(data, tmp_path, 
     assert sorted(os.listdir(tmp_path)) == sorted(FILES)
 
 
-def test_force_discards_a_damaged_checkpoint(data, tmp_path, capsys):
+def test_force_discards_a_damaged_checkpoint(data, tmp_path, capsys, blank_pages):
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]
     (tmp_path / CHECKPOINT).write_bytes(b"PK\x03\x04 damaged")
     assert main(args) == 2
@@ -392,7 +392,7 @@ def test_force_discards_a_damaged_checkpoint(data, tmp_path, capsys):
         (KeyboardInterrupt(), 130, "interrupted; the same command resumes from "),
     ],
 )
-def test_what_is_done_need_not_be_done_again(data, tmp_path, monkeypatch, trouble, status, said, capsys):
+def test_what_is_done_need_not_be_done_again(data, tmp_path, monkeypatch, trouble, status, said, capsys, blank_pages):
     def failing(*args, **settings):
         raise trouble
 
@@ -414,14 +414,14 @@ def test_groups_and_errors_are_columns_kept_out_of_the_fit(grouped, repeats, cap
     assert post.groups.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
     np.testing.assert_allclose(post.errors, 0.5 + 0.1 * np.arange(12))
     same = ct.fit(
-        np.array(post.X), "scaled", groups=post.groups, errors=post.errors, n_samples=60, n_warmup=40, random_state=0
+        np.array(post.X), "scaled", groups=post.groups, errors=post.errors, n_samples=20, n_warmup=20, random_state=0
     )
     np.testing.assert_array_equal(post.times, same.times)
     rows = table_of(grouped / "clusters.csv")[1:]
     assert [row[0] for row in rows] == list(post.labels)
 
 
-def test_how_groups_and_errors_were_read_is_said(repeats, tmp_path, capsys):
+def test_how_groups_and_errors_were_read_is_said(repeats, tmp_path, capsys, blank_pages):
     args = ["fit", str(repeats), "--groups", "compound", "--errors", "sd", "--out", str(tmp_path / "out"), *SHORT]
     assert main(args) == 0
     said = capsys.readouterr().out
@@ -451,7 +451,7 @@ def test_groups_and_errors_that_make_no_sense_are_refused(repeats, tmp_path, cha
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_neighbors_are_read_from_a_file(tmp_path, only_line):
+def test_neighbors_are_read_from_a_file(tmp_path, only_line, blank_pages):
     X = np.random.default_rng(0).normal(size=(140, 2))
     np.save(tmp_path / "x.npy", X)
     sparse.save_npz(tmp_path / "near.npz", kneighbors_graph(X, 6))
@@ -473,7 +473,7 @@ def test_neighbors_that_cannot_be_read(tmp_path, file, said, only_line):
     assert said in only_line()
 
 
-def test_the_best_covariance_is_chosen_and_said(tmp_path, capsys):
+def test_the_best_covariance_is_chosen_and_said(tmp_path, capsys, blank_pages, few_trials):
     rng = np.random.default_rng(0)
     np.savetxt(tmp_path / "rows.csv", rng.normal(size=(10, 3)), delimiter=",")
     command = ["fit", str(tmp_path / "rows.csv"), "--samples", "5", "--warmup", "2", "--out", str(tmp_path / "out")]
@@ -503,7 +503,7 @@ def test_a_table_of_squared_distances(tmp_path, capsys):
     assert "metric=&quot;precomputed&quot;" in (out / "report.html").read_text()
 
 
-def test_where_columns_were_measured(tmp_path, only_line, capsys):
+def test_where_columns_were_measured(tmp_path, only_line, capsys, blank_pages):
     places = ["0", "0.5", "1", "4"]
     X = np.random.default_rng(0).standard_normal((8, 4)).cumsum(axis=1)
     path = written(tmp_path / "curves.csv", ["name", *places], X)
