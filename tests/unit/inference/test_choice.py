@@ -1,5 +1,6 @@
 """`covariance="best"`: what is tried, what wins, the same bits however it is run, and what it says of it."""
 
+import joblib
 import numpy as np
 import pytest
 
@@ -8,8 +9,9 @@ from coaltree.inference.choice import candidates, rounds_of
 from coaltree.posterior.chosen import in_a_line, is_choice
 from coaltree.report.page import report_html
 
-pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"), pytest.mark.usefixtures("few_trials")]
 SHORT = {"n_samples": 10, "n_warmup": 8, "random_state": 0, "progress": False}
+FITTED = []  # once for all tests
 
 
 def correlated(n=24, seed=0):
@@ -18,10 +20,11 @@ def correlated(n=24, seed=0):
     return np.asarray(ct.simulate(n, 3, ct.Fixed(Phi), noise=0.05, random_state=seed)[0])
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    with pytest.warns(ct.CoaltreeWarning):
-        return ct.fit(correlated(), "best", **SHORT)
+@pytest.fixture
+def fitted(few_trials):
+    if not FITTED:
+        FITTED.append(ct.fit(correlated(), "best", **SHORT))
+    return FITTED[0]
 
 
 def test_correlated_columns_ask_for_a_full_matrix(fitted):
@@ -43,7 +46,8 @@ def test_equal_columns_ask_for_one_variance():
 
 
 def test_jobs_change_nothing_and_a_seed_repeats_it(fitted):
-    again = ct.fit(correlated(), "best", n_jobs=2, **SHORT)
+    with joblib.parallel_config("threading"):
+        again = ct.fit(correlated(), "best", n_jobs=2, **SHORT)
     np.testing.assert_array_equal(again.times, fitted.times)
     same = [name for name in fitted.info["choice"] if name != "seconds"]
     assert all(again.info["choice"][name] == fitted.info["choice"][name] for name in same)
@@ -87,8 +91,9 @@ def test_which_families_make_sense():
         candidates(rng.normal(size=(10, 3)), False, [0.0, 1.0])
 
 
-def test_a_short_fit_is_a_share_of_the_whole():
+def test_a_short_fit_is_a_share_of_the_whole(monkeypatch):
     """Three losers of four and the leave-one-out of all must not cost more than the fit: 600 rounds of each chain."""
+    monkeypatch.undo()  # what shortens them elsewhere
     assert rounds_of(600, 500) == (60, 24)
     assert rounds_of(600, 4000)[0] < 40
     assert rounds_of(30, 20) == (30, 12)

@@ -220,7 +220,8 @@ def test_neighbors_in_place_of_a_search():
     X = data(40, 3)
     given = kneighbors_graph(X, 6)
     post = quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given)
-    assert_same(post, quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given.astype(int), n_jobs=2))
+    with joblib.parallel_config("threading"):
+        assert_same(post, quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given.astype(int), n_jobs=2))
     everything = np.ones((40, 40)) - np.eye(40)  # what a search would look at
     assert_same(
         quick_fit(X, "diagonal", sampler=LOCAL),
@@ -301,12 +302,13 @@ def test_eight_threads_at_once_give_the_same_bits():
         assert_same(one, alone)
 
 
-def test_a_dask_cluster_gives_the_same_bits():
+@pytest.mark.parametrize("n_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_dask_cluster_gives_the_same_bits(n_workers):
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     X = with_missing(data(8, 4))
     alone = quick_fit(X)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
@@ -436,7 +438,7 @@ ct.fit(
 """
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", ["before", pytest.param("after", marks=pytest.mark.slow)])
 def test_a_killed_process_loses_nothing(tmp_path, moment):
     X = with_missing(data(8, 4))
     np.save(tmp_path / "X.npy", X)
@@ -474,7 +476,8 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
             quick_fit(*args, checkpoint=path, **options)
     with pytest.raises(InputError, match="belongs to another random_state"):
         quick_fit(X, checkpoint=path, random_state=1)
-    assert_same(quick_fit(X, checkpoint=path, n_jobs=2, progress=False), quick_fit(X))
+    with joblib.parallel_config("threading"):
+        assert_same(quick_fit(X, checkpoint=path, n_jobs=2, progress=False), quick_fit(X))
 
 
 @pytest.mark.usefixtures("_every_round")

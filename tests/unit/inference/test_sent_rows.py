@@ -28,7 +28,8 @@ def test_other_processes_are_sent_them_once():
     with joblib.Parallel(n_jobs=2, backend="loky") as parallel:
         for factor in range(1, 7):
             assert sent.call(parallel, total, [(factor,), (2 * factor,)]) == [66.0 * factor, 132.0 * factor]
-    assert 1 <= sent.n_times_sent <= 4  # at worst both tasks of a call wait for the same worker
+    # At worst one worker has both tasks of the first call, and all that is sent for the other one afterwards.
+    assert 1 <= sent.n_times_sent <= 2 + 5 < 12
 
 
 def test_a_worker_keeps_few(monkeypatch):

@@ -225,18 +225,23 @@ def test_blocks_and_threads_make_no_difference(monkeypatch):
 
 CASES = {
     "missing": (with_missing(data(8, 4)), {"covariance": "diagonal"}),
-    "groups": (data(8, 4), {"sampler": ct.Regraft(), "groups": list("aabbcdef")}),
+    "groups": (data(8, 4), {"sampler": ct.Regraft(), "covariance": "scaled", "groups": list("aabbcdef")}),
     "best": (data(9, 2), {"sampler": ct.Regraft(), "covariance": "best"}),
-    "noise": (data(10, 3), {"sampler": ct.Regraft(), "noise": "student"}),
+    "noise": (data(10, 3), {"sampler": ct.Regraft(), "covariance": "scaled", "noise": "student"}),
 }
+WHOLE = {}  # runs that were never stopped
 
 
 @pytest.mark.usefixtures("_short")
-@pytest.mark.parametrize("case", ["missing", "groups", "noise"])
-@pytest.mark.parametrize("rounds_before", [3, 13, 33])  # in the warm-up, before and after draws were thinned
+@pytest.mark.parametrize(  # in the warm-up, before and after draws were thinned
+    ("case", "rounds_before"),
+    [*(("missing", k) for k in (3, 13, 33)), *(("groups", k) for k in (3, 13, 33)), ("noise", 33)],
+)
 def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(case, rounds_before, tmp_path, monkeypatch):
     X, options = CASES[case]
-    whole = auto_fit(X, max_rounds=40, **options)
+    if case not in WHOLE:
+        WHOLE[case] = auto_fit(X, max_rounds=40, **options)
+    whole = WHOLE[case]
     assert whole.info["stopping"]["thin"] > 1
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
     monkeypatch.setattr(checkpoint_file, "SECONDS_BETWEEN", 0.0)
@@ -293,7 +298,7 @@ def _interrupts_after(n_rounds):
     return press
 
 
-@pytest.mark.usefixtures("_short")
+@pytest.mark.usefixtures("_short", "few_trials")
 def test_the_chosen_family_goes_on_as_long_as_needed():
     X, options = CASES["best"]
     post = auto_fit(X, max_rounds=40, **options)
