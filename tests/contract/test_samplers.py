@@ -230,7 +230,7 @@ def test_a_run_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
-@pytest.mark.parametrize("resample_below", [0.5, 0.0])
+@pytest.mark.parametrize("resample_below", [0.5, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_peak_memory_of_particles(resample_below):
     n, M = 600, 60
     peak = peak_of_a_run(f"ct.MPost1({M}, resample_below={resample_below})", n, 16)

@@ -7,8 +7,8 @@ from coaltree import CoalescentClustering
 estimator_checks = pytest.importorskip("sklearn.utils.estimator_checks")
 
 # Fewer draws than the defaults, as the checks fit some 70 times and look at interfaces only.
-SHORT = CoalescentClustering(2, n_samples=6, n_warmup=4, n_chains=1)
-MISSING = CoalescentClustering(covariance="diagonal", n_samples=10, n_warmup=5, n_chains=2, noise=0.1)
+SHORT = CoalescentClustering(2, n_samples=3, n_warmup=2, n_chains=1)
+MISSING = CoalescentClustering(covariance="diagonal", n_samples=4, n_warmup=3, n_chains=2, noise=0.1)
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")

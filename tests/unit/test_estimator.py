@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import coaltree as ct
 
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-SHORT = {"n_samples": 30, "n_warmup": 10, "random_state": 0}
+SHORT = {"n_samples": 10, "n_warmup": 6, "random_state": 0}
 
 
 def groups(n=24, d=3, seed=0):
@@ -185,7 +185,7 @@ def test_seeds():
     X, _ = groups(12)
 
     def run(random_state):
-        model = ct.CoalescentClustering(2, n_samples=8, n_warmup=2, random_state=random_state)
+        model = ct.CoalescentClustering(2, n_samples=3, n_warmup=1, random_state=random_state)
         return model.fit(X).posterior_.log_joint
 
     np.testing.assert_array_equal(run(4), run(4))
@@ -217,7 +217,7 @@ def test_a_search_finds_the_covariance_that_explains_new_rows():
     truth = np.diag([1.0, 400.0, 0.0025])
     X, _ = ct.simulate(40, 3, ct.Fixed(truth), random_state=2)
     search = GridSearchCV(
-        ct.CoalescentClustering(2, n_samples=25, n_warmup=15, n_chains=1, random_state=0),
+        ct.CoalescentClustering(2, n_samples=12, n_warmup=8, n_chains=1, random_state=0),
         {"covariance": ["spherical", "diagonal"]},
         cv=2,
     )

@@ -6,6 +6,7 @@ of which the model says: rows of E are independent N(0, I); the rest follows fro
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -121,10 +122,11 @@ def correlation(view: View) -> np.ndarray:
     """Correlations of the contrasts of pairs of columns, and last the root mean square of all."""
     E = view.E[:, some_columns(view.E.shape[1])]
     E = E / np.sqrt(np.square(E).sum(axis=0))
-    pairs = (E.T @ E)[np.triu_indices(E.shape[1], 1)]
+    pairs = (E.T @ E)[_above_the_diagonal(E.shape[1])]
     return np.append(pairs, math.sqrt(np.square(pairs).mean()))
 
 
+@cache
 def some_columns(d: int) -> np.ndarray:
     """Numbers of the columns whose correlations are looked at: all, or evenly spaced ones."""
     return np.unique(np.linspace(0, d - 1, min(d, MOST_COLUMNS)).astype(int))
@@ -133,8 +135,13 @@ def some_columns(d: int) -> np.ndarray:
 def pairs_of(d: int) -> tuple[np.ndarray, np.ndarray]:
     """The two columns of each entry of `correlation` but the last."""
     columns = some_columns(d)
-    i, j = np.triu_indices(len(columns), 1)
+    i, j = _above_the_diagonal(len(columns))
     return columns[i], columns[j]
+
+
+@cache
+def _above_the_diagonal(d):
+    return np.triu_indices(d, 1)
 
 
 def skewness(view: View) -> np.ndarray:
@@ -166,8 +173,13 @@ def tails(view: View) -> np.ndarray:
 def age(view: View) -> np.ndarray:
     """The slope of the contrasts' squared length from the youngest merge to the oldest."""
     squares = np.square(view.E).mean(axis=1)
-    rank = np.linspace(-0.5, 0.5, len(squares))
+    rank = _ranks(len(squares))
     return np.array([(squares / squares.mean() - 1.0) @ rank / (rank @ rank)])
+
+
+@cache
+def _ranks(n):
+    return np.linspace(-0.5, 0.5, n)
 
 
 def single_rows(view: View) -> np.ndarray:

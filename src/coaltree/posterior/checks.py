@@ -16,7 +16,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -292,13 +292,13 @@ class _Pictures:
     def add(self, view: View, *, is_made: bool) -> None:
         squares = np.square(view.E).mean(axis=1)
         few = view.C.ravel()[:: 1 + view.C.size // _MOST_SORTED]
-        self._sizes[is_made].append(np.sqrt([squares[part].mean() for part in _parts(len(squares))]))
-        self._quantiles[is_made].append(np.quantile(np.abs(few), _QUANTILES))
+        self._sizes[is_made].append(np.sqrt(_means_of_parts(squares)))
+        self._quantiles[is_made].append(_quantiles(np.abs(few)))
 
     def add_ages(self, times: np.ndarray) -> None:
         youngest = times[times > 0.0].min(initial=1.0)  # rows of one leaf are merged at time 0
         log_age = np.log(np.maximum(times, youngest))
-        self._ages.append(np.array([log_age[part].mean() for part in _parts(len(times))]))
+        self._ages.append(_means_of_parts(log_age))
 
     def figures(self, weights: np.ndarray) -> Figures:
         (sizes, made_sizes), (quantiles, made_quantiles) = self._sizes, self._quantiles
@@ -312,7 +312,19 @@ class _Pictures:
         )
 
 
-def _parts(n_merges):
-    """Merges from young to old, in a few parts."""
-    ends = np.linspace(0, n_merges, min(_BINS, n_merges) + 1).astype(int)
-    return [slice(start, stop) for start, stop in pairwise(ends)]
+def _means_of_parts(values):
+    """Of merges from young to old, in a few parts."""
+    ends = _ends_of_parts(len(values))
+    return np.add.reduceat(values, ends[:-1]) / np.diff(ends)
+
+
+@cache
+def _ends_of_parts(n_merges):
+    return np.linspace(0, n_merges, min(_BINS, n_merges) + 1).astype(int)
+
+
+def _quantiles(values):
+    """np.quantile(values, _QUANTILES) in a tenth of its time: it is asked for hundreds of times."""
+    ordered, at = np.sort(values), _QUANTILES * (len(values) - 1)
+    low = at.astype(int)
+    return ordered[low] + (at - low) * (ordered[np.minimum(low + 1, len(values) - 1)] - ordered[low])

@@ -284,7 +284,12 @@ def test_blocks_make_no_difference(monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"max_nbytes": 1}, {"backend": "threading"}, {"backend": "multiprocessing"}],
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        {"max_nbytes": 1},
+        {"backend": "threading"},
+        {"backend": "multiprocessing"},
+    ],
     ids=["loky", "memmap", "threading", "multiprocessing"],
 )
 def test_two_jobs_give_the_same_bits(options):

@@ -80,6 +80,9 @@ def fitted(X, covariance, **options):
         return ct.fit(X, covariance, **settings)
 
 
+ONE_CHAIN = {"n_samples": 25, "n_warmup": 25, "n_chains": 1}
+
+
 def is_sensible(post):
     """The root within some times of where the coalescent puts it, half of the merges not far below."""
     root, middle = np.median(post.times[:, -1]), np.median(post.times[:, post.n // 2])
@@ -94,7 +97,7 @@ def worst_r_hat(post):
 def test_trees_are_sensible(case):
     make, covariance = CASES[case]
     X, group = make()
-    post = fitted(X, covariance, n_chains=1)
+    post = fitted(X, covariance, **ONE_CHAIN)
     assert is_sensible(post)
     if case != "sparse counts":  # whose groups differ too little
         assert adjusted_rand_score(group, post.cut(2)) > 0.9
@@ -104,7 +107,7 @@ def test_the_cases_are_hard(monkeypatch):
     """Negative control: with ties as they are, merges go to time 0."""
     monkeypatch.setattr(columns, "spread_ties", lambda values, rows, used: (values, np.zeros(len(used), dtype=bool)))
     X, _ = CASES["rare columns"][0]()
-    assert not is_sensible(fitted(X, "diagonal", n_chains=1))
+    assert not is_sensible(fitted(X, "diagonal", **ONE_CHAIN))
 
 
 @pytest.mark.slow
@@ -135,7 +138,7 @@ def test_units_change_nothing_but_theta(covariance):
     X, _, rng = numbers(24, 4)
     X[:, 3] = rng.integers(0, 5, 24)
     X[2, 0] = X[5, 3] = np.nan
-    short = {"n_samples": 6, "n_warmup": 4}
+    short = {"n_samples": 4, "n_warmup": 3, "n_chains": 1}
     plain = fitted(X, covariance, **short)
     binary = 2.0 ** np.array([-30, 30, 7, -1])
     scaled = fitted(X * binary, covariance, **short)

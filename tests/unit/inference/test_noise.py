@@ -95,9 +95,7 @@ def test_replicates_are_leaves_named_after_their_groups():
 def test_the_level_is_recovered_from_replicates():
     """Halves of a data set as replicates: their differences tell the level, whatever the tree."""
     X, groups = replicated(n=40, d=4, each=2, level=0.3)
-    post = ct.fit(
-        X, np.eye(4), noise="learn", groups=groups, n_samples=150, n_warmup=50, random_state=0, progress=False
-    )
+    post = ct.fit(X, np.eye(4), noise="learn", groups=groups, n_samples=60, n_warmup=30, random_state=0, progress=False)
     logs = np.log(post.theta["noise_level"])
     # 160 squared differences: the standard error of the log of their mean is √(2 / 160).
     assert abs(logs.mean() - np.log(0.3)) < 3.5 * np.sqrt(2 / 160)
@@ -147,7 +145,7 @@ def test_a_run_with_noise_goes_on_from_its_checkpoint_to_the_same_bits(tmp_path)
 def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
     X = data(30, 6, noise=0.1, seed=3)
     X[7] += 6.0 * np.array([1, -1, 1, -1, 1, -1]) * X.std(axis=0)
-    settings = QUICK | {"n_samples": 40, "n_warmup": 40}
+    settings = QUICK | {"n_samples": 40, "n_warmup": 40, "n_chains": 1}
     post = ct.fit(X, "scaled", **settings)
     assert [row.label for row in odd_rows(post)] == ["7"]
     assert post.oddness.argmax() == 7
@@ -163,7 +161,7 @@ def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
 
 def test_one_duplicated_row_and_rounded_data_do_not_draw_the_noise_to_nothing():
     X = data(40, 30, noise=0.2, seed=4)
-    settings = QUICK | {"n_samples": 40, "n_warmup": 40}
+    settings = QUICK | {"n_samples": 40, "n_warmup": 40, "n_chains": 1}
     level = np.median(ct.fit(X, noise="learn", **settings).theta["noise_level"])
     twice = np.vstack([X, X[:1]])
     assert np.median(ct.fit(twice, noise="learn", **settings).theta["noise_level"]) == pytest.approx(level, rel=0.5)
@@ -171,7 +169,7 @@ def test_one_duplicated_row_and_rounded_data_do_not_draw_the_noise_to_nothing():
     assert np.median(ct.fit(rounded, noise="learn", **settings).theta["noise_level"]) == pytest.approx(level, rel=0.5)
 
 
-@pytest.mark.parametrize("n_samples", [pytest.param(1500, marks=pytest.mark.slow), 400])
+@pytest.mark.parametrize("n_samples", [pytest.param(1500, marks=pytest.mark.slow), 250])
 def test_a_learnt_level_near_nothing_agrees_with_no_noise(n_samples):
     X = data(12, 2, noise=0.0, seed=6)
     long = QUICK | {"n_samples": n_samples, "n_warmup": 50}

@@ -58,15 +58,15 @@ def test_scans_over_many_rows_converge_to_the_joint_conditional(noise):
     mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, PHI, noise)
     rng = np.random.default_rng(6)
     values, draws = X, []
-    for _ in range(12000):
+    for _ in range(6000):
         values = impute(tree.children, tree.times, values, missing, covariance, noise, rng)
         draws.append(values[missing])
     z = (np.array(draws) - mean) / np.sqrt(np.diag(cov))
-    batches = z.reshape(40, 300, -1).mean(axis=1)
+    batches = z.reshape(40, 150, -1).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / math.sqrt(40)
     assert np.all(error < 0.1)
     assert np.all(np.abs(z.mean(axis=0)) < 4.5 * error)
-    squares = (z**2).reshape(40, 300, -1).mean(axis=1)
+    squares = (z**2).reshape(40, 150, -1).mean(axis=1)
     error = squares.std(axis=0, ddof=1) / math.sqrt(40)
     assert np.all(np.abs(squares.mean(axis=0) - 1.0) < 4.5 * error)
 

@@ -54,7 +54,7 @@ def test_a_fit_counts_them_too():
     rng = np.random.default_rng(3)
     X = blobs(rng, 3, 45, 4, 4.0)
     X[0, 0] = np.nan
-    post = ct.fit(X, n_samples=20, n_warmup=20, n_chains=1, random_state=0, progress=False)
+    post = ct.fit(X, n_samples=12, n_warmup=12, n_chains=1, random_state=0, progress=False)
     assert post.suggest_n_clusters().n_clusters == 3
     again = post.suggest_n_clusters()
     np.testing.assert_array_equal(again.candidates, post.suggest_n_clusters().candidates)
@@ -75,14 +75,14 @@ def test_the_table_of_candidates():
 
 
 def test_a_close_call_is_called_one():
-    found = [ward_posterior(blobs(np.random.default_rng(s), 2, 40, 2, 1.5)).suggest_n_clusters() for s in range(12)]
+    found = [ward_posterior(blobs(np.random.default_rng(s), 2, 40, 2, 1.5)).suggest_n_clusters() for s in range(6)]
     close = [one for one in found if one.probability < 0.7]
-    assert 0 < len(close) < 12
+    assert 0 < len(close) < 6
     assert all(one.reason.endswith("It is a close call.") == (one in close) for one in found)
 
 
 def test_many_rows_are_counted_by_a_part_of_them():
-    X = blobs(np.random.default_rng(5), 6, 3000, 100, 2.0)
+    X = blobs(np.random.default_rng(5), 6, 3000, 40, 2.0)
     order = np.argsort(np.arange(3000) % 6, kind="stable")
     # a tree by hand: six combs
     children, tops, node = [], [], 3000
@@ -149,7 +149,7 @@ def test_a_number_whose_clusters_are_not_found_again_is_not_suggested():
     X = np.random.default_rng(0).lognormal(size=(100, 6), sigma=0.8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        post = ct.fit(X, n_samples=30, n_warmup=30, random_state=0, progress=False)
+        post = ct.fit(X, n_samples=30, n_warmup=20, n_chains=1, random_state=0, progress=False)
     found = post.suggest_n_clusters()
     best = int(found.candidates["score"].argmax()) + 1
     assert best > found.n_clusters

@@ -305,7 +305,7 @@ def test_data_of_another_size_are_refused(posterior):
 
 
 def test_the_suggested_number_opens_the_page():
-    post = chain_posterior(90, 8, 10)
+    post = chain_posterior(60, 6, 8)
     suggestion = post.suggest_n_clusters()
     text = report_html(post)
     assert suggestion.n_clusters > 1
@@ -504,7 +504,7 @@ def test_a_model_that_cannot_be_checked_says_why_on_the_page():
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
 @pytest.mark.parametrize(
-    "length", [{"n_samples": 12, "n_warmup": 4}, {"max_rounds": 30}, {"n_warmup": 5, "max_rounds": 20}]
+    "length", [{"n_samples": 5, "n_warmup": 2}, {"max_rounds": 12}, {"n_warmup": 3, "max_rounds": 9}]
 )
 def test_the_call_on_the_page_repeats_the_run(length):
     X, _ = ct.simulate(n=10, d=3, random_state=0)

@@ -256,10 +256,16 @@ def test_ten_thousand_dimensions():
 # --- distributions --------------------------------------------------------------------------------------------------
 
 
+# z is in standard errors that are measured by batch means: a shorter chain only sees less.
+long_or_short = pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest.mark.slow), 0.4])
+
+
+@long_or_short
 @pytest.mark.parametrize("rule", BOTH)
 @pytest.mark.parametrize("n", [2, 5, 12])
-def test_without_data_the_prior_is_left_as_it_is(rule, n):
-    draws = BOTH[rule].run(Problem(np.zeros((n, 0)), None, 0), np.random.default_rng(n), n_samples=6000, n_warmup=100)
+def test_without_data_the_prior_is_left_as_it_is(rule, n, share):
+    T = round(6000 * share)
+    draws = BOTH[rule].run(Problem(np.zeros((n, 0)), None, 0), np.random.default_rng(n), n_samples=T, n_warmup=100)
     gaps = standardized_gaps(draws.times)
     assert abs(batch_z(draws.times[:, -1], 2 * (1 - 1 / n))) < 4.5
     assert abs(batch_z(gaps.sum(axis=1), n - 1)) < 4.5
@@ -300,14 +306,16 @@ def discrepancies(draws, posterior):
     return np.concatenate(z)
 
 
+@long_or_short
 @pytest.mark.parametrize("rule", BOTH)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_topologies_and_times_equal_quadrature(rule, case, exact):
+def test_topologies_and_times_equal_quadrature(rule, case, exact, share):
     X, posterior = exact[case]
     _, d, noise = case
     problem = Problem(np.ascontiguousarray(X), None, d, 0.0, np.array(noise))
-    draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=6_000, n_warmup=50)
-    rare = np.array(list(posterior.topologies.values())) < 1e-3
+    draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=round(6000 * share), n_warmup=50)
+    p = np.array(list(posterior.topologies.values()))
+    rare = np.minimum(p, 1.0 - p) < 6 / len(draws.times)  # seen, or not seen, too seldom to have an error of their own
     z = discrepancies(draws, posterior)
     assert np.all(np.abs(z[: rare.size][~rare]) < 4.5)
     assert np.all(np.abs(z[rare.size :]) < 4.5)
@@ -317,7 +325,7 @@ def test_variances_of_other_rows_are_found_out(exact):
     """Negative control."""
     X, posterior = exact[CASES[-1]]
     problem = Problem(np.ascontiguousarray(X), None, 2, 0.0, np.array(CASES[-1][2][::-1]))
-    draws = Regraft("all").run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
+    draws = Regraft("all").run(problem, np.random.default_rng(4), n_samples=2400, n_warmup=50)
     assert np.abs(discrepancies(draws, posterior)).max() > 8.0
 
 
