@@ -54,7 +54,7 @@ def watched(X, settings):
 
 
 def run():
-    ct.fit(load_iris().data, n_samples=2, n_warmup=2, random_state=0, progress=False)  # compiles
+    watched(load_iris().data, {"n_samples": 2, "n_warmup": 2})  # compiles
     rows = []
     for name, (make, settings) in RUNS.items():
         began, said, post = watched(make(), settings)
@@ -66,7 +66,7 @@ def run():
             name = ""
         stopped = post.info.get("stopping", {}).get("rounds")
         known = post.info["estimate"].get("seconds")
-        first = "" if known is None else f'; first "about": {known / (end - began):.2f} of it'
+        first = "" if known is None else f'; the first "about" was {known / (end - began):.2f} of it'
         rows.append(("", "end", f"{end - began:.0f} s{'' if stopped is None else f', {stopped} rounds'}{first}", ""))
     table(("run", "after", "it said", "and took"), rows)
 

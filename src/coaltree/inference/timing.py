@@ -19,9 +19,10 @@ from .stopping import earliest_end, longest_warmup, projected_rounds
 if TYPE_CHECKING:
     from .run import Run
 
-_LOCAL, _WITH_TAILS = 0.5, 0.8  # of the time of a warm-up round, which looks at more branches or moves more odd rows
+_LOCAL, _WITH_TAILS = 0.5, 0.9  # of the time of a warm-up round, which looks at more branches or moves more odd rows
 _BLOCKS_BEFORE = 2  # an estimate is given
 _RIGHT_WITHIN = 1.5  # a factor
+_LATEST = 20  # blocks that count, about as many seconds: other work on the machine comes and goes
 
 
 class Stopwatch:
@@ -49,7 +50,7 @@ class Stopwatch:
             self._has_announced = True
             run.estimate["most_seconds"] = self.seconds_taken + left.most
             self.bar.announce(_announcement(run, self.seconds_taken + left.most))
-        if has_enough and left.is_narrow:
+        if has_enough and left.is_narrow and (run.auto is None or not run.is_finished):
             run.estimate.setdefault("seconds", self.seconds_taken + left.middle)
         until = _end(run)
         perhaps = None if run.auto is None or run.auto.seen is None else self._seconds_left(run, until)
@@ -65,7 +66,7 @@ class Stopwatch:
         """Of all chains together; None before the first block."""
         blocks = self._blocks[warms_up]
         if blocks:
-            counted = blocks[1:] or blocks
+            counted = blocks[1:][-_LATEST:] or blocks
             return sum(seconds for _, seconds in counted) / sum(n_rounds for n_rounds, _ in counted)
         if not self._blocks[not warms_up]:
             return None
@@ -73,8 +74,10 @@ class Stopwatch:
 
     def _range_left(self, run):
         """The least and the most seconds that are left."""
+        if run.is_finished:
+            return Left(0.0, 0.0)
         most = self._seconds_left(run, run.rounds_per_chain)
-        if run.auto is None or run.is_finished:
+        if run.auto is None:
             return Left(most, most)
         least = self._seconds_left(run, earliest_end(run.auto, run.plan))
         if run.auto.max_seconds is not None:

@@ -49,7 +49,7 @@ def take(run, watch, n_rounds, seconds):
     watch.show(run)
 
 
-@pytest.mark.parametrize(("how", "share"), [({}, 1.0), ({"local": True}, 0.5), ({"half_df": 2.0}, 0.8)])
+@pytest.mark.parametrize(("how", "share"), [({}, 1.0), ({"local": True}, 0.5), ({"half_df": 2.0}, 0.9)])
 def test_the_first_block_counts_only_until_there_is_another(how, share):
     bar, run = Bar(), made_run(**how)
     watch = Stopwatch(run, bar)
@@ -96,6 +96,24 @@ def test_where_the_draws_say_when_to_stop_a_range_is_said():
     run.is_finished = True
     watch.show(run)
     assert bar.shown[-1] == (260, 260, "")
+
+
+def test_the_latest_blocks_count():
+    bar, run = Bar(), made_run(n_warmup=0)
+    run.rounds_per_chain = 1000
+    watch = Stopwatch(run, bar)
+    for seconds in [1.0] * 30 + [2.0] * 20:
+        take(run, watch, 1, seconds)
+    assert bar.shown[-1] == (100, 2000, "about 32 min left")  # 950 of 2 s
+
+
+def test_what_was_never_said_is_no_estimate():
+    bar, run = Bar(), an_auto_run()
+    watch = Stopwatch(run, bar)
+    take(run, watch, 5, 5.0)
+    run.is_finished = True
+    take(run, watch, 15, 3.0)
+    assert "seconds" not in run.estimate and run.estimate["most_seconds"] == pytest.approx(8.0)
 
 
 def test_no_more_is_said_than_the_clock_allows():
