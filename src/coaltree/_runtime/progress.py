@@ -1,5 +1,6 @@
 """Progress of a long run: a bar on the terminal, a function to call, or nothing."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, Self
@@ -8,6 +9,7 @@ from ..errors import InputError
 from .aliases import ProgressLike
 
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}{postfix}]"  # our own words on how long it still takes
+_USUAL_SIZE = {"ncols": 100, "nrows": 24}
 
 
 class Progress:
@@ -44,7 +46,7 @@ class Progress:
             if self.bar is None:
                 from tqdm import tqdm
 
-                self.bar = tqdm(total=total, unit=unit, file=sys.stderr)
+                self.bar = tqdm(total=total, unit=unit, file=sys.stderr, **_size())
             self.bar.update(done - self.bar.n)
 
         return watch
@@ -58,11 +60,20 @@ class Progress:
         if self.bar is None:
             from tqdm import tqdm
 
-            self.bar = tqdm(total=total, initial=self.done, file=sys.stderr, bar_format=_BAR)
+            self.bar = tqdm(total=total, initial=self.done, file=sys.stderr, bar_format=_BAR, **_size())
         self.bar.total = total
         self.bar.set_postfix_str(words, refresh=False)
         self.bar.update(done - self.bar.n)
         self.bar.refresh()
+
+
+def _size():
+    """Nothing, for the terminal's own; some in containers say that they have no columns, and would show no bar."""
+    try:
+        has_none = 0 in os.get_terminal_size(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):
+        return {}
+    return _USUAL_SIZE if has_none else {}
 
 
 def duration(seconds: float) -> str:

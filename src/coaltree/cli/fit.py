@@ -339,6 +339,7 @@ def _run(table, settings, checkpoint, force):
     require_room_for_kernels()
     from ..inference.checkpoint import AnotherRun, UnusableCheckpoint
     from ..inference.fit import fit
+    from ..posterior.stopped import what_to_increase
 
     if checkpoint.exists():
         click.echo(f"resuming from {checkpoint}")
@@ -362,7 +363,9 @@ def _run(table, settings, checkpoint, force):
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
     for warning in held:
-        advice = f"Increase {'--max-rounds' if 'stopping' in post.info else '--samples and --warmup'}."
+        options = {"n_samples": "--samples", "n_warmup": "--warmup"}
+        increase = what_to_increase(post.info.get("stopping"))
+        advice = f"Increase {' and '.join(options.get(name, f'--{name}').replace('_', '-') for name in increase)}."
         shell.show_warning(
             f"the chains have not converged: {'; '.join(warning.findings)}. {advice}", ConvergenceWarning
         )

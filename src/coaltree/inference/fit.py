@@ -33,6 +33,7 @@ from ..model.rows import read_rows, warn_of_groups
 from ..model.table import Table, as_double, read_table
 from ..posterior import Posterior, convergence
 from ..posterior.frames import remember_index
+from ..posterior.stopped import what_to_increase
 from ..samplers import as_sampler
 from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
@@ -237,7 +238,9 @@ def _judge(post):
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
-        convergence.warn_if_bad(post.info["convergence"], post.info.get("mean_missed", 0.0), stacklevel=3)
+        increase = " and ".join(what_to_increase(post.info.get("stopping")))
+        missed = post.info.get("mean_missed", 0.0)
+        convergence.warn_if_bad(post.info["convergence"], missed, stacklevel=3, increase=increase)
 
 
 def _posterior(run, table, rows, noise, model):

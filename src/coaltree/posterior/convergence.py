@@ -59,9 +59,12 @@ def _distinct_entries(draws):
     return draws.reshape(len(draws), -1)
 
 
-def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int = 2) -> None:
+def warn_if_bad(
+    found: Mapping[str, Any], missed: float = 0.0, stacklevel: int = 2, increase: str = "n_warmup and n_samples"
+) -> None:
     """Warn of the worst value of each diagnostic that is out of bounds, and say what to do.
 
+    `increase` : what ended the run.
     `missed` : share of local updates whose candidates did not include the subtree's old place, so that it stayed there.
     """
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
@@ -82,7 +85,7 @@ def warn_if_bad(found: Mapping[str, Any], missed: float = 0.0, stacklevel: int =
             f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
         )
     if findings:
-        advice = "increase max_rounds (or n_warmup and n_samples), or continue this run with start=posterior"
+        advice = f"increase {increase}, or continue this run with start=posterior"
         if missed > MISSED_ABOVE:
             often = f"too often ({missed:.0%})"
             advice += f"; also increase n_neighbors of Regraft, whose candidates {often} miss the old place"

@@ -12,6 +12,13 @@ REASONS = (CONVERGED, ROUNDS_SPENT, SECONDS_SPENT, INTERRUPTED)
 _SPOKEN = {"log_joint": "log joint", "root_time": "root"}
 
 
+def what_to_increase(stopping: Any) -> tuple[str, ...]:
+    """The arguments of `fit` that ended a run; those of one of given length where there is nothing about stopping."""
+    if not isinstance(stopping, Mapping):
+        return "n_warmup", "n_samples"
+    return (SECONDS_SPENT,) if stopping.get("reason") == SECONDS_SPENT else (ROUNDS_SPENT,)
+
+
 def in_a_line(stopping: Any, n_warmup: Any = None) -> str | None:
     """Such as "converged after 420 rounds of each chain, 30 of them warm-up (R-hat at most 1.012, …)"; or None.
 

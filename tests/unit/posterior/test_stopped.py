@@ -2,7 +2,7 @@
 
 import pytest
 
-from coaltree.posterior.stopped import in_a_line
+from coaltree.posterior.stopped import in_a_line, what_to_increase
 
 FIGURES = {"r_hat": 1.0123, "of_r_hat": "noise_level", "ess": 104.4, "of_ess": "log_joint", "topology_ess": 321.0}
 TARGETS = {"r_hat_target": 1.02, "ess_target": 100.0}
@@ -27,3 +27,9 @@ def test_the_reason_and_the_figures_are_said():
 @pytest.mark.parametrize("other", [None, "auto", {}, {"reason": "tired"}, {"reason": "converged", "rounds": "x"}])
 def test_other_things_are_not_read(other):
     assert in_a_line(other) is None
+
+
+def test_what_ended_a_run_is_what_to_increase():
+    assert what_to_increase(None) == ("n_warmup", "n_samples")
+    assert what_to_increase({"reason": "max_rounds"}) == ("max_rounds",)
+    assert what_to_increase({"reason": "max_seconds"}) == ("max_seconds",)
