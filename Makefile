@@ -81,7 +81,7 @@ javascript: | $(STAMP) ## lint of the report page's script (Biome), where there 
 verify: $(STAMP) ## the long statistical runs, and many random examples for each Hypothesis test
 	$(BIN)/python -m pytest --numprocesses 2 -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
 
-bench: $(STAMP) ## times, side by side with what a user would pick instead (ONLY=name for one)
+bench: $(STAMP) ## times, beside what a user would pick instead, in short (ONLY=name for one, FULL=1 for all of it)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
 
 paper: $(STAMP) ## the tables and figures of Henao & Lucas (2012); REPLICATES=3 for a quick look, ONLY=name for one

@@ -59,6 +59,7 @@ TABLES = {
     "breast cancer, 569 × 30": lambda: load_breast_cancer().data,
     "digits, 500 × 64": lambda: load_digits().data[:500],
 }
+BRIEFLY = {"TABLES": {name: TABLES[name] for name in ("noisy, 100 × 4", "one cloud, 90 × 3")}, "REAL": ()}
 REAL = ("iris, 150 × 4", "wine, 178 × 13", "breast cancer, 569 × 30", "digits, 500 × 64")
 
 

@@ -34,6 +34,7 @@ from .timing import table
 FOLDER = BUILD / "bench_beast"
 STEPS, KEPT_TREES = 500_000, 2000  # of BEAST
 SWEEPS, WARMUP = 20_000, 200  # of coaltree
+BRIEFLY = {"STEPS": 30_000, "KEPT_TREES": 300, "SWEEPS": 1_000}
 BURN_IN = 0.1
 RARE, SHOWN, UNSURE = 0.001, 0.05, (0.1, 0.9)
 MOVES = {

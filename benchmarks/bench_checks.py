@@ -22,6 +22,7 @@ from .violations import TRUE, WRONG
 
 KEPT = Path(__file__).parent.parent / "build" / "bench_checks"
 TRUE_TABLES, WRONG_TABLES = 200, 8  # true ones in all, wrong ones of each kind
+BRIEFLY = {"TRUE_TABLES": 5, "WRONG_TABLES": 1}
 TRUE_SIZE, WRONG_SIZE = (60, 4), (150, 6)
 
 
@@ -49,8 +50,9 @@ def share(flags):
     return f"{mean:.3f} ± {np.sqrt(max(mean * (1 - mean), 0.25 / len(flags)) / len(flags)):.3f}"
 
 
-def run(n_true=TRUE_TABLES, n_wrong=WRONG_TABLES):
+def run(n_true=None, n_wrong=None):
     """Print the two tables."""
+    n_true, n_wrong = n_true or TRUE_TABLES, n_wrong or WRONG_TABLES
     began = time.time()
     for i in range(max(n_true // len(TRUE), n_wrong)):  # in turns, so that a run that is stopped has some of each
         for name, case in TRUE.items():

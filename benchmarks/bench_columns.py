@@ -27,14 +27,15 @@ N, D, LEVEL = 64, 6830, 0.3
 DEFAULT = [("scaled", "student"), ("diagonal", "learn")]
 OTHERS = [("diagonal", "student"), ("scaled", "learn"), ("spherical", 0.0), ("diagonal", 0.0)]
 SETTINGS = {"n_samples": 150, "n_warmup": 100, "n_chains": 4, "progress": False}
+BRIEFLY = {"D": 1000, "DEFAULT": DEFAULT[:1], "SETTINGS": SETTINGS | {"n_samples": 40, "n_warmup": 60}}
 
 
 def run():
-    kept = Kept("bench_columns", (commit().split()[1] if commit() else "none", *SETTINGS.values()))
+    kept = Kept("bench_columns", (commit().split()[1] if commit() else "none", D, *SETTINGS.values()))
     steps = [(family, noise) for family, noise in (DEFAULT + OTHERS if is_full() else DEFAULT)]
     kept.complete(steps, measure)
     rows = [(f"{family}, noise {noise}", *kept.recall(family, noise)) for family, noise in steps]
-    table(("64 × 6,830", "R-hat", "of", "apart", "root apart", "seconds"), rows)
+    table((f"{N} × {D:,}", "R-hat", "of", "apart", "root apart", "seconds"), rows)
 
 
 def measure(family, noise):

@@ -25,6 +25,7 @@ TABLES = {
     "2,000 x 8 blobs": lambda: make_blobs(2000, 8, centers=6, random_state=0)[0],
     "10,000 x 8 blobs": lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0],
 }
+BRIEFLY = {"TABLES": {"iris": TABLES["iris"]}}
 LENGTHS = {
     "100 rounds": ["--samples", "80", "--warmup", "20"],
     "as long as needed": [],

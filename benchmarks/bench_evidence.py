@@ -31,8 +31,10 @@ from .timing import commit, table
 
 KEPT = Path(__file__).parent.parent / "build" / "bench_evidence"
 TABLES = 4  # of each truth
+BRIEFLY = {"TABLES": 0, "SIZES": {30: {}}}
 FAMILIES = ("spherical", "diagonal", "full")
 _SMALL = {"n_powers": 10, "lowest": 1e-2, "n_kept": 60}
+SIZES = {30: {}, 200: {"n_powers": 30, "lowest": 1e-5, "n_kept": 8, "n_dropped": 4}}  # and how they are tempered
 SAMPLER = ct.Regraft(candidates="all")
 
 
@@ -131,7 +133,7 @@ def known_tables():
         yield [f"{n} rows, quadrature", f"{exact_posterior(X).log_evidence:.2f}", "-", "-"]
         how = repeated(f"small_{n}", lambda rng, X=X, d=d: log_evidence(X, np.eye(d), rng, **_SMALL), 4)
         yield [f"{n} rows, tempered", *how]
-    for n, more in ((30, {}), (200, {"n_powers": 30, "lowest": 1e-5, "n_kept": 8, "n_dropped": 4})):
+    for n, more in SIZES.items():
         X, _ = ct.simulate(n, 4, random_state=1)
         yield [f"{n} rows, Insertion(100)", *repeated(f"insertion_{n}", by_insertion(X, 100), 4)]
         how = repeated(f"tempered_{n}", lambda rng, X=X, more=more: log_evidence(X, np.eye(4), rng, **more), 4)
@@ -160,8 +162,9 @@ def one_choice(truth, number):
     return found
 
 
-def run(n_tables=TABLES):
+def run(n_tables=None):
     """Print the two tables."""
+    n_tables = TABLES if n_tables is None else n_tables
     warnings.simplefilter("ignore")
     print("Spherical covariance that is known, no noise: log p(X)")
     table(["", "mean of 4", "sd of one run", "seconds"], list(known_tables()))

@@ -28,6 +28,7 @@ from .timing import duration, side_by_side, table
 ROUNDS_OF_MPOST2 = 20
 NOISES = {"none": 0.0, "learn": "learn", "student": "student"}
 GOALS = {"none": "", "learn": "1.15", "student": "1.4"}
+BRIEFLY = {"SETTLING": 20, "FOLLOWED": 30, "ROUNDS_OF_MPOST2": 2}
 SETTLING, FOLLOWED = 100, 200  # rounds before effective draws are counted, and while they are
 
 

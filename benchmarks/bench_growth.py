@@ -17,6 +17,7 @@ from .kept import Kept, commits_of, is_full
 from .timing import commit, duration, table
 
 COLUMNS = 16
+BRIEFLY = {"SIZES": (1_000,)}
 SIZES, FULL_SIZES = (1_000, 3_000, 10_000), (30_000, 100_000, 1_000_000)
 PEERS = {"fast_hdbscan": 1_000_000, "genieclust": 1_000_000, "scipy average": 10_000, "scipy ward": 10_000}
 MODULES = {"fast_hdbscan": "fast_hdbscan", "genieclust": "genieclust"}

@@ -84,7 +84,12 @@ def independent_trees(n_trees, n, rng):
     return np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
 
 
-def run(n_trees=10_000, n=1_000):
+SIZE = (10_000, 1_000)  # trees, leaves
+BRIEFLY = {"SIZE": (2_000, 300)}
+
+
+def run(n_trees=None, n=None):
+    n_trees, n = (n_trees, n) if n_trees and n else SIZE
     rng = np.random.default_rng(0)
     small = ct.Posterior(*perturbed_trees(20, 12, rng), chain=np.arange(20) % 2)
     print("warm-up on 20 trees of 12 leaves (compiles or reads kernels)")

@@ -19,6 +19,7 @@ import coaltree as ct
 from .timing import table
 
 CASES = {"clear": {"d": 100, "noise": 0.0}, "vague": {"d": 10, "noise": 0.03}}
+BRIEFLY = {"REPLICATES": {32: 3}}
 REPLICATES = {32: 30, 128: 15, 512: 5}
 
 
@@ -53,8 +54,8 @@ def summaries(X, post):
     }
 
 
-def run(replicates=REPLICATES):
-    rows = []
+def run(replicates=None):
+    rows, replicates = [], replicates or REPLICATES
     for n, n_replicates in replicates.items():
         for case in CASES:
             start = time.perf_counter()

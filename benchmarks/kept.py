@@ -51,3 +51,8 @@ def commits_of(results):
 def is_full():
     """Whether the whole of a benchmark is asked for."""
     return bool(os.environ.get("FULL"))
+
+
+def is_short():
+    """Whether only a look at it is asked for, as by ``make bench`` for all."""
+    return bool(os.environ.get("SHORT"))

@@ -1,10 +1,14 @@
 """What the benchmarks share: a stopwatch, a table, and a line about the machine."""
 
+import json
 import os
 import platform
 import subprocess
 import time
 from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "build" / "bench"
+_tables = []  # that were printed by this process
 
 
 def best_of(function, repeats=5):
@@ -37,12 +41,20 @@ def duration(seconds):
 
 def table(header, rows):
     """Print rows of text or numbers below a header, the first column to the left and the others to the right."""
+    _tables.append({"header": list(header), "rows": [list(row) for row in rows]})
     cells = [[str(cell) if not isinstance(cell, float) else f"{cell:.3g}" for cell in row] for row in (header, *rows)]
     widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
     for i, (first, *rest) in enumerate(cells):
         print("  ".join([first.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(rest, widths[1:], strict=True))]))
         if i == 0:
             print("  ".join("-" * width for width in widths))
+
+
+def write_tables(name):
+    """Keep the tables that were printed since the last call as build/bench/NAME.json."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{name}.json").write_text(json.dumps({"machine": machine(), "tables": _tables}, default=float, indent=1))
+    _tables.clear()
 
 
 def commit():

@@ -1,11 +1,15 @@
 """What the benchmarks take for true, against all groups of few rows."""
 
+import ast
 import itertools
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import bench_growth, kept
+import benchmarks
+from benchmarks import bench_growth, kept, timing
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
 from coaltree.model.coalescent import simulate_tree
@@ -76,3 +80,27 @@ def test_growth_shows_what_has_been_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench_growth, "measure", None)  # all of it is kept
     bench_growth.run()
     assert capsys.readouterr().out.splitlines()[-1] == "measured at 0000000"
+
+
+def test_short_forms_change_constants_that_exist():
+    n_short = 0
+    for path in Path(benchmarks.__file__).parent.glob("bench_*.py"):
+        assigned = {}
+        for node in ast.parse(path.read_text()).body:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                assigned |= {name.id: node.value for name in names}
+        short = {key.value for key in assigned["BRIEFLY"].keys} if "BRIEFLY" in assigned else set()
+        assert short <= set(assigned), path.name
+        n_short += bool(short)
+    assert n_short > 5
+
+
+def test_printed_tables_are_kept_as_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(timing, "FOLDER", tmp_path)
+    monkeypatch.setattr(timing, "_tables", [])
+    timing.table(("what", "seconds"), [("one", 1.5), ("two", np.float64(2.0))])
+    timing.write_tables("some")
+    (kept_table,) = json.loads((tmp_path / "some.json").read_text())["tables"]
+    assert kept_table == {"header": ["what", "seconds"], "rows": [["one", 1.5], ["two", 2.0]]}
+    assert timing._tables == [] and "1.5" in capsys.readouterr().out
