@@ -282,3 +282,23 @@ def test_whatever_is_written_is_read_again(data, separator):
     assert frame.labels == tuple(index)
     assert frame.features == tuple(columns[1:])
     np.testing.assert_array_equal(frame.values, np.array(values, dtype=float))
+
+
+def test_float32_stays_what_it_is(tmp_path):
+    X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    np.save(tmp_path / "single.npy", X)
+    found = read(tmp_path / "single.npy")
+    assert found.values.dtype == np.float32 and found.values.flags.c_contiguous
+    np.testing.assert_array_equal(found.values, X)
+    np.savez(tmp_path / "whole.npz", X=(10 * X).astype(np.int16))
+    assert read(tmp_path / "whole.npz").values.dtype == np.float64
+
+
+def test_parquet_of_float32_stays_what_it_is(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(np.float32([[1.5, np.nan], [0.1, 2.0]]), columns=["a", "b"])
+    frame.to_parquet(tmp_path / "single.parquet")
+    frame.astype({"a": np.float64}).to_parquet(tmp_path / "mixed.parquet")
+    assert read(tmp_path / "single.parquet").values.dtype == np.float32
+    assert read(tmp_path / "mixed.parquet").values.dtype == np.float64
