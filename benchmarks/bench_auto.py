@@ -7,7 +7,7 @@ sampling alone. "at equal error" is the time that auto would take for the suppor
 it: errors fall with the square root of time. R-hat is the worst of log joint, root and every entry of the parameters.
 
 `estimate` is the first one that is shown, of the time that all rounds will take, relative to the time that they took.
-Under auto it is made at the first look after the warm-up; before that, only the most that it can be is shown.
+Under auto it is the first that is said to be "about" so long, if any is; `bench_time_left` shows the ranges before it.
 
 What was measured is kept (`kept`); MINUTES=20 prints what there is then, with "-" for what lacks its long run.
 FULL=1 adds two seeds.
@@ -74,7 +74,7 @@ def measure(name, length, seed):
         "warmup": post.info["n_warmup"],
         "log_joint": [float(post.log_joint.mean()), float(post.log_joint.std())],
         "r_hat": max(figures["r_hat"] for figures in post.info["convergence"].values() if isinstance(figures, dict)),
-        "estimate": post.info["estimate"]["seconds"] / post.info["seconds"],
+        "estimate": post.info["estimate"].get("seconds", math.nan) / post.info["seconds"],
         "commit": commit().strip(" ,"),
     }
     if length == "auto":
@@ -124,7 +124,7 @@ def report(seeds):
             ratio = auto["seconds"] / fixed["seconds"] * (auto["support"] / fixed["support"]) ** 2
             ratios.append(ratio)
         for length, shown in means.items():
-            estimates[length] += [one["estimate"] for one in runs[length]]
+            estimates[length] += [one["estimate"] for one in runs[length] if math.isfinite(one["estimate"])]
             rows.append(
                 (
                     name,
