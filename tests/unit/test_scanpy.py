@@ -1,5 +1,7 @@
 """Trees of groups of cells in AnnData, and scanpy's own plots on them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -153,3 +155,26 @@ def test_what_cannot_be_grouped_is_refused(adata, settings, sentence):
     adata.obs["unused"] = adata.obs["kind"].cat.add_categories(["ghost"])
     with pytest.raises(ct.InputError, match=sentence):
         ct.scanpy.dendrogram(adata, **settings)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_embeddings_of_float32_are_kept_and_give_the_same_bits():
+    """With a stand-in that has what is asked of an AnnData, so that it runs where AnnData is not installed."""
+    rng = np.random.default_rng(0)
+    kinds = pd.Categorical(rng.choice(list("abcd"), 60))
+    X = (3.0 * rng.standard_normal((4, 5))[kinds.codes] + rng.standard_normal((60, 5))).astype(np.float32)
+    names = pd.Index([f"cell {i}" for i in range(60)])
+
+    def cells_of(values):
+        return SimpleNamespace(
+            obs=pd.DataFrame({"kind": kinds}, names), obsm={"X_pca": values}, uns={}, obs_names=names
+        )
+
+    single, double = cells_of(X), cells_of(X.astype(np.float64))
+    posts = [ct.scanpy.dendrogram(adata, "kind", **QUICK) for adata in (single, double)]
+    assert [post.X.dtype for post in posts] == [np.float32, np.float64]
+    np.testing.assert_array_equal(posts[0].times, posts[1].times)
+    found = [adata.uns["dendrogram_kind"]["correlation_matrix"] for adata in (single, double)]
+    np.testing.assert_array_equal(*found)
+    post = ct.scanpy.cells(single, **QUICK)
+    assert post.X.dtype == np.float32 and not np.shares_memory(post.X, X)
