@@ -138,7 +138,8 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> np.ndarra
     by_score = better[np.argsort(-scores[better - 1], kind="stable")]
     looked_at = [k for place, k in enumerate(by_score) if place < _BEST or k <= _FEW or k in steps]
     worst: dict[int, float] = {}
-    posterior = posterior[np.unique(np.linspace(0, len(posterior) - 1, _ENOUGH_TREES).astype(int))]
+    if posterior.has_equal_weights:
+        posterior = posterior[np.unique(np.linspace(0, len(posterior) - 1, _ENOUGH_TREES).astype(int))]
     for least in _FOUND_AGAIN:
         counts = scores <= scores[0]
         bar = -np.inf

@@ -7,6 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
+from coaltree.model.coalescent import simulate_tree
 from tests.posteriors import ward_posterior
 
 
@@ -155,3 +156,18 @@ def test_a_number_whose_clusters_are_not_found_again_is_not_suggested():
     assert best > found.n_clusters
     assert post.stability(post.cut(best)).jaccard.min() < 0.6
     assert "tree" in found.reason
+
+
+def test_trees_of_no_weight_say_nothing():
+    """Among 500 trees one has all the weight, and it is none of those that an even choice would look at."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(45, 3)) + 20.0 * np.eye(3)[np.arange(45) % 3]
+    good = ct.Tree.from_linkage(linkage(X, "average"))
+    trees = [simulate_tree(45, rng) for _ in range(500)]
+    trees[251] = good
+    weights = np.full(500, -1e4)
+    weights[251] = 0.0
+    stacked = np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
+    post = ct.Posterior(*stacked, log_weights=weights, X=X, covariance=ct.Spherical(amplitude=1.0))
+    assert 251 not in np.linspace(0, 499, 200).astype(int)
+    assert post.suggest_n_clusters().n_clusters == 3
