@@ -55,7 +55,9 @@ def bits_of(post):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "best" else []) for name in CASES]
+)
 def test_the_fit_is_that_of_the_same_numbers_in_float64(name):
     make, settings = CASES[name]
     X = make()
@@ -138,7 +140,7 @@ def test_no_kernel_is_compiled_for_it():
 
 @pytest.mark.filterwarnings("ignore")
 def test_neither_a_second_table_in_float64_nor_a_third_is_held():
-    X = np.ascontiguousarray(np.tile(some_rows(300, 40), (1, 50)))  # 300 x 2000: 2.4 MB, and 4.8 in float64
+    X = np.ascontiguousarray(np.tile(some_rows(120, 40), (1, 50)))  # 120 x 2,000: 1 MB, and 2 in float64
     X += np.random.default_rng(0).normal(size=X.shape).astype(np.float32)
     seen = []
 
