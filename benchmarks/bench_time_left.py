@@ -25,6 +25,7 @@ RUNS = {
     ),
     "iris, 500 rounds": (lambda: load_iris().data, {"n_samples": 400, "n_warmup": 100}),
 }
+BRIEFLY = {"RUNS": {"wine, at most 150 rounds": (lambda: load_wine().data, {"max_rounds": 150})}}
 SHARES = (0.1, 0.25, 0.5, 0.75)
 
 
