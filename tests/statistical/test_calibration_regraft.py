@@ -131,9 +131,11 @@ def test_sweeps_from_the_truth_leave_the_prior(rule, n_sets):
     assert np.all(p_values_from_the_truth(EXACT[rule], 8, 4, n_sets, n_sweeps=5, seed=2) > 1e-4)
 
 
-@long_or_short
-def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction(n_sets):
-    assert p_values_from_the_truth(Uncorrected("all"), 8, 4, n_sets, n_sweeps=5, seed=2).min() < 1e-5
+# Smallest p-values measured: 6e-28 to 2e-17 over four seeds at 2000 sets, 3e-10 to 4e-5 over six seeds at 700, below
+# the 1e-4 of the test above, which such a sampler would fail.
+@pytest.mark.parametrize(("n_sets", "limit"), [pytest.param(2000, 1e-12, marks=pytest.mark.slow), (700, 1e-4)])
+def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction(n_sets, limit):
+    assert p_values_from_the_truth(Uncorrected("all"), 8, 4, n_sets, n_sweeps=5, seed=2).min() < limit
 
 
 @pytest.mark.slow
@@ -193,9 +195,11 @@ def test_both_rules_and_insertion_agree_on_every_clade(n_draws):
     )
     weights = np.exp(log_weights - log_weights.max())
     found.append(clade_frequencies(children, weights / weights.sum()))
-    error = np.sqrt(6000 / n_draws)
-    assert largest_difference(found[0], found[1]) < 0.05 * error
-    assert largest_difference(found[0], found[2]) < 0.06 * error
+    # Over 16 seeds at 1500 draws the two were 0.041 ± 0.011 (0.068 at most) and 0.047 ± 0.013 (0.086 at most): the limits
+    # are 5 standard deviations above, and fall as errors do.
+    error = np.sqrt(1500 / n_draws)
+    assert largest_difference(found[0], found[1]) < 0.10 * error
+    assert largest_difference(found[0], found[2]) < 0.12 * error
     prior = Regraft("all", start="prior").run(problem._replace(W=np.zeros((12, 0)), d=0), rng, n_samples=2000)
     assert largest_difference(found[0], clade_frequencies(prior.children, np.full(2000, 1 / 2000))) > 0.3
 
