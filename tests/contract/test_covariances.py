@@ -145,7 +145,7 @@ def test_update_leaves_the_joint_distribution_alone(covariance, n_draws):
         after.append(scalars(updated))
         wrong.append(scalars(drawn.update(drawn.statistics(1.25 * U), rng)))
     before, after, wrong = np.array(before), np.array(after), np.array(wrong)
-    fresh = np.array([scalars(drawn_from_prior(covariance, rng)) for _ in range(2000)])
+    fresh = np.array([scalars(drawn_from_prior(covariance, rng)) for _ in range(1000)])
     p_values = [stats.ks_2samp(after[:, j], fresh[:, j]).pvalue for j in range(fresh.shape[1])]
     assert min(p_values) > 1e-4
     assert np.all(before != after)

@@ -195,8 +195,8 @@ def test_both_rules_and_insertion_agree_on_every_clade(n_draws):
     )
     weights = np.exp(log_weights - log_weights.max())
     found.append(clade_frequencies(children, weights / weights.sum()))
-    # Over 16 seeds at 1500 draws the two were 0.041 ± 0.011 (0.068 at most) and 0.047 ± 0.013 (0.086 at most): the limits
-    # are 5 standard deviations above, and fall as errors do.
+    # Over 16 seeds at 1500 draws the two were 0.041 ± 0.011 (0.068 at most) and 0.047 ± 0.013 (0.086 at most): the
+    # limits are 5 standard deviations above, and fall as errors do.
     error = np.sqrt(1500 / n_draws)
     assert largest_difference(found[0], found[1]) < 0.10 * error
     assert largest_difference(found[0], found[2]) < 0.12 * error

@@ -41,7 +41,7 @@ def test_what_cannot_be_checked_is_said(tmp_path, capsys):
     assert "The model cannot be checked: this posterior does not include its data" in capsys.readouterr().out
 
 
-def test_fit_says_what_is_wrong(tmp_path, capsys):
+def test_fit_says_what_is_wrong(tmp_path, capsys, blank_pages):
     X, _ = ct.simulate(60, 4, noise=0.5, random_state=0)
     np.save(tmp_path / "data.npy", X)
     how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--noise", "0", "--covariance", "spherical"]

@@ -97,7 +97,7 @@ def test_a_label_that_is_not_there_is_refused(flowers, tmp_path, capsys):
     assert "there is no column 'colour' (--label)" in capsys.readouterr().err
 
 
-def test_classes_and_row_numbers_are_warned_of(flowers, tmp_path, capsys):
+def test_classes_and_row_numbers_are_warned_of(flowers, tmp_path, capsys, blank_pages):
     args = ["fit", str(flowers), "--label", "kind", "--drop", "age", "--out", str(tmp_path / "out")]
     assert main([*args, *SHORT]) == 0
     said = capsys.readouterr().err

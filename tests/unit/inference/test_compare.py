@@ -71,7 +71,7 @@ def test_stacking_is_arviz_s():
 def fitted():
     """Rows whose columns have different variances along the tree, known to one model and not to the other."""
     X, _ = ct.simulate(30, 4, ct.Fixed(np.diag([1.0, 1.0, 0.01, 0.01])), noise=0.1, random_state=0)
-    settings = {"n_samples": 40, "n_warmup": 20, "random_state": 0, "progress": False}
+    settings = {"n_samples": 20, "n_warmup": 12, "random_state": 0, "progress": False}
     return {name: ct.fit(X, name, **settings) for name in ("spherical", "diagonal")}
 
 

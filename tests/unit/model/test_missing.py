@@ -5,7 +5,7 @@ import pytest
 
 from coaltree.errors import InputError
 from coaltree.model.coalescent import simulate_tree
-from coaltree.model.covariance import Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
+from coaltree.model.covariance import Covariance, Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
 from coaltree.model.diffusion import simulate_data
 from coaltree.model.missing import check_apart, check_observed, fill_at_random, impute, precision_of
 from tests.reference.missing import conditional_of_missing
@@ -21,9 +21,10 @@ def example(n, d, covariance, noise, seed=0):
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 @pytest.mark.parametrize(
-    "covariance", [Fixed(PHI), Diagonal([1.0, 2.0, 0.5]), Spherical(amplitude=2.0)], ids=lambda c: type(c).__name__
+    ("covariance", "row"),
+    [(Fixed(PHI), 0), (Fixed(PHI), 3), (Diagonal([1.0, 2.0, 0.5]), 0), (Spherical(amplitude=2.0), 3)],
+    ids=lambda value: type(value).__name__ if isinstance(value, Covariance) else f"row {value}",
 )
-@pytest.mark.parametrize("row", [0, 3])
 def test_one_row_is_drawn_exactly(covariance, noise, row):
     tree, X = example(5, 3, covariance, noise)
     missing = np.zeros((5, 3), dtype=bool)
