@@ -177,14 +177,14 @@ SHORT = [
 ]
 
 
-@pytest.mark.parametrize("n_draws", [pytest.param(3000, marks=pytest.mark.slow), 900])
+@pytest.mark.parametrize("n_draws", [pytest.param(3000, marks=pytest.mark.slow), 600])
 @pytest.mark.parametrize(("covariance", "options", "sampler"), SHORT)
 def test_a_round_keeps_the_joint_law(covariance, options, sampler, n_draws):
     assert largest_z(Model(COVARIANCES[covariance], **options), n_draws, sampler, seed=1) < 4.5
 
 
-def test_a_mistake_is_seen():
-    assert largest_z(Model(UNSCALED), 900, Regraft(candidates="all"), seed=1) > 6.0
+def test_a_mistake_is_seen():  # by z = 13
+    assert largest_z(Model(UNSCALED), 600, Regraft(candidates="all"), seed=1) > 6.0
 
 
 @pytest.mark.slow
