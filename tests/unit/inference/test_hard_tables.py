@@ -112,15 +112,12 @@ def test_the_cases_are_hard(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [*CASES, "digits"])
-def test_chains_agree_at_the_default_number_of_rounds(case):
+def test_chains_agree_at_the_default_length(case):
     make, covariance = CASES.get(case, (digits, "diagonal"))
     X, _ = make()
-    post = fitted(X, covariance, n_samples=500, n_warmup=100)
+    post = fitted(X, covariance, n_samples="auto", n_warmup="auto")
     assert is_sensible(post)
-    figures = post.info["convergence"]
-    assert max(figures[name]["r_hat"] for name in ("log_joint", "root_time")) <= 1.05
-    # Of the 61 variances of digits two, of pixels that are 0 in five rows of six, had up to 1.15; the others 1.03.
-    assert worst_r_hat(post) <= (1.3 if case == "digits" else 1.05)
+    assert worst_r_hat(post) <= 1.05
 
 
 @pytest.mark.parametrize("covariance", ["auto", "scaled", "diagonal", "full"])
