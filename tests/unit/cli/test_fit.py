@@ -296,7 +296,7 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("warmup", ["0", "3"])  # with rounds to show, and without
+@pytest.mark.parametrize("warmup", ["0", pytest.param("3", marks=pytest.mark.slow)])  # with rounds to show, and without
 def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path, warmup, capsys, blank_pages):
     out = tmp_path / "out"
     args = ["fit", str(data), "--drop", "Art", "--out", str(out), "--samples", "20", "--warmup", warmup, "--seed", "7"]

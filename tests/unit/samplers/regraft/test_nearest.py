@@ -76,7 +76,7 @@ def test_threads_change_nothing(in_cells, monkeypatch):
     monkeypatch.setattr(search, "_QUERIES_A_BLOCK", 100)
     found = []
     for n_threads in (1, 3):
-        monkeypatch.setattr(search, "cpu_count", lambda n_threads=n_threads: n_threads)
+        monkeypatch.setattr(search, "allowed_threads", lambda n_threads=n_threads: n_threads)
         found.append(nearest(W, W, 5, np.arange(3000)))
     np.testing.assert_array_equal(*found)
 
