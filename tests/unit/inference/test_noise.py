@@ -107,7 +107,8 @@ def test_the_level_is_recovered_from_replicates():
 def test_everything_knows_of_the_noise(noise, covariance, tmp_path):
     X = data()
     X[2, 1] = np.nan
-    post = ct.fit(X, covariance, noise=noise, **QUICK)
+    short = QUICK | {"n_samples": 6, "n_warmup": 3}
+    post = ct.fit(X, covariance, noise=noise, **short)
     assert np.isfinite(post.log_joint).all()
     post.save(tmp_path / "post.npz")
     again = ct.load(tmp_path / "post.npz")
@@ -117,8 +118,8 @@ def test_everything_knows_of_the_noise(noise, covariance, tmp_path):
         assert np.array_equal(post[5:].tail_scale, post.tail_scale[5:])
     new = data(3, seed=5)
     assert np.array_equal(post.place(new).log_density, again.place(new).log_density)
-    assert len(ct.concat([post, again])) == 48
-    ct.fit(X, covariance, noise=noise, start=post, **QUICK)
+    assert len(ct.concat([post, again])) == 24
+    ct.fit(X, covariance, noise=noise, start=post, **short)
     assert "learnt" in describe_noise(post) or post.noise.level == 0.2
     assert post.extend(new, n_rounds=2, n_trees=3, random_state=0).n == 17
 
