@@ -119,7 +119,7 @@ def test_all_other_numbers_become_float64(dtype):
 
 
 def signatures():
-    # By type(), since isinstance() asks an object for its class, which a weak proxy of what is gone answers with an error.
+    # By type(): isinstance() asks an object for its class, and a weak proxy of what is gone answers with an error.
     kernels = (kernel for kernel in gc.get_objects() if issubclass(type(kernel), Dispatcher))
     return {
         (kernel.py_func.__module__, kernel.py_func.__qualname__, str(signature))
