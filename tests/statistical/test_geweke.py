@@ -27,7 +27,7 @@ from coaltree.model.covariance import (
 from coaltree.model.diffusion import log_likelihood, simulate_data
 from coaltree.model.noise import Noise, first_draw, noise_model, row_variances
 from coaltree.model.replicates import replicates_of
-from coaltree.model.tails import draw_scales
+from coaltree.model.tails import ScalesOnTree
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import unchecked_tree
 
@@ -202,9 +202,11 @@ def without_the_jacobian(model, draw, make_log_likelihood):
     return lambda c: right(c) - math.log(c)
 
 
-def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
+class OfAnotherShape(ScalesOnTree):
     """Scales of Student's t with half as many degrees of freedom again."""
-    return draw_scales(children, times, W, d, unit, scales, 1.5 * half_df, rng)
+
+    def draw(self, W, d, unit, tail_scale, half_df, rng, n_passes=1):
+        return super().draw(W, d, unit, tail_scale, 1.5 * half_df, rng, n_passes)
 
 
 @pytest.mark.slow
@@ -212,7 +214,7 @@ def of_another_shape(children, times, W, d, unit, scales, half_df, rng):
     ("name", "wrong", "noise"),
     [
         ("likelihood_at_scale", without_the_jacobian, LEARNT),
-        ("draw_scales", of_another_shape, STUDENT),
+        ("ScalesOnTree", OfAnotherShape, STUDENT),
     ],
     ids=["Jacobian forgotten", "scales of another shape"],
 )

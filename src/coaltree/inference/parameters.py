@@ -26,7 +26,7 @@ from ..model.noise import (
     row_variances,
 )
 from ..model.replicates import Replicates, Within
-from ..model.tails import draw_scales
+from ..model.tails import ScalesOnTree
 from ..numerics.slice_sampling import slice_sample
 
 _TURNS, _TURNS_OF_WIDE = 3, 2
@@ -97,7 +97,7 @@ def _draw_scale(known, times, covariance, noise, rng):
 def _draw_together(known, tree, covariance, noise, rng):
     """λ with Φ integrated out, then Φ, then the scales."""
     contrasts_at = ContrastsAt(tree[0], tree[1], known.values)
-    half_d, centred = 0.5 * known.values.shape[1], _centred(known)
+    half_d, centred, scales = 0.5 * known.values.shape[1], _centred(known), ScalesOnTree(*tree)
 
     def log_density(variances):
         U, log_v = contrasts_at(variances)
@@ -110,7 +110,7 @@ def _draw_together(known, tree, covariance, noise, rng):
         U, _ = contrasts_at(variances)
         covariance = covariance.update(known.statistics(covariance, U, variances), rng)
         if noise.tail_scale is not None:
-            noise = _draw_tails(known, tree, _whitened(centred, covariance)[0], noise, rng)
+            noise = _draw_tails(known, scales, _whitened(centred, covariance)[0], noise, rng)
     return covariance, noise
 
 
@@ -118,7 +118,7 @@ def _draw_noise(known, tree, covariance, noise, rng):
     """λ and the scales given Φ."""
     W, whitener = _whitened(_centred(known), covariance)
     contrasts_at = ContrastsAt(tree[0], tree[1], W)
-    half_d = 0.5 * known.values.shape[1]
+    half_d, scales = 0.5 * known.values.shape[1], ScalesOnTree(*tree)
 
     def log_density(variances):
         U, log_v = contrasts_at(variances)
@@ -127,7 +127,7 @@ def _draw_noise(known, tree, covariance, noise, rng):
     for _ in range(_turns(known, noise)):
         noise = _draw_level(known.noise, noise, log_density, rng)
         if noise.tail_scale is not None:
-            noise = _draw_tails(known, tree, W, noise, rng)
+            noise = _draw_tails(known, scales, W, noise, rng)
     return covariance, noise
 
 
@@ -150,11 +150,11 @@ def _draw_level(model, noise, log_likelihood_at, rng):
     return noise._replace(level=math.exp(slice_sample(log_density, math.log(noise.level), _WIDTH, rng)))
 
 
-def _draw_tails(known, tree, W, noise, rng):
+def _draw_tails(known, scales, W, noise, rng):
     """All scales, and then these against λ."""
-    (children, times), unit, d = tree, noise.level * known.noise.error2, known.values.shape[1]
-    scales = draw_scales(children, times, W, d, unit, noise.tail_scale, known.noise.half_df, rng)
-    return draw_ratio(known.noise, noise._replace(tail_scale=scales), rng)
+    unit, d = noise.level * known.noise.error2, known.values.shape[1]
+    drawn = scales.draw(W, d, unit, noise.tail_scale, known.noise.half_df, rng)
+    return draw_ratio(known.noise, noise._replace(tail_scale=drawn), rng)
 
 
 def _likelihood(known, tree, covariance):

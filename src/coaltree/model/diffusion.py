@@ -121,12 +121,25 @@ def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: V
     `leaf_var` is the variance of every leaf, or (n,) of each.
     """
     n, p = W.shape
-    mean = np.empty((2 * n - 1, p))
+    return messages_again(
+        np.ascontiguousarray(children),
+        np.ascontiguousarray(times),
+        W,
+        leaf_var,
+        np.empty((2 * n - 1, p)),
+        np.empty(2 * n - 1),
+    )
+
+
+def messages_again(
+    children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances, mean: np.ndarray, var: np.ndarray
+) -> Messages:
+    """The same in arrays (2n-1, p) and (2n-1,) that there are already: large new ones cost as much as to fill them."""
+    n = len(W)
     mean[:n] = W
-    var = np.empty(2 * n - 1)
     var[:n] = leaf_var
     v, eps = np.empty(n - 1), np.empty(n - 1)
-    _pass_up(np.ascontiguousarray(children), np.ascontiguousarray(times), mean, var, v, eps)
+    _pass_up(children, times, mean, var, v, eps)
     return Messages(mean, var, v, eps)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._runtime.jit import jit
-from .diffusion import Variances, blend, join, messages, variance_at
+from .diffusion import Variances, blend, join, messages, messages_again, variance_at
 
 
 class Walk(NamedTuple):
@@ -50,6 +50,12 @@ def begin_walk(
     )
     start_again(walk)
     return walk
+
+
+def begin_again(walk: Walk, X: np.ndarray, leaf_var: Variances) -> None:
+    """Begin once more on the same tree, with other values and variances of its leaves; no arrays are made."""
+    messages_again(walk.children, walk.times, X, leaf_var, walk.mean, walk.var)
+    start_again(walk)
 
 
 @jit(allocates=False)

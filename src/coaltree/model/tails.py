@@ -14,30 +14,39 @@ import numpy as np
 from .._runtime.jit import jit
 from .._runtime.random_streams import exponential, make_streams, uniform
 from .diffusion import squared_distance
-from .leaf_walk import begin_walk, expected_var, next_leaf, start_again
+from .leaf_walk import Walk, begin_again, begin_walk, expected_var, next_leaf, start_again
 
 _WIDTH = 1.0
 
 
-def draw_scales(
-    children: np.ndarray,
-    times: np.ndarray,
-    W: np.ndarray,
-    d: int,
-    unit: np.ndarray,
-    tail_scale: np.ndarray,
-    half_df: float,
-    rng: np.random.Generator,
-    n_passes: int = 1,
-) -> np.ndarray:
-    """New scales (N,) given a tree over whitened rows W (N, p); `unit` (N,) are the variances λ r_i.
+class ScalesOnTree:
+    """Draws of the scales given one tree, one after another; the large arrays are made once."""
 
-    Each pass draws every scale once, given all others.
-    """
-    scales = np.array(tail_scale, dtype=np.float64)
-    walk = begin_walk(children, times, W, unit * scales)
-    _draw_scales(walk, unit, scales, 0.5 * d, half_df, n_passes, make_streams(rng, 1)[0])
-    return scales
+    def __init__(self, children: np.ndarray, times: np.ndarray) -> None:
+        self._tree = children, times
+        self._walk: Walk | None = None
+
+    def draw(
+        self,
+        W: np.ndarray,
+        d: int,
+        unit: np.ndarray,
+        tail_scale: np.ndarray,
+        half_df: float,
+        rng: np.random.Generator,
+        n_passes: int = 1,
+    ) -> np.ndarray:
+        """New scales (N,) given whitened rows W (N, p); `unit` (N,) are the variances λ r_i.
+
+        Each pass draws every scale once, given all others.
+        """
+        scales = np.array(tail_scale, dtype=np.float64)
+        if self._walk is None:
+            self._walk = begin_walk(*self._tree, W, unit * scales)
+        else:
+            begin_again(self._walk, W, unit * scales)
+        _draw_scales(self._walk, unit, scales, 0.5 * d, half_df, n_passes, make_streams(rng, 1)[0])
+        return scales
 
 
 @jit(allocates=False)

@@ -18,7 +18,7 @@ from coaltree.model.problem import make_problem
 from coaltree.model.replicates import read_groups, replicates_of
 from coaltree.model.rows import read_rows
 from coaltree.model.table import Table
-from coaltree.model.tails import draw_scales, scale_mode
+from coaltree.model.tails import ScalesOnTree, scale_mode
 from tests.reference import likelihood as reference
 
 PHI = np.array([[1.0, 0.4], [0.4, 2.0]])
@@ -212,8 +212,9 @@ def test_scales_are_drawn_from_their_joint_posterior():
     p /= p.sum()
     exact = np.array([(p.sum(axis=tuple({0, 1, 2} - {i})) @ grid) for i in range(3)])
     rng, scales, logs = np.random.default_rng(6), np.ones(3), []
+    on_tree = ScalesOnTree(children, times)
     for _ in range(4000):
-        scales = draw_scales(children, times, W, 2, unit, scales, half_df, rng)
+        scales = on_tree.draw(W, 2, unit, scales, half_df, rng)
         logs.append(np.log(scales))
     batches = np.array(logs).reshape(40, 100, 3).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / math.sqrt(40)

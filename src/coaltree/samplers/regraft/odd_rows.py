@@ -25,6 +25,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
+from ...model.diffusion import squared_distance
 from ..base import Merges, Tails
 from .branch_density import Target
 from .lineage_counts import add, remove
@@ -64,14 +65,23 @@ def neighborhoods(W: np.ndarray, lists: np.ndarray) -> Neighborhoods:
     if lists.size == 0:  # as they are for few rows, or where every branch is looked at
         lists = _nearest_of(W, _NEAR + 1)[None]
     near = lists[0, :, : _NEAR + 1].astype(np.int64)
-    apart = W - W[near[:, -1]]
-    distance = np.where(near[:, -1] >= 0, np.einsum("ij,ij->i", apart, apart), -1.0)
+    distance = _distances_to(W, near[:, -1])
     n_seeds = min(max(_NEAR + 1, n // _SHARE_OF_SEEDS), _MOST_SEEDS)
     seeds = np.argsort(-distance, kind="stable")[:n_seeds]
     seeds = seeds[distance[seeds] >= 0.0]
     among_all = near[seeds, :_NEAR]
     among_seeds = seeds[_nearest_of(W[seeds], _NEAR)] if len(seeds) > _NEAR else among_all
     return Neighborhoods(seeds, np.stack([among_all, among_seeds]), distance)
+
+
+@jit
+def _distances_to(W, others):
+    """(n,) squared distance from each row to another one, -1 where there is none."""
+    distance = np.full(len(W), -1.0)
+    for i in range(len(W)):
+        if others[i] >= 0:
+            distance[i] = squared_distance(W[i], W[others[i]])
+    return distance
 
 
 def _nearest_of(W, k):
