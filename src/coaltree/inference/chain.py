@@ -29,7 +29,7 @@ from .tempering import tempered
 
 _WARMUP_ROUNDS_A_LIST = 10
 _MANY = 20_000  # leaves above which lists are made once: a search takes as long as several rounds
-_BLOCKS, _BLOCKS_IN_WARMUP = 4, 8  # of odd rows that are moved together in a round
+_BLOCKS, _BLOCKS_IN_WARMUP = 3, 8  # of odd rows that are moved together in a round
 _FIRST_UPDATES = 3  # of the covariance, before the first round
 _NOTHING: Mapping[str, Any] = {}  # plain: it is sent to other processes, and a read-only view cannot be pickled
 
