@@ -19,8 +19,9 @@ class Walk(NamedTuple):
     times: np.ndarray
     mean: np.ndarray  # (2n-1, p) upward messages; those of leaves are theirs to change
     var: np.ndarray  # (2n-1,)
-    outward: np.ndarray  # (2n-1, p) what all but c's subtree says of the value of c's parent
-    outward_var: np.ndarray  # (2n-1,)
+    # What all but c's subtree says of the value of c's parent, for c on the path and where the walk stands: by depth.
+    outward: np.ndarray  # (height + 1, p)
+    outward_var: np.ndarray  # (height + 1,)
     to_visit: np.ndarray  # (2n-1,) of bool
     stage: np.ndarray  # (2n-1,) how many children were visited
     path: np.ndarray
@@ -36,13 +37,15 @@ def begin_walk(
     visit = np.ones(2 * n - 1, dtype=bool)
     if to_visit is not None:
         visit[:n] = to_visit
+    children = np.ascontiguousarray(children, dtype=np.int64)
+    height = _height(children)
     walk = Walk(
-        np.ascontiguousarray(children, dtype=np.int64),
+        children,
         np.ascontiguousarray(times, dtype=np.float64),
         up.mean,
         up.var,
-        np.empty((2 * n - 1, p)),
-        np.empty(2 * n - 1),
+        np.empty((height + 1, p)),
+        np.empty(height + 1),
         visit,
         np.zeros(2 * n - 1, np.int64),
         np.empty(n, np.int64),
@@ -58,6 +61,16 @@ def begin_again(walk: Walk, X: np.ndarray, leaf_var: Variances) -> None:
     start_again(walk)
 
 
+@jit
+def _height(children):
+    """The number of merges above the deepest leaf."""
+    n = len(children) + 1
+    height = np.zeros(2 * n - 1, np.int64)
+    for k in range(n - 1):
+        height[n + k] = 1 + max(height[children[k, 0]], height[children[k, 1]])
+    return height[2 * n - 2]
+
+
 @jit(allocates=False)
 def start_again(walk):
     """Stand at the root, to visit all leaves (once more)."""
@@ -71,7 +84,10 @@ def start_again(walk):
 
 @jit(allocates=False)
 def next_leaf(walk):
-    """Go to the next leaf and return it, -1 after the last; what the rest says of it is in `expected_at`."""
+    """Go to the next leaf and return it, -1 after the last.
+
+    What the rest says of it is N(walk.outward[walk.depth[0]], `expected_var`).
+    """
     n = walk.times.size + 1
     while walk.depth[0] > 0:
         k = walk.path[walk.depth[0] - 1] - n
@@ -84,7 +100,7 @@ def next_leaf(walk):
         c = walk.children[k, side]
         if not walk.to_visit[c]:
             continue
-        _send_out(walk, c, walk.children[k, 1 - side], k)
+        _send_out(walk, walk.children[k, 1 - side], k)
         if c < n:
             return c
         walk.path[walk.depth[0]] = c
@@ -93,10 +109,10 @@ def next_leaf(walk):
 
 
 @jit(allocates=False)
-def expected_var(walk, leaf):
-    """Variance v of N(walk.outward[leaf], v), which everything else says of the value under the leaf just visited."""
+def expected_var(walk):
+    """The variance of what everything else says of the value under the leaf just visited."""
     n = walk.times.size + 1
-    return walk.outward_var[leaf] + walk.times[walk.path[walk.depth[0] - 1] - n]
+    return walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n]
 
 
 @jit(allocates=False)
@@ -109,16 +125,16 @@ def _send_up(walk, k):
 
 
 @jit(allocates=False)
-def _send_out(walk, c, sibling, k):
-    """The outward message of child c of merge k: its sibling's word, and what comes from above if k is not the root."""
-    n = walk.times.size + 1
+def _send_out(walk, sibling, k):
+    """The outward message of a child of merge k: its sibling's word, and what comes from above if k is not the root."""
+    n, depth = walk.times.size + 1, walk.depth[0]
     s1 = variance_at(sibling, k, walk.times, walk.var)
-    if walk.depth[0] == 1:
+    if depth == 1:
         for f in range(walk.mean.shape[1]):
-            walk.outward[c, f] = walk.mean[sibling, f]
-        walk.outward_var[c] = s1
+            walk.outward[1, f] = walk.mean[sibling, f]
+        walk.outward_var[1] = s1
         return
-    parent_time = walk.times[walk.path[walk.depth[0] - 2] - n]
-    s2 = walk.outward_var[n + k] + parent_time - walk.times[k]
-    _, w1, w2, walk.outward_var[c] = join(s1, s2)
-    blend(w1, walk.mean[sibling], w2, walk.outward[n + k], walk.outward[c])
+    parent_time = walk.times[walk.path[depth - 2] - n]
+    s2 = walk.outward_var[depth - 1] + parent_time - walk.times[k]
+    _, w1, w2, walk.outward_var[depth] = join(s1, s2)
+    blend(w1, walk.mean[sibling], w2, walk.outward[depth - 1], walk.outward[depth])

@@ -133,8 +133,8 @@ def impute(
 def _draw_leaves(walk, missing, precision, stream):
     i = next_leaf(walk)
     while i >= 0:
-        s = expected_var(walk, i) + walk.var[i]
-        _draw_leaf(walk.mean[i], missing[i], walk.outward[i], s, precision, stream)
+        s = expected_var(walk) + walk.var[i]
+        _draw_leaf(walk.mean[i], missing[i], walk.outward[walk.depth[0]], s, precision, stream)
         i = next_leaf(walk)
 
 

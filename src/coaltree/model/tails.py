@@ -55,8 +55,8 @@ def _draw_scales(walk, unit, scales, half_d, half_df, n_passes, state):
         start_again(walk)
         i = next_leaf(walk)
         while i >= 0:
-            eps = squared_distance(walk.mean[i], walk.outward[i])
-            scales[i] = draw_scale(scales[i], expected_var(walk, i), unit[i], half_d, half_df, eps, state)
+            eps = squared_distance(walk.mean[i], walk.outward[walk.depth[0]])
+            scales[i] = draw_scale(scales[i], expected_var(walk), unit[i], half_d, half_df, eps, state)
             walk.var[i] = unit[i] * scales[i]
             i = next_leaf(walk)
 

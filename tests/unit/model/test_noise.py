@@ -188,8 +188,8 @@ def test_a_walk_meets_every_leaf_with_what_the_rest_says_of_it():
         others = np.delete(np.arange(5), i)
         S = covariance[np.ix_(others, others)] + np.diag(variances[others])
         gain = np.linalg.solve(S, covariance[others, i])
-        assert walk.outward[i] == pytest.approx(gain @ X[others], abs=1e-5)
-        assert expected_var(walk, i) == pytest.approx(covariance[i, i] - gain @ covariance[others, i], abs=1e-5)
+        assert walk.outward[walk.depth[0]] == pytest.approx(gain @ X[others], abs=1e-5)
+        assert expected_var(walk) == pytest.approx(covariance[i, i] - gain @ covariance[others, i], abs=1e-5)
         X[i] = walk.mean[i] = rng.standard_normal(2)  # the leaves met later must see what has changed
         variances[i] = walk.var[i] = rng.exponential()
     assert sorted(seen) == list(range(5))

@@ -184,7 +184,7 @@ def log_density_of_replicates(
 def _beside_others(walk, unit, half_d, half_df, found):
     i = next_leaf(walk)
     while i >= 0:
-        eps, v = squared_distance(walk.mean[i], walk.outward[i]), expected_var(walk, i)
+        eps, v = squared_distance(walk.mean[i], walk.outward[walk.depth[0]]), expected_var(walk)
         if half_df == 0.0:
             found[i] = _log_normal(eps, v + unit[i], half_d)
         else:
