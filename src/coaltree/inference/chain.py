@@ -29,7 +29,8 @@ from .tempering import tempered
 
 _WARMUP_ROUNDS_A_LIST = 10
 _MANY = 20_000  # leaves above which lists are made once: a search takes as long as several rounds
-_BLOCKS, _BLOCKS_IN_WARMUP = 3, 8  # of odd rows that are moved together in a round
+_BLOCKS, _MORE_BLOCKS = 3, 8  # of odd rows that are moved together in a round; more in the warm-up, and of few rows
+_FEW = 300  # leaves, which are swept several times a round: beside that blocks cost little
 _FIRST_UPDATES = 3  # of the covariance, before the first round
 _NOTHING: Mapping[str, Any] = {}  # plain: it is sent to other processes, and a read-only view cannot be pickled
 
@@ -254,7 +255,7 @@ def _draw_tree(plan, problem, tree, neighbors, rng, round):
 def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, round):
     tails = Tails(noise.tail_scale, plan.noise.half_df, noise.level * plan.noise.error2)
     explores = plan.warms_up(round) and problem.n <= _MANY  # a block costs O(n), and of many rows it moves few
-    n_blocks = _BLOCKS_IN_WARMUP if explores else _BLOCKS
+    n_blocks = _MORE_BLOCKS if explores or problem.n <= _FEW else _BLOCKS
     tree, scale = plan.sampler.move_odd_rows(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
     return tree, noise._replace(tail_scale=scale)
 
