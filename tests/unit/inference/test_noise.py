@@ -146,7 +146,8 @@ def test_a_run_with_noise_goes_on_from_its_checkpoint_to_the_same_bits(tmp_path)
 def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
     X = data(30, 6, noise=0.1, seed=3)
     X[7] += 6.0 * np.array([1, -1, 1, -1, 1, -1]) * X.std(axis=0)
-    settings = QUICK | {"n_samples": 40, "n_warmup": 40, "n_chains": 1}
+    # Both explanations are visited in turn: 1,500 rounds had the row at the root in 11 to 34 % of their trees.
+    settings = QUICK | {"n_samples": 400, "n_warmup": 40, "n_chains": 1}
     post = ct.fit(X, "scaled", **settings)
     assert [row.label for row in odd_rows(post)] == ["7"]
     assert post.oddness.argmax() == 7
