@@ -29,7 +29,8 @@ from ..base import Draws, Merges, Sampler, Step, Tails, Watcher, require_apart
 from ..starts import first_tree
 from .candidates import rows_are_apart, vectors
 from .neighbors import neighbor_lists
-from .odd_rows import can_move, move_together
+from .odd_blocks import can_move
+from .odd_rows import move_together
 from .update import Rule, make_engine, sweeps
 
 _ALL_UP_TO = 128

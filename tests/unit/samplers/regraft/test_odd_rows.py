@@ -14,7 +14,6 @@ from coaltree.model.problem import make_problem
 from coaltree.samplers import MPost1, Regraft
 from coaltree.samplers.base import Tails
 from coaltree.samplers.regraft import odd_rows
-from coaltree.samplers.regraft.nearest import nearest
 from coaltree.samplers.regraft.scale_cells import cells_of
 from coaltree.samplers.regraft.working_tree import load, unload
 from coaltree.tree import Tree, unchecked_tree
@@ -131,30 +130,6 @@ def test_what_is_no_clade_is_not_taken_for_one():
 
     assert found(0, 1) and found(2, 0, 1) and found(7, 6, 5) and found(3)
     assert not found(0, 2) and not found(0, 1, 3) and not found(5, 7) and not found(0, 1, 2, 3)
-
-
-def test_an_odd_row_is_tried_with_the_odd_one_that_resembles_it():
-    """Row 38 lies between a cluster and row 39: among all rows its neighbours are those of the cluster."""
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    X[38], X[39] = (6.0, 0.0, 0.0), (14.0, 0.0, 0.0)
-    seeds, near, _ = odd_rows.neighborhoods(X, np.empty((0, 40, 0), np.int32))
-    place = list(seeds).index(38)
-    assert 39 not in near[0, place] and 39 in near[1, place]
-    assert seeds[0] == 39 and set(near[1].ravel()) <= set(seeds)  # the oddest comes first
-
-
-def test_rows_without_neighbours_are_no_seeds():
-    """Lists from a search that is not exact may end early, for odd rows above all."""
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    seeds = odd_rows.neighborhoods(X, np.empty((0, 40, 0), np.int32)).seeds
-    lists = nearest(X, X, 5, np.arange(40))[None]
-    lists[0, seeds[0], 2:] = -1
-    left = odd_rows.neighborhoods(X, lists).seeds
-    assert seeds[0] not in left and len(left) > 0
-    lists[0, :, -1] = -1
-    assert len(odd_rows.neighborhoods(X, lists).seeds) == 0
-    assert odd_rows.can_move(40, lists) and not odd_rows.can_move(40, lists[:, :, :4])
-    assert odd_rows.can_move(40, lists[:0]) and not odd_rows.can_move(10**6, lists[:0])
 
 
 @pytest.mark.parametrize("df", [1.0, 4.0, 60.0, 1e4])
