@@ -109,6 +109,12 @@ class _KernelFiles(IndexDataCacheFile):
     def save(self, key, data):
         super().save(key, (self._source_stamp, key, data))
 
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except Exception:  # of an earlier version, whose types are gone, or damaged: it is written anew
+            return {}
+
     def load(self, key):
         found = super().load(key)
         return found[2] if found is not None and found[:2] == (self._source_stamp, key) else None

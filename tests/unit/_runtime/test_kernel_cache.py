@@ -1,9 +1,11 @@
 """Compiled kernels are kept where that can be done, in a place that is ours alone; where not, they still run."""
 
 import os
+import pickle
 import sys
 import tempfile
 
+import numba
 import pytest
 from numba import njit
 from numba.core import caching, config
@@ -124,3 +126,14 @@ def test_a_terminal_is_told_once_that_something_is_compiled(monkeypatch, tmp_pat
     compiled()  # from the folder
     assert len(kernel_cache.compiled_in()) == before + 2
     assert capsys.readouterr().err == ""
+
+
+def test_what_an_earlier_version_kept_is_compiled_again_and_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    compiled()
+    (index,) = tmp_path.rglob("*.nbi")
+    head, kept = pickle.dumps(numba.__version__, protocol=-1), index.read_bytes()
+    assert kept.startswith(head)
+    index.write_bytes(head + b"cnumbers\ngone_since\n.")  # a type that is nowhere any more
+    assert sum(compiled().stats.cache_hits.values()) == 0
+    assert sum(compiled().stats.cache_hits.values()) == 1
