@@ -23,6 +23,7 @@ import numpy as np
 
 from .._runtime.aliases import ArrayLike
 from .._runtime.fielddocs import field_docs
+from .._runtime.jit import jit
 from .._runtime.notebook import html_table
 from ..errors import InputError
 from ..numerics.weighted import weighted_quantile
@@ -97,60 +98,77 @@ def membership(
     `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
     n, k = len(reference.numbers), len(reference.clusters)
+    cuts = [cut_into(number) for number in numbers_beside(k, n)]
+    options = [_matched(reference, labels) for labels in cuts]
+    chosen = np.argmax([found.agreement for found in options] + _PREFERENCE[: len(options)], axis=0)
     probability = np.zeros((n, k + outliers))
-    leaves = np.arange(n)
-    options = [_matched(reference, cut_into(number)) for number in numbers_beside(k, n)]
-    chosen = np.argmax(
-        [[one.agreement for one in matches] for matches in options] + _PREFERENCE[: len(options)], axis=0
-    )
-    for t, option in enumerate(chosen):
-        found, row = options[option][t], cut_into(k + int(option))[t]
-        stands_for = found.stands_for
-        coarser = k + int(option)
-        while (stands_for < 0).any():
-            coarser -= 1
-            above = cut_into(coarser)[t] if coarser > 1 else np.where(row >= 0, 0, -1)
-            _join_above(stands_for, found.shared, row, above)
-        probability[leaves, np.append(stands_for, k)[row]] += weights[t]  # an outlier, -1, finds the last one
+    for option, (found, labels) in enumerate(zip(options, cuts, strict=True)):
+        theirs = np.flatnonzero(chosen == option)
+        for number in range(k + option - 1, 0, -1):
+            unsettled = theirs[(found.stands_for[theirs] < 0).any(axis=1)]
+            if len(unsettled):
+                above = cut_into(number) if number > 1 else np.minimum(labels, 0)
+                _join_above(found.stands_for, found.shared, labels, above, unsettled)
+        _count(probability, found.stands_for, labels, theirs, weights)
     return probability / probability.sum(axis=1, keepdims=True)
 
 
-class _Match(NamedTuple):
-    """How a cut of a tree is matched with the partition in question."""
+class _Matches(NamedTuple):
+    """How cuts of trees are matched with the partition in question."""
 
-    stands_for: np.ndarray  # (clusters,) the cluster in question that each one is matched with, or -1
-    shared: np.ndarray  # (k, clusters) leaves
-    agreement: float
+    stands_for: np.ndarray  # (T, clusters) the cluster in question that each one is matched with, or -1
+    shared: np.ndarray  # (T, k, clusters) leaves
+    agreement: np.ndarray  # (T,)
 
 
 def _matched(reference, labels):
-    """A `_Match` for each row of labels (T, n). Of matchings that share as many leaves, it is the most similar one."""
+    """The `_Matches` of labels (T, n). Of matchings that share as many leaves, it is the most similar one."""
     from scipy.optimize import linear_sum_assignment
 
     sizes = np.bincount(reference.numbers[reference.numbers >= 0])
-    found = []
-    for row, similarity in zip(labels, _similarities(reference, labels), strict=True):
-        both = sizes[:, None] + np.bincount(row[row >= 0], minlength=similarity.shape[1])
-        shared = np.rint(both * similarity / (1 + similarity))  # as J = S / (both - S)
-        own, partner = linear_sum_assignment(shared + similarity / (len(sizes) + 1), maximize=True)
-        stands_for = np.full(similarity.shape[1], -1)
-        stands_for[partner] = own
-        stands_for[np.bincount(row[row >= 0], minlength=len(stands_for)) == 0] = 0  # trees with fewer clusters
-        found.append(_Match(stands_for, shared, float(sizes @ similarity[own, partner])))
-    return found
+    shared, theirs, similarity = _compared(reference, labels)
+    stands_for = np.where(theirs > 0, -1, 0)  # trees may have fewer clusters
+    agreement = np.empty(len(labels))
+    gain = shared + similarity / (len(sizes) + 1)
+    for t in range(len(labels)):
+        own, partner = linear_sum_assignment(gain[t], maximize=True)
+        kept = theirs[t, partner] > 0
+        stands_for[t, partner[kept]] = own[kept]
+        agreement[t] = sizes[own] @ similarity[t, own, partner]
+    return _Matches(stands_for, shared, agreement)
 
 
-def _join_above(stands_for, shared, row, above):
-    """Give clusters that are left over, -1, to a matched one in the same cluster of a coarser cut `above`."""
-    inside = row >= 0
-    within = np.zeros((len(stands_for), int(above.max()) + 1))
-    np.add.at(within, (row[inside & (above >= 0)], above[inside & (above >= 0)]), 1)
-    around = within.argmax(axis=1)
-    matched = stands_for >= 0
-    for b in np.flatnonzero(~matched):
-        company = np.unique(stands_for[matched & (around == around[b])])
-        if len(company):
-            stands_for[b] = company[np.argmax(shared[company, b])]
+@jit
+def _join_above(stands_for, shared, labels, above, trees):
+    """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
+    for t in trees:
+        n_clusters, n_above = stands_for.shape[1], above[t].max() + 1
+        within = np.zeros((n_clusters, n_above), np.int64)
+        for i in range(labels.shape[1]):
+            if labels[t, i] >= 0 and above[t, i] >= 0:
+                within[labels[t, i], above[t, i]] += 1
+        around = np.empty(n_clusters, np.int64)
+        for b in range(n_clusters):
+            around[b] = np.argmax(within[b])
+        matched = stands_for[t] >= 0
+        for b in range(n_clusters):
+            if matched[b]:
+                continue
+            for c in range(n_clusters):
+                if matched[c] and around[c] == around[b]:
+                    own, best = stands_for[t, c], stands_for[t, b]
+                    more = best < 0 or shared[t, own, b] > shared[t, best, b]
+                    if more or (shared[t, own, b] == shared[t, best, b] and own < best):
+                        stands_for[t, b] = own
+
+
+@jit
+def _count(probability, stands_for, labels, trees, weights):
+    """Add the weights of trees to what they say of each leaf; an outlier's, -1, to the last column."""
+    for t in trees:
+        for i in range(labels.shape[1]):
+            c = labels[t, i]
+            probability[i, stands_for[t, c] if c >= 0 else -1] += weights[t]
 
 
 def stability(
@@ -161,7 +179,7 @@ def stability(
     `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
     cuts = [cut_into(number) for number in numbers_beside(len(reference.clusters), len(reference.numbers))]
-    similarity = np.max([_similarities(reference, labels).max(axis=2) for labels in cuts], axis=0)
+    similarity = np.max([_compared(reference, labels)[2].max(axis=2) for labels in cuts], axis=0)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     interval = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T])
     mean = np.minimum(weights @ similarity, 1.0)
@@ -176,15 +194,22 @@ def in_a_word(jaccard: float) -> str:
     return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
 
 
-def _similarities(reference, sampled):
-    """(T, k, clusters) Jaccard similarity of each cluster of the reference with each of a tree."""
-    k, most = len(reference.clusters), int(sampled.max()) + 1
-    in_reference = reference.numbers >= 0
-    sizes = np.bincount(reference.numbers[in_reference])
-    similarity = np.zeros((len(sampled), k, most))
-    for t, row in enumerate(sampled):
-        counts = in_reference & (row >= 0)
-        shared = np.bincount(reference.numbers[counts] * most + row[counts], minlength=k * most).reshape(k, most)
-        union = sizes[:, None] + np.bincount(row[row >= 0], minlength=most) - shared
-        similarity[t] = shared / union
-    return similarity
+def _compared(reference, labels):
+    """Of the clusters of labels (T, n): leaves shared with those of the reference (T, k, clusters), their sizes
+    (T, clusters), and the Jaccard similarities."""
+    shape = len(labels), len(reference.clusters), int(labels.max()) + 1
+    shared, theirs = np.zeros(shape, np.int64), np.zeros(shape[::2], np.int64)
+    _count_shared(shared, theirs, reference.numbers, labels)
+    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    return shared, theirs, shared / (sizes[:, None] + theirs[:, None] - shared)
+
+
+@jit
+def _count_shared(shared, theirs, numbers, labels):
+    for t in range(len(labels)):
+        for i in range(len(numbers)):
+            c = labels[t, i]
+            if c >= 0:
+                theirs[t, c] += 1
+                if numbers[i] >= 0:
+                    shared[t, numbers[i], c] += 1
