@@ -90,7 +90,7 @@ def coclustering(
 def coclustering_of(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(n, n) P_ij of partitions (T, n)."""
     together = np.zeros((labels.shape[1], labels.shape[1]))
-    add_coclustering(together, labels, weights)
+    add_coclustering(together, *distinct(labels, weights))  # where clusters are clear, trees agree
     return _symmetric(together)
 
 
