@@ -7,11 +7,11 @@ can be told. An exponent is the slope of log seconds over log rows between the l
 The short form goes to 10,000 rows; FULL=1 to a million, as far as MINUTES allow: what has been measured is kept.
 """
 
-import importlib.util
 import json
 import math
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 
 from .kept import Kept, commits_of, is_full
 from .timing import commit, duration, table
@@ -20,7 +20,7 @@ COLUMNS = 16
 BRIEFLY = {"SIZES": (1_000,)}
 SIZES, FULL_SIZES = (1_000, 3_000, 10_000), (30_000, 100_000, 1_000_000)
 PEERS = {"fast_hdbscan": 1_000_000, "genieclust": 1_000_000, "scipy average": 10_000, "scipy ward": 10_000}
-MODULES = {"fast_hdbscan": "fast_hdbscan", "genieclust": "genieclust"}
+PACKAGES = ("fast_hdbscan", "genieclust")
 COALTREE = "coaltree"
 NOISE = 0.05
 SEPARATED = 8.0  # spread of the centres of 20 blobs of unit variance
@@ -28,17 +28,29 @@ SEPARATED = 8.0  # spread of the centres of 20 blobs of unit variance
 
 def run():
     sizes = (*SIZES, *FULL_SIZES) if is_full() else SIZES
-    kept = Kept("growth", [COLUMNS])
-    missing = [name for name, module in MODULES.items() if importlib.util.find_spec(module) is None]
-    for name in missing:
-        print(f"{name} is not installed, and left out.")
-    steps = [(str(n), COALTREE) for n in sizes]
-    peers = [(str(n), name) for name, most in PEERS.items() if name not in missing for n in sizes if n <= most]
+    missing = [name for name in PACKAGES if _version(name) is None]
+    for name in PACKAGES:
+        print(f"{name} is not installed, and left out." if name in missing else f"{name} {_version(name)}")
+    kept, steps, peers = recalled(sizes, missing)
     kept.complete([*steps, *peers], measure)
     found = {step: kept.recall(*step) for step in (*steps, *peers)}
     show_stages(sizes, {int(n): result for (n, name), result in found.items() if name == COALTREE and result})
     show_peers(sizes, found, peers)
     print(f"measured at {commits_of([result for result in found.values() if result])}")
+
+
+def recalled(sizes, missing=()):
+    """What is kept, and its steps: ours, and those of peers that are not missing."""
+    steps = [(str(n), COALTREE) for n in sizes]
+    peers = [(str(n), name) for name, most in PEERS.items() if name not in missing for n in sizes if n <= most]
+    return Kept("growth", [COLUMNS]), steps, peers
+
+
+def _version(package):
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def measure(n, method):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
+from .._runtime.mapped import stacked
 from .._runtime.threads import at_most_threads
 from ..model.coalescent import log_prior
 from ..model.covariance import Covariance
@@ -282,11 +283,11 @@ def concatenate_rounds(blocks: Sequence[Rounds]) -> Rounds:
     """One block of rounds from blocks of one chain, or of all chains."""
     children, times, log_joint, theta, tail_scale, imputed, info = zip(*blocks, strict=True)
     return Rounds(
-        np.concatenate(children),
-        np.concatenate(times),
+        stacked(children),
+        stacked(times),
         np.concatenate(log_joint),
         _concatenate_by_name(theta),
-        np.concatenate(tail_scale),
+        stacked(tail_scale),
         np.concatenate(imputed),
         _concatenate_by_name(info),
     )

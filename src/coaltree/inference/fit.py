@@ -244,8 +244,7 @@ def _judge(post):
 
 
 def _posterior(run, table, rows, noise, model):
-    rounds = [concatenate_rounds(blocks) for blocks in run.kept]
-    every = concatenate_rounds(rounds)
+    every = concatenate_rounds([block for blocks in run.kept for block in blocks])
     children, times = rows.distinct.expand(every.children, every.times)
     info = {
         "seed": run.seed,
@@ -261,7 +260,7 @@ def _posterior(run, table, rows, noise, model):
         log_joint=every.log_joint,
         labels=rows.labels,
         theta=every.theta,
-        chain=np.repeat(np.arange(run.n_chains), [len(one.times) for one in rounds]),
+        chain=np.repeat(np.arange(run.n_chains), run.n_kept),
         X=table.values,
         columns=table.features,
         imputed=imputed_everywhere(every.imputed, table.values, model.used) if np.isnan(table.values).any() else None,

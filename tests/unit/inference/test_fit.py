@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
+from coaltree._runtime import mapped
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from coaltree.inference import chain as chain_of_fit
 from coaltree.inference import checkpoint as checkpoint_file
@@ -280,6 +281,17 @@ def test_blocks_make_no_difference(monkeypatch):
     whole = quick_fit(X, "diagonal")
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
     assert_same(whole, quick_fit(X, "diagonal"))
+
+
+def test_draws_in_a_file_are_the_same_draws(monkeypatch, tmp_path):
+    X = data(60)
+    options = {"sampler": LOCAL, "n_samples": 20, "noise": "student"}
+    expected = quick_fit(X, **options)
+    monkeypatch.setattr(mapped, "LARGE", 1)
+    post = quick_fit(X, checkpoint=tmp_path / "state", **options)
+    assert_same(post, expected)
+    np.testing.assert_array_equal(post.cut(2), expected.cut(2))
+    assert_same(quick_fit(X, start=post, **options), quick_fit(X, start=expected, **options))
 
 
 @pytest.mark.parametrize(
