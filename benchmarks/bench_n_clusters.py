@@ -52,22 +52,24 @@ LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 def run():
     kept, makers = Kept("bench_n_clusters", ()), dict(tables())
     minutes = float("inf") if is_full() else MINUTES
-    kept.complete(makers, lambda *step: measure(*makers[step]()), minutes=minutes, announce=False)
-    report(kept.all_of(makers))
+    steps = [(name, method) for name in makers for method in MEASURES]
+    kept.complete(steps, lambda name, method: MEASURES[method](*makers[name]()), minutes=minutes, announce=False)
+    both = [[kept.recall(name, method) for method in MEASURES] for name in makers]
+    report([merged(ours, others) for ours, others in both if ours is not None and others is not None])
 
 
 def tables():
-    """((kind, name), function that makes the table) of every table, round by round."""
+    """(name, function that makes the table) of every table, round by round."""
     kinds = [(k, d) for k in NUMBERS for d in COLUMNS]
     for number in range(ROUNDS):
         for i, (k, d) in enumerate(kinds):
-            yield ("grid", f"{number}-{k}-{d}"), partial(of_grid, number, i, k, d)
+            yield f"grid-{number}-{k}-{d}", partial(of_grid, number, i, k, d)
         for d in COLUMNS:
             for noise in ("normal", "t"):
-                yield ("single", f"{number}-{d}-{noise}"), partial(single, number, d, noise)
+                yield f"single-{number}-{d}-{noise}", partial(single, number, d, noise)
         for n, every in BLOB_ROWS.items():
             if number % every == every - 1:
-                yield ("blobs", f"{number}-{n}"), partial(six_blobs, number, n)
+                yield f"blobs-{number}-{n}", partial(six_blobs, number, n)
 
 
 # The tables: rows, true blobs, and what kind they are
@@ -99,28 +101,42 @@ def six_blobs(number, n):
 # What is said of a table
 
 
-def measure(X, truth, about):
-    """The number that each method says, seconds, the probability of ours, and stabilities beside the truth."""
-    seconds, numbers = {}, {}
-    few = X if len(X) <= MANY else X[np.random.default_rng(0).choice(len(X), MANY, replace=False)]
+def by_coaltree(X, truth, about):
+    """The numbers that we say, seconds, the probability of ours, and stabilities beside the truth."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # short chains, mixtures that have not converged
+        warnings.simplefilter("ignore")  # short chains
         began = time.process_time()
         post = ct.fit(X, random_state=about["seed"], **SETTINGS)
         said = post.suggest_n_clusters()
-        seconds["rows"] = time.process_time() - began
+        seconds = {"rows": time.process_time() - began}
         trees = ct.Posterior(post.children, post.times, theta=post.theta, noise=post.noise)
-        numbers |= {"rows": said.n_clusters, "trees only": trees.suggest_n_clusters().n_clusters}
+        numbers = {"rows": said.n_clusters, "trees only": trees.suggest_n_clusters().n_clusters}
+        stability = found_again(post, truth, about["k"])
+    return {
+        "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
+        "stability": stability, "commit": commit().strip(" ,"),
+    }  # fmt: skip
+
+
+def by_others(X, truth, about):
+    """The number that each of the others says, and seconds."""
+    seconds, numbers = {}, {}
+    few = X if len(X) <= MANY else X[np.random.default_rng(0).choice(len(X), MANY, replace=False)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mixtures that have not converged
         for name, method in OTHERS.items():
             began = time.process_time()
             numbers[name] = method(X if name in ASKED_OF_ALL else few)
             seconds[name] = time.process_time() - began
-        stability = found_again(post, truth, about["k"])
-    return {
-        "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
-        "stability": stability,
-        "commit": commit().strip(" ,"),
-    }  # fmt: skip
+    return {"numbers": numbers, "seconds": seconds}
+
+
+MEASURES = {"coaltree": by_coaltree, "others": by_others}
+
+
+def merged(ours, others):
+    """All that is said of a table."""
+    return ours | {what: ours[what] | others[what] for what in ("numbers", "seconds")}
 
 
 def found_again(post, truth, true_number):

@@ -9,8 +9,10 @@ evidence for k (`cloud_mixture`) becomes a probability,
 but a number counts only if its clusters are found again from tree to tree (`sureness`): the least stable of them with
 a mean Jaccard similarity of 0.75, or of 0.6 where no number beside 1 reaches that and is better described than 1.
 Clusters that differ in shape are described better and better by more and more clouds, which no two trees share.
-The 3 makes up for clouds that are never quite alike, and for the search among partitions; P is still too sure where
-clusters overlap and cannot all be counted (`make bench ONLY=n_clusters`).
+The 3 makes up for clouds that are never quite alike, and for the search among partitions. Where clusters overlap, that
+is too sure: in so far as the least stable of the suggested ones is not found again, J < 1, a share (1 - J) / (1 - 0.75)
+of P goes by exp(log evidence(k) / 10) of all numbers. The 10 is from simulated blobs; `make bench ONLY=n_clusters`
+shows on others how often a number is right that has some probability.
 
 Without data, the gaps between true splits are compared with those of the coalescent (`split_gaps`): P(k) ∝ exp(2 z_k),
 with z_1 = 2, the distance in standard deviations from which on a gap counts.
@@ -42,7 +44,7 @@ _ENOUGH_TREES = 200  # among which clusters are looked for again
 _STARTS = 4  # trees whose clusters the descriptions start from
 _LARGEST_TABLE = 200_000  # entries; of larger ones some rows are enough
 _FEWEST_ROWS, _ENOUGH_ROWS = 500, 2000
-_CAUTION = 3.0
+_CAUTION, _MORE_CAUTION = 3.0, 10.0  # the second where clusters are not found again in every tree
 _NOTABLE = 2.0  # standard deviations of a gap
 _FOUND_AGAIN = (0.75, DISSOLVED)  # least stability of a number's clusters; the second where none has the first
 _BEST, _FEW, _STEP = 4, 12, 1.15  # the best described are looked at, all up to 12, of larger ones those in steps
@@ -99,14 +101,15 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         scores = gap_scores(posterior.children, posterior.times, posterior.weights, _noise_level(posterior), largest)
         scores = np.append(_NOTABLE, scores)
         probability = _normalised(2.0 * scores)
+        best = int(np.argmax(probability)) + 1
     else:
         scores = evidence_by_number(posterior, rows, largest)
-        counts = numbers_found_again(posterior, scores)
+        counts, stability = numbers_found_again(posterior, scores)
+        best = int(np.argmax(np.where(counts, scores, -np.inf))) + 1
         is_limited = not counts[np.argmax(scores)]
-        probability = _normalised(np.where(counts, scores / _CAUTION, -np.inf))
-    best = int(np.argmax(probability))
-    reason = _reason(probability, basis, is_limited)
-    return ClusterSuggestion(best + 1, reason, float(probability[best]), _candidates(scores, probability), basis)
+        probability = _probability(scores, counts, stability.get(best, 1.0))
+    reason = _reason(best, probability, basis, is_limited)
+    return ClusterSuggestion(best, reason, float(probability[best - 1]), _candidates(scores, probability), basis)
 
 
 def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -> np.ndarray:
@@ -127,8 +130,17 @@ def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -
     return np.array(scores)
 
 
-def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> np.ndarray:
+def _probability(scores, counts, stability):
+    """P(k), where the least stable cluster of the suggested number has this mean similarity."""
+    doubt = min(max((1.0 - stability) / (1.0 - _FOUND_AGAIN[0]), 0.0), 1.0)
+    of_those_found = _normalised(np.where(counts, scores / _CAUTION, -np.inf))
+    return (1.0 - doubt) * of_those_found + doubt * _normalised(scores / _MORE_CAUTION)
+
+
+def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> tuple[np.ndarray, dict[int, float]]:
     """(len(scores),) whether a number of clusters, from 1 on, counts: its clusters are found again in the trees.
+
+    And of those that were looked at, how stable the least stable cluster is.
 
     The best described are looked at first; numbers that are far less probable than one that counts, or worse described
     than 1, count unseen: they are not suggested.
@@ -151,7 +163,7 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> np.ndarra
                 bar = scores[k - 1] + _CAUTION * np.log(_IMPROBABLE)
         if bar > -np.inf:
             break
-    return counts
+    return counts, worst
 
 
 def _least_stability(posterior, n_clusters):
@@ -185,10 +197,9 @@ def _candidates(scores, probability):
     return table
 
 
-def _reason(probability, basis, is_limited=False):
+def _reason(best, probability, basis, is_limited=False):
     """One sentence for a stranger, and a second one where the number is in doubt."""
-    order = np.argsort(-probability, kind="stable")
-    best, second = int(order[0]) + 1, int(order[1]) + 1
+    second = int(np.argmax(np.where(np.arange(len(probability)) == best - 1, -1.0, probability))) + 1
     most = len(probability)
     if is_limited:
         return _limited(best)

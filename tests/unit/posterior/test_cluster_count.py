@@ -8,6 +8,7 @@ from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from coaltree.model.coalescent import simulate_tree
+from coaltree.posterior import cluster_count
 from tests.posteriors import ward_posterior
 
 
@@ -171,3 +172,12 @@ def test_trees_of_no_weight_say_nothing():
     post = ct.Posterior(*stacked, log_weights=weights, X=X, covariance=ct.Spherical(amplitude=1.0))
     assert 251 not in np.linspace(0, 499, 200).astype(int)
     assert post.suggest_n_clusters().n_clusters == 3
+
+
+def test_a_number_is_less_sure_the_less_its_clusters_are_found_again():
+    scores, counts = np.array([-60.0, -20.0, -2.0, -8.0]), np.array([True, True, True, False])
+    sure = [cluster_count._probability(scores, counts, stability)[2] for stability in (1.0, 0.95, 0.8, 0.75, 0.5)]
+    assert np.all(np.diff(sure[:4]) < 0)
+    assert sure[3] == sure[4]  # no less than by the evidence of all numbers
+    assert sure[0] == pytest.approx(1 / (1 + np.exp(-18 / 3) + np.exp(-58 / 3)))  # of those that are found again
+    assert sure[4] == pytest.approx(1 / (1 + np.exp(-6 / 10) + np.exp(-18 / 10) + np.exp(-58 / 10)))
