@@ -95,24 +95,27 @@ def as_table(rows: np.ndarray) -> Table:
     return Table(rows, squared, _LEAST_VARIANCE * max(float(squared.sum() / rows.size), 1e-300))
 
 
-def log_evidence(rows: np.ndarray, starts: Iterable[np.ndarray]) -> np.ndarray:
+def describe(rows: np.ndarray, starts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(shapes, tails) the log evidence of k clouds for rows (n, p), the best of starts (n,) with labels 0 … k-1.
 
-    The starts compete as round clouds with the heaviest tails; the others go on from the winner. Of one column, and of
-    very many, only round clouds are looked at.
+    And the cloud of each row (n,) in the best description. The starts compete as round clouds with the heaviest tails;
+    the others go on from the winner. Of one column, and of very many, only round clouds are looked at.
     """
     table = as_table(rows)
     begun = (_fitted(table, _shares(start), TAILS[0], most_rounds=_ROUNDS_OF_STARTS) for start in starts)
     first = max(begun, key=lambda one: one.log_likelihood)
     shapes = (_round, _learnt) if 1 < rows.shape[1] <= _MOST_COLUMNS else (_round,)
-    evidence = np.empty((len(shapes), len(TAILS)))
+    evidence, clouds = np.full((len(shapes), len(TAILS)), -np.inf), first.share.argmax(axis=1)
     for i, shape_of in enumerate(shapes):
         share = first.share
         for j, df in enumerate(TAILS):
             found = _fitted(table, share, df, shape_of)
-            evidence[i, j] = found.log_likelihood - _cost(found)
             share = found.share
-    return evidence
+            now = found.log_likelihood - _cost(found)
+            if now >= evidence.max():
+                clouds = share.argmax(axis=1)
+            evidence[i, j] = now
+    return evidence, clouds
 
 
 def _cost(mixture):

@@ -8,7 +8,9 @@ evidence for k (`cloud_mixture`) becomes a probability,
 
 but a number counts only if its clusters are found again from tree to tree (`sureness`): the least stable of them with
 a mean Jaccard similarity of 0.75, or of 0.6 where no number beside 1 reaches that and is better described than 1.
-Clusters that differ in shape are described better and better by more and more clouds, which no two trees share.
+Clusters that differ in shape are described better and better by more and more clouds, which no two trees share. The
+number that describes the rows best counts also if the partition that agrees best with all trees has its clouds as
+clusters, with similarities of 0.85: thousands of rows in few columns make trees that differ, each wrong elsewhere.
 The 3 makes up for clouds that are never quite alike, and for the search among partitions. Where clusters overlap, that
 is too sure: in so far as the least stable of the suggested ones is not found again, J < 1, a share (1 - J) / (1 - 0.75)
 of P goes by exp(log evidence(k) / 10) of all numbers. The 10 is from simulated blobs; `make bench ONLY=n_clusters`
@@ -28,11 +30,11 @@ from .._runtime.fielddocs import field_docs
 from .._runtime.notebook import html_table, paragraph
 from ..errors import CoaltreeWarning
 from ..tree.merges import check_cut
-from .cloud_mixture import log_evidence
+from .cloud_mixture import describe
 from .given import noise_levels
 from .partitions import cut_labels
 from .split_gaps import gap_scores, least_size
-from .sureness import DISSOLVED
+from .sureness import DISSOLVED, STABLE
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -103,8 +105,8 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         probability = _normalised(2.0 * scores)
         best = int(np.argmax(probability)) + 1
     else:
-        scores = evidence_by_number(posterior, rows, largest)
-        counts, stability = numbers_found_again(posterior, scores)
+        scores, clouds = evidence_by_number(posterior, rows, largest)
+        counts, stability = numbers_found_again(posterior, scores, clouds)
         best = int(np.argmax(np.where(counts, scores, -np.inf))) + 1
         is_limited = not counts[np.argmax(scores)]
         probability = _probability(scores, counts, stability.get(best, 1.0))
@@ -112,22 +114,28 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
     return ClusterSuggestion(best, reason, float(probability[best - 1]), _candidates(scores, probability), basis)
 
 
-def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -> np.ndarray:
-    """Log evidence of 1, 2, … clouds, up to `largest` or until a while after the best, for rows (n, p)."""
+def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Log evidence of 1, 2, … clouds, up to `largest` or until a while after the best, for rows (n, p).
+
+    And for each number the cloud of the rows that were looked at (`_some_rows`).
+    """
     n = len(rows)
     draws = np.searchsorted(np.cumsum(posterior.weights), (np.arange(_STARTS) + 0.5) / _STARTS)
     draws = np.unique(np.minimum(draws, len(posterior) - 1))
     some = _some_rows(n, rows.shape[1])
     table = rows[some]
     scores: list[float] = []
+    clouds = []
     for k in range(1, largest + 1):
         how = check_cut(n, k, None, "auto", False)
         labels, _ = cut_labels(posterior.children[draws], posterior.times[draws], how, rows)
         starts = [np.unique(start, return_inverse=True)[1] for start in np.unique(labels[:, some], axis=0)]
-        scores.append(float(np.logaddexp.reduce(log_evidence(table, starts), axis=None)))
+        evidence, of_rows = describe(table, starts)
+        scores.append(float(np.logaddexp.reduce(evidence, axis=None)))
+        clouds.append(of_rows)
         if k - 1 - int(np.argmax(scores)) >= _PATIENCE:
             break
-    return np.array(scores)
+    return np.array(scores), clouds
 
 
 def _probability(scores, counts, stability):
@@ -137,7 +145,9 @@ def _probability(scores, counts, stability):
     return (1.0 - doubt) * of_those_found + doubt * _normalised(scores / _MORE_CAUTION)
 
 
-def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> tuple[np.ndarray, dict[int, float]]:
+def numbers_found_again(
+    posterior: "Posterior", scores: np.ndarray, clouds: list[np.ndarray]
+) -> tuple[np.ndarray, dict[int, float]]:
     """(len(scores),) whether a number of clusters, from 1 on, counts: its clusters are found again in the trees.
 
     And of those that were looked at, how stable the least stable cluster is.
@@ -150,6 +160,7 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> tuple[np.
     by_score = better[np.argsort(-scores[better - 1], kind="stable")]
     looked_at = [k for place, k in enumerate(by_score) if place < _BEST or k <= _FEW or k in steps]
     worst: dict[int, float] = {}
+    agrees = {}
     if posterior.has_equal_weights:
         posterior = posterior[np.unique(np.linspace(0, len(posterior) - 1, _ENOUGH_TREES).astype(int))]
     for least in _FOUND_AGAIN:
@@ -157,8 +168,9 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> tuple[np.
         bar = -np.inf
         for k in looked_at:
             if scores[k - 1] > bar and k not in worst:
-                worst[k] = _least_stability(posterior, k)
-            counts[k - 1] = scores[k - 1] <= bar or worst[k] >= least
+                worst[k], agrees[k] = _look_at(posterior, k, clouds[k - 1])
+            is_best = k == by_score[0]
+            counts[k - 1] = scores[k - 1] <= bar or worst[k] >= least or (is_best and agrees[k])
             if counts[k - 1] and bar == -np.inf:
                 bar = scores[k - 1] + _CAUTION * np.log(_IMPROBABLE)
         if bar > -np.inf:
@@ -166,11 +178,17 @@ def numbers_found_again(posterior: "Posterior", scores: np.ndarray) -> tuple[np.
     return counts, worst
 
 
-def _least_stability(posterior, n_clusters):
+def _look_at(posterior, n_clusters, clouds):
+    """The stability of the least stable of so many clusters; and whether they are the given clouds of some rows."""
     with warnings.catch_warnings():  # that clusters are smaller than asked for is nothing to tell here
         warnings.simplefilter("ignore", CoaltreeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
-    return float(posterior.stability(labels).jaccard.min())
+    some = labels[_some_rows(len(labels), posterior.stray_rows.shape[1])]
+    shared = np.zeros((n_clusters, n_clusters))
+    np.add.at(shared, (clouds, some), 1)
+    union = shared.sum(axis=1)[:, None] + shared.sum(axis=0) - shared
+    similarity = shared / np.maximum(union, 1)
+    return float(posterior.stability(labels).jaccard.min()), bool(similarity.max(axis=1).min() >= STABLE)
 
 
 def _noise_level(posterior):

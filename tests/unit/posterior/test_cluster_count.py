@@ -181,3 +181,20 @@ def test_a_number_is_less_sure_the_less_its_clusters_are_found_again():
     assert sure[3] == sure[4]  # no less than by the evidence of all numbers
     assert sure[0] == pytest.approx(1 / (1 + np.exp(-18 / 3) + np.exp(-58 / 3)))  # of those that are found again
     assert sure[4] == pytest.approx(1 / (1 + np.exp(-6 / 10) + np.exp(-18 / 10) + np.exp(-58 / 10)))
+
+
+def test_clouds_that_all_trees_together_show_are_counted_though_each_tree_is_wrong_somewhere(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = blobs(rng, 4, 120, 4, 6.0)
+    trees = []
+    for _ in range(60):
+        elsewhere = rng.permutation(120)
+        mistaken = np.where(rng.random(120) < 0.35, elsewhere, np.arange(120))
+        trees.append(ct.Tree.from_linkage(linkage(X[mistaken] + 0.01 * rng.standard_normal(X.shape), "ward")))
+    children, times = (np.stack([getattr(tree, part) for tree in trees]) for part in ("children", "times"))
+    post = ct.Posterior(children, times, X=X, covariance=ct.Spherical(amplitude=1.0))
+    assert post.stability(post.cut(4)).jaccard.min() < 0.6
+    assert post.suggest_n_clusters().n_clusters == 4
+    assert post.suggest_n_clusters().probability < 0.9
+    monkeypatch.setattr(cluster_count, "STABLE", 1.1)
+    assert post.suggest_n_clusters().n_clusters != 4
