@@ -32,7 +32,7 @@ def run():
     for name in PACKAGES:
         print(f"{name} is not installed, and left out." if name in missing else f"{name} {_version(name)}")
     kept, steps, peers = recalled(sizes, missing)
-    kept.complete([*steps, *peers], measure)
+    kept.complete(sorted([*steps, *peers], key=lambda step: int(step[0])), measure)  # the largest last
     found = {step: kept.recall(*step) for step in (*steps, *peers)}
     show_stages(sizes, {int(n): result for (n, name), result in found.items() if name == COALTREE and result})
     show_peers(sizes, found, peers)
