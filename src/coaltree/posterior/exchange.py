@@ -52,12 +52,12 @@ def annotated_tree(posterior: Posterior, tree: Tree | None, file_format: str) ->
     }
     comments = node_comments(known)
     if file_format == "nexus":
-        text = write(tree.children.tolist(), tree.times, leaf_numbers(tree.n) + comments)
+        text = write(tree.children, tree.times, leaf_numbers(tree.n) + comments)
         return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))
     names = [quote(label) for label in names_in_files(tree.labels)]
     # Programs that pass over comments show the names of inner nodes, as R's ape does.
     names += [f"{share:.4g}{comment}" for share, comment in zip(transfer, comments, strict=True)]
-    return f"{write(tree.children.tolist(), tree.times, names)}\n"
+    return f"{write(tree.children, tree.times, names)}\n"
 
 
 def to_arviz(

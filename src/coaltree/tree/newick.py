@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime.jit import jit
 from ..errors import InputError
 from .merges import in_order_of_time
 
@@ -81,31 +82,63 @@ def write(
     last, and are written as they are (see `quote`). Branch lengths have so many significant `digits`, or all it takes.
     """
     n = len(names) - len(times)
-    ends = [f"{name}:{length}" for name, length in zip(names, _lengths(children, times, n, digits), strict=False)]
-    ends.append(names[-1])
-    out = []
-    todo: list[int | str] = [";", len(names) - 1]  # nodes and marks still to be written, the next one last
-    while todo:
-        part = todo.pop()
-        if isinstance(part, str):
-            out.append(part)
-        elif part < n:
-            out.append(ends[part])
-        else:
-            first, *others = children[part - n]
-            out.append("(")
-            todo.append(")" + ends[part])
-            for other in reversed(others):
-                todo += other, ","
-            todo.append(first)
-    return "".join(out)
+    lists = _Lists.of(children)
+    order, opened, is_last = _order(lists.joined, lists.starts, n)
+    before = ["(" * count for count in opened.tolist()] + [")"] * len(times)
+    after = ["" if last else "," for last in is_last.tolist()]
+    lengths = [f":{length}" for length in _lengths(lists, times, n, digits)] + [""]
+    texts = ["".join(parts) for parts in zip(before, names, lengths, after, strict=True)]
+    return "".join([texts[node] for node in order.tolist()]) + ";"
 
 
-def _lengths(children, times, n, digits):
+class _Lists(NamedTuple):
+    """The children of all inner nodes, one list after the other."""
+
+    joined: np.ndarray
+    starts: np.ndarray  # where each list begins, and where the last one ends
+
+    @classmethod
+    def of(cls, children: np.ndarray | Sequence[Sequence[int]]) -> "_Lists":
+        if isinstance(children, np.ndarray):
+            pairs = np.ascontiguousarray(children, dtype=np.int64)
+            return cls(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
+        joined = np.fromiter(chain.from_iterable(children), np.int64)
+        return cls(joined, np.cumsum([0, *map(len, children)]))
+
+
+@jit
+def _order(joined, starts, n):
+    """Nodes in the order they are written, children first; brackets opened before each leaf; who is a last child."""
+    n_inner = len(starts) - 1
+    n_nodes = n + n_inner
+    size = np.ones(n_nodes, np.int64)  # nodes of a subtree
+    first = np.arange(n_nodes)  # its first leaf
+    opened = np.zeros(n, np.int64)
+    is_last = np.zeros(n_nodes, np.bool_)
+    is_last[-1] = True
+    for k in range(n_inner):
+        for c in joined[starts[k] : starts[k + 1]]:
+            size[n + k] += size[c]
+        first[n + k] = first[joined[starts[k]]]
+        opened[first[n + k]] += 1
+        is_last[joined[starts[k + 1] - 1]] = True
+    place = np.empty(n_nodes, np.int64)
+    place[-1] = n_nodes - 1
+    for k in range(n_inner - 1, -1, -1):
+        end = place[n + k] - 1
+        for j in range(starts[k + 1] - 1, starts[k] - 1, -1):
+            place[joined[j]] = end
+            end -= size[joined[j]]
+    order = np.empty(n_nodes, np.int64)
+    for v in range(n_nodes):
+        order[place[v]] = v
+    return order, opened, is_last
+
+
+def _lengths(lists, times, n, digits):
     """Return the length above each node but the root as text: of so many digits, or node + length being its parent."""
-    joined = np.fromiter(chain.from_iterable(children), np.int64)
-    above = np.empty(len(joined))
-    above[joined] = np.repeat(times, [len(nodes) for nodes in children])
+    above = np.empty(len(lists.joined))
+    above[lists.joined] = np.repeat(times, np.diff(lists.starts))
     below = np.append(np.zeros(n), times)[:-1]
     difference = above - below
     if digits is not None:

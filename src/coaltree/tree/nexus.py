@@ -45,7 +45,7 @@ def drawn_trees(children: np.ndarray, times: np.ndarray, weights: np.ndarray) ->
     """Yield stacked trees, each with its weight."""
     names = [*leaf_numbers(times.shape[1] + 1), *[""] * times.shape[1]]
     for t, (pairs, heights, weight) in enumerate(zip(children, times, weights, strict=True)):
-        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs.tolist(), heights, names, _DIGITS)}"
+        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs, heights, names, _DIGITS)}"
 
 
 def leaf_numbers(n: int) -> list[str]:

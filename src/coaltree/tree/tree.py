@@ -235,7 +235,7 @@ class Tree(RootedTree):
             node_labels = as_names(node_labels, "node_labels", self.n - 1)
         names = [newick.quote(label) for label in self._labels]
         names += [newick.quote(label) if label else "" for label in node_labels or [""] * (self.n - 1)]
-        return newick.write(self._children.tolist(), self._times, names)
+        return newick.write(self._children, self._times, names)
 
     @classmethod
     def from_newick(
