@@ -4,6 +4,8 @@ What has not been touched for a while the system may then put away, and the file
 no room on the disk, the array is an ordinary one.
 """
 
+import math
+import mmap
 import os
 import tempfile
 from collections.abc import Sequence
@@ -29,11 +31,12 @@ def stacked(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 def _mapped(shape, dtype):
     """An array to be filled; an ordinary one where no file can be had."""
-    n_bytes = int(np.prod(shape)) * dtype.itemsize
+    n_bytes = math.prod(shape) * dtype.itemsize
     try:
         with tempfile.TemporaryFile(prefix="coaltree-") as file:
             # A sparse file would end the process, not raise, when the disk is full.
             getattr(os, "posix_fallocate", lambda number, start, size: file.truncate(size))(file.fileno(), 0, n_bytes)
-            return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+            # No numpy.memmap, which joblib would have its processes open again by a name that the file does not have.
+            return np.ndarray(shape, dtype, mmap.mmap(file.fileno(), n_bytes))
     except OSError:
         return np.empty(shape, dtype)

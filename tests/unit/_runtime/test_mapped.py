@@ -6,6 +6,7 @@ import tempfile
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 from coaltree._runtime import mapped
 
@@ -49,3 +50,9 @@ def test_no_file_is_left_behind(monkeypatch, tmp_path):
         assert not any(tmp_path.iterdir())
     del found
     assert not any(tmp_path.iterdir())
+
+
+def test_other_processes_are_sent_what_is_in_it(monkeypatch):
+    monkeypatch.setattr(mapped, "LARGE", 1)
+    found = mapped.stacked(PARTS)
+    assert Parallel(n_jobs=2)(delayed(np.sum)(part) for part in (found, found[1:])) == [found.sum(), found[1:].sum()]
