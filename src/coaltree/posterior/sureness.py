@@ -30,6 +30,7 @@ from ..numerics.weighted import weighted_quantile
 
 STABLE, DISSOLVED = 0.85, 0.6
 _PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
+_PAIRS_AT_ONCE = 2**22  # of clusters, compared in all trees: hundreds of clusters in thousands of trees fill the memory
 
 
 @field_docs(
@@ -129,9 +130,8 @@ def _matched(reference, labels):
     shared, theirs, similarity = _compared(reference, labels)
     stands_for = np.where(theirs > 0, -1, 0)  # trees may have fewer clusters
     agreement = np.empty(len(labels))
-    gain = shared + similarity / (len(sizes) + 1)
     for t in range(len(labels)):
-        own, partner = linear_sum_assignment(gain[t], maximize=True)
+        own, partner = linear_sum_assignment(shared[t] + similarity[t] / (len(sizes) + 1), maximize=True)
         kept = theirs[t, partner] > 0
         stands_for[t, partner[kept]] = own[kept]
         agreement[t] = sizes[own] @ similarity[t, own, partner]
@@ -179,7 +179,7 @@ def stability(
     `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
     cuts = [cut_into(number) for number in numbers_beside(len(reference.clusters), len(reference.numbers))]
-    similarity = np.max([_compared(reference, labels)[2].max(axis=2) for labels in cuts], axis=0)
+    similarity = np.max([_most_similar(reference, labels) for labels in cuts], axis=0)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     interval = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T])
     mean = np.minimum(weights @ similarity, 1.0)
@@ -194,11 +194,18 @@ def in_a_word(jaccard: float) -> str:
     return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
 
 
+def _most_similar(reference, labels):
+    """(T, k) the Jaccard similarity of each cluster with the most similar one of labels (T, n)."""
+    at_once = max(1, _PAIRS_AT_ONCE // (len(reference.clusters) * (int(labels.max()) + 1)))
+    parts = (labels[t : t + at_once] for t in range(0, len(labels), at_once))
+    return np.concatenate([_compared(reference, part)[2].max(axis=2) for part in parts])
+
+
 def _compared(reference, labels):
     """Of the clusters of labels (T, n): leaves shared with those of the reference (T, k, clusters), their sizes
     (T, clusters), and the Jaccard similarities."""
     shape = len(labels), len(reference.clusters), int(labels.max()) + 1
-    shared, theirs = np.zeros(shape, np.int64), np.zeros(shape[::2], np.int64)
+    shared, theirs = np.zeros(shape, np.int32), np.zeros(shape[::2], np.int64)
     _count_shared(shared, theirs, reference.numbers, labels)
     sizes = np.bincount(reference.numbers[reference.numbers >= 0])
     return shared, theirs, shared / (sizes[:, None] + theirs[:, None] - shared)

@@ -132,3 +132,13 @@ def test_a_similarity_is_printed_on_its_side_of_the_limits():
     printed = {0.849: "0.84", 0.8499999: "0.84", 0.85: "0.85", 0.851: "0.85", 0.5999: "0.59", 0.6: "0.60", 1.0: "1.00"}
     assert {value: sureness.similarity(value) for value in printed} == printed
     assert sureness.similarity(0.784999) == "0.78" and sureness.similarity(0.786) == "0.79"
+
+
+def test_some_trees_at_a_time_make_no_difference(monkeypatch):
+    post = random_posterior(5, n=12, n_trees=15)
+    labels = np.arange(12) % 4
+    at_once = post.stability(labels, min_size=2)
+    monkeypatch.setattr(sureness, "_PAIRS_AT_ONCE", 50)  # two trees, and one
+    in_parts = post.stability(labels, min_size=2)
+    np.testing.assert_array_equal(in_parts.jaccard, at_once.jaccard)
+    np.testing.assert_array_equal(in_parts.interval, at_once.interval)
