@@ -92,7 +92,7 @@ class Learnt(NamedTuple):
 def as_table(rows: np.ndarray) -> Table:
     """Rows (n, p) as a `Table`."""
     squared = (rows**2).sum(axis=1)
-    return Table(rows, squared, _LEAST_VARIANCE * max(float(squared.sum() / rows.size), 1e-300))
+    return Table(rows, squared, max(_LEAST_VARIANCE * float(squared.sum() / rows.size), 1e-290))
 
 
 def describe(rows: np.ndarray, starts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

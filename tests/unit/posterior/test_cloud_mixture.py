@@ -115,3 +115,9 @@ def test_a_long_cloud_is_one_cloud_where_its_shape_is_learnt():
     one, two = describe(rows, [np.zeros(150, int)])[0], describe(rows, [halves])[0]
     assert two[0].max() > one[0].max() + 10  # round clouds
     assert one[1].max() > max(one[0].max(), two.max()) + 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_that_are_all_equal_are_one_cloud():
+    one, two = (describe(np.zeros((12, 2)), [start])[0] for start in (np.zeros(12, int), np.arange(12) // 6))
+    assert np.isfinite(one).all() and one.max() > two.max()
