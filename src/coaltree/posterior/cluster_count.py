@@ -85,7 +85,7 @@ class ClusterSuggestion(NamedTuple):
 
 
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
-    """The most probable number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
+    """A number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
     n = posterior.n
     rows = posterior.stray_rows
     basis = "gaps" if rows is None else "rows"

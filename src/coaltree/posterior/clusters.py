@@ -170,8 +170,8 @@ class ClusterQuestions:
 
         It is the number of clouds with heavy tails and one shape that describes the rows best, of the numbers whose
         clusters are found again from tree to tree (see `stability`): all of them with a similarity of at least 0.75, or
-        of 0.6 where no number has that; 1 where the rows look like one cloud. A posterior without data is asked for
-        long gaps between its splits.
+        of 0.6 where no number has that; or if all trees together, `cut`, have the best described clouds as clusters. It
+        is 1 where the rows look like one cloud. A posterior without data is asked for long gaps between its splits.
 
         Parameters
         ----------

@@ -181,6 +181,8 @@ def test_a_number_is_less_sure_the_less_its_clusters_are_found_again():
     assert sure[3] == sure[4]  # no less than by the evidence of all numbers
     assert sure[0] == pytest.approx(1 / (1 + np.exp(-18 / 3) + np.exp(-58 / 3)))  # of those that are found again
     assert sure[4] == pytest.approx(1 / (1 + np.exp(-6 / 10) + np.exp(-18 / 10) + np.exp(-58 / 10)))
+    better = cluster_count._probability(np.append(scores, 50.0), np.append(counts, False), 0.75)
+    assert np.argmax(better) == 4 and better[2] < 0.01  # as docs/reading.md says
 
 
 def test_clouds_that_all_trees_together_show_are_counted_though_each_tree_is_wrong_somewhere(monkeypatch):
