@@ -12,15 +12,12 @@ import pytest
 from scipy import stats
 
 import coaltree as ct
-from coaltree._runtime.threads import at_most_threads
 from coaltree.model.coalescent import log_prior, simulate_tree, standardized_gaps
 from coaltree.model.diffusion import log_likelihood
 from coaltree.model.problem import Problem
-from coaltree.samplers.regraft import parts
 from coaltree.samplers.regraft.candidates import Care
-from coaltree.samplers.regraft.neighbors import neighbor_lists
 from coaltree.samplers.regraft.regraft import Regraft
-from coaltree.samplers.regraft.update import Rule, make_engine
+from coaltree.samplers.regraft.update import Rule
 
 MEASURES = ("root height", "log joint", "a pair's time", "Σ λΔ")
 N_DRAWS, N_BINS = 31, 8
@@ -34,13 +31,6 @@ class TrulyLocal(Regraft):
     n_neighbors: int = 3
     global_share: float | None = 0.0
     _rule = Rule(few=0.0, stray=0.5)
-
-
-@dataclass(frozen=True)
-class InParts(TrulyLocal):
-    """Two parts side by side, as of many rows."""
-
-    _many = 2
 
 
 @dataclass(frozen=True)
@@ -96,8 +86,7 @@ def p_values_of_ranks(sampler, n, d, n_sets, thin, n_warmup, seed):
     ranks = np.empty((n_sets, len(MEASURES)), int)
     for i in range(n_sets):
         tree, problem = simulate(n, d, rng)
-        with at_most_threads(1):
-            draws = sampler.run(problem, rng, n_samples=N_DRAWS * thin, n_warmup=n_warmup)
+        draws = sampler.run(problem, rng, n_samples=N_DRAWS * thin, n_warmup=n_warmup)
         kept = slice(thin - 1, None, thin)
         truth = measure(problem, tree.children[None], tree.times[None])
         ranks[i] = (measure(problem, draws.children[kept], draws.times[kept]) < truth).sum(axis=0)
@@ -112,15 +101,14 @@ def p_values_from_the_truth(sampler, n, d, n_sets, n_sweeps, seed):
     for i in range(n_sets):
         tree, problem = simulate(n, d, rng)
         started = type(sampler)(sampler.candidates, start=tree, global_share=sampler.global_share)
-        with at_most_threads(1):
-            draws = started.run(problem, rng, n_samples=1, n_warmup=n_sweeps - 1)
+        draws = started.run(problem, rng, n_samples=1, n_warmup=n_sweeps - 1)
         gaps[i] = standardized_gaps(draws.times)[0]
     total = stats.kstest(gaps.sum(axis=1), stats.gamma(n - 1).cdf).pvalue
     return np.array([total, stats.kstest(gaps[:, 0], "expon").pvalue, stats.kstest(gaps[:, -1], "expon").pvalue])
 
 
 BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="average")}
-EXACT = {**BOTH, "coarse": Coarse("all", start="prior"), "in parts": InParts(start="average")}
+EXACT = {**BOTH, "coarse": Coarse("all", start="prior")}
 
 
 @pytest.mark.slow
@@ -148,76 +136,6 @@ def test_sweeps_from_the_truth_leave_the_prior(rule, n_sets):
 @pytest.mark.parametrize(("n_sets", "limit"), [pytest.param(2000, 1e-12, marks=pytest.mark.slow), (700, 1e-4)])
 def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction(n_sets, limit):
     assert p_values_from_the_truth(Uncorrected("all"), 8, 4, n_sets, n_sweeps=5, seed=2).min() < limit
-
-
-# --- in parts -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def _parts_alone(monkeypatch):
-    """Nothing but the parts is swept, so that nothing mends what they do."""
-    monkeypatch.setattr(parts, "_sweep_above", lambda *given: None)
-    monkeypatch.setattr(parts, "sweep_from", lambda *given: None)
-
-
-def z_scores_from_the_truth(n, d, noise, cut, n_sets, n_sweeps, seed):
-    """Differences between after and before sweeps from the truth, over their errors, of four measures."""
-    rng = np.random.default_rng(seed)
-    differences = np.empty((n_sets, 4))
-    for i in range(n_sets):
-        X, tree = ct.simulate(n, d, noise=noise, random_state=rng)
-        problem = Problem(np.ascontiguousarray(X), None, d, 0.0, noise)
-        engine = make_engine(problem, problem.W, neighbor_lists(problem.W, n - 1, rng), Rule(few=0.0, stray=0.5))
-        merges = tree.children, tree.times
-        for _ in range(n_sweeps):
-            merges = parts.sweep_in_parts(engine, merges, cut, rng, 1)
-        differences[i] = np.subtract(
-            *(below_the_cut(problem, *one, cut) for one in (merges, (tree.children, tree.times)))
-        )
-    return differences.mean(axis=0) / (differences.std(axis=0) / np.sqrt(n_sets))
-
-
-def below_the_cut(problem, children, times, cut):
-    """∫ k (k - 1) / 2 du up to the cut, its square, merges up to half of it, and the log likelihood."""
-    k = np.arange(problem.n, 1, -1)
-    area = 0.5 * k * (k - 1) @ np.diff(np.minimum(times, cut), prepend=0.0)
-    return area, area**2, np.sum(times < 0.5 * cut), problem.log_likelihood(children, times)
-
-
-@pytest.mark.usefixtures("_parts_alone")
-@pytest.mark.parametrize("n_sets", [pytest.param(12_000, marks=pytest.mark.slow), 300])
-def test_parts_alone_leave_the_truth_in_place(n_sets):
-    assert np.abs(z_scores_from_the_truth(16, 1, 1.0, 0.4, n_sets, n_sweeps=4, seed=3)).max() < 4.0
-    assert np.abs(z_scores_from_the_truth(12, 10, 0.1, 0.25, n_sets, n_sweeps=4, seed=4)).max() < 4.0
-
-
-@pytest.mark.usefixtures("_parts_alone")
-def test_parts_alone_do_not_where_values_at_the_cut_are_not_drawn(monkeypatch):
-    # over three seeds the largest of the four was 11.8 to 14.7
-    monkeypatch.setattr(parts, "_draw_stems", with_means_for_values(parts._draw_stems))
-    assert np.abs(z_scores_from_the_truth(12, 10, 0.1, 0.25, 300, n_sweeps=4, seed=4)).max() > 8.0
-
-
-def with_means_for_values(draw_stems):
-    def draw(tree, cut, state):
-        means = tree.mean.copy()
-        draw_stems(tree, cut, state)
-        for stem in range(tree.top[2], len(means)):
-            tree.mean[stem] = means[tree.child[stem, 0]]
-
-    return draw
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [8, 32])
-def test_ranks_are_uniform_in_parts(n):
-    p = p_values_of_ranks(EXACT["in parts"], n, 4, n_sets=600, thin=3, n_warmup=40, seed=n)
-    print(f"\np-values of uniform ranks in parts, n = {n}, d = 4, 600 data sets:")
-    print(", ".join(f"{name} {value:.3f}" for name, value in zip(MEASURES, p, strict=True)))
-    assert np.all(p > 1e-4)
-
-
-# --- at length ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

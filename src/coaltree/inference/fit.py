@@ -95,8 +95,7 @@ def fit(
         or is 100 where `n_samples` is a number.
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`). Where it is given, searches
-        for neighbours take no more threads in all; otherwise up to eight. So do sweeps over more than 20,000 rows,
-        which take two for a chain if there are. Draws are the same whatever it is.
+        for neighbours take no more threads in all; otherwise up to eight. Draws are the same whatever it is.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds), the
         total being a guess where the draws say when to stop.

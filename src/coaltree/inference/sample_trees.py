@@ -65,7 +65,7 @@ def sample_trees(
     d : int
         Number of columns behind precomputed distances.
     n_threads : int, optional
-        Number of threads for the particles, or, up to two, for sweeps over many rows; it does not change the result.
+        Number of threads for the particles; it does not change the result.
     progress : bool, "auto" or function of (done, total)
 
     Returns

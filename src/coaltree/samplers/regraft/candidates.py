@@ -112,15 +112,12 @@ def add_all_above(cand, tree, time):
 
 @jit(allocates=False)
 def add_path(cand, tree, leaf, c, time):
-    """Add the branches on the way from a leaf to the root that reach beyond a time; nothing if the leaf is under c.
-
-    Where the tree is cut, the way ends below a stem.
-    """
+    """Add the branches on the way from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
     mark = cand.counts[1]
     start = cand.counts[0]
     end = start
     node = leaf
-    while 0 <= node < tree.top[2] and cand.mark[node] != mark:
+    while node >= 0 and cand.mark[node] != mark:
         if node == c:
             return
         above = tree.parent[node]

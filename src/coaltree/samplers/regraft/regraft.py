@@ -5,12 +5,11 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 layers below, from the whole to the part:
 
     update           prune, propose, Metropolis–Hastings, graft; sweeps
-    parts            a sweep over a large tree in two threads
     odd_rows         a few rows at once, with the scales of their noise (scale_cells)
     candidates       which branches are looked at, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages
-    lineage_counts   the coalescent's k(u) and its integral (lineage_noise: a path that uncouples parts)
+    lineage_counts   the coalescent's k(u) and its integral
     neighbors        lists for local candidates
 """
 
@@ -24,7 +23,6 @@ import numpy as np
 from ..._runtime.checks import check_choice, check_count, check_number
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
-from ..._runtime.threads import allowed_threads
 from ...model.coalescent import log_prior
 from ...model.problem import Problem
 from ..base import Draws, Merges, Sampler, Step, Tails, Watcher, require_apart
@@ -33,7 +31,6 @@ from .candidates import rows_are_apart, vectors
 from .neighbors import neighbor_lists
 from .odd_blocks import can_move
 from .odd_rows import move_together
-from .parts import draw_cut, sweep_in_parts
 from .update import Rule, make_engine, sweeps
 
 _ALL_UP_TO = 128
@@ -41,7 +38,6 @@ _GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost
 _WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
 _UPDATES_A_STEP, _BRANCHES_A_STEP, _MOST_SWEEPS = 2_000, 60_000, 4
 _UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
-_MANY = 20_000  # leaves, above which a sweep goes in parts, on one thread as on two; below it takes half a second
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,6 @@ class Regraft(Sampler):
     is_chain = True
     takes_leaf_variances = True
     _rule = Rule()  # tests vary it
-    _many = _MANY  # and this
 
     def __post_init__(self) -> None:
         check_choice("candidates", self.candidates, ("auto", "all", "local"))
@@ -88,10 +83,9 @@ class Regraft(Sampler):
         progress: Watcher | None = None,
         **unused: Any,
     ) -> Draws:
-        """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree.
+        """Sweep from the first tree; n_warmup sweeps are dropped, each later one gives a tree. One thread.
 
-        On one thread, or, with many rows, two if they are allowed. An interruption returns the trees kept so far, if
-        there are any.
+        An interruption returns the trees kept so far, if there are any.
         """
         n = problem.n
         W = vectors(problem, "Regraft")
@@ -99,10 +93,8 @@ class Regraft(Sampler):
         bytes_needed = n_samples * (n - 1) * 16 + 40 * n * (W.shape[1] + 16)
         require_memory(bytes_needed, f"{n_samples} trees over {n} rows", "draw fewer, or thin several runs")
         children, times = first_tree(problem, self.start, rng)
-        neighbors = self.neighbors(problem, rng)
-        engine = self._engine(problem, W, neighbors)
+        engine = self._engine(problem, W, self.neighbors(problem, rng))
         state = make_streams(rng, 1)[0]
-        in_parts = self._goes_in_parts(problem, W, neighbors)
         kept_children = np.empty((n_samples, n - 1, 2), np.int32)
         kept_times = np.empty((n_samples, n - 1))
         spare_children, spare_times = np.empty((1, n - 1, 2), np.int32), np.empty((1, n - 1))
@@ -110,12 +102,7 @@ class Regraft(Sampler):
         done, interrupted = 0, False
         try:
             while done < total:
-                if in_parts:
-                    last = done + 1
-                    children, times = _sweep_in_parts(engine, (children, times), rng)
-                    if done >= n_warmup:
-                        kept_children[done - n_warmup], kept_times[done - n_warmup] = children, times
-                elif done < n_warmup:
+                if done < n_warmup:
                     last = done + 1
                     sweeps(engine, children, times, spare_children, spare_times, state)
                 else:
@@ -146,21 +133,16 @@ class Regraft(Sampler):
         neighbors: np.ndarray | None = None,
         **unused: Any,
     ) -> Step:
-        """A sweep from `tree` (children, times), or the first tree if it is None.
+        """A sweep from `tree` (children, times), or the first tree if it is None; on one thread.
 
-        Few rows are swept several times: noise and covariance then wait for the tree, and a sweep costs little. Many
-        rows are swept in two threads if they are allowed; the draws are the same without. `neighbors` may be given as
-        made by the method of that name; else the lists are made anew from the problem.
+        Few rows are swept several times: noise and covariance then wait for the tree, and a sweep costs little.
+        `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
         """
         if tree is None:
             return *first_tree(problem, self.start, rng), {}
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         engine = self._engine(problem, W, neighbors)
-        if self._goes_in_parts(problem, W, neighbors):
-            children, times = _sweep_in_parts(engine, tree, rng)
-            require_apart(rows_are_apart(engine.candidates))
-            return children, times, _information(engine.tally)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
         n_sweeps = _sweeps_a_step(problem.n, looks_at_all=neighbors.size == 0)
         kept = np.empty((n_sweeps, *children.shape), np.int32), np.empty((n_sweeps, times.size))
@@ -202,18 +184,10 @@ class Regraft(Sampler):
         """A sampler that looks at more near leaves, so that leaves of a poor start find their place."""
         return dataclasses.replace(self, n_neighbors=_WIDER_IN_WARMUP * self.n_neighbors)
 
-    def _goes_in_parts(self, problem, W, neighbors):
-        """Whether there are many leaves, lists of near ones, and a column for each dimension of a drawn value."""
-        return problem.n > self._many and len(neighbors) > 0 and W.shape[1] == problem.d
-
     def _engine(self, problem, W, neighbors):
         neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # lists of the warm-up are longer, nearest first
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
         return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
-
-
-def _sweep_in_parts(engine, tree, rng):
-    return sweep_in_parts(engine, tree, draw_cut(len(engine.W), rng), rng, allowed_threads())
 
 
 def _sweeps_a_step(n, looks_at_all):

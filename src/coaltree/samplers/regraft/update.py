@@ -85,8 +85,8 @@ def propose(cand, target, lin, care, state):
 
 
 @jit(allocates=False)
-def gather_near(cand, tree, c, leaf, neighbors, part, rule, state):
-    """Make the local candidate set of c, seen from a leaf under it, in its part of the tree.
+def gather_near(cand, tree, c, leaf, neighbors, rule, state):
+    """Make the local candidate set of c, seen from a leaf under it.
 
     Where few lineages are alive at τ_c, all branches. Else the paths to the root from near leaves: half of them the
     nearest of the list, half drawn from the rest of it, so that what one update cannot see another may. The list is
@@ -112,12 +112,10 @@ def gather_near(cand, tree, c, leaf, neighbors, part, rule, state):
         for j in range(n_paths):
             place = j if j < n_nearest else n_nearest + integer_below(state, n_listed - n_nearest)
             y = np.int64(neighbors[i, leaf, place])
-            if y >= 0 and part[y] == part[leaf]:
+            if y >= 0:
                 add_path(cand, tree, y, c, time)
     if uniform(state) < rule.stray:
-        y = integer_below(state, tree.top[1])
-        if part[y] == part[leaf]:
-            add_path(cand, tree, y, c, time)
+        add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
 
 
 class Engine(NamedTuple):
@@ -131,7 +129,6 @@ class Engine(NamedTuple):
     neighbors: np.ndarray  # (levels, n, k); no levels: every branch is a candidate
     rule: Rule
     tally: np.ndarray  # (4,) updates, moves, candidates, updates whose old branch was no candidate
-    part: np.ndarray  # (n,) int8: which part of the tree a leaf is in, where parts change side by side
 
 
 def make_engine(problem: Problem, W: Any, neighbors: Any = None, rule: Rule = Rule()) -> Engine:  # noqa: B008
@@ -139,8 +136,7 @@ def make_engine(problem: Problem, W: Any, neighbors: Any = None, rule: Rule = Ru
     n, p = W.shape
     lists = np.empty((0, n, 0), np.int32) if neighbors is None else np.ascontiguousarray(neighbors, dtype=np.int32)
     tree, candidates, tally = empty_working_tree(n, p), empty_candidates(n, p), np.zeros(4, np.int64)
-    part = np.zeros(n, np.int8)
-    return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, lists, rule, tally, part)
+    return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, lists, rule, tally)
 
 
 @jit(allocates=False)
@@ -154,7 +150,7 @@ def update(engine, c, leaf, state):
     t = tree.time[parent]
     detach(tree, c)
     if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
-        gather_near(cand, tree, c, leaf, engine.neighbors, engine.part, rule, state)
+        gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
     else:
         begin(cand)
         add_all_above(cand, tree, tree.time[c])
@@ -185,41 +181,22 @@ def update(engine, c, leaf, state):
 def sweeps(engine, children, times, kept_children, kept_times, state):
     """Sweep on from (children, times), which is overwritten, and keep the tree after each sweep.
 
+    A sweep updates every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j. Since Σ 2^-j over the
+    leaves under a node is 1, each inner node is updated once a sweep on average. A subtree keeps its leaves and their
+    depth when it moves, so which node is chosen does not depend on where it is.
+
     All caches are made anew before each sweep, so that a chain taken up again gives the same bits.
     """
+    parent = engine.tree.parent
     for i in range(kept_times.shape[0]):
         load(engine.tree, children, times, engine.W, engine.leaf_var)
-        sweep_from(engine, 0, 1, state)
+        for leaf in range(engine.tree.top[1]):
+            update(engine, leaf, leaf, state)
+            c = np.int64(parent[leaf])
+            while c >= 0 and uniform(state) < 0.5:
+                c = np.int64(parent[c])
+            if c >= 0 and parent[c] >= 0:
+                update(engine, c, leaf, state)
         unload(engine.tree, children, times)
         kept_times[i] = times
         kept_children[i] = children
-
-
-@jit(allocates=False)
-def sweep_from(engine, first, step, state):
-    """Update the leaves first, first + step, …, and after each leaf the ancestor j steps above it, P(j) = 2^-j.
-
-    Since Σ 2^-j over the leaves under a node is 1, each inner node is updated once on average by a sweep over all
-    leaves. A subtree keeps its leaves and their depth when it moves, so which node is chosen does not depend on where
-    it is.
-    """
-    for leaf in range(first, engine.tree.top[1], step):
-        update(engine, leaf, leaf, state)
-        update_above(engine, leaf, leaf, state)
-
-
-@jit(allocates=False)
-def update_above(engine, x, leaf, state):
-    """Update the ancestor j steps above x, P(j) = 2^-j, if there is one and it can move; `leaf` is x or below it."""
-    parent = engine.tree.parent
-    c = np.int64(parent[x])
-    while c >= 0 and uniform(state) < 0.5:
-        c = np.int64(parent[c])
-    if c >= 0 and can_move(engine.tree, c):
-        update(engine, c, leaf, state)
-
-
-@jit(inline="always", allocates=False)
-def can_move(tree, c):
-    """Whether c has a parent that is no stem."""
-    return 0 <= tree.parent[c] < tree.top[2]

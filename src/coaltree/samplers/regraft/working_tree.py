@@ -19,30 +19,27 @@ from .lineage_counts import Lineages, add, clear, copy_lineages, empty_lineages
 
 
 class WorkingTree(NamedTuple):
-    """Arrays over nodes; `top` holds the root, the number of leaves on the tree, and the number of the first stem.
-
-    Stems are there only while a tree is cut (`parts`).
-    """
+    """Arrays over nodes; `top` holds the root and the number of leaves on the tree."""
 
     parent: np.ndarray  # (2n-1,) int32, -1 for the root and for a node taken off
     child: np.ndarray  # (2n-1, 2) int32, -1 for leaves
     time: np.ndarray  # (2n-1,)
     mean: np.ndarray  # (2n-1, p)
     var: np.ndarray  # (2n-1,)
-    top: np.ndarray  # (3,) int64
+    top: np.ndarray  # (2,) int64
     lineages: Lineages
 
 
-def empty_working_tree(n: int, p: int, n_stems: int = 0) -> WorkingTree:
-    """Room for n leaves with p columns, and for stems."""
-    n_nodes = 2 * n - 1 + n_stems
+def empty_working_tree(n: int, p: int) -> WorkingTree:
+    """Room for n leaves with p columns."""
+    n_nodes = 2 * n - 1
     return WorkingTree(
         np.full(n_nodes, -1, np.int32),
         np.full((n_nodes, 2), -1, np.int32),
         np.zeros(n_nodes),
         np.zeros((n_nodes, p)),
         np.zeros(n_nodes),
-        np.array([0, 0, 2 * n - 1]),
+        np.zeros(2, np.int64),
         empty_lineages(n),
     )
 
@@ -105,7 +102,7 @@ def load(tree, children, times, W, leaf_var):
     """
     n_merges = times.size
     n = n_merges + 1
-    first_inner = (tree.top[2] + 1) // 2
+    first_inner = (tree.parent.size + 1) // 2
     by_time = np.full((2 * n - 1, 2), -1, np.int64)
     by_time[n:] = children
     order = np.empty(n_merges, np.int64)
