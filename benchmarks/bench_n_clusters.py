@@ -6,7 +6,8 @@ unequal sizes and normal or t₃ noise are drawn. Beside it ten single clouds, a
 centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 20 rounds every number of blobs and
 columns has 20 tables, five at each separation.
 
-    rows          post.suggest_n_clusters() with short runs (one chain of 30 + 30 rounds) of otherwise default `fit`
+    rows          post.suggest_n_clusters() with short runs (one chain of 30 + 30 rounds, of make_blobs with its many
+                  rows 150 + 150) of otherwise default `fit`
     trees only    the same of the trees without their data
     silhouette    the largest mean silhouette width of Ward's clusters (it cannot say 1)
     gap           the gap statistic of k-means, 20 uniform tables
@@ -46,6 +47,7 @@ BLOB_ROWS = {300: 1, 1000: 2, 3000: 4, 10_000: 8}  # one table every so many rou
 MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
+LONGER = {"n_samples": 150, "n_warmup": 150}  # of make_blobs
 LEVELS = (0.0, 0.6, 0.75, 0.85, 1.01)  # of stability
 
 
@@ -106,7 +108,8 @@ def by_coaltree(X, truth, about):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short chains
         began = time.process_time()
-        post = ct.fit(X, random_state=about["seed"], **SETTINGS)
+        settings = SETTINGS | (LONGER if about["kind"] == "blobs" else {})
+        post = ct.fit(X, random_state=about["seed"], **settings)
         said = post.suggest_n_clusters()
         seconds = {"rows": time.process_time() - began}
         trees = ct.Posterior(post.children, post.times, theta=post.theta, noise=post.noise)
