@@ -34,7 +34,7 @@ from .cloud_mixture import describe
 from .given import noise_levels
 from .partitions import cut_labels
 from .split_gaps import gap_scores, least_size
-from .sureness import DISSOLVED, STABLE
+from .sureness import DISSOLVED, STABLE, most_similar, read_labels
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -98,7 +98,6 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
     if largest < 2:
         reason = f"1 cluster: {n} leaves are too few to look for more."
         return ClusterSuggestion(1, reason, 1.0, _candidates(np.zeros(1), np.ones(1)), basis)
-    is_limited = False
     if rows is None:
         scores = gap_scores(posterior.children, posterior.times, posterior.weights, _noise_level(posterior), largest)
         scores = np.append(_NOTABLE, scores)
@@ -108,9 +107,8 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         scores, clouds = evidence_by_number(posterior, rows, largest)
         counts, stability = numbers_found_again(posterior, scores, clouds)
         best = int(np.argmax(np.where(counts, scores, -np.inf))) + 1
-        is_limited = not counts[np.argmax(scores)]
         probability = _probability(scores, counts, stability.get(best, 1.0))
-    reason = _reason(best, probability, basis, is_limited)
+    reason = _reason(best, probability, basis, described_best=int(np.argmax(scores)) + 1)
     return ClusterSuggestion(best, reason, float(probability[best - 1]), _candidates(scores, probability), basis)
 
 
@@ -183,12 +181,11 @@ def _look_at(posterior, n_clusters, clouds):
     with warnings.catch_warnings():  # that clusters are smaller than asked for is nothing to tell here
         warnings.simplefilter("ignore", CoaltreeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
+    stability = float(posterior.stability(labels).jaccard.min())
     some = labels[_some_rows(len(labels), posterior.stray_rows.shape[1])]
-    shared = np.zeros((n_clusters, n_clusters))
-    np.add.at(shared, (clouds, some), 1)
-    union = shared.sum(axis=1)[:, None] + shared.sum(axis=0) - shared
-    similarity = shared / np.maximum(union, 1)
-    return float(posterior.stability(labels).jaccard.min()), bool(similarity.max(axis=1).min() >= STABLE)
+    described = read_labels(clouds, len(some))
+    is_all = len(described.clusters) == n_clusters  # a cloud may have become empty
+    return stability, is_all and bool(most_similar(described, some[None]).min() >= STABLE)
 
 
 def _noise_level(posterior):
@@ -215,12 +212,12 @@ def _candidates(scores, probability):
     return table
 
 
-def _reason(best, probability, basis, is_limited=False):
+def _reason(best, probability, basis, described_best):
     """One sentence for a stranger, and a second one where the number is in doubt."""
     second = int(np.argmax(np.where(np.arange(len(probability)) == best - 1, -1.0, probability))) + 1
     most = len(probability)
-    if is_limited:
-        return _limited(best)
+    if described_best != best:
+        return _limited(best, "more" if described_best > best else "fewer")
     sure = f"probability {_percent(probability[best - 1])}, next {second} with {_percent(probability[second - 1])}"
     if basis == "gaps" and best == 1:
         text = f"1 cluster: no split of the trees stands out from those of random trees ({sure})."
@@ -238,13 +235,13 @@ def _reason(best, probability, basis, is_limited=False):
     return text if probability[best - 1] >= _CLOSE else f"{text} It is a close call."
 
 
-def _limited(best):
-    """Where more clusters describe the rows better, but are not found again."""
+def _limited(best, others):
+    """Where "more" or "fewer" clusters describe the rows better, but are not found again."""
     if best == 1:
         return "1 cluster: groups can be drawn in these rows, but no two trees agree on them."
     return (
-        f"{best} clusters: they are found again from tree to tree; more would describe the rows better still, but not "
-        "all of them are found again."
+        f"{best} clusters: they are found again from tree to tree; {others} would describe the rows better still, but "
+        "not all of them are found again."
     )
 
 

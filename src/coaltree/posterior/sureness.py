@@ -179,7 +179,7 @@ def stability(
     `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
     cuts = [cut_into(number) for number in numbers_beside(len(reference.clusters), len(reference.numbers))]
-    similarity = np.max([_most_similar(reference, labels) for labels in cuts], axis=0)
+    similarity = np.max([most_similar(reference, labels) for labels in cuts], axis=0)
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     interval = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T])
     mean = np.minimum(weights @ similarity, 1.0)
@@ -194,7 +194,7 @@ def in_a_word(jaccard: float) -> str:
     return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
 
 
-def _most_similar(reference, labels):
+def most_similar(reference: Reference, labels: np.ndarray) -> np.ndarray:
     """(T, k) the Jaccard similarity of each cluster with the most similar one of labels (T, n)."""
     at_once = max(1, _PAIRS_AT_ONCE // (len(reference.clusters) * (int(labels.max()) + 1)))
     parts = (labels[t : t + at_once] for t in range(0, len(labels), at_once))

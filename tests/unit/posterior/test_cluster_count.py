@@ -200,3 +200,10 @@ def test_clouds_that_all_trees_together_show_are_counted_though_each_tree_is_wro
     assert post.suggest_n_clusters().probability < 0.9
     monkeypatch.setattr(cluster_count, "STABLE", 1.1)
     assert post.suggest_n_clusters().n_clusters != 4
+
+
+@pytest.mark.parametrize(("described_best", "word"), [(9, "more"), (2, "fewer")])
+def test_numbers_that_are_not_found_again_are_named_as_more_or_fewer(described_best, word):
+    said = cluster_count._reason(4, np.full(10, 0.1), "rows", described_best)
+    assert said.startswith("4 clusters: they are found again")
+    assert f"{word} would describe the rows better still" in said
