@@ -30,7 +30,14 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 3
     global_share: float | None = 0.0
-    _rule = Rule(few=0.0, stray=0.5)
+    _rule = Rule(few=0.0, stray=0.5, around=0.0)
+
+
+@dataclass(frozen=True)
+class Around(TrulyLocal):
+    """The clades around a subtree's place, and of eight leaves rarely the whole tree."""
+
+    _rule = Rule(few=0.0, around=1.0, least_around=2.0, most_around=8.0)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ def p_values_from_the_truth(sampler, n, d, n_sets, n_sweeps, seed):
 
 
 BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="average")}
-EXACT = {**BOTH, "coarse": Coarse("all", start="prior")}
+EXACT = {**BOTH, "around": Around(start="average"), "coarse": Coarse("all", start="prior")}
 
 
 @pytest.mark.slow

@@ -37,7 +37,8 @@ class Care(NamedTuple):
 class Candidates(NamedTuple):
     """Arrays over candidates in an order with parents first.
 
-    `counts` holds how many, the current mark, and how often a leaf was seen too close to another to be told apart.
+    `counts` holds how many, the current mark, how often a leaf was seen too close to another to be told apart, and how
+    many of the first candidates only pass messages on and are not to be drawn.
     """
 
     node: np.ndarray  # (cap,) int32: the branch above this node
@@ -48,7 +49,7 @@ class Candidates(NamedTuple):
     scalars: np.ndarray  # (cap, 8) the fields of Branch
     log_weight: np.ndarray  # (cap,)
     row: np.ndarray  # (cap,) int32: its row in `proposals`; -1 not kept, -2 not traced
-    counts: np.ndarray  # (3,) int64
+    counts: np.ndarray  # (4,) int64
     proposals: Proposals
 
 
@@ -64,7 +65,7 @@ def empty_candidates(n: int, p: int) -> Candidates:
         np.zeros((cap, 8)),
         np.zeros(cap),
         np.zeros(cap, np.int32),
-        np.zeros(3, np.int64),
+        np.zeros(4, np.int64),
         empty_proposals(_KEPT + 1),
     )
 
@@ -91,13 +92,21 @@ def begin(cand):
     """Empty the set."""
     cand.counts[0] = 0
     cand.counts[1] += 1
+    cand.counts[3] = 0
 
 
 @jit(allocates=False)
 def add_all_above(cand, tree, time):
     """Add every branch that reaches beyond a time, from the root down."""
-    cand.node[0] = tree.top[0]
-    n_found, i = 1, 0
+    _add_clade(cand, tree, tree.top[0], time)
+
+
+@jit(allocates=False)
+def _add_clade(cand, tree, top, time):
+    """Add the branch above a node, and every branch below it that reaches beyond a time, from the top down."""
+    i = cand.counts[0]
+    cand.node[i] = top
+    n_found = i + 1
     while i < n_found:
         node = cand.node[i]
         cand.mark[node] = cand.counts[1]
@@ -108,6 +117,47 @@ def add_all_above(cand, tree, time):
             n_found += 2
         i += 1
     cand.counts[0] = n_found
+
+
+@jit(allocates=False)
+def add_clade_around(cand, tree, x, time, most):
+    """Add all branches of the largest clade around x in which at most so many lineages are alive at a time.
+
+    The largest clades of at most so many lineages lie side by side: which of them x is in is the same wherever in it a
+    subtree is. Branches from there to the root only pass messages on. Nothing is added if x alone has more lineages.
+    """
+    size = _n_alive(cand, tree, x, time, most)
+    if size > most:
+        return
+    above = np.int64(tree.parent[x])
+    while above >= 0:
+        beside = tree.child[above, 0] if tree.child[above, 1] == x else tree.child[above, 1]
+        size += _n_alive(cand, tree, beside, time, most - size)
+        if size > most:
+            add_path(cand, tree, above, -1, time)
+            break
+        x = above
+        above = np.int64(tree.parent[x])
+    cand.counts[3] = cand.counts[0]
+    _add_clade(cand, tree, x, time)
+
+
+@jit(allocates=False)
+def _n_alive(cand, tree, node, time, most):
+    """Lineages under a node at a time, or some number above `most`; takes the room of candidates, which are none yet."""
+    cand.node[0] = node
+    n_found, i = 1, 0
+    n_alive = 0
+    while i < n_found and n_alive + (n_found - i) <= most:
+        node = cand.node[i]
+        if tree.time[node] > time and tree.child[node, 0] >= 0:
+            cand.node[n_found] = tree.child[node, 0]
+            cand.node[n_found + 1] = tree.child[node, 1]
+            n_found += 2
+        else:
+            n_alive += 1
+        i += 1
+    return n_alive + (n_found - i)
 
 
 @jit(allocates=False)
@@ -220,7 +270,10 @@ def weigh(cand, target, lin, care):
     Returns the largest.
     """
     best, widest = -math.inf, -1
-    for i in range(cand.counts[0]):
+    for i in range(cand.counts[3]):
+        cand.row[i] = -2
+        cand.log_weight[i] = -math.inf
+    for i in range(cand.counts[3], cand.counts[0]):
         branch = branch_of(cand, i)
         cand.row[i] = -2
         if too_close(branch, target):

@@ -18,6 +18,7 @@ from .candidates import (
     Candidates,
     Care,
     add_all_above,
+    add_clade_around,
     add_path,
     begin,
     branch_of,
@@ -35,6 +36,9 @@ class Rule(NamedTuple):
 
     few: float = 16.0  # up to so many lineages every branch is a candidate
     stray: float = 0.25  # how often one uniformly drawn leaf's path is added
+    around: float = 0.5  # how often a local update looks at the clade around the subtree's place
+    least_around: float = 8.0  # lineages of that clade, from
+    most_around: float = 64.0  # to
     global_share: float = 0.0  # how often a local update looks at every branch all the same
     care: Care = Care()
     correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
@@ -118,6 +122,23 @@ def gather_near(cand, tree, c, leaf, neighbors, rule, state):
         add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
 
 
+@jit(allocates=False)
+def gather_around(cand, tree, c, x, rule, state):
+    """Make the candidate set of c from the clade around x, beside which it was.
+
+    Where rows have much noise a subtree may be anywhere in a large group, and its place is rarely on the paths from
+    near leaves. The clade is the largest that has at most m lineages at τ_c, m drawn anew each time on a log scale.
+    """
+    time = tree.time[c]
+    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    begin(cand)
+    if k <= rule.few:
+        add_all_above(cand, tree, time)
+        return
+    most = rule.least_around * (rule.most_around / rule.least_around) ** uniform(state)
+    add_clade_around(cand, tree, x, time, np.int64(most))
+
+
 class Engine(NamedTuple):
     """All that sweeps need beside the tree they start from."""
 
@@ -150,7 +171,10 @@ def update(engine, c, leaf, state):
     t = tree.time[parent]
     detach(tree, c)
     if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
-        gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
+        if uniform(state) < rule.around:
+            gather_around(cand, tree, c, x, rule, state)
+        else:
+            gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
     else:
         begin(cand)
         add_all_above(cand, tree, tree.time[c])

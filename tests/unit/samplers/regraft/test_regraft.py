@@ -27,10 +27,17 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 1
     global_share: float | None = 0.0
-    _rule = Rule(few=0.0)
+    _rule = Rule(few=0.0, around=0.0)
 
 
-BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="prior")}
+@dataclass(frozen=True)
+class Around(TrulyLocal):
+    """The same, with the clades around a subtree's place as candidates, and rarely the whole tree."""
+
+    _rule = Rule(few=0.0, around=1.0, least_around=2.0, most_around=5.0)
+
+
+RULES = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="prior"), "around": Around(start="prior")}
 
 
 def problem_of(n, d, seed=0, noise=0.0):
@@ -52,11 +59,11 @@ def batch_z(values, expected, n_batches=40):
 # --- trees and bits -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", BOTH)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("n", "d"), [(2, 3), (3, 1), (5, 2), (40, 6), (150, 40)])
 def test_draws_are_valid_trees_with_their_own_log_joint(rule, n, d):
     problem = problem_of(n, d)
-    draws = draw(BOTH[rule], problem)
+    draws = draw(RULES[rule], problem)
     assert draws.children.shape == (20, n - 1, 2)
     for children, times, log_joint in zip(draws.children, draws.times, draws.log_joint, strict=True):
         tree = ct.Tree(children, times)
@@ -179,7 +186,7 @@ def test_wrong_starts_are_named():
 # --- hard data ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", BOTH)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("d", [1, 2, 30])
 def test_near_duplicates_far_scales_and_identical_rows_never_break_it(rule, d):
     rng = np.random.default_rng(d)
@@ -188,7 +195,7 @@ def test_near_duplicates_far_scales_and_identical_rows_never_break_it(rule, d):
     for W, noise in [(close, 0.0), (rows * 1e6, 0.0), (rows * 1e-6, 0.0), (np.zeros((9, d)), 0.5)]:
         problem = Problem(np.ascontiguousarray(W), None, d, 0.0, noise)
         for start in ("average", "prior"):
-            draws = draw(type(BOTH[rule])(BOTH[rule].candidates, start=start), problem, n_samples=10)
+            draws = draw(type(RULES[rule])(RULES[rule].candidates, start=start), problem, n_samples=10)
             assert np.all(np.isfinite(draws.times)) and np.all(draws.times > 0)
             for children, times in zip(draws.children, draws.times, strict=True):
                 ct.Tree(children, times)
@@ -261,11 +268,11 @@ long_or_short = pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest
 
 
 @long_or_short
-@pytest.mark.parametrize("rule", BOTH)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n", [2, 5, 12])
 def test_without_data_the_prior_is_left_as_it_is(rule, n, share):
     T = round(6000 * share)
-    draws = BOTH[rule].run(Problem(np.zeros((n, 0)), None, 0), np.random.default_rng(n), n_samples=T, n_warmup=100)
+    draws = RULES[rule].run(Problem(np.zeros((n, 0)), None, 0), np.random.default_rng(n), n_samples=T, n_warmup=100)
     gaps = standardized_gaps(draws.times)
     assert abs(batch_z(draws.times[:, -1], 2 * (1 - 1 / n))) < 4.5
     assert abs(batch_z(gaps.sum(axis=1), n - 1)) < 4.5
@@ -273,9 +280,9 @@ def test_without_data_the_prior_is_left_as_it_is(rule, n, share):
     assert stats.kstest(gaps.sum(axis=1)[::10], stats.gamma(n - 1).cdf).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("rule", BOTH)
+@pytest.mark.parametrize("rule", RULES)
 def test_without_data_every_ranked_topology_is_as_likely(rule):
-    draws = BOTH[rule].run(Problem(np.zeros((4, 0)), None, 0), np.random.default_rng(3), n_samples=18_000, n_warmup=50)
+    draws = RULES[rule].run(Problem(np.zeros((4, 0)), None, 0), np.random.default_rng(3), n_samples=18_000, n_warmup=50)
     codes = np.sort(draws.children, axis=2).reshape(len(draws.times), -1) @ 7 ** np.arange(6)
     kinds, which = np.unique(codes, return_inverse=True)
     assert len(kinds) == 18
@@ -307,13 +314,13 @@ def discrepancies(draws, posterior):
 
 
 @long_or_short
-@pytest.mark.parametrize("rule", BOTH)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_topologies_and_times_equal_quadrature(rule, case, exact, share):
     X, posterior = exact[case]
     _, d, noise = case
     problem = Problem(np.ascontiguousarray(X), None, d, 0.0, np.array(noise))
-    draws = BOTH[rule].run(problem, np.random.default_rng(4), n_samples=round(6000 * share), n_warmup=50)
+    draws = RULES[rule].run(problem, np.random.default_rng(4), n_samples=round(6000 * share), n_warmup=50)
     p = np.array(list(posterior.topologies.values()))
     rare = np.minimum(p, 1.0 - p) < 6 / len(draws.times)  # seen, or not seen, too seldom to have an error of their own
     z = discrepancies(draws, posterior)
