@@ -239,8 +239,7 @@ def _judge(post):
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
         increase = " and ".join(what_to_increase(post.info.get("stopping")))
-        missed = post.info.get("mean_missed", 0.0)
-        convergence.warn_if_bad(post.info["convergence"], missed, stacklevel=3, increase=increase)
+        convergence.warn_if_bad(post.info["convergence"], stacklevel=3, increase=increase)
 
 
 def _posterior(run, table, rows, noise, model):

@@ -20,7 +20,6 @@ from .posterior import Posterior
 R_HAT_ABOVE = 1.05
 ESS_BELOW = 100
 SPLIT_SD_ABOVE = 0.05
-MISSED_ABOVE = 0.25
 
 _MOST_ELEMENTS = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
 
@@ -59,14 +58,8 @@ def _distinct_entries(draws):
     return draws.reshape(len(draws), -1)
 
 
-def warn_if_bad(
-    found: Mapping[str, Any], missed: float = 0.0, stacklevel: int = 2, increase: str = "n_warmup and n_samples"
-) -> None:
-    """Warn of the worst value of each diagnostic that is out of bounds, and say what to do.
-
-    `increase` : what ended the run.
-    `missed` : share of local updates whose candidates did not include the subtree's old place, so that it stayed there.
-    """
+def warn_if_bad(found: Mapping[str, Any], stacklevel: int = 2, increase: str = "n_warmup and n_samples") -> None:
+    """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
     r_hats = [(value["r_hat"], name) for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE]
     sizes = [(value["ess"], name) for name, value in scalars.items() if value["ess"] < ESS_BELOW]
@@ -86,8 +79,5 @@ def warn_if_bad(
         )
     if findings:
         advice = f"increase {increase}, or continue this run with start=posterior"
-        if missed > MISSED_ABOVE:
-            often = f"too often ({missed:.0%})"
-            advice += f"; also increase n_neighbors of Regraft, whose candidates {often} miss the old place"
         message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
         warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)

@@ -144,7 +144,7 @@ def add_clade_around(cand, tree, x, time, most):
 
 @jit(allocates=False)
 def _n_alive(cand, tree, node, time, most):
-    """Lineages under a node at a time, or some number above `most`; takes the room of candidates, which are none yet."""
+    """Lineages under a node at a time, or some number above `most`; the room of candidates, yet empty, is its queue."""
     cand.node[0] = node
     n_found, i = 1, 0
     n_alive = 0
