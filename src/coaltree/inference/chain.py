@@ -128,16 +128,21 @@ def begin(
             known = Known(values, children, plan.noise, plan.replicates, plan.within)
             for _ in range(_FIRST_UPDATES):
                 times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
-        chain = Chain((children, times), covariance, noise, values, None, rng)
-        return chain._replace(neighbors=_neighbors_of_many(plan, chain))
+        return Chain((children, times), covariance, noise, values, None, rng)
 
 
-def _neighbors_of_many(plan, chain):
-    """Lists for all rounds, the warm-up's included, where there are many leaves; the longer ones, if they differ."""
-    if plan.n_leaves(chain.values) <= _MANY:
-        return None
-    sampler = plan.sampler.for_warmup() if plan.warms_up(chain.round) else plan.sampler
-    return sampler.neighbors(_problem(plan, chain.values, chain.covariance, chain.noise), chain.rng)
+def with_neighbors_of_many(plan: Plan, chains: list[Chain]) -> list[Chain]:
+    """The chains with lists for all rounds, the warm-up's included, where there are many leaves: a search for all.
+
+    The longer lists, if those of the warm-up differ; from where the first chain begins.
+    """
+    first = chains[0]
+    if plan.n_leaves(first.values) <= _MANY:
+        return chains
+    sampler = plan.sampler.for_warmup() if plan.warms_up(first.round) else plan.sampler
+    with single_threaded_blas(), at_most_threads(plan.n_threads):
+        lists = sampler.neighbors(_problem(plan, first.values, first.covariance, first.noise), first.rng)
+    return [chain._replace(neighbors=lists) for chain in chains]
 
 
 def _first_noise(model, start, rng):
@@ -232,7 +237,7 @@ def _neighbors(plan, chain, problem):
     """The sampler's lists, if it has any: renewed now and then in the warm-up, at its end, and never again after it.
 
     From then on they are constants; had they followed the chain's past, it would no longer be exact. Those of many
-    leaves are made when the chain begins.
+    leaves are made when the chains begin.
     """
     if problem is None:
         return None

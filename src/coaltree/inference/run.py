@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..model.covariance.base import Covariance
 from ..posterior.stopped import SECONDS_SPENT
 from . import stopping
-from .chain import Chain, Plan, Rounds, Start, advance, begin
+from .chain import Chain, Plan, Rounds, Start, advance, begin, with_neighbors_of_many
 from .checkpoint import Checkpoint
 from .sent_rows import SentRows
 from .stopping import Auto
@@ -96,7 +96,7 @@ class Run:
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
                 if not self.chains:
-                    self._begin(parallel)
+                    self._begin(parallel, _threads_of_a_chain(1, n_jobs))
                 self._decide()
                 while not self.is_finished:
                     warms_up, before, began = self.plan.warms_up(self.round), self.round, time.perf_counter()
@@ -114,13 +114,14 @@ class Run:
                 return True
         return False
 
-    def _begin(self, parallel):
+    def _begin(self, parallel, n_threads):
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
         tasks = [
             (self.unchanging.without(self.plan), self.covariance, start, seed, number > 0)
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         ]
-        self.chains = [self.unchanging.with_rows(chain) for chain in self.sent.call(parallel, _begin, tasks)]
+        chains = [self.unchanging.with_rows(chain) for chain in self.sent.call(parallel, _begin, tasks)]
+        self.chains = with_neighbors_of_many(self.plan._replace(n_threads=n_threads), chains)
 
     def _take_block(self, parallel, watch):
         """Take every chain some rounds further, about a second's worth."""

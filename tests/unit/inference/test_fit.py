@@ -19,7 +19,7 @@ from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError, Int
 from coaltree.inference import chain as chain_of_fit
 from coaltree.inference import checkpoint as checkpoint_file
 from coaltree.inference import run
-from coaltree.inference.chain import Plan, Start, advance, begin
+from coaltree.inference.chain import Plan, Start, advance, begin, with_neighbors_of_many
 from coaltree.inference.fit import fit
 from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
@@ -205,11 +205,15 @@ def test_lists_of_many_leaves_are_made_once(monkeypatch):
     Watched.used.clear()
     X = data(12, 4)
     plan = Plan(Watched(), noise_model(Noise(0.0), X), None, None, n_warmup=3)
-    chain = begin(plan, X, Diagonal().adapt(X), Start(), 0)
+    begun = [begin(plan, X, Diagonal().adapt(X), Start(), seed) for seed in (0, 1)]
+    chain, other = with_neighbors_of_many(plan, begun)
     advance(plan, chain, 1)  # as a round is timed
     advance(plan, chain, 6)
+    advance(plan, other, 6)
     assert [made.shape[2] for made in Watched.made] == [11]
     assert all(used is not None and used.shape[2] == 11 for used in Watched.used)
+    quick_fit(X, "diagonal", sampler=Watched(), n_chains=3, n_jobs=1)
+    assert len(Watched.made) == 2  # one search for all chains
     with joblib.parallel_config(backend="threading"):  # other processes know nothing of the patch
         assert_same(*(quick_fit(X, "diagonal", sampler=LOCAL, n_jobs=n_jobs) for n_jobs in (1, 2)))
 
