@@ -36,7 +36,9 @@ def length_option(option: str, argument: str, least: int, text: str) -> Callable
 
 @shell.commands.command()
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for the results.")
+@click.option(
+    "-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for the results."
+)
 @shell.table_options
 @click.option(
     "--covariance",

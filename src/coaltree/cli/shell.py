@@ -139,7 +139,7 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show
 def out_option(default: str) -> Callable[[Any], Any]:
     """The folder that a command writes its files into."""
     folder = click.Path(path_type=Path, file_okay=False)
-    return click.option("--out", type=folder, default=default, show_default=True, help="Output folder.")
+    return click.option("-o", "--out", type=folder, default=default, show_default=True, help="Output folder.")
 
 
 def file_option(text: str, **more: Any) -> Callable[[Any], Any]:

@@ -131,10 +131,10 @@ def add_clade_around(cand, tree, x, time, most):
         return
     above = np.int64(tree.parent[x])
     while above >= 0:
-        beside = tree.child[above, 0] if tree.child[above, 1] == x else tree.child[above, 1]
+        beside = np.int64(tree.child[above, 0] if tree.child[above, 1] == x else tree.child[above, 1])
         size += _n_alive(cand, tree, beside, time, most - size)
         if size > most:
-            add_path(cand, tree, above, -1, time)
+            add_path(cand, tree, above, np.int64(-1), time)
             break
         x = above
         above = np.int64(tree.parent[x])

@@ -293,7 +293,8 @@ def _to_scattered(engine, block, top, old, new, cells, log_share, state):
     log_old = _take_off_weighed(engine, block, top, old, cells, log_share)
     if not log_old < math.inf:
         return False
-    new.free[:] = old.free
+    for j in range(k):
+        new.free[j] = old.free[j]
     log_new, n_back = _scatter(engine, block, new, cells, log_share, state)
     if math.log(uniform(state)) < log_new - log_old and (k == 1 or _top_of_clade(tree, block) < 0):
         return True
@@ -310,10 +311,11 @@ def _to_scattered(engine, block, top, old, new, cells, log_share, state):
 def _to_gathered(engine, block, old, new, cells, log_share, state):
     """From places anywhere to a clade; return whether it came to that."""
     tree = engine.tree
-    log_old = _take_off_weighed(engine, block, -1, old, cells, log_share)
+    log_old = _take_off_weighed(engine, block, np.int64(-1), old, cells, log_share)
     if not log_old < math.inf:
         return False
-    new.free[:] = old.free
+    for j in range(block.size):
+        new.free[j] = old.free[j]
     log_new, top, is_joined = _gather(engine, block, new, cells, log_share, state)
     if math.log(uniform(state)) < log_new - log_old:
         return True

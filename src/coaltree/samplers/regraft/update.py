@@ -222,5 +222,7 @@ def sweeps(engine, children, times, kept_children, kept_times, state):
             if c >= 0 and parent[c] >= 0:
                 update(engine, c, leaf, state)
         unload(engine.tree, children, times)
-        kept_times[i] = times
-        kept_children[i] = children
+        for k in range(times.size):  # see `load`
+            kept_times[i, k] = times[k]
+            kept_children[i, k, 0] = children[k, 0]
+            kept_children[i, k, 1] = children[k, 1]

@@ -104,7 +104,9 @@ def load(tree, children, times, W, leaf_var):
     n = n_merges + 1
     first_inner = (tree.parent.size + 1) // 2
     by_time = np.full((2 * n - 1, 2), -1, np.int64)
-    by_time[n:] = children
+    for k in range(n_merges):  # an assignment of a whole slice takes seconds to compile, for its error message
+        by_time[n + k, 0] = children[k, 0]
+        by_time[n + k, 1] = children[k, 1]
     order = np.empty(n_merges, np.int64)
     _depth_first(by_time, n + n_merges - 1, order)
     number = np.arange(2 * n - 1)
@@ -131,7 +133,7 @@ def load(tree, children, times, W, leaf_var):
 
 
 @jit
-def _sorted_places(values):
+def sorted_places(values):
     """Places of the values from least to largest, ties in order: merge sort, as Numba's own takes long to compile."""
     places, spare = np.arange(values.size), np.empty(values.size, np.int64)
     width = 1
@@ -159,7 +161,7 @@ def unload(tree, children, times):
     order = np.empty(n_merges, np.int64)
     _depth_first(tree.child, tree.top[0], order)
     upwards = order[::-1].copy()
-    by_time = _sorted_places(tree.time[upwards])
+    by_time = sorted_places(tree.time[upwards])
     number = np.arange(tree.parent.size)
     for k in range(n_merges):
         number[upwards[by_time[k]]] = n + k
