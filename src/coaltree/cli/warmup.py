@@ -18,10 +18,10 @@ _FEW, _MANY = 12, 2100  # rows; many ones have their neighbours searched in anot
 def warmup():
     """Compile ahead what the other commands need, and keep it.
 
-    Without it the first run compiles for half a minute. Only the search for neighbours of more than 20,000 rows is left
-    to the first run that needs it. Compiled code is kept beside the package or, where that cannot
-    be written to, in the user's cache folder; the environment variable NUMBA_CACHE_DIR names another place. Run it as
-    the user, and on the kind of processor, that will run coaltree: code for another one is compiled again.
+    Without it the first run compiles for a minute or more. Only the search for neighbours of more than 20,000 rows is
+    left to the first run that needs it. Compiled code is kept beside the package or, where that cannot be written to,
+    in the user's cache folder; the environment variable NUMBA_CACHE_DIR names another place. Run it as the user, and on
+    the kind of processor, that will run coaltree: code for another one is compiled again.
 
     \b
     Example, in the recipe of an image:
@@ -51,7 +51,8 @@ def use_everything(folder: Path) -> None:
     from ..posterior.answer import answer_for
     from .outputs import write_all
 
-    short: dict[str, Any] = {"n_samples": 8, "n_warmup": 4, "random_state": 0, "progress": False}
+    # a look at R-hat, as runs of the default length take it, and trees enough for intervals of times
+    short: dict[str, Any] = {"max_rounds": 40, "n_warmup": 4, "random_state": 0, "progress": False}
     few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (_FEW, _MANY))
     few[0] *= 10.0  # a row that is odd
     holes = few.copy()
@@ -64,7 +65,7 @@ def use_everything(folder: Path) -> None:
         post.place(X[:2] + 0.1)
         post.extend(X[:2] + 0.1, n_rounds=1, random_state=0)
     fit(few, groups=[i // 2 for i in range(_FEW)], **short)
-    fit(many, **short | {"n_samples": 2, "n_warmup": 1, "n_chains": 1})
+    fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)
 
 
 def _place_of(folder):

@@ -32,6 +32,8 @@ class CladeTable(NamedTuple):
 
 def enumerate_clades(children: np.ndarray) -> CladeTable:
     """Number the clades of stacked trees (T, n-1, 2)."""
+    children = children.view()
+    children.flags.writeable = False  # one type of argument, one compiled kernel
     return CladeTable(*_enumerate(children, leaf_keys(children.shape[1] + 1)))
 
 
