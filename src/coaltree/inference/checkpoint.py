@@ -151,9 +151,10 @@ _FIELDS_OF_RNG = {
 }
 
 
-def _fields_of_state(run: Any) -> dict[str, Any]:
+def _fields_of_state(run: Any, round: Any) -> dict[str, Any]:
     n, n_missing = run.plan.n_leaves(run.values), _n_missing(run)
-    has_lists = n > 1 and type(run.plan.sampler).neighbors is not Sampler.neighbors
+    # interrupted in its first round, a chain has no lists yet: those of few leaves are made there
+    has_lists = n > 1 and round != 0 and type(run.plan.sampler).neighbors is not Sampler.neighbors
     is_learnt = run.plan.noise.level is None
     return {
         "children": Array("i", (n - 1, 2)),
@@ -218,7 +219,7 @@ def _state_of(plan, chain):
 
 
 def _chain_from(run, state):
-    check_fields(state, _fields_of_state(run))
+    check_fields(state, _fields_of_state(run, state.get("round") if isinstance(state, dict) else None))
     values = run.values
     if run.plan.missing is not None:
         values = values.copy()

@@ -433,6 +433,33 @@ def test_an_interruption_with_nothing_to_return_is_an_interruption(tmp_path):
         quick_fit(X, sampler=pressing_ctrl_c(1))
 
 
+@dataclass(frozen=True)
+class InterruptibleLocal(Regraft):
+    """At its first step, if told so, behaves as if Ctrl-C had been pressed."""
+
+    candidates: str = "local"
+    n_neighbors: int = 2
+    stops: ClassVar[bool] = False
+
+    def step(self, problem, tree, rng, **options):
+        if self.stops:
+            raise KeyboardInterrupt
+        return super().step(problem, tree, rng, **options)
+
+
+@pytest.mark.parametrize("many", [10, 20_000])  # leaves above which lists are made before the first round, or in it
+def test_a_run_interrupted_in_its_first_round_goes_on(many, tmp_path, monkeypatch):
+    monkeypatch.setattr(chain_of_fit, "_MANY", many)
+    X, path = data(12, 4), tmp_path / "run.checkpoint"
+    sampler = InterruptibleLocal()
+    monkeypatch.setattr(InterruptibleLocal, "stops", True)
+    with pytest.raises(KeyboardInterrupt):
+        quick_fit(X, sampler=sampler, checkpoint=path)
+    monkeypatch.setattr(InterruptibleLocal, "stops", False)
+    assert path.exists()
+    assert_same(quick_fit(X, sampler=sampler, checkpoint=path), quick_fit(X, sampler=sampler))
+
+
 # Says so when the third checkpoint is about to take the place of the second, or has taken it, and waits to be killed.
 KILLED = """
 import os, sys, threading
