@@ -193,6 +193,19 @@ def test_help_has_examples(command, capsys):
         assert name.opts[0].startswith("-") is False or name.opts[0] in out
 
 
+def test_every_out_has_its_short_form_and_no_other_option_has_it():
+    n_seen = 0
+    for command in commands.commands.values():
+        names = [name for param in command.params for name in param.opts]
+        assert len(names) == len(set(names))
+        assert [param.opts for param in command.params if "-o" in param.opts or "--out" in param.opts] in (
+            [],
+            [["-o", "--out"]],
+        )
+        n_seen += "-o" in names
+    assert n_seen >= 7
+
+
 def test_help_loads_no_heavy_package():
     calls = "; ".join(f"main([{command!r}, '--help'])" for command in COMMANDS)
     program = f"""
