@@ -100,8 +100,8 @@ class Sampler(ABC):
     def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:
         """Lists that `step` reads, for `fit` to keep from round to round; None where there are none.
 
-        `fit` makes them anew now and then in the warm-up, at its end, and never after it; those of many rows once, by
-        the sampler of the warm-up.
+        `fit` makes them anew now and then in the warm-up, at its end, and never after it; those of many rows once for
+        all chains, by the sampler of the warm-up. They must not be changed in place.
         """
         return None
 

@@ -1,8 +1,9 @@
 """Which branches a pruned subtree may rejoin, their outward messages, and how much mass each holds.
 
 A candidate set is closed upwards: with a branch it has all branches between it and the root, so that outward messages
-can be passed down within it. It depends on the pruned tree, the subtree and chance alone, never on where the subtree
-was; so it is the same for a move and its reverse.
+can be passed down within it. It depends on the pruned tree, the subtree and chance alone, and not on where the subtree
+was, or, in a clade around that place, only on which of several sets that have no branch in common the place is in; so
+it is the same for a move and its reverse.
 
 The outward message (o, q) of x at the time of its parent p joins what comes from above p with what x's sibling y says:
 

@@ -47,8 +47,9 @@ class Regraft(Sampler):
     Parameters
     ----------
     candidates : "auto", "all" or "local"
-        Which branches an update considers: all of them, or those on the paths from nearby leaves to the root, at a
-        cost that does not grow with n. Both have the same posterior; "auto" is "all" for up to 128 rows.
+        Which branches an update considers: all of them, or those on the paths from nearby leaves to the root and, as
+        often, those of the clade around the old place, at a cost that does not grow with n. Both have the same
+        posterior; "auto" is "all" for up to 128 rows.
     n_neighbors : int
         How many nearby leaves a local update starts from, out of twice as many listed for each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
