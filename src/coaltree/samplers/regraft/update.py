@@ -89,21 +89,49 @@ def propose(cand, target, lin, care, state):
 
 
 @jit(allocates=False)
-def gather_near(cand, tree, c, leaf, neighbors, rule, state):
-    """Make the local candidate set of c, seen from a leaf under it.
+def gather(engine, c, leaf, x, state):
+    """Make the candidate set of c, which is `leaf` or above it, and was beside x.
 
-    Where few lineages are alive at τ_c, all branches. Else the paths to the root from near leaves: half of them the
-    nearest of the list, half drawn from the rest of it, so that what one update cannot see another may. The list is
-    that of the sample with about as many leaves as there are lineages, and of the next smaller one if it has many
-    more: a clade holds all neighbours of its leaves, but not all of those in a sample. Now and then one leaf drawn
-    from all of them.
+    Every branch that reaches beyond τ_c without lists of neighbours, now and then with them, and where few lineages are
+    alive at τ_c. Else a few, in one of two ways.
     """
+    tree, cand, rule = engine.tree, engine.candidates, engine.rule
     time = tree.time[c]
-    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
     begin(cand)
-    if k <= rule.few:
+    if engine.neighbors.shape[0] == 0 or uniform(state) < rule.global_share:
         add_all_above(cand, tree, time)
         return
+    looks_around = uniform(state) < rule.around
+    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    if k <= rule.few:
+        add_all_above(cand, tree, time)
+    elif looks_around:
+        _add_around(cand, tree, x, time, rule, state)
+    else:
+        _add_near(cand, tree, c, leaf, k, engine.neighbors, rule, state)
+
+
+@jit(allocates=False)
+def _add_around(cand, tree, x, time, rule, state):
+    """Add the clade around x: the largest that has at most m lineages at τ_c, m drawn anew each time on a log scale.
+
+    Where rows have much noise a subtree may be anywhere in a large group, and its place is rarely on the paths from
+    near leaves.
+    """
+    most = rule.least_around * (rule.most_around / rule.least_around) ** uniform(state)
+    add_clade_around(cand, tree, x, time, np.int64(most))
+
+
+@jit(allocates=False)
+def _add_near(cand, tree, c, leaf, k, neighbors, rule, state):
+    """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
+
+    Half of them are the nearest of the list, half drawn from the rest of it, so that what one update cannot see another
+    may. The list is that of the sample with about as many leaves as there are lineages, and of the next smaller one if
+    it has many more: a clade holds all neighbours of its leaves, but not all of those in a sample. Now and then one
+    leaf drawn from all of them.
+    """
+    time = tree.time[c]
     n_levels, _, n_listed = neighbors.shape
     level, size = 0, float(tree.top[1])
     while level + 1 < n_levels and size >= 4.0 * k:
@@ -120,23 +148,6 @@ def gather_near(cand, tree, c, leaf, neighbors, rule, state):
                 add_path(cand, tree, y, c, time)
     if uniform(state) < rule.stray:
         add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
-
-
-@jit(allocates=False)
-def gather_around(cand, tree, c, x, rule, state):
-    """Make the candidate set of c from the clade around x, beside which it was.
-
-    Where rows have much noise a subtree may be anywhere in a large group, and its place is rarely on the paths from
-    near leaves. The clade is the largest that has at most m lineages at τ_c, m drawn anew each time on a log scale.
-    """
-    time = tree.time[c]
-    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
-    begin(cand)
-    if k <= rule.few:
-        add_all_above(cand, tree, time)
-        return
-    most = rule.least_around * (rule.most_around / rule.least_around) ** uniform(state)
-    add_clade_around(cand, tree, x, time, np.int64(most))
 
 
 class Engine(NamedTuple):
@@ -170,14 +181,7 @@ def update(engine, c, leaf, state):
     parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
     t = tree.time[parent]
     detach(tree, c)
-    if engine.neighbors.shape[0] > 0 and not uniform(state) < rule.global_share:
-        if uniform(state) < rule.around:
-            gather_around(cand, tree, c, x, rule, state)
-        else:
-            gather_near(cand, tree, c, leaf, engine.neighbors, rule, state)
-    else:
-        begin(cand)
-        add_all_above(cand, tree, tree.time[c])
+    gather(engine, c, leaf, x, state)
     tally[0] += 1
     tally[2] += cand.counts[0]
     if cand.mark[x] != cand.counts[1]:
