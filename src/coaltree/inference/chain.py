@@ -1,4 +1,4 @@
-"""One chain of a fit. A round is
+"""One chain of a fit. A round is a few steps, where rows are few, or one:
 
     whiten → draw a tree → draw covariance and noise given the tree (`parameters`) → draw the missing entries .
 
@@ -7,6 +7,7 @@ before or after an interruption, are the same to the last bit.
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -202,23 +203,33 @@ def _writeable(array):
 
 
 def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, Mapping[str, Any]]:
-    """A tree given covariance and noise, these given the tree, missing entries given all of them."""
-    _, covariance, noise, values, _, rng, round = chain
-    sampler = plan.sampler.for_warmup() if plan.warms_up(round) else plan.sampler
-    plan = plan._replace(sampler=sampler)
-    neighbors = _neighbors(plan, chain, problem)
+    """A few times, as the sampler says: a tree given covariance and noise, these and missing entries given the tree."""
+    round = chain.round
+    plan = plan._replace(sampler=plan.sampler.for_warmup() if plan.warms_up(round) else plan.sampler)
+    chain = chain._replace(neighbors=_neighbors(plan, chain, problem))
+    n_steps = 1 if problem is None else plan.sampler.steps_a_round(problem.n, chain.neighbors)
+    info: Mapping[str, Any] = {}
+    for _ in range(n_steps):
+        chain, problem, info = _one_step(plan, chain, problem, n_steps)
+    return chain._replace(round=round + 1), problem, info
+
+
+def _one_step(plan, chain, problem, n_steps):
+    """One of so many steps of a round."""
+    _, covariance, noise, values, neighbors, rng, round = chain
     children, times, info = _draw_tree(plan, problem, chain.tree, neighbors, rng, round)
     if noise.tail_scale is not None and plan.replicates is None and problem is not None:
-        (children, times), noise = _move_odd_rows(plan, problem, (children, times), noise, neighbors, rng, round)
+        n_blocks = math.ceil(_blocks_a_round(plan, problem.n, round) / n_steps)
+        (children, times), noise = _move_odd_rows(plan, problem, (children, times), noise, neighbors, rng, n_blocks)
     known = Known(values, children, plan.noise, plan.replicates, plan.within)
-    times, covariance, noise = draw_parameters(known, times, covariance, noise, rng)
+    times, covariance, noise = draw_parameters(known, times, covariance, noise, rng, repeat=n_steps == 1)
     if plan.missing is not None:
         values = impute(
             *known.over_rows(times), values, plan.missing, covariance, row_variances(plan.noise, noise), rng
         )
     if covariance.learnt or plan.missing is not None or plan.noise.is_random:
         problem = _problem(plan, values, covariance, noise)
-    return Chain((children, times), covariance, noise, values, neighbors, rng, round + 1), problem, info
+    return Chain((children, times), covariance, noise, values, neighbors, rng, round), problem, info
 
 
 def _problem(plan, values, covariance, noise):
@@ -258,10 +269,13 @@ def _draw_tree(plan, problem, tree, neighbors, rng, round):
     return plan.sampler.step(problem, tree, rng, neighbors=neighbors, n_threads=plan.n_threads)
 
 
-def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, round):
+def _blocks_a_round(plan, n, round):
+    explores = plan.warms_up(round) and n <= _MANY  # a block costs O(n), and of many rows it moves few
+    return _MORE_BLOCKS if explores or n <= _FEW else _BLOCKS
+
+
+def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, n_blocks):
     tails = Tails(noise.tail_scale, plan.noise.half_df, noise.level * plan.noise.error2)
-    explores = plan.warms_up(round) and problem.n <= _MANY  # a block costs O(n), and of many rows it moves few
-    n_blocks = _MORE_BLOCKS if explores or problem.n <= _FEW else _BLOCKS
     tree, scale = plan.sampler.move_odd_rows(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
     return tree, noise._replace(tail_scale=scale)
 

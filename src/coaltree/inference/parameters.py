@@ -5,7 +5,8 @@
     the scales s of Student's tails          each row given all others
     λ and all s against each other           one draw that changes no leaf's variance
 
-The last three are repeated where there are scales: λ waits for them, and they cost little beside a sweep over trees.
+The last three are repeated where there are scales and a round has one tree: λ waits for them, and they cost little
+beside a sweep over many rows. Of few rows a round has several trees, and each of them its parameters.
 A Φ that cannot be integrated out is drawn once, before them: it costs more than they do.
 """
 
@@ -67,9 +68,14 @@ class Known(NamedTuple):
 
 
 def draw_parameters(
-    known: Known, times: np.ndarray, covariance: Covariance, noise: NoiseDraw, rng: np.random.Generator
+    known: Known,
+    times: np.ndarray,
+    covariance: Covariance,
+    noise: NoiseDraw,
+    rng: np.random.Generator,
+    repeat: bool = True,
 ) -> tuple[np.ndarray, Covariance, NoiseDraw]:
-    """New times (all on another scale), covariance and noise."""
+    """New times (all on another scale), covariance and noise; `repeat` where a tree takes longer to draw than they."""
     if covariance.learnt:
         times, covariance, noise = _draw_scale(known, times, covariance, noise, rng)
     tree = known.over_rows(times)
@@ -80,7 +86,8 @@ def draw_parameters(
         covariance = covariance.update(known.statistics(covariance, U, variances), rng)
     if draws_noise:
         draw = _draw_together if covariance.integrates else _draw_noise
-        covariance, noise = draw(known, tree, covariance, noise, rng)
+        n_turns = _turns(known, noise) if repeat else 1
+        covariance, noise = draw(known, tree, covariance, noise, n_turns, rng)
     return times, covariance, noise
 
 
@@ -94,7 +101,7 @@ def _draw_scale(known, times, covariance, noise, rng):
     return times * c, covariance, noise
 
 
-def _draw_together(known, tree, covariance, noise, rng):
+def _draw_together(known, tree, covariance, noise, n_turns, rng):
     """λ with Φ integrated out, then Φ, then the scales."""
     contrasts_at = ContrastsAt(tree[0], tree[1], known.values)
     half_d, centred, scales = 0.5 * known.values.shape[1], _centred(known), ScalesOnTree(*tree)
@@ -104,7 +111,7 @@ def _draw_together(known, tree, covariance, noise, rng):
         log_v += known.log_v_within(variances)
         return covariance.log_marginal(known.statistics(covariance, U, variances)) - half_d * log_v
 
-    for _ in range(_turns(known, noise)):
+    for _ in range(n_turns):
         noise = _draw_level(known.noise, noise, log_density, rng)
         variances = row_variances(known.noise, noise)
         U, _ = contrasts_at(variances)
@@ -114,7 +121,7 @@ def _draw_together(known, tree, covariance, noise, rng):
     return covariance, noise
 
 
-def _draw_noise(known, tree, covariance, noise, rng):
+def _draw_noise(known, tree, covariance, noise, n_turns, rng):
     """λ and the scales given Φ."""
     W, whitener = _whitened(_centred(known), covariance)
     contrasts_at = ContrastsAt(tree[0], tree[1], W)
@@ -124,7 +131,7 @@ def _draw_noise(known, tree, covariance, noise, rng):
         U, log_v = contrasts_at(variances)
         return -0.5 * float(np.vdot(U, U)) - half_d * log_v + known.log_within(whitener, variances)
 
-    for _ in range(_turns(known, noise)):
+    for _ in range(n_turns):
         noise = _draw_level(known.noise, noise, log_density, rng)
         if noise.tail_scale is not None:
             noise = _draw_tails(known, scales, W, noise, rng)

@@ -105,6 +105,10 @@ class Sampler(ABC):
         """
         return None
 
+    def steps_a_round(self, n: int, neighbors: np.ndarray | None) -> int:
+        """Steps of a round of `fit`; covariance and noise are drawn after each. `neighbors` as in `step`."""
+        return 1
+
     def move_odd_rows(
         self,
         problem: Problem,

@@ -190,13 +190,34 @@ def test_lists_of_near_leaves_are_frozen_after_the_warmup():
     chain, _ = advance(plan, chain, 5)
     chain, _ = advance(plan, chain, 20)
     assert len(Watched.made) == 3  # before rounds 0 and 10 of the warm-up, and at its end
-    for round, used in enumerate(Watched.used):
+    steps = Watched().steps_a_round(12, chain.neighbors)
+    assert len(Watched.used) == 25 * steps
+    for step, used in enumerate(Watched.used):
+        round = step // steps
         np.testing.assert_array_equal(used, Watched.made[0 if round < 10 else 1 if round < 12 else 2])
     np.testing.assert_array_equal(chain.neighbors, Watched.made[2])
     constant = begin(plan, X, Spherical(learn=False), Start(), 0)
     advance(plan, constant, 15)
     assert len(Watched.made) == 5  # nothing changes but how far it looks
     assert [made.shape[2] for made in Watched.made] == [11, 11, 4, 11, 4]  # all others in the warm-up, then 2 · 2
+
+
+@pytest.mark.parametrize(("n", "steps", "repeat"), [(12, 4, False), (600, 2, False), (1200, 1, True)])
+def test_few_rows_have_several_trees_a_round_and_each_its_parameters(monkeypatch, n, steps, repeat):
+    drawn = []
+
+    def draw(known, times, covariance, noise, rng, repeat=True):
+        drawn.append((len(times), repeat))
+        return times, covariance, noise
+
+    X = data(n, 2)
+    plan = Plan(Regraft(), noise_model(Noise("learn"), X), None, None, n_warmup=0)
+    chain = begin(plan, X, Spherical().adapt(X), Start(theta={"noise_level": 0.1}), np.random.SeedSequence(0))
+    monkeypatch.setattr(chain_of_fit, "draw_parameters", draw)
+    chain, kept = advance(plan, chain, 1)
+    assert drawn == [(n - 1, repeat)] * steps
+    assert chain.round == 1
+    assert len(kept[0].times) == 1
 
 
 def test_lists_of_many_leaves_are_made_once(monkeypatch):

@@ -52,7 +52,7 @@ def test_no_round_that_is_kept_is_tempered(monkeypatch):
     X, _ = ct.simulate(6, 3, random_state=0)
     plan = Plan(ct.Regraft(), noise_model(Noise(0.0), X), None, None, n_warmup=3, n_tempered=40)
     advance(plan, begin(plan, X, Spherical(amplitude=1.0).adapt(X), Start(), np.random.SeedSequence(0)), 6)
-    assert seen == [0, 1, 2]
+    assert sorted(set(seen)) == [0, 1, 2]
 
 
 def test_a_start_that_is_given_is_kept(monkeypatch):

@@ -72,7 +72,7 @@ def _rank_neighbors(first, last, points, start, member, found):
 def _in_blocks(work: Callable[[int, int], object], n: int, size: int) -> None:
     """Call work(first, last) for blocks of rows; kernels and matrix products let go of the interpreter's lock."""
     bounds = range(0, n, size)
-    n_threads = min(allowed_threads(), _MOST_THREADS, len(bounds))
+    n_threads = min(allowed_threads(), _MOST_THREADS, len(bounds)) if len(bounds) > 1 else 1
     if n_threads <= 1:
         for first in bounds:
             work(first, min(n, first + size))

@@ -36,7 +36,7 @@ from .update import Rule, make_engine, sweeps
 _ALL_UP_TO = 128
 _GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost stays a small share for every n
 _WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
-_UPDATES_A_STEP, _BRANCHES_A_STEP, _MOST_SWEEPS = 2_000, 60_000, 4
+_UPDATES_A_ROUND, _BRANCHES_A_ROUND, _MOST_SWEEPS = 2_000, 60_000, 4
 _UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
 
 
@@ -136,7 +136,6 @@ class Regraft(Sampler):
     ) -> Step:
         """A sweep from `tree` (children, times), or the first tree if it is None; on one thread.
 
-        Few rows are swept several times: noise and covariance then wait for the tree, and a sweep costs little.
         `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
         """
         if tree is None:
@@ -145,11 +144,16 @@ class Regraft(Sampler):
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         engine = self._engine(problem, W, neighbors)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-        n_sweeps = _sweeps_a_step(problem.n, looks_at_all=neighbors.size == 0)
-        kept = np.empty((n_sweeps, *children.shape), np.int32), np.empty((n_sweeps, times.size))
+        kept = np.empty((1, *children.shape), np.int32), np.empty((1, times.size))
         sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
+
+    def steps_a_round(self, n: int, neighbors: np.ndarray | None) -> int:
+        """Few rows are swept several times; an update that looks at every branch costs the more, the more there are."""
+        looks_at_all = neighbors is None or neighbors.size == 0
+        cheap = _BRANCHES_A_ROUND // (2 * n) ** 2 if looks_at_all else math.ceil(_UPDATES_A_ROUND / (2 * n))
+        return max(1, min(_MOST_SWEEPS, cheap))
 
     def move_odd_rows(
         self,
@@ -189,12 +193,6 @@ class Regraft(Sampler):
         neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # lists of the warm-up are longer, nearest first
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
         return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
-
-
-def _sweeps_a_step(n, looks_at_all):
-    """As many as cost little: an update that looks at every branch costs the more, the more there are."""
-    cheap = _BRANCHES_A_STEP // (2 * n) ** 2 if looks_at_all else math.ceil(_UPDATES_A_STEP / (2 * n))
-    return max(1, min(_MOST_SWEEPS, cheap))
 
 
 def _information(tally):
