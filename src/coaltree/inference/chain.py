@@ -270,8 +270,9 @@ def _draw_tree(plan, problem, tree, neighbors, rng, round):
 
 
 def _blocks_a_round(plan, n, round):
-    explores = plan.warms_up(round) and n <= _MANY  # a block costs O(n), and of many rows it moves few
-    return _MORE_BLOCKS if explores or n <= _FEW else _BLOCKS
+    if n > _MANY:  # a block costs O(n), and of many rows it moves few
+        return 1
+    return _MORE_BLOCKS if plan.warms_up(round) or n <= _FEW else _BLOCKS
 
 
 def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, n_blocks):
