@@ -60,7 +60,8 @@ def _best_parts(ids, children, sizes, log_frequency):
     start = np.zeros(n + 2, np.int64)
     for c in clade:
         start[sizes[c] + 1] += 1
-    start = np.cumsum(start)
+    for size in range(n + 1):
+        start[size + 1] += start[size]
     by_size = np.empty(len(clade), np.int64)  # small clades first, then in the order met
     for s in range(len(clade)):
         by_size[start[sizes[clade[s]]]] = s
@@ -74,7 +75,7 @@ def _best_parts(ids, children, sizes, log_frequency):
                 score += best[p - n] + log_frequency[p - n]
         if parts[clade[s], 0] < 0 or score > best[clade[s]]:
             best[clade[s]] = score
-            parts[clade[s]] = part[s], other[s]
+            parts[clade[s], 0], parts[clade[s], 1] = part[s], other[s]
     return parts
 
 
@@ -90,7 +91,7 @@ def _distinct_splits(ids, children, n_clades):
     for t in range(len(ids)):
         for k in range(n - 1):
             c = ids[t, k]
-            a, b = children[t, k]
+            a, b = children[t, k, 0], children[t, k, 1]
             a = a if a < n else n + ids[t, a - n]
             b = b if b < n else n + ids[t, b - n]
             if a > b:

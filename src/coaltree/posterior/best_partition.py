@@ -267,7 +267,8 @@ def _improve(labels, n_columns, least, outliers, together, by_leaf, weights, f, 
                 for b in range(n_columns):
                     cost[b] += g[size[b]]
             if together is not None:
-                cost[:] = sums[i]
+                for b in range(n_columns):
+                    cost[b] = sums[i, b]
             best, lowest = a, cost[a] if a >= 0 else 0.0
             for b in range(n_columns):
                 if cost[b] < lowest - 1e-10 and not (size[b] == 0 and a >= 0 and size[a] == 0):

@@ -79,9 +79,10 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
 def clade_keys_into(children, leaf, keys):
     """Fill keys (2n-1, 2): a leaf's own key, then for each merge the XOR of its two children's."""
     n = len(leaf)
-    keys[:n] = leaf
+    for i in range(n):  # an assignment of a whole slice takes seconds to compile, for its error message
+        keys[i, 0], keys[i, 1] = leaf[i, 0], leaf[i, 1]
     for k in range(n - 1):
-        a, b = children[k]
+        a, b = children[k, 0], children[k, 1]
         keys[n + k, 0] = keys[a, 0] ^ keys[b, 0]
         keys[n + k, 1] = keys[a, 1] ^ keys[b, 1]
 
@@ -129,9 +130,18 @@ def _index(keys, count, n_slots):
 
 @jit
 def grown(array, capacity):
-    """A copy with room for `capacity` rows."""
-    grown = np.empty((capacity, *array.shape[1:]), array.dtype)
-    grown[: len(array)] = array
+    """A copy with room for `capacity` values."""
+    grown = np.empty(capacity, array.dtype)
+    for i in range(len(array)):
+        grown[i] = array[i]
+    return grown
+
+
+@jit
+def _grown_pairs(pairs, capacity):
+    grown = np.empty((capacity, 2), pairs.dtype)
+    for i in range(len(pairs)):
+        grown[i, 0], grown[i, 1] = pairs[i, 0], pairs[i, 1]
     return grown
 
 
@@ -158,13 +168,13 @@ def _enumerate(children, leaf):
             if slots[s] < 0:
                 if count == capacity:
                     capacity *= 2
-                    keys = grown(keys, capacity)
+                    keys = _grown_pairs(keys, capacity)
                     sizes = grown(sizes, capacity)
                     first = grown(first, capacity)
                     slots = _index(keys, count, 2 * capacity)
                     s = _slot(slots, keys, tree_keys[n + k, 0], tree_keys[n + k, 1])
                 slots[s] = count
-                keys[count] = tree_keys[n + k]
+                keys[count, 0], keys[count, 1] = tree_keys[n + k, 0], tree_keys[n + k, 1]
                 sizes[count] = tree_sizes[n + k]
                 first[count] = t * (n - 1) + k
                 count += 1

@@ -142,15 +142,19 @@ def _matched(reference, labels):
 def _join_above(stands_for, shared, labels, above, trees):
     """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
     for t in trees:
-        n_clusters, n_above = stands_for.shape[1], above[t].max() + 1
+        n_clusters, n_above = stands_for.shape[1], 1
+        for label in above[t]:
+            n_above = max(n_above, label + 1)
         within = np.zeros((n_clusters, n_above), np.int64)
         for i in range(labels.shape[1]):
             if labels[t, i] >= 0 and above[t, i] >= 0:
                 within[labels[t, i], above[t, i]] += 1
-        around = np.empty(n_clusters, np.int64)
+        around, matched = np.zeros(n_clusters, np.int64), np.empty(n_clusters, np.bool_)
         for b in range(n_clusters):
-            around[b] = np.argmax(within[b])
-        matched = stands_for[t] >= 0
+            matched[b] = stands_for[t, b] >= 0
+            for a in range(n_above):
+                if within[b, a] > within[b, around[b]]:
+                    around[b] = a
         for b in range(n_clusters):
             if matched[b]:
                 continue

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from ..tree import Tree
+from .stacked import read_only
 
 _CLOSE = 0.25  # of the greatest distance: further away another clade is not the same one with a few leaves moved
 
@@ -39,7 +40,8 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
     close = (_CLOSE * greatest(tree.sizes[n:], n)).astype(np.int64)
     position = np.empty(n, np.int64)
     position[tree.leaf_order()] = np.arange(n)
-    distance = _transfers(np.array(tree.children), position, children, weights, row_of, close, closest)
+    drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
+    distance = _transfers(np.array(tree.children), position, *drawn, row_of, close, closest)
     return Transfers(distance, closest)
 
 
@@ -57,7 +59,7 @@ def _place(children, size, start, gap):
         size[n + k] = size[children[k, 0]] + size[children[k, 1]]
     start[2 * n - 2] = 0
     for k in range(n - 2, -1, -1):
-        left, right = children[k]
+        left, right = children[k, 0], children[k, 1]
         start[left] = start[n + k]
         start[right] = start[n + k] + size[left]
         gap[start[right] - 1] = k

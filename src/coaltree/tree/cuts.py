@@ -60,7 +60,7 @@ def _cut_trees(children, n_splits, min_size):
             m //= 2
         used[t] = m
         for k in range(n - 1):
-            a, b = children[t, k]
+            a, b = children[t, k, 0], children[t, k, 1]
             holds[n + k] = chosen[k] or holds[a] or holds[b]
             c, d = largest[a], largest[b]
             if chosen[k]:
@@ -73,7 +73,7 @@ def _cut_trees(children, n_splits, min_size):
         clade[2 * n - 2], role[2 * n - 2] = 2 * n - 2, _ON_THE_WAY
         for k in range(n - 2, -1, -1):
             v = n + k
-            a, b = children[t, k]
+            a, b = children[t, k, 0], children[t, k, 1]
             if size[a] < size[b] or (holds[b] and not holds[a]):
                 a, b = b, a
             if chosen[k]:
@@ -101,7 +101,7 @@ def _choose(children, size, n_splits, min_size, chosen):
     """Mark the n_splits latest merges with at least min_size leaves on both sides; return how many there are."""
     found = 0
     for k in range(len(children) - 1, -1, -1):
-        a, b = children[k]
+        a, b = children[k, 0], children[k, 1]
         chosen[k] = found < n_splits and size[a] >= min_size and size[b] >= min_size
         found += chosen[k]
     return found

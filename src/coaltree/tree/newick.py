@@ -101,7 +101,7 @@ class _Lists(NamedTuple):
     def of(cls, children: np.ndarray | Sequence[Sequence[int]]) -> "_Lists":
         if isinstance(children, np.ndarray):
             pairs = np.ascontiguousarray(children, dtype=np.int64)
-            return cls(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
+            return cls(pairs.flatten(), 2 * np.arange(len(pairs) + 1))
         joined = np.fromiter(chain.from_iterable(children), np.int64)
         return cls(joined, np.cumsum([0, *map(len, children)]))
 

@@ -16,8 +16,8 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ...model.diffusion import squared_distance
+from ...numerics.sorting import sorted_places, take
 from .nearest import nearest
-from .working_tree import sorted_places
 
 _NEAR = 4  # rows that may be moved with a seed
 _SIZE_BELOW = (0.15, 0.65, 0.85, 1.0)  # cumulative probability of 1, 2, … rows in a block
@@ -91,7 +91,7 @@ def draw_block(around, state):
     if uniform(state) < _ANY_ORDER:
         _shuffle(block, k, state)
         return block
-    return block[sorted_places(around.oddness[block])]
+    return take(block, sorted_places(take(around.oddness, block)))
 
 
 @jit(allocates=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...model.diffusion import blend, join
+from ...numerics.sorting import sorted_places, take
 from .lineage_counts import Lineages, add, clear, copy_lineages, empty_lineages
 
 
@@ -133,35 +134,16 @@ def load(tree, children, times, W, leaf_var):
 
 
 @jit
-def sorted_places(values):
-    """Places of the values from least to largest, ties in order: merge sort, as Numba's own takes long to compile."""
-    places, spare = np.arange(values.size), np.empty(values.size, np.int64)
-    width = 1
-    while width < values.size:
-        for start in range(0, values.size, 2 * width):
-            middle, stop = min(start + width, values.size), min(start + 2 * width, values.size)
-            i, j = start, middle
-            for k in range(start, stop):
-                if j >= stop or (i < middle and values[places[i]] <= values[places[j]]):
-                    spare[k] = places[i]
-                    i += 1
-                else:
-                    spare[k] = places[j]
-                    j += 1
-        places, spare = spare, places
-        width *= 2
-    return places
-
-
-@jit
 def unload(tree, children, times):
     """Write the tree as merges in order of time; a child comes before its parent even where times are tied."""
     n_merges = times.size
     n = n_merges + 1
     order = np.empty(n_merges, np.int64)
     _depth_first(tree.child, tree.top[0], order)
-    upwards = order[::-1].copy()
-    by_time = sorted_places(tree.time[upwards])
+    upwards = np.empty(n_merges, np.int64)
+    for k in range(n_merges):
+        upwards[k] = order[n_merges - 1 - k]
+    by_time = sorted_places(take(tree.time, upwards))
     number = np.arange(tree.parent.size)
     for k in range(n_merges):
         number[upwards[by_time[k]]] = n + k
