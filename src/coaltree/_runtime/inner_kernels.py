@@ -1,9 +1,12 @@
 """Kernels that are called by other kernels need no machine code of their own, and no way in from Python.
 
 Numba makes both for every kernel, although the code of a called one is linked into its caller: most of the time of the
-first fit would go into code that nobody runs. Here a kernel has a twin that other kernels call, whose optimised LLVM
-code is all that is ever made of it. The kernel itself is compiled when Python calls it, and it alone is kept on disk:
-where all kernels come from there, no twin is ever made.
+first fit would go into code that nobody runs. Here a kernel has a twin that other kernels call, of which nothing but
+LLVM code is made. The kernel itself is compiled when Python calls it, and it alone is kept on disk: where all kernels
+come from there, no twin is ever made.
+
+Nor is the code of a twin optimised by itself, with what it calls in it: the same code would be optimised again in every
+caller, and in the callers of those. All is linked into the kernel that Python calls, and optimised there, once.
 """
 
 from collections.abc import Callable
@@ -12,6 +15,7 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.types.misc import unliteral
 
 
 def called_through(kernel: Any, make_twin: Callable[[], Any]) -> Any:
@@ -23,9 +27,21 @@ def called_through(kernel: Any, make_twin: Callable[[], Any]) -> Any:
         made._compiling_counter = kernel._compiling_counter  # by which a kernel that calls itself is known
         return made
 
-    kernel.get_call_template = lambda args, kws: twin().get_call_template(args, kws)
+    def call_template(args, kws):  # a number that stands in the code is like any other, and needs no twin of its own
+        return twin().get_call_template([unliteral(arg) for arg in args], kws)
+
+    kernel.get_call_template = call_template
     kernel.get_overload = lambda sig: twin().get_overload(sig)
     return kernel
+
+
+class Called(Compiler):
+    """Numba's compiler, for kernels that Python calls: into one piece with all twins below them."""
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+        self.state.library = _Library(targetctx.codegen(), "kernel")
+        self.state.library.enable_object_caching()  # as Numba does with its own, so that it can be kept
 
 
 class LinkedOnly(Compiler):
@@ -36,10 +52,17 @@ class LinkedOnly(Compiler):
         self.state.library = _LibraryToLink(targetctx.codegen(), "inner")
 
 
-class _LibraryToLink(JITCodeLibrary):
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+class _Library(JITCodeLibrary):
+    def add_linking_library(self, library):
+        super().add_linking_library(library)
+        if isinstance(library, _LibraryToLink):  # which has not linked what it calls
+            known = set(self._linking_libraries)
+            self._linking_libraries += [inner for inner in library._linking_libraries if inner not in known]
+
+
+class _LibraryToLink(_Library):
+    def finalize(self):
+        self._raise_if_finalized()
         self._finalized = True
 
     def get_pointer_to_function(self, name):

@@ -10,7 +10,7 @@ from typing import Any
 from numba import njit
 from numba.core.options import DefaultOptions
 
-from .inner_kernels import LinkedOnly, called_through
+from .inner_kernels import Called, LinkedOnly, called_through
 from .kernel_cache import keep_compiled
 
 # Numba's own switch for code that neither makes nor keeps arrays; without it the kernels are slower, not wrong.
@@ -32,6 +32,6 @@ def jit(
         def make_twin():
             return njit(pipeline_class=LinkedOnly, no_cpython_wrapper=True, **options)(kernel)
 
-        return called_through(keep_compiled(njit(**options)(kernel)), make_twin)
+        return called_through(keep_compiled(njit(pipeline_class=Called, **options)(kernel)), make_twin)
 
     return decorate if function is None else decorate(function)

@@ -62,3 +62,23 @@ def test_what_was_kept_is_used_by_the_next_process(kernels):
     assert sum(again.stats.cache_hits.values()) == 1
     with pytest.raises(ValueError, match="n must be at least 0"):
         again(X, -1)
+
+
+def test_a_number_in_the_code_needs_no_code_of_its_own(kernels):
+    tower, *_ = kernels
+    types = []
+
+    @jit
+    def seen(n):
+        return tower(n) + tower(4)
+
+    original = tower.get_call_template
+
+    def noted(args, kws):
+        found = original(args, kws)
+        types.append(found[2])
+        return found
+
+    tower.get_call_template = noted
+    assert seen(3) == 6 + 24
+    assert len(set(types)) == 1
