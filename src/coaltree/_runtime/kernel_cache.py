@@ -1,7 +1,7 @@
 """Where compiled kernels are kept: Numba's place, else a temporary folder of the user's own, else nowhere.
 
 Numba takes NUMBA_CACHE_DIR, the package's own folder or the user's cache, whichever can be written first, and gives up
-where none can (a container without a home). Keeping kernels saves half a minute of compiling; nothing may fail for it.
+where none can (a container without a home). Keeping kernels saves a minute of compiling; nothing may fail for it.
 
 A place is looked for when a kernel is first called. What is kept is used as long as `kernel_digest.digest` stays the
 same, whatever else has changed in the kernel's file. On a terminal a line says that something is compiled, once.
@@ -157,7 +157,7 @@ def _temporary_folder() -> str | None:
 @cache
 def _tell_the_terminal() -> None:
     if sys.stderr is not None and sys.stderr.isatty():
-        print("compiling what this run needs, once: half a minute for a first run …", file=sys.stderr, flush=True)
+        print("compiling what this run needs, once: up to a minute and a half for a first run …", file=sys.stderr, flush=True)
 
 
 @cache  # once is enough
