@@ -54,16 +54,32 @@ class LinkedOnly(Compiler):
 
 class _Library(JITCodeLibrary):
     def add_linking_library(self, library):
-        super().add_linking_library(library)
-        if isinstance(library, _LibraryToLink):  # which has not linked what it calls
-            known = set(self._linking_libraries)
-            self._linking_libraries += [inner for inner in library._linking_libraries if inner not in known]
+        if not isinstance(library, _LibraryToLink):
+            super().add_linking_library(library)
+            return
+        library._ensure_finalized()
+        known = set(self._linking_libraries)
+        self._linking_libraries += [one for one in (library.alone, *library._linking_libraries) if one not in known]
 
 
 class _LibraryToLink(_Library):
+    def __init__(self, codegen, name):
+        super().__init__(codegen, name)
+        self.alone = _Alone(self)
+        self._whole = None
+
     def finalize(self):
         self._raise_if_finalized()
         self._finalized = True
+
+    def _get_module_for_linking(self):
+        """With all that it calls, for a library of Numba's own: functions of plain Numba may call kernels."""
+        if self._whole is None:
+            whole = self.alone._get_module_for_linking().clone()
+            for library in dict.fromkeys(self._linking_libraries):
+                whole.link_in(library._get_module_for_linking(), preserve=True)
+            self._whole = whole
+        return self._whole
 
     def get_pointer_to_function(self, name):
         self._ensure_finalized()
@@ -72,6 +88,20 @@ class _LibraryToLink(_Library):
     @property
     def codegen(self):
         return _NoEnvironment
+
+
+class _Alone:
+    """A library without what it calls, for one that links all of these itself."""
+
+    def __init__(self, library):
+        self._library = library
+
+    @property
+    def _reload_init(self):
+        return self._library._reload_init
+
+    def _get_module_for_linking(self):
+        return JITCodeLibrary._get_module_for_linking(self._library)
 
 
 class _NoEnvironment:

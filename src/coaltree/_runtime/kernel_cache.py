@@ -157,7 +157,8 @@ def _temporary_folder() -> str | None:
 @cache
 def _tell_the_terminal() -> None:
     if sys.stderr is not None and sys.stderr.isatty():
-        print("compiling what this run needs, once: up to a minute and a half for a first run …", file=sys.stderr, flush=True)
+        words = "compiling what this run needs, once: up to a minute and a half for a first run …"
+        print(words, file=sys.stderr, flush=True)
 
 
 @cache  # once is enough

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numba import njit
 from numba.core import config
 
 from coaltree._runtime.jit import jit
@@ -82,3 +83,20 @@ def test_a_number_in_the_code_needs_no_code_of_its_own(kernels):
     tower.get_call_template = noted
     assert seen(3) == 6 + 24
     assert len(set(types)) == 1
+
+
+def test_a_function_of_plain_numba_may_call_a_kernel_that_calls_kernels(kernels):
+    """Its library links what it calls directly, and no more: what these call was missing, and the process died."""
+    *_, both = kernels
+    assert njit(lambda x: both(x, 5) + both(x, 4))(X) == both(X, 5) + both(X, 4)
+
+
+def test_an_inner_kernel_may_raise(kernels):
+    *_, both = kernels
+
+    @jit
+    def around(x, n):
+        return both(x, n)
+
+    with pytest.raises(ValueError, match="n must be at least 0"):
+        around(X, -1)
