@@ -1,8 +1,9 @@
-"""How soon chains settle and how well they mix, with and without the clade around the old place among the candidates.
+"""How soon chains settle and how well they mix: candidates with and without the clade around the old place, and rounds
+with covariance and noise after each sweep or only after the last.
 
 Two chains of 300 rounds from average linkage, one after the other. `missed` is the share of updates whose old place was
 no candidate, so that the subtree stayed; the logarithm of the noise level is shown as means over rounds, of both
-chains. Effective draws are of the last 200 rounds. Seconds are of a core.
+chains. Effective draws are of the last 200 rounds, of the covariance those of its slowest entry. Seconds are of a core.
 """
 
 import time
@@ -10,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs
 
 import coaltree as ct
 from coaltree.numerics.mixing import mixing
@@ -27,7 +28,16 @@ TABLES = {
     "breast cancer, 569 x 30": lambda: load_breast_cancer().data,
     "of the model, 1,000 x 8": lambda: np.asarray(ct.simulate(1000, 8, noise=0.05, random_state=0)[0]),
 }
-BRIEFLY = {"TABLES": {"breast cancer, 569 x 30": TABLES["breast cancer, 569 x 30"]}, "ROUNDS": 110}
+FEW_ROWS = {
+    "iris, 150 x 4": lambda: load_iris().data,
+    "wine, 178 x 13": lambda: load_wine().data,
+    "of the model, 200 x 6": lambda: np.asarray(ct.simulate(200, 6, noise=0.1, random_state=5)[0]),
+}
+BRIEFLY = {
+    "TABLES": {"breast cancer, 569 x 30": TABLES["breast cancer, 569 x 30"]},
+    "FEW_ROWS": {"iris, 150 x 4": FEW_ROWS["iris, 150 x 4"]},
+    "ROUNDS": 110,
+}
 
 
 @dataclass(frozen=True)
@@ -37,37 +47,58 @@ class PathsOnly(ct.Regraft):
     _rule = Rule(around=0.0)
 
 
-SAMPLERS = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
+@dataclass(frozen=True)
+class SweepsFirst(ct.Regraft):
+    """All sweeps of a round, and then covariance and noise, once."""
+
+    def steps_a_round(self, n, neighbors):
+        return 1
+
+    def step(self, problem, tree, rng, *, neighbors=None, **unused):
+        for _ in range(ct.Regraft.steps_a_round(self, problem.n, neighbors)):
+            *tree, info = ct.Regraft.step(self, problem, tree, rng, neighbors=neighbors)
+        return *tree, info
+
+
+CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
+PARAMETERS = {"once a round": SweepsFirst(), "after each sweep": ct.Regraft()}
+FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")
 
 
 def run():
-    for name, make in TABLES.items():
+    compare("candidates", CANDIDATES, TABLES)
+    compare("covariance and noise", PARAMETERS, FEW_ROWS)
+
+
+def compare(what, samplers, tables):
+    spans = [f"{first + 1}-{last}" for first, last in SPANS if first < ROUNDS]
+    for name, make in tables.items():
         X = make()
-        rows = [(method, *figures(X, sampler)) for method, sampler in SAMPLERS.items()]
         print(f"\n{name}")
-        spans = [f"{first + 1}-{last}" for first, last in SPANS if first < ROUNDS]
-        table(("candidates", *spans, "missed", "ESS level", "ESS joint", "ESS topology", "seconds"), rows)
+        table((what, *spans, *FIGURES), [(method, *figures(X, sampler)) for method, sampler in samplers.items()])
 
 
 def figures(X, sampler):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ct.fit(
-            X[:200], sampler=sampler, n_samples=1, n_warmup=1, n_chains=1, random_state=0, progress=False
-        )  # compiles
+        fit(X[:200], sampler, 1)  # compiles
         began = time.process_time()
-        post = ct.fit(X, sampler=sampler, n_samples=ROUNDS, n_warmup=0, random_state=0, progress=False, n_jobs=1)
+        post = fit(X, sampler, ROUNDS)
         seconds = time.process_time() - began
-    level = np.log(post.theta["noise_level"]).reshape(2, ROUNDS)
-    joint = post.log_joint.reshape(2, ROUNDS)
-    later = np.arange(len(post.log_joint)).reshape(2, ROUNDS)[:, SETTLED:].ravel()
-    ess = mixing(np.stack([level, joint])[:, :, SETTLED:]).ess
-    means = [f"{level[:, first:last].mean():.2f}" for first, last in SPANS if first < ROUNDS]
+    theta = dict(post.theta)
+    level = np.log(theta.pop("noise_level"))
+    (covariance,) = (np.reshape(draws, (2 * ROUNDS, -1)).T for draws in theta.values())
+    series = np.vstack([level, post.log_joint, covariance]).reshape(-1, 2, ROUNDS)
+    ess = mixing(series[:, :, SETTLED:]).ess
+    later = np.arange(2 * ROUNDS).reshape(2, ROUNDS)[:, SETTLED:].ravel()
     topology = topology_ess(enumerate_clades(post.children[later]).ids, post.chain[later])
     return (
-        *means,
+        *(f"{series[0, :, first:last].mean():.2f}" for first, last in SPANS if first < ROUNDS),
         f"{post.info['mean_missed']:.2f}",
-        *(f"{one:.0f}" for one in ess),
-        f"{topology:.0f}",
+        *(f"{one:.0f}" for one in (ess[0], ess[1], ess[2:].min(), topology)),
         f"{seconds:.0f}",
     )
+
+
+def fit(X, sampler, n_rounds):
+    return ct.fit(X, sampler=sampler, n_samples=n_rounds, n_warmup=0, random_state=0, progress=False, n_jobs=1)
