@@ -80,6 +80,10 @@ class Model:
         spread = np.sqrt(row_variances(self.noise_model, noise))[:, None]
         return rows + color(spread * rng.standard_normal(rows.shape))
 
+    def observed(self, X):
+        """What is given in all steps of a round, and thus all that lists of near leaves may be made from."""
+        return X if self.missing is None else np.where(self.missing, 0.0, X)
+
     def statistics(self, covariance, noise, children, times, X):
         """Numbers whose law is compared: of finite variance, and blind to where the root lies, which is flat."""
         W = covariance.whitener(self.d).whiten(X)
@@ -119,11 +123,11 @@ def by_turns(model, n_draws, rng, sampler, one_round=one_round):
     plan = Plan(sampler, model.noise_model, model.replicates, model.missing, n_warmup=0)
     covariance, noise, tree = model.draw_prior(rng)
     children, times = tree.children, tree.times
-    draws = []
+    draws, constant = [], first_draw(model.noise_model)
     for _ in range(n_draws):
         X = model.draw_data(covariance, noise, unchecked_tree(children, times, tree.labels), rng)
-        # The lists of near leaves are made anew from X, on which they may depend: X is given while the tree moves.
-        chain = Chain((children, times), covariance, noise, X, None, rng)
+        lists = sampler.neighbors(_problem(plan, model.observed(X), model.covariance, constant), rng)
+        chain = Chain((children, times), covariance, noise, X, lists, rng, round=1)  # after that in which they are made
         chain, _, _ = one_round(plan, chain, _problem(plan, X, covariance, noise))
         (children, times), covariance, noise = chain.tree, chain.covariance, chain.noise
         draws.append(model.statistics(covariance, noise, children, times, chain.values))

@@ -34,6 +34,7 @@ _MANY = 20_000  # leaves above which lists are made once: a search takes as long
 _BLOCKS, _MORE_BLOCKS = 3, 8  # of odd rows that are moved together in a round; more in the warm-up, and of few rows
 _FEW = 300  # leaves, which are swept several times a round: beside that blocks cost little
 _FIRST_UPDATES = 3  # of the covariance, before the first round
+_NUMBERS = (int, float, np.number)
 _NOTHING: Mapping[str, Any] = {}  # plain: it is sent to other processes, and a read-only view cannot be pickled
 
 
@@ -202,16 +203,17 @@ def _writeable(array):
     return array if array is None or (type(array) is np.ndarray and array.flags.writeable) else np.array(array)
 
 
-def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, Mapping[str, Any]]:
+def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain, Problem | None, dict[str, float]]:
     """A few times, as the sampler says: a tree given covariance and noise, these and missing entries given the tree."""
     round = chain.round
     plan = plan._replace(sampler=plan.sampler.for_warmup() if plan.warms_up(round) else plan.sampler)
     chain = chain._replace(neighbors=_neighbors(plan, chain, problem))
     n_steps = 1 if problem is None else plan.sampler.steps_a_round(problem.n, chain.neighbors)
-    info: Mapping[str, Any] = {}
+    said = []
     for _ in range(n_steps):
         chain, problem, info = _one_step(plan, chain, problem, n_steps)
-    return chain._replace(round=round + 1), problem, info
+        said.append({name: value for name, value in info.items() if isinstance(value, _NUMBERS)})
+    return chain._replace(round=round + 1), problem, _mean_of(said)
 
 
 def _one_step(plan, chain, problem, n_steps):
@@ -230,6 +232,12 @@ def _one_step(plan, chain, problem, n_steps):
     if covariance.learnt or plan.missing is not None or plan.noise.is_random:
         problem = _problem(plan, values, covariance, noise)
     return Chain((children, times), covariance, noise, values, neighbors, rng, round), problem, info
+
+
+def _mean_of(said):
+    """The mean of each number that a sampler has said, over the steps of a round in which it did."""
+    names = dict.fromkeys(name for step in said for name in step)
+    return {name: float(np.mean([step[name] for step in said if name in step])) for name in names}
 
 
 def _problem(plan, values, covariance, noise):
@@ -292,8 +300,7 @@ def _record(plan, chain, problem, info):
     if plan.noise.level is None:
         theta[LEVEL] = np.array([chain.noise.level])
     tails = np.empty(0) if chain.noise.tail_scale is None else chain.noise.tail_scale
-    said = {name: value for name, value in info.items() if isinstance(value, (int, float, np.number))}
-    info = {name: np.array([value], dtype=float) for name, value in said.items()}
+    info = {name: np.array([value]) for name, value in info.items()}
     return Rounds(
         children[None].astype(np.int32), times[None], np.array([log_joint]), theta, tails[None], imputed[None], info
     )

@@ -1,7 +1,7 @@
 """What a sampler is: the base class of all of them, and what `run` gives back.
 
 A sampler is a value of its settings, such as ``MPost2(n_particles=100)``, with two methods of its own: `run` draws
-trees for a fixed covariance (`sample_trees`), `step` gives the tree of the next round of `fit`. The rest has defaults
+trees for a fixed covariance (`sample_trees`), `step` gives the next tree of `fit`. The rest has defaults
 here; nothing else is ever asked of a sampler.
 """
 
@@ -89,7 +89,7 @@ class Sampler(ABC):
         """Return (children, times, info) of one tree, given the current one (children, times) or None.
 
         `neighbors` is what the method of that name gave, now or in an earlier round. Numbers in `info` are averaged
-        over the rounds of a fit.
+        over the steps of a fit.
         """
 
     @property
@@ -106,7 +106,7 @@ class Sampler(ABC):
         return None
 
     def steps_a_round(self, n: int, neighbors: np.ndarray | None) -> int:
-        """Steps of a round of `fit`; covariance and noise are drawn after each. `neighbors` as in `step`."""
+        """Steps of a round of `fit`, from 1 on; covariance and noise are drawn after each. `neighbors` as in `step`."""
         return 1
 
     def move_odd_rows(

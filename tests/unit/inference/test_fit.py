@@ -1,5 +1,6 @@
 """The outer loop: what it returns, what it refuses, and that a run is the same however it is cut up."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -218,6 +219,23 @@ def test_few_rows_have_several_trees_a_round_and_each_its_parameters(monkeypatch
     assert drawn == [(n - 1, repeat)] * steps
     assert chain.round == 1
     assert len(kept[0].times) == 1
+
+
+class Counting(Regraft):
+    """Says how many steps it has taken, and in every second one something else."""
+
+    def step(self, problem, tree, rng, **options):
+        count = next(self.counts)
+        other = {"odd": 10.0 * count} if count % 2 else {}
+        return *super().step(problem, tree, rng, **options)[:2], {"count": count, "words": "are left out", **other}
+
+
+def test_what_a_sampler_says_is_averaged_over_the_steps_of_a_round():
+    Counting.counts = itertools.count()
+    X = data(12, 2)
+    plan = Plan(Counting(), noise_model(Noise(0.0), X), None, None, n_warmup=0)
+    _, (kept,) = advance(plan, begin(plan, X, Spherical().adapt(X), Start(), np.random.SeedSequence(0)), 2)
+    assert {name: said.tolist() for name, said in kept.info.items()} == {"count": [1.5, 5.5], "odd": [20.0, 60.0]}
 
 
 def test_lists_of_many_leaves_are_made_once(monkeypatch):
