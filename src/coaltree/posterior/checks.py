@@ -46,6 +46,7 @@ _SHARE = 0.75  # of the variance among the draws that counts
 _REPLICATES = 5  # of each tree, or more of few trees
 _FEWEST = 200  # replicates in all, so that p-values can be small enough
 _MOST_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
+_MOST_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
 
 
 @dataclass(frozen=True)
@@ -216,10 +217,13 @@ def _rows_in_use(posterior):
     if isinstance(covariance, Scaled) and len(leaves) > 1:
         own = column_variances(posterior.model_values()[rows])
         itself = covariance.variances is not None and np.allclose(covariance.variances, own, rtol=0.01)
+    if len(leaves) > _MOST_LEAVES:
+        leaves = np.sort(np.random.default_rng(0).choice(leaves, _MOST_LEAVES, replace=False))
     if posterior.groups is None:
         return _Rows(leaves, leaves, None, itself)
     number = np.full(posterior.n, -1)
     number[leaves] = np.arange(len(leaves))
+    rows = rows[number[posterior.groups[rows]] >= 0]
     return _Rows(leaves, rows, number[posterior.groups[rows]], itself)
 
 
