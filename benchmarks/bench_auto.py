@@ -143,6 +143,7 @@ def report(seeds):
     errors = ("supports", "log joint", "R-hat", "estimate", "at equal error", "stopped")
     table(("table", "length", "rounds", "s", *errors), rows)
     print()
+    ratios = [ratio for ratio in ratios if not math.isnan(ratio)]  # a cloud has no clade that some trees have
     if ratios:
         print(f"Time at equal error, geometric mean of {len(ratios)} tables: {np.exp(np.mean(np.log(ratios))):.2f}")
     for length, found in estimates.items():
