@@ -33,6 +33,6 @@ for axes, curves, title in ((left, stages, "coaltree, stage by stage"), (right, 
     axes.set_title(title, fontsize=10)
     axes.set_xlabel("rows of 16 columns")
     axes.grid(color="#dddddd", lw=0.6)
-    axes.legend(fontsize=7, frameon=False)
+    axes.legend(fontsize=7, frameon=False, loc="upper left")
 left.set_ylabel("seconds of a core")
 figure.savefig(HERE / "growth.png", dpi=110)
