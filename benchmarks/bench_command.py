@@ -1,8 +1,8 @@
 """Whole commands in fresh processes: ``coaltree fit table.csv``, wall and CPU seconds by stage.
 
 Kernels are compiled already, by ``coaltree warmup``. With 100 rounds of each of two chains, which shows what is not
-sampling, and with the default length, as long as needed. FULL=1 adds 10,000 rows and the first run ever, which
-compiles. Every result is kept in build/bench_command/, so that a run that was stopped goes on where it was.
+sampling, and with the default length, as long as needed. FULL=1 adds 10,000 rows, the first run ever, which compiles,
+and 100,000 rows. Every result is kept in build/bench_command/, so that a run that was stopped goes on where it was.
 """
 
 import csv
@@ -18,12 +18,14 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
 from .kept import Kept, commits_of, is_full
 from .timing import commit, table
 
-GOALS = {"iris": "4 s", "breast cancer": "10 s", "2,000 x 8 blobs": "20 s", "10,000 x 8 blobs": "2 min"}
+MANY, VERY_MANY = "10,000 x 8 blobs", "100,000 x 16 blobs"
+GOALS = {"iris": "4 s", "breast cancer": "10 s", "2,000 x 8 blobs": "20 s", MANY: "2 min", VERY_MANY: "15 min and 4 GB"}
 TABLES = {
     "iris": lambda: load_iris().data,
     "breast cancer": lambda: load_breast_cancer().data,
     "2,000 x 8 blobs": lambda: make_blobs(2000, 8, centers=6, random_state=0)[0],
-    "10,000 x 8 blobs": lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0],
+    MANY: lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0],
+    VERY_MANY: lambda: make_blobs(100_000, 16, centers=20, random_state=0)[0],
 }
 BRIEFLY = {"TABLES": {"iris": TABLES["iris"]}}
 LENGTHS = {
@@ -53,9 +55,10 @@ def measured(name, length):
 
 def steps():
     """Pairs of table and length, the quick ones first."""
-    names = [name for name in TABLES if is_full() or name != "10,000 x 8 blobs"]
-    pairs = [(name, length) for length in list(LENGTHS)[:2] for name in names]
-    return pairs + ([("iris", "as long as needed, first run ever")] if is_full() else [])
+    names = [name for name in TABLES if name != VERY_MANY and (is_full() or name != MANY)]
+    quick, usual, first = LENGTHS
+    pairs = [(name, length) for length in (quick, usual) for name in names]
+    return pairs + ([("iris", first), (VERY_MANY, usual)] if is_full() else [])
 
 
 def show(found):
@@ -66,7 +69,8 @@ def show(found):
         seconds = [one["stages"].get(stage, (0.0, 0.0)) for one in found.values()]
         rows.append((stage, *(f"{wall:.1f} ({cpu:.1f})" for wall, cpu in seconds)))
     total = ("whole command", *(f"{one['total'][0]:.1f} ({one['total'][1]:.1f})" for one in found.values()))
-    table(("seconds: wall (CPU)", *found), [*rows, total])
+    memory = ("peak memory, GB", *(f"{one['peak'] / 1e9:.2f}" if "peak" in one else "-" for one in found.values()))
+    table(("seconds: wall (CPU)", *found), [*rows, total, memory])
 
 
 def run():

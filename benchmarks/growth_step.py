@@ -1,7 +1,6 @@
 """One size of `bench_growth`, for a process of its own: ``python -m benchmarks.growth_step ROWS METHOD``."""
 
 import json
-import re
 import sys
 import tempfile
 import time
@@ -13,6 +12,7 @@ import numpy as np
 import coaltree as ct
 
 from .bench_growth import COALTREE, COLUMNS, NOISE, SEPARATED
+from .memory import peak
 
 ROUNDS = 10  # of the sampler alone
 WARMUP, SAMPLES = 5, 5  # of each of two chains of the fit whose posterior is asked
@@ -35,10 +35,6 @@ class Watch:
         self.wall += time.perf_counter() - clock
         print(f"  {name}: {self.seconds[name]:.0f} s, {self.wall:.0f} s by the clock so far", file=sys.stderr)
         return found
-
-
-def peak():
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 
 def sampler_stages(n, watch):

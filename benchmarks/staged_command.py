@@ -12,6 +12,8 @@ import json
 import sys
 import time
 
+from .memory import peak
+
 BEGAN = time.perf_counter(), time.process_time()
 
 STAGES = {
@@ -100,7 +102,8 @@ def main(args):
         status = main(args)
     total = [now - then for now, then in zip((time.perf_counter(), time.process_time()), BEGAN, strict=True)]
     rest = [total[i] - sum(took[i] for took in watch.seconds.values()) for i in range(2)]
-    print(json.dumps({"status": status, "total": total, "stages": watch.seconds | {"everything else": rest}}))
+    stages = watch.seconds | {"everything else": rest}
+    print(json.dumps({"status": status, "total": total, "peak": peak(), "stages": stages}))
 
 
 if __name__ == "__main__":
