@@ -1,9 +1,10 @@
-"""How soon chains settle and how well they mix: candidates with and without the clade around the old place, and rounds
-with covariance and noise after each sweep or only after the last.
+"""How soon chains settle, and how well they mix, in ways of local updates and of rounds.
 
-Two chains of 300 rounds from average linkage, one after the other. `missed` is the share of updates whose old place was
-no candidate, so that the subtree stayed; the logarithm of the noise level is shown as means over rounds, of both
-chains. Effective draws are of the last 200 rounds, of the covariance those of its slowest entry. Seconds are of a core.
+Candidates are with and without the clade around a subtree's old place; covariance and noise are drawn after each sweep
+of a round, or only after the last. Two chains of 300 rounds from average linkage, one after the other. `missed` is the
+share of updates whose old place was no candidate, so that the subtree stayed; the logarithm of the noise level is shown
+as means over rounds, of both chains. Effective draws are of the last 200 rounds, of the covariance those of its slowest
+entry. Seconds are of a core.
 """
 
 import time
