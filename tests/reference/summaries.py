@@ -197,32 +197,40 @@ def majority_labels(partition, classes):
     return [label[p] for p in partition]
 
 
-def clusters(children, n_clusters, min_size):
-    """k clades of at least min_size leaves (halved where that cannot be), and who they shed, from their definition.
+def clusters(children, min_sizes):
+    """Clades chosen split by split, each with its least size (halved where that cannot be), and their side branches.
 
-    Returns the clades, the leaves that each of them keeps, the cluster that each stray goes to, and the least size.
+    Returns the clades, the leaves that each of them keeps, the cluster that each leaf of a side branch belongs to, and
+    the least size used last.
     """
     n = len(children) + 1
     under = [frozenset([i]) for i in range(n)] + clades(children)
-
-    def true_splits():
-        return [k for k, (a, b) in enumerate(children) if min(len(under[int(a)]), len(under[int(b)])) >= min_size]
-
-    while len(true_splits()) < n_clusters - 1:
-        min_size //= 2
-    chosen = true_splits()[len(true_splits()) - (n_clusters - 1) :]
+    chosen, least = [], n
+    for wanted in min_sizes:
+        least = min(least, wanted)
+        while True:
+            left = [k for k in range(n - 1) if k not in chosen and min(len(under[int(c)]) for c in children[k]) >= least]
+            if left:
+                break
+            least //= 2
+        chosen.append(max(left))
     tops = [int(c) for k in chosen for c in children[k] if not any(under[n + j] <= under[int(c)] for j in chosen)]
     tops = tops or [2 * n - 2]
     kept = []
     for node in tops:
-        while chosen and node - n > min(chosen) and max(len(under[int(c)]) for c in children[node - n]) >= min_size:
+        while chosen and node - n > min(chosen) and max(len(under[int(c)]) for c in children[node - n]) >= least:
             node = max((int(c) for c in children[node - n]), key=lambda c: len(under[c]))
         kept.append(under[node])
-    strays = {}
+    belongs = {}
     for leaf in set(range(n)).difference(*kept):
-        first = [min(k for k in range(n - 1) if leaf in under[n + k] and under[n + k] & core) for core in kept]
-        strays[leaf] = min(range(len(tops)), key=lambda a: (first[a], -len(under[tops[a]]), -tops[a]))
-    return [under[node] for node in tops], kept, strays, min_size
+        node = n + min(k for k in range(n - 1) if leaf in under[n + k] and any(under[n + k] & core for core in kept))
+        inside = [a for a, core in enumerate(kept) if under[node] & core]
+        while len(inside) > 1:  # at a split follow the larger side, elsewhere the side with clusters
+            sides = [int(c) for c in children[node - n] if any(under[int(c)] & kept[a] for a in inside)]
+            node = max(sides, key=lambda c: (len(under[c]), c))
+            inside = [a for a in inside if under[node] & kept[a]]
+        belongs[leaf] = inside[0]
+    return [under[node] for node in tops], kept, belongs, least
 
 
 def transfer_distance(clade, children):
@@ -239,26 +247,6 @@ def transfer_support(clade, trees, weights):
         return 1.0
     mean = sum(w * transfer_distance(clade, children) for (children, _), w in zip(trees, weights, strict=True))
     return 1 - mean / sum(weights) / min(len(clade) - 1, n - len(clade))
-
-
-def best_of_observed_splits(trees, weights):
-    """The highest Σ log f over the clades of any tree that observed splits can be put together to."""
-    frequency = clade_frequencies(trees, weights)
-    splits = {}
-    for (children, _), w in zip(trees, weights, strict=True):
-        if w > 0:
-            n = len(children) + 1
-            under = [frozenset([i]) for i in range(n)] + clades(children)
-            for k, (a, b) in enumerate(children):
-                splits.setdefault(under[n + k], set()).add(frozenset([under[int(a)], under[int(b)]]))
-
-    def every_score(clade):
-        if len(clade) == 1:
-            return [0.0]
-        own = math.log(frequency[clade])
-        return [own + sum(scores) for s in splits[clade] for scores in itertools.product(*map(every_score, s))]
-
-    return max(every_score(frozenset(range(len(trees[0][0]) + 1))))
 
 
 def dendrogram_purity(children, classes):

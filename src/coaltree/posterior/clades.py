@@ -16,6 +16,7 @@ from .._runtime.jit import jit
 from .._runtime.memory import require_memory
 from ..numerics.weighted import weighted_quantile
 from ..tree.merges import leaf_keys
+from .leaf_positions import mean_over_pairs
 
 _BLOCK_BYTES = 64e6
 
@@ -68,11 +69,11 @@ def clade_times(table: CladeTable, times: np.ndarray, clades: np.ndarray) -> Ite
 
 def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(n, n) weighted mean over trees of the value (T, n-1) of the merge that first joins two leaves; diagonal 0."""
+    from scipy.spatial.distance import squareform
+
     n = values.shape[1] + 1
     require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
-    total = np.zeros((n, n))
-    _add_cophenetic(total, children, values, weights)
-    return total + total.T
+    return squareform(mean_over_pairs(children, values, weights, [np.arange(n)])[0], checks=False)
 
 
 @jit
@@ -214,39 +215,3 @@ def _gather_times(ids, times, clades, n_clades):
             if row >= 0:
                 gathered[row, t] = times[t, k]
     return gathered
-
-
-@jit
-def _add_to(row, leaves, value):
-    for leaf in leaves:
-        row[leaf] += value
-
-
-@jit
-def _add_cophenetic(total, children, values, weights):
-    """Add Σ_t w_t (value of the merge that first joins i and j) to the entry (i, j) or (j, i).
-
-    The leaves under each node stand side by side in one order, so a merge fills a block, its smaller side by its
-    larger: long runs within one row, which stays in cache.
-    """
-    n = len(total)
-    size = np.ones(2 * n - 1, np.int64)
-    start = np.zeros(2 * n - 1, np.int64)
-    order = np.empty(n, np.int64)
-    for t in range(len(children)):
-        for k in range(n - 1):
-            size[n + k] = size[children[t, k, 0]] + size[children[t, k, 1]]
-        start[2 * n - 2] = 0
-        for k in range(n - 2, -1, -1):
-            left, right = children[t, k]
-            start[left] = start[n + k]
-            start[right] = start[n + k] + size[left]
-        for i in range(n):
-            order[start[i]] = i
-        for k in range(n - 1):
-            small, large = children[t, k]
-            if size[small] > size[large]:
-                small, large = large, small
-            others = order[start[large] : start[large] + size[large]]
-            for x in range(start[small], start[small] + size[small]):
-                _add_to(total[order[x]], others, weights[t] * values[t, k])

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from ..tree import Tree
+from .leaf_positions import exponents, fill_windows, latest, place
 from .stacked import read_only
 
 _CLOSE = 0.25  # of the greatest distance: further away another clade is not the same one with a few leaves moved
@@ -51,49 +52,22 @@ def greatest(sizes: np.ndarray, n: int) -> np.ndarray:
 
 
 @jit
-def _place(children, size, start, gap):
-    """Fill the sizes of a tree's nodes, their first positions from left to right, and the merge in each gap."""
-    n = len(gap) + 1
-    size[:n] = 1
-    for k in range(n - 1):
-        size[n + k] = size[children[k, 0]] + size[children[k, 1]]
-    start[2 * n - 2] = 0
-    for k in range(n - 2, -1, -1):
-        left, right = children[k, 0], children[k, 1]
-        start[left] = start[n + k]
-        start[right] = start[n + k] + size[left]
-        gap[start[right] - 1] = k
-
-
-@jit
-def _latest(window, exponent, low, high):
-    """The largest of gap[low … high-1]: two windows of 2^l gaps, l = floor(log2(high - low)), cover them."""
-    level = exponent[high - low]
-    return max(window[level, low], window[level, high - (1 << level)])
-
-
-@jit
 def _transfers(pairs, position, children, weights, row_of, close, closest):
     n = len(position)
     total = np.zeros(n - 1)
     size, start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)  # of the drawn tree
     own_size, own_start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
     own_gap = np.empty(n - 1, np.int32)
-    _place(pairs, own_size, own_start, own_gap)
-    exponent = np.zeros(n + 1, np.int64)
-    for length in range(2, n + 1):
-        exponent[length] = exponent[length // 2] + 1
+    place(pairs, own_size, own_start, own_gap)
+    exponent = exponents(n)
     window = np.empty((exponent[n] + 1, n), np.int32)
     at, merged = np.empty(n, np.int64), np.empty(n, np.int64)
-    stack, latest = np.empty(n, np.int64), np.empty(n, np.int64)
+    stack, stacked = np.empty(n, np.int64), np.empty(n, np.int64)
     for t in range(len(children)):
         if weights[t] == 0.0:
             continue
-        _place(children[t], size, start, window[0, : n - 1])
-        for level in range(1, exponent[n] + 1):
-            half = 1 << (level - 1)
-            for x in range(n - (1 << level)):
-                window[level, x] = max(window[level - 1, x], window[level - 1, x + half])
+        place(children[t], size, start, window[0, : n - 1])
+        fill_windows(window)
         for i in range(n):
             at[position[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on
         for k in range(n - 1):
@@ -109,10 +83,10 @@ def _transfers(pairs, position, children, weights, row_of, close, closest):
                     y += 1
             s = high - low
             at[low:high] = merged[:s]
-            ancestor = _latest(window, exponent, merged[0], merged[s - 1])
+            ancestor = latest(window, exponent, merged[0], merged[s - 1])
             least, found = size[n + ancestor] - s, ancestor
             if least > 0:
-                least, found = _closest(merged[:s], window, exponent, size, stack, latest)
+                least, found = _closest(merged[:s], window, exponent, size, stack, stacked)
             total[k] += weights[t] * least
             if row_of[k] >= 0 and least <= close[k]:
                 closest[row_of[k], t] = found
@@ -120,7 +94,7 @@ def _transfers(pairs, position, children, weights, row_of, close, closest):
 
 
 @jit
-def _closest(at, window, exponent, size, stack, latest):
+def _closest(at, window, exponent, size, stack, stacked):
     """min_C |A| + |C| - 2 |A ∩ C| for leaves at sorted positions, and the merge of that clade, -1 for a leaf.
 
     Gap x stands between leaves x and x + 1 of A; as long as no later one comes, a gap waits on the stack.
@@ -129,14 +103,14 @@ def _closest(at, window, exponent, size, stack, latest):
     least, found, most = s - 1, -1, 1
     height = 0
     for x in range(s):
-        gap = _latest(window, exponent, at[x], at[x + 1]) if x < s - 1 else n
-        while height > 0 and latest[height - 1] < gap:
+        gap = latest(window, exponent, at[x], at[x + 1]) if x < s - 1 else n
+        while height > 0 and stacked[height - 1] < gap:
             height -= 1
-            merge = latest[height]
+            merge = stacked[height]
             shared = x - (stack[height - 1] if height > 0 else -1)
             distance = s + size[n + merge] - 2 * shared
             if distance < least or (distance == least and shared > most):
                 least, found, most = distance, merge, shared
-        stack[height], latest[height] = x, gap
+        stack[height], stacked[height] = x, gap
         height += 1
     return least, found

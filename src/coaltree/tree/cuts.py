@@ -1,13 +1,17 @@
 """Clusters of a tree, or of many, that are not its outliers.
 
-Given k and a least size m, a merge is a *true split* if both its sides have at least m leaves. The k - 1 latest true
-splits (of equal times the higher node) leave k clades of at least m leaves each, and *strays*: the leaves that hang on
-the way to them. A clade also sheds its smaller side as strays while its merge is later than the earliest chosen split
-and the larger side keeps m leaves: an outlier that joins just below a split is one as well.
+Splits are chosen one after the other, from the root down. The j-th makes j + 1 clusters of the tree: it is the latest
+merge that was not chosen yet and has at least m_j leaves on both sides (of equal times the higher node), with
+m_j = n / (4 (j + 1)) rounded up, or the same number for all. Where no merge is left, m is halved until there is one. As
+m only falls, k + 1 clusters always refine k clusters.
 
-A stray belongs to the clade that it merges with first, the largest where it merges with several at once (of equal ones
-the higher node). Where a tree has fewer than k - 1 true splits, m is halved until it has. With m = 1 every merge is a
-true split: the last k - 1 merges are undone, and there are no strays.
+k - 1 splits leave k clades, and *side branches*: what hangs on the way to them and is too small to be a cluster. A
+clade also sheds its smaller side while its merge is later than the earliest chosen split and the larger side keeps m
+leaves: an outlier that joins just below a split is a side branch as well.
+
+A side branch belongs to the cluster that it meets first: where that place holds several, it follows the larger side of
+every chosen split (of equal ones the higher node) down to one of them. With m = 1 every merge is a split: the last
+k - 1 merges are undone, and there are no side branches.
 """
 
 import warnings
@@ -17,56 +21,54 @@ import numpy as np
 from .._runtime.jit import jit
 from ..errors import ClusterSizeWarning
 
-_ON_THE_WAY, _INSIDE, _STRAY = 0, 1, 2  # what a node is: at or above the core of a clade, within it, or shed
+_ON_THE_WAY, _INSIDE, _SIDE_BRANCH = 0, 1, 2  # what a node is: at or above the core of a clade, within it, or shed
 
 
-def cut_trees(children: np.ndarray, n_splits: np.ndarray, min_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels (T, n) of stacked trees, each cut by its `n_splits` latest true splits, and the least size used for each.
+def cut_trees(children: np.ndarray, n_splits: np.ndarray, min_sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (T, n) of stacked trees, each cut by its first `n_splits` splits, and the least size used for each.
 
-    Clusters are numbered in order of first leaf. A stray of cluster c has the label ~c, which is negative.
+    `min_sizes` holds m_j of each split. Clusters are numbered in order of first leaf. A leaf of a side branch that
+    belongs to cluster c has the label ~c, which is negative.
     """
     children = np.ascontiguousarray(children, dtype=np.int32).view()
     children.flags.writeable = False  # one type of argument, one compiled kernel
-    return _cut_trees(children, np.asarray(n_splits, dtype=np.int64), min_size)
+    return _cut_trees(children, np.asarray(n_splits, dtype=np.int64), np.array(min_sizes, dtype=np.int64))
 
 
-def warn_of_smaller_clusters(asked: int, used: int, whose: str) -> None:
-    """Say that `whose` ("the tree has", …) too few true splits, so that smaller clusters had to be allowed."""
+def warn_of_smaller_clusters(asked: int, used: int) -> None:
+    """Say that the tree has too few large splits, so that smaller clusters had to be allowed."""
     if used < asked:
         message = (
-            f"{whose} too few splits with {asked} leaves on both sides, so clusters of {used} or more were allowed "
+            f"The tree has too few splits with {asked} leaves on both sides, so clusters of {used} or more were allowed "
             "(min_size was halved)."
         )
         warnings.warn(ClusterSizeWarning(message, asked, used), stacklevel=3)
 
 
 @jit
-def _cut_trees(children, n_splits, min_size):
+def _cut_trees(children, n_splits, min_sizes):
     n_trees, n = len(children), children.shape[1] + 1
     labels = np.empty((n_trees, n), np.int32)
     used = np.empty(n_trees, np.int64)
     size = np.ones(2 * n - 1, np.int64)
     chosen = np.empty(n - 1, np.bool_)
     holds = np.zeros(2 * n - 1, np.bool_)  # a chosen split, at the node or below it
-    largest = np.arange(2 * n - 1)  # of the k clades, the largest at a node or below it
+    largest = np.arange(2 * n - 1)  # the clade at a node or below it that side branches above it belong to
     clade = np.empty(2 * n - 1, np.int64)  # the one that a node belongs to
     role = np.empty(2 * n - 1, np.int8)
     number = np.empty(2 * n - 1, np.int32)
     for t in range(n_trees):
         for k in range(n - 1):
             size[n + k] = size[children[t, k, 0]] + size[children[t, k, 1]]
-        m = min_size
-        while _choose(children[t], size, n_splits[t], m, chosen) < n_splits[t]:
-            m //= 2
-        used[t] = m
+        m = used[t] = _choose(children[t], size, n_splits[t], min_sizes, chosen)
         for k in range(n - 1):
             a, b = children[t, k, 0], children[t, k, 1]
             holds[n + k] = chosen[k] or holds[a] or holds[b]
-            c, d = largest[a], largest[b]
             if chosen[k]:
-                largest[n + k] = c if size[c] > size[d] or (size[c] == size[d] and c > d) else d
+                a_is_larger = size[a] > size[b] or (size[a] == size[b] and a > b)
+                largest[n + k] = largest[a] if a_is_larger else largest[b]
             else:
-                largest[n + k] = c if holds[a] else d if holds[b] else n + k
+                largest[n + k] = largest[a] if holds[a] else largest[b] if holds[b] else n + k
         earliest = 0
         while earliest < n - 1 and not chosen[earliest]:
             earliest += 1
@@ -81,10 +83,10 @@ def _cut_trees(children, n_splits, min_size):
                 role[a] = role[b] = _ON_THE_WAY
             elif holds[v] or (role[v] == _ON_THE_WAY and k > earliest and size[a] >= m):
                 clade[a] = clade[b] = largest[v] if holds[v] else clade[v]
-                role[a], role[b] = _ON_THE_WAY, _STRAY
+                role[a], role[b] = _ON_THE_WAY, _SIDE_BRANCH
             else:
                 clade[a] = clade[b] = clade[v]
-                role[a] = role[b] = _STRAY if role[v] == _STRAY else _INSIDE
+                role[a] = role[b] = _SIDE_BRANCH if role[v] == _SIDE_BRANCH else _INSIDE
         number[:] = -1
         count = 0
         for i in range(n):
@@ -92,16 +94,22 @@ def _cut_trees(children, n_splits, min_size):
             if number[c] < 0:
                 number[c] = count
                 count += 1
-            labels[t, i] = ~number[c] if role[i] == _STRAY else number[c]
+            labels[t, i] = ~number[c] if role[i] == _SIDE_BRANCH else number[c]
     return labels, used
 
 
 @jit
-def _choose(children, size, n_splits, min_size, chosen):
-    """Mark the n_splits latest merges with at least min_size leaves on both sides; return how many there are."""
-    found = 0
-    for k in range(len(children) - 1, -1, -1):
-        a, b = children[k, 0], children[k, 1]
-        chosen[k] = found < n_splits and size[a] >= min_size and size[b] >= min_size
-        found += chosen[k]
-    return found
+def _choose(children, size, n_splits, min_sizes, chosen):
+    """Mark the first n_splits splits; return the least size that the last of them was chosen with."""
+    for k in range(len(children)):
+        chosen[k] = False
+    k, m = len(children) - 1, len(size)
+    for j in range(n_splits):
+        if min_sizes[j] < m:
+            k, m = len(children) - 1, min_sizes[j]  # from the root again: smaller sides count now
+        while chosen[k] or min(size[children[k, 0]], size[children[k, 1]]) < m:
+            k -= 1
+            if k < 0:
+                k, m = len(children) - 1, m // 2
+        chosen[k] = True
+    return min(m, min_sizes[0])

@@ -190,8 +190,13 @@ class Cut(NamedTuple):
 
     n_clusters: int | None
     time: float  # NaN with a number of clusters
-    min_size: int  # least number of leaves of a cluster; 1 for a cut at a time
-    outliers: bool  # whether strays are named (-1) rather than given to a cluster
+    min_sizes: np.ndarray  # least number of leaves on both sides of each split (see `cuts`); 1 for a cut at a time
+    outliers: bool  # whether outliers are named (-1) rather than given to a cluster
+
+    @property
+    def min_size(self) -> int:
+        """Least number of leaves on both sides of the last split."""
+        return int(self.min_sizes[-1])
 
 
 def check_cut(
@@ -213,9 +218,11 @@ def check_cut(
     if n_clusters is None:
         if outliers or (least or 1) > 1:
             raise InputError("min_size and outliers need n_clusters: a cut at a time has clusters of every size.")
-        return Cut(None, check_number("time", time), 1, False)
+        return Cut(None, check_number("time", time), np.ones(n - 1, dtype=np.int64), False)
     k = check_count("n_clusters", n_clusters, 1, n)
-    return Cut(k, math.nan, -(-n // (_PART_OF_MEAN_SIZE * k)) if least is None else least, bool(outliers))
+    made = np.arange(min(k, 2), k + 1)  # clusters after each split; of one cluster there is none
+    sizes = -(-n // (_PART_OF_MEAN_SIZE * made)) if least is None else np.full(len(made), least)
+    return Cut(k, math.nan, sizes, bool(outliers))
 
 
 def check_order(times: np.ndarray) -> None:

@@ -86,9 +86,9 @@ class Tree(RootedTree):
     ) -> np.ndarray:
         """Cut the tree into clusters and return the cluster of each leaf.
 
-        Undoing the last merges would give the outliers, one by one: it is the last n_clusters - 1 merges of two groups
-        of at least `min_size` leaves that are undone. Strays, the leaves in neither, are given to the cluster that
-        they merge with first, the largest of several.
+        Undoing the last merges would give the outliers, one by one: only merges of two groups of at least `min_size`
+        leaves are undone, the latest first. Side branches, which are too small to be clusters, belong to the cluster
+        that they meet first. One cluster more always splits one cluster and leaves the others as they are.
 
         Parameters
         ----------
@@ -97,11 +97,11 @@ class Tree(RootedTree):
         time : float, optional
             When to cut: leaves that have met by then, `time` included, are together, in clusters of any size.
         min_size : "auto" or int
-            Least number of leaves of a cluster; "auto" is a quarter of n / n_clusters, rounded up. With 1 the last
-            n_clusters - 1 merges are undone, whatever they join. Where the tree has too few such merges, it is halved,
-            with a `ClusterSizeWarning`.
+            Least number of leaves of a cluster; "auto" is a quarter of n / k, rounded up, for the k-th cluster. With 1
+            the last n_clusters - 1 merges are undone, whatever they join. Where the tree has too few such merges, it is
+            halved, with a `ClusterSizeWarning`.
         outliers : bool
-            Whether strays are labelled -1, as outliers.
+            Whether side branches are labelled -1, as outliers.
 
         Returns
         -------
@@ -110,12 +110,12 @@ class Tree(RootedTree):
         how = merges.check_cut(self.n, n_clusters, time, min_size, outliers)
         if how.n_clusters is None:
             return merges.cut(self._layout, int(np.searchsorted(self._times, how.time, side="right")))
-        if how.min_size == 1:
+        if how.min_sizes[0] == 1:
             return merges.cut(self._layout, self.n - how.n_clusters)
         from .cuts import cut_trees, warn_of_smaller_clusters
 
-        labels, used = cut_trees(self._children[None], np.array([how.n_clusters - 1]), how.min_size)
-        warn_of_smaller_clusters(how.min_size, int(used[0]), "The tree has")
+        labels, used = cut_trees(self._children[None], np.array([how.n_clusters - 1]), how.min_sizes)
+        warn_of_smaller_clusters(how.min_size, int(used[0]))
         return merges.canonical(np.where(labels[0] >= 0, labels[0], -1 if outliers else ~labels[0]))
 
     def cophenetic(self, pairs: ArrayLike | None = None) -> np.ndarray:

@@ -23,26 +23,38 @@ def same_partition(a, b):
 
 
 @given(trees(max_leaves=16), st.data())
-def test_clusters_and_strays_are_those_of_the_definition(tree, data):
+def test_clusters_and_side_branches_are_those_of_the_definition(tree, data):
     k = data.draw(st.integers(1, tree.n))
-    m = data.draw(st.integers(1, tree.n))
-    _, kept, strays, least = summaries.clusters(tree.children.tolist(), k, m)
-    labels, used = cut_trees(tree.children[None], np.array([k - 1]), m)
-    assert used[0] == least
+    m = data.draw(st.just("auto") | st.integers(1, tree.n))
+    sizes = check_cut(tree.n, k, None, m).min_sizes
+    _, kept, belongs, least = summaries.clusters(tree.children.tolist(), sizes[: k - 1].tolist())
+    labels, used = cut_trees(tree.children[None], np.array([k - 1]), sizes)
+    assert used[0] == min(least, sizes[0])
     found = quiet_cut(tree, k, m, outliers=True)
-    assert set(np.flatnonzero(found < 0)) == set(strays)
+    assert set(np.flatnonzero(found < 0)) == set(belongs)
     assert {frozenset(np.flatnonzero(found == a).tolist()) for a in range(k)} == set(kept)
     everyone = quiet_cut(tree, k, m)
-    expected = [strays.get(i, next((a for a, core in enumerate(kept) if i in core), None)) for i in range(tree.n)]
+    expected = [belongs.get(i, next((a for a, core in enumerate(kept) if i in core), None)) for i in range(tree.n)]
     assert same_partition(everyone.tolist(), expected)
-    assert np.bincount(everyone).min() >= least
+    assert np.bincount(everyone).min() >= min(least, tree.n)
     np.testing.assert_array_equal(labels[0] < 0, found < 0)
+
+
+@given(trees(max_leaves=24), st.data())
+def test_one_cluster_more_refines_the_others(tree, data):
+    m = data.draw(st.just("auto") | st.integers(1, tree.n))
+    coarse = np.zeros(tree.n, dtype=int)
+    for k in range(1, tree.n + 1):
+        fine = quiet_cut(tree, k, m)
+        assert fine.max() + 1 == k
+        assert len(set(zip(coarse.tolist(), fine.tolist(), strict=True))) == k
+        coarse = fine
 
 
 @given(trees(max_leaves=16), st.data())
 def test_a_least_size_of_one_undoes_the_last_merges(tree, data):
     k = data.draw(st.integers(1, tree.n))
-    labels, used = cut_trees(tree.children[None], np.array([k - 1]), 1)
+    labels, used = cut_trees(tree.children[None], np.array([k - 1]), check_cut(tree.n, k, None, 1).min_sizes)
     np.testing.assert_array_equal(labels[0], tree.cut(k, min_size=1))
     assert used[0] == 1
     np.testing.assert_array_equal(tree.cut(k, min_size=1, outliers=True), labels[0])
@@ -58,7 +70,7 @@ def test_names_of_leaves_do_not_matter(tree, random, data):
     other = Tree(number[tree.children], tree.times)
     for outliers in (False, True):
         a, b = quiet_cut(tree, k, m, outliers), quiet_cut(other, k, m, outliers)[shuffled]
-        _, used = cut_trees(tree.children[None], np.array([k - 1]), m)
+        _, used = cut_trees(tree.children[None], np.array([k - 1]), check_cut(tree.n, k, None, m).min_sizes)
         if used[0] > 1:  # clades of one leaf can tie in every respect
             assert same_partition(a.tolist(), b.tolist())
             np.testing.assert_array_equal(a < 0, b < 0)
