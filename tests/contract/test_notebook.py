@@ -11,11 +11,12 @@ from coaltree.metrics import Agreement, ARICurve, Errors
 from coaltree.plotting.clustermap import Side
 from coaltree.plotting.matrices import HeatmapAxes
 from coaltree.posterior.cluster_count import ClusterSuggestion
+from coaltree.posterior.group_support import GroupSupport
 from coaltree.posterior.sureness import ClusterStability
 from tests.posteriors import random_posterior
 
 HOSTILE = ["<script>x</script>", "b", "c", "d", "e", "f", "g"]
-TUPLES = [Agreement, ARICurve, ClusterStability, ClusterSuggestion, Comparison, Errors, HeatmapAxes, Side]
+TUPLES = [Agreement, ARICurve, ClusterStability, ClusterSuggestion, Comparison, Errors, GroupSupport, HeatmapAxes, Side]
 
 
 class Elements(HTMLParser):
@@ -49,6 +50,8 @@ def shown(posterior):
     yield posterior
     yield posterior.suggest_n_clusters()
     yield posterior.stability(posterior.cut(2))
+    yield posterior.support([0, 1, 2])
+    yield posterior.support(posterior.labels)
     yield posterior.place(np.zeros((25, 2)), classes=["x"] * 7)
     yield posterior.place(np.zeros((2, 2)))
     yield comparison_of(("<b>one", "two"), np.zeros((2, 5)), "held-out rows", np.array([0, 2]))

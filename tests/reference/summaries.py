@@ -249,6 +249,23 @@ def transfer_support(clade, trees, weights):
     return 1 - mean / sum(weights) / min(len(clade) - 1, n - len(clade))
 
 
+def inside_closest_clade(group, trees, weights):
+    """Probability of each leaf to be in the clade closest to `group`, of equally close ones that with most of it.
+
+    Where there are several of these they count in equal parts.
+    """
+    n = len(trees[0][0]) + 1
+    inside = [0.0] * n
+    for (children, _), w in zip(trees, weights, strict=True):
+        every = [frozenset([i]) for i in range(n)] + clades(children)
+        best = min((len(group ^ clade), -len(group & clade)) for clade in every)
+        closest = [clade for clade in every if (len(group ^ clade), -len(group & clade)) == best]
+        for clade in closest:
+            for i in clade:
+                inside[i] += w / sum(weights) / len(closest)
+    return inside
+
+
 def dendrogram_purity(children, classes):
     """Mean over pairs of leaves of one class of the share of that class under their common ancestor."""
     under = clades(children)

@@ -41,6 +41,9 @@ assert_type(post.cut(3, min_size=5, outliers=True), np.ndarray)
 assert_type(post.membership(post.cut(3)), np.ndarray)
 assert_type(post.stability(["a", "b"], level=0.5).words, tuple[str, ...])
 assert_type(post.clade_support(post.summary_tree(), kind="transfer"), np.ndarray)
+assert_type(post.support(["a", "b"]).wanders_in, dict[str, float])
+assert_type(post.support(frame.index[:3]).exact, float)
+assert_type(post.support(X[:, 0] > 1).inside, np.ndarray)
 assert_type(post.children, np.ndarray)
 assert_type(post.times, np.ndarray)
 assert_type(post.columns, tuple[str, ...] | None)
@@ -98,6 +101,7 @@ ct.fit(X, sampler=ct.Spherical())  # pyright: ignore[reportArgumentType]
 ct.fit(X, ct.Regraft())  # pyright: ignore[reportArgumentType]
 post.place(X, trees=50)  # pyright: ignore[reportCallIssue]
 post.extend(X, n_rounds="5")  # pyright: ignore[reportArgumentType]
+post.support(3)  # pyright: ignore[reportArgumentType]
 post.times = X  # pyright: ignore[reportAttributeAccessIssue]
 post.n_leaves  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
 ct.archive  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018

@@ -1,4 +1,4 @@
-"""Lists of names, and numbers beside limits, in messages."""
+"""Lists of names, shares in per cent, and numbers beside limits, in messages."""
 
 
 def some(names, most: int = 6) -> str:
@@ -15,6 +15,16 @@ def listed(names) -> str:
 def shortened(name: str, most: int = 60) -> str:
     """Return a name, cut where it is longer than anybody would read in a line or beside a leaf."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def percent(share: float) -> str:
+    """Return a share as whole per cent; never 100 % or 0 % for what is not quite all or nothing."""
+    rounded = round(100 * float(share))
+    if rounded >= 100 and share < 1 - 1e-12:
+        return "over 99 %"
+    if rounded <= 0 and share > 1e-12:
+        return "under 1 %"
+    return f"{rounded} %"
 
 
 def beside(value: float, limit: float, digits: int) -> str:

@@ -1,5 +1,7 @@
 """``coaltree info``: what a posterior contains, and whether it has converged."""
 
+import csv
+
 import click
 
 from .._runtime.text import some
@@ -8,22 +10,39 @@ from .shell import commands, debug_option, load_posterior, posterior_argument
 
 @commands.command()
 @posterior_argument
+@click.option(
+    "--group",
+    multiple=True,
+    metavar="NAME,NAME",
+    help="Show instead how well a group of rows is supported, and which rows wander in or out (may be repeated).",
+)
 @debug_option
-def info(posterior):
+def info(posterior, group):
     """Show what a posterior contains, and whether it has converged.
 
-    POSTERIOR is a posterior file, or the output folder of `coaltree fit`.
+    POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Names with commas in a --group are put into
+    double quotes.
 
     \b
     Examples:
       coaltree info wines
       coaltree info wines/posterior.npz
+      coaltree info wines --group wine1,wine2,wine9
     """
     post = load_posterior(posterior)
+    if group:
+        click.echo("\n\n".join(str(post.support(_names(text))) for text in group))
+        return
     rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:{width}}  {value}")
+
+
+def _names(text):
+    """Names as in a line of a CSV file; a new line separates them as well."""
+    lines = csv.reader(text.splitlines(), skipinitialspace=True)
+    return [name for line in lines for name in line if name]
 
 
 def _contents(post):

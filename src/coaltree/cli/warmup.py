@@ -62,6 +62,7 @@ def use_everything(folder: Path) -> None:
         write_all(folder, post, answer_for(post, 2), "warm-up", suggestion=post.suggest_n_clusters())
         post.check()
         post.loo()
+        post.support([0, 1])
         post.place(X[:2] + 0.1)
         post.extend(X[:2] + 0.1, n_rounds=1, random_state=0)
     fit(few, groups=[i // 2 for i in range(_FEW)], **short)

@@ -54,13 +54,17 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> Heights:
     return Heights(found[:, 0], found[:, 1:])
 
 
+def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
+    """Whether draws with this Σ w and Σ w² count as 2 / (1 - level), so that each tail of an interval holds one."""
+    return (total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0)
+
+
 def _summaries(posterior, tree, level, summary, width=2):
     """(n-1, width) what `summary` says of each clade's draws and their weights, and (n-1,) where these are from."""
     table, weights = posterior.clade_table, posterior.weights
-    needed = 2 / (1 - level) * (1 - 1e-9)
     found = clades.find(table, tree.clade_keys())
     total, squares = (np.append(clades.weigh(table.ids, w, len(table.keys)), 0.0)[found] for w in (weights, weights**2))
-    enough = (total**2 >= needed * squares) & (total > 0)
+    enough = enough_draws(total, squares, level)
     answer = np.full((tree.n - 1, width), np.nan)
     drawn = clades.clade_times(table, posterior.times, found[enough])
     for k, times in zip(np.flatnonzero(enough), drawn, strict=True):
@@ -74,7 +78,7 @@ def _summaries(posterior, tree, level, summary, width=2):
     for k, merge in zip(rare, closest, strict=True):
         close = np.flatnonzero(merge >= 0)
         w = weights[close]
-        if w.sum() ** 2 >= needed * np.square(w).sum() > 0:
+        if enough_draws(w.sum(), np.square(w).sum(), level):
             answer[k] = summary(posterior.times[asked[close], merge[close]], w)
             basis[k] = "closest"
     return answer, basis

@@ -2,9 +2,9 @@
 
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
 makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by other files:
-`clades` (who occurs, how often), `clade_times`, `transfer` (clades that are nearly there), `summary_trees` and
-`best_clades` (one tree for many), `diagnostics` (effective sample sizes), `clusters` (all about clusters), `held_rows`
-(the table), and what is handed to others by `exports`.
+`clades` (who occurs, how often), `clade_times`, `transfer` (clades that are nearly there), `group_support` (a group of
+the user's own), `summary_trees` and `best_clades` (one tree for many), `diagnostics` (effective sample sizes),
+`clusters` (all about clusters), `held_rows` (the table), and what is handed to others by `exports`.
 """
 
 import copy
@@ -28,6 +28,7 @@ from .best_clades import best_clades
 from .clusters import ClusterQuestions
 from .exports import Exports
 from .given import check_noise_level, checked_groups, checked_model, checked_rows
+from .group_support import GroupSupport, group_support
 from .held_rows import HeldRows
 from .model_questions import ModelQuestions
 from .stacked import TreeSequence, check_trees, read_only
@@ -321,6 +322,20 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         found = self._find(tree)
         frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
         return np.where(found >= 0, frequency[found], 0.0)
+
+    def support(self, rows: Iterable[Any]) -> GroupSupport:
+        """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
+
+        `exact` and `transfer` are defined as in `clade_support`. A leaf wanders where it is on the wrong side of the
+        clade of a tree that is closest to the group, the one with the fewest leaves to move.
+
+        Parameters
+        ----------
+        rows : at least two leaves: their names, positions (0 … n-1), a mask (n,), or a pandas Series of one of these.
+            An Index, such as ``X.index[:3]``, has names. A mask that is a Series is put into the order of the leaves.
+            Where rows were grouped, names are those of the groups.
+        """
+        return group_support(self, rows)
 
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.

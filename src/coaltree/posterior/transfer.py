@@ -38,17 +38,22 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
     row_of = np.full(n - 1, -1, np.int64)
     row_of[merges] = np.arange(len(merges))
     closest = np.full((len(merges), len(children)), -1, np.int32)
-    close = (_CLOSE * greatest(tree.sizes[n:], n)).astype(np.int64)
+    nearby = close(tree.sizes[n:], n)
     position = np.empty(n, np.int64)
     position[tree.leaf_order()] = np.arange(n)
     drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
-    distance = _transfers(np.array(tree.children), position, *drawn, row_of, close, closest)
+    distance = _transfers(np.array(tree.children), position, *drawn, row_of, nearby, closest)
     return Transfers(distance, closest)
 
 
-def greatest(sizes: np.ndarray, n: int) -> np.ndarray:
+def greatest(sizes: np.ndarray | int, n: int) -> np.ndarray:
     """min(|A| - 1, n - |A|), but 1 for the root, whose distance is 0."""
     return np.maximum(np.minimum(sizes - 1, n - sizes), 1)
+
+
+def close(sizes: np.ndarray | int, n: int) -> np.ndarray:
+    """The distance up to which another clade counts as the same one with a few leaves moved."""
+    return (_CLOSE * greatest(sizes, n)).astype(np.int64)
 
 
 @jit

@@ -5,6 +5,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from .._runtime.text import percent as plain_percent
+
 # What HTML has no place for: control characters, halves of surrogate pairs, and marks that reverse the text around.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -34,13 +36,8 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as whole per cent; never 100 % or 0 % for what is not quite all or nothing."""
-    rounded = round(100 * float(share))
-    if rounded >= 100 and share < 1 - 1e-12:
-        return "over 99\N{NO-BREAK SPACE}%"
-    if rounded <= 0 and share > 1e-12:
-        return "under 1\N{NO-BREAK SPACE}%"
-    return f"{rounded}\N{NO-BREAK SPACE}%"
+    """Return a share as whole per cent, on one line; never 100 % or 0 % for what is not quite all or nothing."""
+    return plain_percent(share).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

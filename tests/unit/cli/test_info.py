@@ -68,3 +68,22 @@ def test_info_says_whether_the_model_holds(folder, capsys):
     assert main(["info", str(folder)]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("model")]
     assert "checks finds the model wrong" in line or "does not describe these data" in line
+
+
+def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
+    post = ct.load(folder / "posterior.npz")
+    even, odd = ([f"row é{i}" for i in range(first, 12, 2)] for first in (0, 1))
+    assert main(["info", str(folder), "--group", ",".join(even), "--group", ", ".join(odd[:2])]) == 0
+    assert capsys.readouterr().out == f"{post.support(even)}\n\n{post.support(odd[:2])}\n"
+    assert main(["info", str(folder), "--group", "row é1,row é99"]) == 2
+    assert only_line().endswith("must be names of leaves, such as row é0, row é1, row é2, not 'row é99'.")
+    assert main(["info", str(folder), "--group", ""]) == 2
+    assert only_line().endswith("at least two different leaves, not 0.")
+
+
+def test_names_with_commas_are_quoted_and_new_lines_separate_too(tmp_path, capsys):
+    labels = ["Doe, J.", "b", "c d", "e"]
+    ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=labels).save(tmp_path / "p.npz")
+    for given in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):
+        assert main(["info", str(tmp_path / "p.npz"), "--group", given]) == 0
+        assert capsys.readouterr().out.startswith("group        2 of 4 leaves: Doe, J., c d\n")
