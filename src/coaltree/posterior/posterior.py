@@ -24,12 +24,12 @@ from ..tree import Tree
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import check_labels
 from . import clade_times, clades, diagnostics, frames, transfer
-from .best_clades import best_clades
 from .clusters import ClusterQuestions
 from .exports import Exports
 from .given import check_noise_level, checked_groups, checked_model, checked_rows
 from .group_support import GroupSupport, group_support
 from .held_rows import HeldRows
+from .mean_tree import mean_tree
 from .model_questions import ModelQuestions
 from .stacked import TreeSequence, check_trees, read_only
 from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
@@ -282,17 +282,20 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     def _mcc_tree(self):
         return maximum_clade_credibility(self.children, self.times, self.weights, self.clade_table, self.labels)
 
-    def summary_tree(self) -> Tree:
-        """The tree with the best clades: the highest Σ log support of those that sampled splits can be put together to.
+    def mean_tree(self) -> Tree:
+        """The tree that stands for all: figures, files and clusters show this one.
 
-        It need not be among the sampled ones, and is closer to most of them than `mcc_tree`. The time of each clade is
-        its posterior mean, raised where needed so that no clade is older than the clade around it.
+        Clades that most trees have are kept; how closely each pair of leaves is related on average decides the rest
+        (average linkage of the mean log size of the smallest clade that holds both). The time of a node is the mean
+        time of the closest clade of each tree, made increasing in the order in which clusters are split off.
         """
-        return self._summary_tree
+        return self._mean_tree
 
     @cached_property
-    def _summary_tree(self):
-        return best_clades(self.children, self.times, self.weights, self.clade_table, self.labels)
+    def _mean_tree(self):
+        return mean_tree(self)
+
+    summary_tree = mean_tree
 
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).

@@ -26,14 +26,18 @@ def maximum_clade_credibility(
     children: np.ndarray, times: np.ndarray, weights: np.ndarray, table: CladeTable, labels: tuple[str, ...]
 ) -> Tree:
     """Return the tree with the highest Σ_k log f(clade of merge k), at median times."""
-    frequency = clades.frequencies(table, weights)
-    with np.errstate(divide="ignore"):
-        score = _sum_over_clades(table.ids, np.log(frequency))
-    best = int(np.argmax(score))
+    best = most_credible(table, weights)
     median = clades.time_quantiles(table, times, weights, table.ids[best], [0.5])[:, 0]
     pairs = children[best].astype(np.int64)
     pairs, heights = merges.in_order_of_time(pairs, raised(merges.parents(pairs), median))
     return unchecked_tree(pairs, heights, labels)
+
+
+def most_credible(table: CladeTable, weights: np.ndarray) -> int:
+    """Return the number of the tree with the highest Σ_k log f(clade of merge k)."""
+    with np.errstate(divide="ignore"):
+        log_frequency = np.log(clades.frequencies(table, weights))
+    return int(np.argmax(_sum_over_clades(table.ids, log_frequency)))
 
 
 class ConsensusTree(RootedTree):
