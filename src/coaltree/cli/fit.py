@@ -47,8 +47,9 @@ def length_option(option: str, argument: str, least: int, text: str) -> Callable
     show_default=True,
     help="How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a learnt "
     "variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32). auto is "
-    "full where there are at least 0.75 d (d + 1) distinct rows for d columns that vary, and else scaled; best fits "
-    "the sensible ones for a while and goes on with the one that predicts each row best from all others.",
+    "full where rows are enough, 0.75 d (d + 1) distinct ones for d columns that vary; else spherical where columns "
+    "have similar ranges, as in one unit, and scaled where they differ or have few distinct values. best fits the "
+    "sensible ones for a while and goes on with the one that predicts each row best from all others.",
 )
 @click.option(
     "--ordered",

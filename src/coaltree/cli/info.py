@@ -69,8 +69,8 @@ def _contents(post):
             yield name.replace("n_", ""), describe(post.info[name])
     if post.covariance is not None:
         choice, best = post.info.get("covariance_choice"), in_a_line(post.info.get("choice"))
-        why = f" (auto: {choice})" if choice else f" ({best})" if best else ""
-        yield "covariance", type(post.covariance).__name__ + why
+        family = type(post.covariance).__name__
+        yield "covariance", f"auto: {choice}" if choice else f"{family} ({best})" if best else family
     for name in ("left_out", "ties"):
         if name in post.info:
             yield name.replace("_", " "), str(post.info[name])

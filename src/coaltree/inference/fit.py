@@ -83,9 +83,10 @@ def fit(
         saved, as float32; its draws are those of the same numbers in float64.
     covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an
         object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows, d being the number of columns
-        that are not constant, and else "scaled"; which, is in ``info["covariance_choice"]``. "best" fits the sensible
-        families for a while and goes on with the one that predicts each row best from all others; the table is in
-        ``info["choice"]``. It is the best density, which need not have the best clusters.
+        that are not constant; else "spherical" where columns have similar ranges, as in one unit (pixels, expression),
+        and "scaled" where they differ or have few distinct values. Which and why is in ``info["covariance_choice"]``.
+        "best" fits the sensible families for a while and goes on with the one that predicts each row best from all
+        others; the table is in ``info["choice"]``. It is the best density, which need not have the best clusters.
     sampler : a name or a sampler object; it draws one tree per round.
     n_samples : trees to keep from each chain, or "auto": as many as are needed. Chains then go on until R-hat is at
         most 1.02 and effective sample sizes are at least 100 (log joint, root, every parameter, topologies), or until
@@ -148,7 +149,7 @@ def fit(
     model = models[next(iter(models))] if models else modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
-    if not models and metric == "euclidean":
+    if not models and metric == "euclidean" and "covariance_choice" not in model.info:
         _warn_of_scales(covariance, table)
 
     recorded = recorded if model.used is None else recorded[:, model.used]

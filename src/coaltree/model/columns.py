@@ -6,6 +6,7 @@ variances multiplied by s gain s^((n-1)c/2) and lose s^(n-1) and s^(k/2), so tha
 (n-1)(c-2) > k. It is left out, as is, under `Full`, a column that is a linear function of those before it.
 """
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from .table import as_double
 from .ties import spread_ties
 
 _ROUNDING = 2.0**-46  # of the largest value: what differs less is the same
+_MAX_RATIO_OF_RANGES = 8.0  # of columns in one unit: 90 % to 10 % quantile, and largest to median
+_MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicators have no unit
 _DEPENDENT = 1e-7  # of a column's standard deviation: what the other columns leave of it where it adds nothing
 
 
@@ -48,7 +51,8 @@ def modelled(
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
     constant = constant_columns(values)
     if is_auto(covariance):
-        covariance, info["covariance_choice"] = choose_family(len(values), int((~constant).sum()))
+        covariance, info["covariance_choice"] = choose_family(values, ~constant)
+        avoid = avoid | {"constant"}  # whichever family it is
     covariance = as_covariance(covariance, d)
     avoid = covariance.cannot_take | avoid
     left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
@@ -79,17 +83,27 @@ def is_auto(covariance: Any) -> bool:
     return isinstance(covariance, str) and covariance == "auto"
 
 
-def choose_family(n_distinct: int, d: int) -> tuple[str, str]:
-    """The family for so many distinct rows and columns that vary, and why, in a phrase: a rule, not a search."""
-    needed = 0.75 * d * (d + 1)
-    name, than = ("full", "at least") if n_distinct >= needed else ("scaled", "fewer than")
-    return name, f"{name}: {n_distinct:,} distinct rows, {than} 0.75 d (d + 1) = {needed:,.0f} for d = {d:,}"
+def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
+    """The family for distinct rows (n, d) of which some columns vary, and in words: a rule of the table, not a search.
+
+    "full" has d(d+1)/2 parameters and needs 3/2 as many rows. Else columns in one unit are "spherical", since those
+    that hardly vary (pixels at the rim) are to count less, and others "scaled".
+    """
+    n, d = len(values), int(varying.sum())
+    needed = math.ceil(0.75 * d * (d + 1))
+    columns = f"{d:,} column{'s' * (d != 1)}"
+    if n >= needed:
+        return "full", f"full ({n:,} rows are enough for {columns})"
+    why_not = _why_not_one_unit(values[:, j] for j in np.flatnonzero(varying))
+    if why_not:
+        return "scaled", f"scaled ({why_not}; full needs {needed:,} rows for {columns})"
+    return "spherical", "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
 
 
 def choice_for(values: np.ndarray) -> str:
     """What `choose_family` says of a table (n, d)."""
     rows = as_double(values[find_distinct(values, quiet=True).first])
-    return choose_family(len(rows), int((~constant_columns(rows)).sum()))[1]
+    return choose_family(rows, ~constant_columns(rows))[1]
 
 
 def constant_columns(values: np.ndarray) -> np.ndarray:
@@ -166,6 +180,25 @@ def _follows(others, column, rows):
     spread = np.where(spread > 0.0, spread, 1.0)
     slopes = np.linalg.lstsq((A - centre) / spread, b - b.mean(), rcond=None)[0]
     return b.mean() + ((rows - centre) / spread) @ slopes
+
+
+def _why_not_one_unit(columns):
+    """Why these columns, which vary, do not seem to share one unit, or "" if they do.
+
+    A range leaves out the smallest and the largest cell, which may be outliers, and a column that is constant without
+    them has none. Inner quantiles would not do: most pixels of an image are blank in most rows.
+    """
+    n_values, ranges = [], []
+    for column in columns:
+        cells = np.sort(column[~np.isnan(column)])
+        n_values.append(1 + np.count_nonzero(np.diff(cells)))
+        if len(cells) > 3 and cells[-2] > cells[1]:
+            ranges.append(cells[-2] - cells[1])
+    if np.median(n_values) < _MIN_DISTINCT_VALUES:
+        return "columns have few distinct values"
+    low, middle, high = np.quantile(ranges, [0.1, 0.5, 0.9])
+    is_similar = high <= _MAX_RATIO_OF_RANGES * low and max(ranges) <= _MAX_RATIO_OF_RANGES * middle
+    return "" if is_similar else "columns have different ranges, as in different units"
 
 
 def _sentence(reasons, names):

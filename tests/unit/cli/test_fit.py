@@ -169,7 +169,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
     out, err = capsys.readouterr()
     assert "wein proben.csv: 10 rows, 4 columns" in out
-    assert "covariance: scaled: 9 distinct rows, fewer than 0.75 d (d + 1) = 15 for d = 4" in out
+    assert "covariance: spherical (columns have similar ranges, as in one unit: " in out
     assert "1 cluster: " in out or " clusters: they describe the rows better" in out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert " suggested</strong>" in page and "chosen when the page was made" not in page

@@ -44,7 +44,7 @@ def test_info_says_which_covariance_was_taken_and_what_became_of_columns(tmp_pat
         name.strip(): value.strip()
         for name, value in (line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
     }
-    assert said["covariance"] == "Full (auto: full: 20 distinct rows, at least 0.75 d (d + 1) = 9 for d = 3)"
+    assert said["covariance"] == "auto: full (20 rows are enough for 3 columns)"
     assert said["left out"].endswith("column 2 (constant)")
     assert said["ties"].endswith("column 3")
 

@@ -212,10 +212,16 @@ def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
 
 def test_which_covariance_auto_took_is_in_info():
     X, _, _ = numbers()
-    assert fitted(X, "auto", n_samples=2, n_warmup=0).info["covariance_choice"].startswith("full: 40 distinct rows")
-    post = fitted(X[:12], "auto", n_samples=2, n_warmup=0)
-    assert post.info["covariance_choice"] == "scaled: 12 distinct rows, fewer than 0.75 d (d + 1) = 15 for d = 4"
-    assert isinstance(post.covariance, ct.Scaled) and set(post.theta) == {"amplitude", "noise_level"}
+    short = {"n_samples": 2, "n_warmup": 0}
+    assert fitted(X, "auto", **short).info["covariance_choice"] == "full (40 rows are enough for 4 columns)"
+    for scale, family in ((1.0, ct.Spherical), (1e3, ct.Scaled)):
+        table = X[:12] * [1.0, 1.0, 1.0, scale]
+        post, other = (fitted(table, "auto", random_state=seed, **short) for seed in (0, 1))
+        assert post.info["covariance_choice"] == other.info["covariance_choice"]
+        assert post.info["covariance_choice"].startswith(f"{family.__name__.lower()} (")
+        assert isinstance(post.covariance, family)
+        named = fitted(table, family.__name__.lower(), random_state=0, **short)
+        np.testing.assert_array_equal(post.times, named.times)
     default = inspect.signature(ct.fit).parameters["covariance"].default
     assert default == ct.CoalescentClustering().covariance == "auto"
 

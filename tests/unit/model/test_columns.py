@@ -8,7 +8,6 @@ import pytest
 from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.model.columns import (
     choice_for,
-    choose_family,
     constant_columns,
     dependent_columns,
     imputed_everywhere,
@@ -27,18 +26,93 @@ def quiet(values, covariance, names=None):
         return modelled(values, np.arange(len(values)), names, covariance)
 
 
-@pytest.mark.parametrize(("n", "d", "name"), [(14, 4, "scaled"), (15, 4, "full"), (1, 1, "scaled"), (2, 1, "full")])
-def test_auto_is_a_rule(n, d, name):
-    found, why = choose_family(n, d)
-    assert found == name and why.startswith(f"{name}: {n} distinct rows")
+def family_of(values):
+    """What "auto" takes, and that all who ask are told the same."""
+    model, said = quiet(values, "auto"), choice_for(values)
+    assert model.info["covariance_choice"] == said
+    name = said.split(" (")[0]
+    assert type(model.covariance).__name__.lower() == name
+    return name
+
+
+@pytest.mark.parametrize(("n", "d", "name"), [(14, 4, "spherical"), (15, 4, "full"), (4, 2, "scaled"), (2, 1, "full")])
+def test_auto_is_full_where_rows_are_enough(n, d, name):
+    assert family_of(X[:n, :d]) == name
+
+
+def test_auto_says_why():
+    assert choice_for(X[:15]) == "full (15 rows are enough for 4 columns)"
+    assert choice_for(X[:2, :1]) == "full (2 rows are enough for 1 column)"
+    assert choice_for(X[:14]) == (
+        "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
+    )
+    assert choice_for(X[:14] * [1.0, 1.0, 1.0, 100.0]) == (
+        "scaled (columns have different ranges, as in different units; full needs 15 rows for 4 columns)"
+    )
+    assert choice_for(np.round(X[:14])) == "scaled (columns have few distinct values; full needs 15 rows for 4 columns)"
 
 
 def test_auto_counts_distinct_rows_and_columns_that_vary():
     table = np.repeat(X[:14], 2, axis=0)
-    assert choice_for(table).startswith("scaled: 14 distinct rows")
-    assert choice_for(np.column_stack([X[:15], np.ones(15)])).startswith("full: 15 distinct rows")
+    assert choice_for(table).startswith("spherical")
+    assert choice_for(np.column_stack([X[:15], np.ones(15)])).startswith("full (15 rows are enough for 4 columns")
     assert isinstance(quiet(X, "auto").covariance, Full)
-    assert isinstance(quiet(X[:9], "auto").covariance, Scaled)
+    for scales, family in (([1.0, 1.0, 1.0, 1.0], Spherical), ([1.0, 1.0, 1.0, 100.0], Scaled)):
+        model = quiet(np.column_stack([X[:9] * scales, np.ones(9)]), "auto")
+        assert isinstance(model.covariance, family)
+        np.testing.assert_array_equal(model.used, range(4))  # under either the constant is left out
+
+
+EVEN = np.linspace(0.0, 1.0, 60)[np.array([RNG.permutation(60) for _ in range(24)]).T]  # the same range in each column
+
+
+@pytest.mark.parametrize(
+    ("scales", "name"),
+    [
+        (np.ones(24), "spherical"),
+        (np.repeat([1.0, 7.9], 12), "spherical"),
+        (np.repeat([1.0, 8.1], 12), "scaled"),
+        (np.repeat([1.0, 7.9], [23, 1]), "spherical"),
+        (np.repeat([1.0, 8.1], [23, 1]), "scaled"),  # one column would outweigh all others
+        (np.repeat([1.0, 1e-3], [22, 2]), "spherical"),  # a few that hardly vary are ignored
+        (np.repeat([1.0, 1e-3], [18, 6]), "scaled"),
+    ],
+)
+def test_auto_is_spherical_where_ranges_are_similar(scales, name):
+    table = EVEN * scales + RNG.normal(size=24)
+    assert family_of(table) == name
+    said = choice_for(table)
+    order, turned = RNG.permutation(60), RNG.permutation(24)
+    for same in (table[order], table[:, turned], 1e9 * table, -1e-9 * table, table.astype(np.float32)):
+        assert choice_for(same) == said
+
+
+@pytest.mark.parametrize("scales", [np.ones(24), np.repeat([1.0, 30.0], 12)])
+def test_outliers_and_missing_cells_do_not_change_the_unit(scales):
+    table = EVEN * scales
+    family = family_of(table)
+    for spoilt in (1e6, -1e6):
+        outlier = table.copy()
+        outlier[7, 3] = spoilt
+        assert family_of(outlier) == family
+        outlier[7] = spoilt
+        assert family_of(outlier) == family
+    table[RNG.random(table.shape) < 0.2] = np.nan
+    table[2:, 5] = np.nan  # of two cells nothing can be said
+    assert family_of(table) == family
+
+
+def test_pixels_that_are_blank_in_most_rows_are_in_one_unit():
+    images = np.where(RNG.random((60, 24)) < 0.1, RNG.integers(1, 17, (60, 24)), 0)
+    images[:, 0] = np.arange(60) == 4
+    assert family_of(images.astype(float)) == "spherical"
+
+
+@pytest.mark.parametrize(("n_values", "name"), [(2, "scaled"), (4, "scaled"), (5, "spherical")])
+def test_categories_have_no_unit(n_values, name):
+    assert family_of(np.floor(EVEN * (n_values - 1e-9))) == name
+    mixed = np.column_stack([np.floor(EVEN[:, :12] * (n_values - 1e-9)), EVEN[:, 12:] * n_values])
+    assert family_of(mixed) == "spherical"
 
 
 def test_constant_columns_to_within_rounding_and_beside_missing_values():
