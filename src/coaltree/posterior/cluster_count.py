@@ -87,7 +87,7 @@ class ClusterSuggestion(NamedTuple):
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
     """A number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
     n = posterior.n
-    rows = posterior.stray_rows
+    rows = posterior._whitened_rows
     basis = "gaps" if rows is None else "rows"
     if max_clusters is not None:
         largest = check_count("max_clusters", max_clusters, 2, n - 1)
@@ -126,7 +126,7 @@ def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -
     clouds = []
     for k in range(1, largest + 1):
         how = check_cut(n, k, None, "auto", False)
-        labels, _ = cut_labels(posterior.children[draws], posterior.times[draws], how, rows)
+        labels = cut_labels(posterior.children[draws], posterior.times[draws], how)
         starts = [np.unique(start, return_inverse=True)[1] for start in np.unique(labels[:, some], axis=0)]
         evidence, of_rows = describe(table, starts)
         scores.append(float(np.logaddexp.reduce(evidence, axis=None)))
@@ -182,7 +182,7 @@ def _look_at(posterior, n_clusters, clouds):
         warnings.simplefilter("ignore", CoaltreeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
     stability = float(posterior.stability(labels).jaccard.min())
-    some = labels[_some_rows(len(labels), posterior.stray_rows.shape[1])]
+    some = labels[_some_rows(len(labels), posterior._whitened_rows.shape[1])]
     described = read_labels(clouds, len(some))
     is_all = len(described.clusters) == n_clusters  # a cloud may have become empty
     return stability, is_all and bool(most_similar(described, some[None]).min() >= STABLE)

@@ -1,22 +1,20 @@
 """What is asked of a posterior about clusters; a part of `Posterior`.
 
-Trees are cut (`partitions`), the partition that agrees best with all of them is looked for (`best_partition`), and
-compared with each (`sureness`); `cluster_count` suggests how many clusters there are.
+Clusters are clades of the mean tree; all trees are cut (`partitions`) and compared with them (`sureness`);
+`cluster_count` suggests how many clusters there are.
 """
 
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from .._runtime.aliases import ArrayLike, OutputLike
-from .._runtime.checks import check_choice, check_level
-from ..numerics.weighted import weighted_quantile
-from ..tree.cuts import warn_of_smaller_clusters
+from .._runtime.checks import check_level
+from ..tree.cuts import cut_trees
 from ..tree.merges import MinSize, check_cut
 from . import cluster_count, frames, partitions, sureness
-from .best_partition import LARGEST_DENSE, LOSSES, best_partition
 
 if TYPE_CHECKING:
     from ..tree import Tree
@@ -35,7 +33,7 @@ class ClusterQuestions:
         def n(self) -> int: ...
         @cached_property
         def weights(self) -> np.ndarray: ...
-        def summary_tree(self) -> "Tree": ...
+        def mean_tree(self) -> "Tree": ...
 
     def coclustering(
         self,
@@ -56,53 +54,40 @@ class ClusterQuestions:
         time: float | None = None,
         min_size: MinSize = "auto",
         outliers: bool = False,
-        loss: Literal["binder", "vi"] = "binder",
         output: OutputLike = None,
     ) -> np.ndarray:
-        """Cluster labels (n,) of the partition that agrees best with all trees, numbered in order of first leaf.
+        """The cluster of each leaf: clades of the mean tree, with their side branches.
 
-        Every tree is cut as by `Tree.cut`; a stray is given to the cluster with the nearest centre if the posterior
-        holds the data.
+        It is ``mean_tree().cut(…)``, so that the tree that is drawn and the clusters agree, and one cluster more splits
+        one cluster and leaves the others as they are.
 
         Parameters
         ----------
-        n_clusters : int, optional
-            Number of clusters, of the sampled trees and of the result.
-        time : float, optional
-            Time at which to cut every tree; the result may have any number of clusters, of any size.
+        n_clusters, time :
+            How many clusters, or when to cut: exactly one of them.
         min_size : "auto" or int
-            Least number of leaves of a cluster; "auto" is a quarter of n / n_clusters, rounded up. It is halved in
-            trees that cannot be cut so; where that is half of them or more, it is so for the result as well, with a
-            `ClusterSizeWarning`.
+            Least number of leaves of a cluster, as in `Tree.cut`: by default a quarter of n / n_clusters.
         outliers : bool
-            Whether leaves that are far from every cluster in most trees are labelled -1: farther out than 99 % of a
-            cloud with heavy tails (Student's t with 4 degrees of freedom). Without data they are the strays.
-        loss : "binder" or "vi"
-            The expected loss to minimise: the number of pairs of leaves that one partition joins and the other does
-            not (Binder), or the variation of information; an outlier is a cluster of its own. The search (sampled
-            partitions, the summary tree's, average linkage of the co-clustering, then single moves) is not exhaustive.
+            Whether leaves that lie far from every cluster are labelled -1: farther out than 99 % of a cluster with
+            heavy tails (Student's t with 4 degrees of freedom). Without data they are the side branches.
         output : "numpy", "pandas" or None
             What to return: an array, or a Series with the index of the fitted table; by default as `set_output` says,
             and a Series where a DataFrame was fitted.
         """
+        tree = self.mean_tree()
+        labels = tree.cut(n_clusters, time=time, min_size=min_size)
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
-        check_choice("loss", loss, LOSSES)
-        labels, used = self._cut_trees(how)
-        least = int(weighted_quantile(used, self.weights, 0.5))
-        warn_of_smaller_clusters(how.min_size, least, "At least half of the trees have")
-        tree = self.summary_tree()
-        of_tree, _ = partitions.cut_labels(tree.children[None], tree.times[None], how, self._rows_for(how))
-        found = best_partition(
-            labels,
-            self.weights,
-            loss=loss,
-            together=partitions.coclustering_of(labels, self.weights) if self.n <= LARGEST_DENSE else None,
-            extra=list(of_tree),
-            fixed_number=how.n_clusters is not None,
-            min_size=least,
-            outliers=how.outliers,
-        )
-        return frames.labels_series(cast("Posterior", self), found) if frames.wants_pandas(self, output) else found
+        if how.outliers:
+            side_branches, rows = self._side_branches(how), self._whitened_rows
+            is_outlier = side_branches
+            if rows is not None:
+                is_outlier = partitions.is_outlier(np.where(side_branches, ~labels, labels), rows)
+            labels = np.where(is_outlier, -1, labels)
+        return frames.labels_series(cast("Posterior", self), labels) if frames.wants_pandas(self, output) else labels
+
+    def _side_branches(self, how):
+        """(n,) which leaves are in side branches of the mean tree, cut like this."""
+        return cut_trees(self.mean_tree().children[None], np.array([how.n_clusters - 1]), how.min_sizes)[0][0] < 0
 
     def membership(
         self,
@@ -121,7 +106,7 @@ class ClusterQuestions:
         Where a DataFrame was fitted, or with `output="pandas"`, it is a DataFrame with its index; a Series of labels in
         another order is put into that of the leaves.
         """
-        reference, cut_into, outliers = self.beside(labels, min_size, outliers)
+        reference, cut_into, outliers = self._beside(labels, min_size, outliers)
         probability = sureness.membership(reference, cut_into, self.weights, outliers)
         if frames.wants_pandas(self, output):
             return frames.membership_frame(cast("Posterior", self), probability, reference.clusters.tolist())
@@ -136,33 +121,30 @@ class ClusterQuestions:
         holds the similarity with probability `level`.
         """
         level = check_level("level", level)
-        reference, cut_into, _ = self.beside(labels, min_size, outliers)
+        reference, cut_into, _ = self._beside(labels, min_size, outliers)
         return sureness.stability(reference, cut_into, self.weights, level)
 
-    def beside(
+    def _beside(
         self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
-        """The given partition, what cuts all trees into a number of clusters like it, and whether it names outliers."""
+        """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
         reference = sureness.read_labels(frames.in_order_of(labels, self), self.n)
         outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
-        least = check_cut(self.n, len(reference.clusters), None, min_size, outliers).min_size
 
         @cache
         def cut_into(number):
-            return self._cut_trees(check_cut(self.n, number, None, least, outliers))[0]
+            how = check_cut(self.n, number, None, min_size, outliers)
+            return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
 
         return reference, cut_into, outliers
 
-    def _cut_trees(self, how):
-        return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
-
     def _rows_for(self, how):
-        """The rows that strays are compared by, where there are any."""
-        return self.stray_rows if how.min_size > 1 else None
+        """The rows that tell outliers, where they are to be named."""
+        return self._whitened_rows if how.outliers else None
 
     @cached_property
-    def stray_rows(self) -> np.ndarray | None:
-        """(n, p) the data, whitened, by which strays find the nearest cluster; None where they are not known."""
+    def _whitened_rows(self) -> np.ndarray | None:
+        """(n, p) the leaves' values as the covariance sees them; None where they are not known."""
         return partitions.whitened_rows(cast("Posterior", self))
 
     def suggest_n_clusters(self, max_clusters: int | None = None) -> cluster_count.ClusterSuggestion:

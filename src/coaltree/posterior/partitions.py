@@ -1,18 +1,17 @@
 """Partitions that a posterior over trees implies.
 
-Cutting every tree gives partitions s_1 … s_T of the n leaves with weights w_t, as labels (T, n), and
+Cutting every tree (`tree.cuts`) gives partitions s_1 … s_T of the n leaves with weights w_t, as labels (T, n), and
 
     co-clustering       P_ij = Σ_t w_t [s_t(i) = s_t(j)] .
 
-Where the rows are known, a stray (see `tree.cuts`) is given in every tree to the cluster with the nearest centre,
-without the strays; otherwise to the cluster that it merges with first. Where outliers are to be named and the rows are
-known, a leaf is one, label -1, stray or not, if its squared distance from the nearest centre is
+Where outliers are to be named and the rows are known, a leaf is one, label -1, if its squared distance from the nearest
+centre of a cluster, side branches not counted, is
 
-    > q_0.99 / q_0.5 · max(median of that cluster's own leaves, median of all leaves that are no strays),
+    > q_0.99 / q_0.5 · max(median of that cluster's own leaves, median of all leaves that are in no side branch),
 
-q the quantiles of F with p and 4 degrees of freedom: too far even for one row in a hundred of a cloud with the heavy
-tails that noise has by default. (Under such noise odd rows hang inside the clusters: few of them are strays.) Without
-rows every stray is an outlier. An outlier is with nobody.
+q the quantiles of F with p and 4 degrees of freedom: too far even for one row in a hundred of a cluster with the heavy
+tails that noise has by default. (Under such noise outlying rows hang inside the clusters: few of them are side
+branches.) Without rows every side branch is an outlier. An outlier is with nobody.
 """
 
 from typing import TYPE_CHECKING
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from .posterior import Posterior
 
 _LABEL_BLOCK_BYTES = 32e6
-_USUAL_DF, _FAR = 4.0, 0.99  # degrees of freedom of a cloud, and the share of its rows that are no outliers
+_USUAL_DF, _FAR = 4.0, 0.99  # degrees of freedom of a cluster, and the share of its rows that are no outliers
 _TILE = 32  # rows of the co-clustering matrix that stay in cache while the trees go by
 
 
@@ -56,21 +55,35 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
     return rows
 
 
-def cut_labels(
-    children: np.ndarray, times: np.ndarray, how: Cut, rows: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """(T, n) labels of each tree, numbered in order of first leaf, -1 for outliers; and the least sizes (T,) used."""
+def cut_labels(children: np.ndarray, times: np.ndarray, how: Cut, rows: np.ndarray | None = None) -> np.ndarray:
+    """(T, n) labels of each tree, numbered in order of first leaf, -1 for outliers, which `rows` (n, p) tell."""
     if how.n_clusters is not None:
         n_splits = np.full(len(times), how.n_clusters - 1)
     else:
         n_splits = np.count_nonzero(times > how.time, axis=1)
-    labels, used = cut_trees(children, n_splits, how.min_size)
-    if how.min_size > 1:
-        if rows is not None:
-            limit = _far(rows.shape[1]) if how.outliers else np.inf
-            _join_nearest(labels, np.ascontiguousarray(rows, dtype=np.float64), limit)
-        _settle(labels, how.outliers)
-    return labels, used
+    labels, _ = cut_trees(children, n_splits, how.min_sizes)
+    if how.outliers and rows is not None:
+        for tree in labels:
+            tree[:] = np.where(is_outlier(tree, rows), -1, joined(tree))
+        return labels
+    return labels if how.min_sizes[0] == 1 else np.where(labels >= 0, labels, -1 if how.outliers else ~labels)
+
+
+def joined(labels: np.ndarray) -> np.ndarray:
+    """Labels of `cut_trees` with side branches in the clusters that they belong to."""
+    return np.where(labels >= 0, labels, ~labels)
+
+
+def is_outlier(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(n,) which of the rows (n, p) lie far from every cluster; side branches have labels ~c, as of `cut_trees`."""
+    cluster, core = joined(labels), labels >= 0
+    shares = np.eye(int(cluster.max()) + 1)[cluster] * core[:, None]
+    centres = (shares.T @ rows) / shares.sum(axis=0)[:, None]
+    squared = np.column_stack([np.square(rows - centre).sum(axis=1) for centre in centres])
+    own = squared[np.arange(len(rows)), cluster]
+    usual = [np.median(own[core & (cluster == c)]) for c in range(len(centres))]
+    limit = _far(rows.shape[1]) * np.maximum(usual, np.median(own[core]))
+    return squared.min(axis=1) > limit[squared.argmin(axis=1)]
 
 
 def coclustering(
@@ -83,14 +96,7 @@ def coclustering(
     block = max(1, int(_LABEL_BLOCK_BYTES / (4 * n)))
     for start in range(0, len(times), block):
         these = slice(start, start + block)
-        add_coclustering(together, cut_labels(children[these], times[these], how, rows)[0], weights[these])
-    return _symmetric(together)
-
-
-def coclustering_of(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, n) P_ij of partitions (T, n)."""
-    together = np.zeros((labels.shape[1], labels.shape[1]))
-    add_coclustering(together, *distinct(labels, weights))  # where clusters are clear, trees agree
+        add_coclustering(together, cut_labels(children[these], times[these], how, rows), weights[these])
     return _symmetric(together)
 
 
@@ -101,107 +107,11 @@ def _symmetric(together):
     return np.minimum(together, 1.0)
 
 
-def distinct(labels: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of labels (T, n) in order of first occurrence, with the sums of their weights."""
-    position: dict[bytes, int] = {}
-    where = np.array([position.setdefault(row.tobytes(), len(position)) for row in labels])
-    _, first = np.unique(where, return_index=True)
-    return labels[first], np.bincount(where, weights=weights)
-
-
-def renumbered(labels: np.ndarray) -> np.ndarray:
-    """Number the clusters of each row in order of first leaf, in place; -1 stays."""
-    _settle(labels, True)
-    return labels
-
-
 def _far(p):
     """How many times the median squared distance from its centre an outlier is away, in p dimensions."""
     from scipy.special import fdtri
 
     return float(fdtri(p, _USUAL_DF, _FAR) / fdtri(p, _USUAL_DF, 0.5))
-
-
-@jit
-def _join_nearest(labels, rows, limit):
-    """Give each stray, label ~c, to the cluster whose other leaves have the nearest mean; ties stay with c.
-
-    With a finite limit, a leaf whose squared distance from the nearest mean is more than so many times the usual one is
-    a stray, label ~c, and all others are members, label c.
-    """
-    n_trees, n = labels.shape
-    p = rows.shape[1]
-    centre, size, usual = np.empty((n, p)), np.empty(n), np.empty(n)
-    own, nearest, to_nearest = np.empty(n), np.empty(n, np.int64), np.empty(n)
-    for t in range(n_trees):
-        k, n_strays = 0, 0
-        for label in labels[t]:
-            k = max(k, label + 1, ~label + 1)
-            n_strays += label < 0
-        if n_strays == 0 and limit == np.inf:
-            continue
-        centre[:k], size[:k] = 0.0, 0.0
-        for i in range(n):
-            a = labels[t, i]
-            if a >= 0:
-                size[a] += 1.0
-                for j in range(p):
-                    centre[a, j] += rows[i, j]
-        for a in range(k):
-            for j in range(p):
-                centre[a, j] /= size[a]
-        for i in range(n):
-            if labels[t, i] >= 0 and limit == np.inf:
-                continue
-            nearest[i] = labels[t, i] if labels[t, i] >= 0 else ~labels[t, i]
-            own[i] = to_nearest[i] = _squared_distance(rows[i], centre[nearest[i]])
-            for a in range(k):
-                distance = _squared_distance(rows[i], centre[a])
-                if distance < to_nearest[i]:
-                    nearest[i], to_nearest[i] = a, distance
-        if limit == np.inf:
-            for i in range(n):
-                if labels[t, i] < 0:
-                    labels[t, i] = ~nearest[i]
-            continue
-        of_all = np.median(own[labels[t] >= 0])
-        for a in range(k):
-            usual[a] = limit * max(of_all, np.median(own[labels[t] == a]))
-        for i in range(n):
-            a = nearest[i]
-            if to_nearest[i] > usual[a]:
-                labels[t, i] = ~a
-            elif labels[t, i] < 0:
-                labels[t, i] = a
-
-
-@jit
-def _squared_distance(x, y):
-    total = 0.0
-    for j in range(len(x)):
-        total += (x[j] - y[j]) ** 2
-    return total
-
-
-@jit
-def _settle(labels, outliers):
-    """Give strays to their clusters, or name them -1, and number clusters in order of first leaf."""
-    n_trees, n = labels.shape
-    number = np.empty(n, np.int32)
-    for t in range(n_trees):
-        number[:] = -1
-        count = 0
-        for i in range(n):
-            c = labels[t, i]
-            if c < 0 and outliers:
-                labels[t, i] = -1
-                continue
-            if c < 0:
-                c = ~c
-            if number[c] < 0:
-                number[c] = count
-                count += 1
-            labels[t, i] = number[c]
 
 
 @jit

@@ -1,6 +1,6 @@
 """What the page's script draws, as plain lists, numbers and characters: the tree, the data and the co-clustering.
 
-Rows come in tree order: the summary tree with the smaller clade of each merge first. For matrices too
+Rows come in tree order: the mean tree with the smaller clade of each merge first. For matrices too
 large for a screen, neighbouring rows (and columns) of the data are averaged, and the co-clustering shows evenly spaced
 leaves only, so that the page stays small and no n × n matrix is ever made.
 """
@@ -57,8 +57,8 @@ class TreeFigure(NamedTuple):
 
 
 def tree_figure(posterior: Posterior) -> TreeFigure:
-    """The summary tree, smaller clades first, with supports and intervals."""
-    best = posterior.summary_tree()
+    """The mean tree, smaller clades first, with supports and intervals."""
+    best = posterior.mean_tree()
     sizes = best.sizes[best.children]
     swap = sizes[:, 0] > sizes[:, 1]
     children = np.where(swap[:, None], best.children[:, ::-1], best.children)
@@ -162,7 +162,7 @@ def _draws(posterior):
 
 def _cut(posterior, children, times, n_clusters):
     """(T, n) the clusters of some of the posterior's trees, as `Posterior.coclustering` has them."""
-    return partitions.cut_labels(children, times, check_cut(posterior.n, n_clusters), posterior.stray_rows)[0]
+    return partitions.cut_labels(children, times, check_cut(posterior.n, n_clusters))
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[float | None]:
