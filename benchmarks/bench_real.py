@@ -1,164 +1,243 @@
-"""Clusters of real tables with known classes, with defaults, beside what a user would pick instead.
+"""Trees and clusters of real tables with known classes, with defaults, beside what a user would pick instead.
 
-ARI at the true number of classes and dendrogram purity, means over five seeds (methods without chance have one), with
-seconds of one core. coaltree sees the table as it is; every other method sees raw and standardised columns, and the
-better one counts. HDBSCAN finds its own number of clusters; its noise points count as clusters of one. Last, the number
-of clusters that coaltree suggests, how many of them it calls stable, and their ARI.
+Of each table and method: dendrogram purity of the tree, adjusted Rand index (ARI) of the clusters at the true number of
+classes, and seconds of one core. coaltree has one tree, that of `Posterior.summary_tree`, and sees the table as it is;
+its figures are means over five seeds. Every other method sees raw and standardised columns, and of each figure the
+better one counts (means over the seeds of methods with a random start). HDBSCAN finds its own number of clusters, and
+its noise points count as clusters of one; its tree is the single linkage of mutual reachability distances (package
+`hdbscan`). Genie's tree is made by `genieclust`. Methods without a tree have a dash for purity.
 
-Of scikit-learn: iris, wine, breast cancer, 500 digits. Where the data folder is there (COALTREE_DATA): the yeast genes
-that were measured at all times after alpha factor, with the phase they belong to, and 500 USPS digits.
-`SEEDS=1 make bench ONLY=real` is shorter; what was measured is kept (`kept`), and MINUTES=20 prints what there is then.
+Then the means of purity and ARI, and for each seed the number of clusters that coaltree suggests, its probability and
+range, how many of these clusters are stable, and their ARI.
+
+The six tables of earlier versions of this page come first, with means of their own: iris, wine, breast cancer and 500
+digits of scikit-learn, and from the folder COALTREE_DATA 500 USPS digits and yeast genes. The others come with
+palmerpenguins, vega_datasets and statsmodels (`labelled_tables`). Tables and methods whose data or package is missing
+are left out, with a line; `pip install -c constraints.txt -e ".[bench]"` installs all packages.
+
+Results are kept in build/bench_real/ with the commit they were measured at, so that an interrupted run resumes.
+`SEEDS=1 make bench ONLY=real` is shorter; MINUTES=20 starts no fit after 20 minutes and prints what there is.
 """
 
 import os
 import time
 import warnings
 from collections import Counter
-from pathlib import Path
+from importlib import import_module
+from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 import coaltree as ct
 
 from .kept import Kept, commits_of
+from .labelled_tables import FURTHER, SIX, load_tables
 from .timing import commit, table
 
-N_DIGITS = 500
-OF_SCIKIT_LEARN = ("iris", "wine", "breast cancer", f"{N_DIGITS} digits")
+TABLES, SETTINGS = SIX | FURTHER, {}
+BRIEFLY = {
+    "TABLES": {name: SIX[name] for name in ("iris", "wine")},
+    "SETTINGS": {"n_samples": 30, "n_warmup": 30, "n_chains": 1},
+}
+NEEDS = {"Genie": "genieclust", "HDBSCAN's tree": "hdbscan"}
 
 
-def data_sets():
-    """Name → (rows, classes)."""
-    found = {}
-    for name, load in (("iris", load_iris), ("wine", load_wine), ("breast cancer", load_breast_cancer)):
-        found[name] = load(return_X_y=True)
-    X, classes = load_digits(return_X_y=True)
-    found[OF_SCIKIT_LEARN[-1]] = X[:N_DIGITS], classes[:N_DIGITS]
-    folder = Path(os.environ.get("COALTREE_DATA", ""))
-    if (folder / "yeast_cellcycle.npz").is_file():
-        with np.load(folder / "yeast_cellcycle.npz") as yeast:
-            X = yeast["X"][:, yeast["experiment"] == "alpha"].astype(float)
-            whole = ~np.isnan(X).any(axis=1)
-            found[f"{whole.sum()} yeast genes"] = X[whole], yeast["phase"][whole]
-    if (folder / "usps.npz").is_file():
-        with np.load(folder / "usps.npz") as usps:
-            found[f"{N_DIGITS} of USPS"] = usps["X"][:N_DIGITS].astype(float), usps["y"][:N_DIGITS]
-    return found
+class Figures(NamedTuple):
+    purity: float  # NaN without a tree
+    ari: float
+    seconds: float
+
+
+def tree_of(children, heights):
+    return ct.Tree.from_linkage(np.column_stack([children, heights, np.zeros(len(heights))]))
 
 
 def by_linkage(method):
-    def labels(X, k, seed):
-        return AgglomerativeClustering(k, linkage=method).fit_predict(X)
+    def fitted(X, k, seed):
+        model = AgglomerativeClustering(k, linkage=method, compute_full_tree=True, compute_distances=True).fit(X)
+        return model.labels_, tree_of(model.children_, model.distances_)
 
-    return labels
-
-
-def by_mixture(kind):
-    def labels(X, k, seed):
-        mixture = GaussianMixture(k, covariance_type=kind, n_init=5, reg_covar=1e-4, random_state=seed)
-        return mixture.fit_predict(X)
-
-    return labels
+    return fitted
 
 
 def by_hdbscan(X, k, seed):
-    found = HDBSCAN(copy=True).fit_predict(X)
-    alone = found < 0
-    found[alone] = found.max(initial=-1) + 1 + np.arange(alone.sum())
-    return found
+    labels = HDBSCAN(copy=True).fit_predict(X)
+    noise = labels < 0
+    labels[noise] = labels.max(initial=-1) + 1 + np.arange(noise.sum())
+    try:
+        import hdbscan
+    except ImportError:
+        return labels, None
+    # scikit-learn counts a row among its own 5 neighbours, hdbscan does not
+    return labels, ct.Tree.from_linkage(hdbscan.HDBSCAN(min_samples=4).fit(X).single_linkage_tree_.to_numpy())
+
+
+def by_genie(X, k, seed):
+    from genieclust import Genie
+
+    model = Genie(k).fit(X)
+    return model.labels_, tree_of(model.children_, model.distances_)
+
+
+def by_k_means(X, k, seed):
+    return KMeans(k, n_init=10, random_state=seed).fit_predict(X), None
+
+
+def by_mixture(kind):
+    def fitted(X, k, seed):
+        mixture = GaussianMixture(k, covariance_type=kind, n_init=5, reg_covar=1e-4, random_state=seed)
+        return mixture.fit_predict(X), None
+
+    return fitted
 
 
 PEERS = {
     "average linkage": by_linkage("average"),
     "complete linkage": by_linkage("complete"),
     "Ward": by_linkage("ward"),
-    "k-means": lambda X, k, seed: KMeans(k, n_init=10, random_state=seed).fit_predict(X),
+    "HDBSCAN": by_hdbscan,
+    "Genie": by_genie,
+    "k-means": by_k_means,
     "mixture, tied": by_mixture("tied"),
     "mixture, full": by_mixture("full"),
-    "HDBSCAN": by_hdbscan,
 }
-BY_CHANCE = ("k-means", "mixture, tied", "mixture, full")
-LINKAGES = {"average linkage": "average", "complete linkage": "complete", "Ward": "ward"}
-
-
-def peer(name, X, classes, seeds):
-    """ARI, purity (of linkages) and seconds of a method, on raw or standardised columns, whichever is better."""
-    k, best = len(np.unique(classes)), None
-    for rows in (X, StandardScaler().fit_transform(X)):
-        began = time.process_time()
-        runs = seeds if name in BY_CHANCE else seeds[:1]
-        scores = [adjusted_rand_score(classes, PEERS[name](rows, k, seed)) for seed in runs]
-        seconds = (time.process_time() - began) / len(runs)
-        purity = np.nan
-        if name in LINKAGES:
-            purity = ct.metrics.dendrogram_purity(ct.Tree.from_linkage(linkage(rows, LINKAGES[name])), classes)
-        if best is None or np.mean(scores) > best[0]:
-            best = float(np.mean(scores)), purity, seconds
-    return best
-
-
-def ours(X, classes, seed):
-    """Of one seed: ARI, purity, seconds, the suggested number, and how stable its clusters are."""
-    began = time.process_time()
-    model = ct.CoalescentClustering(len(np.unique(classes)), random_state=seed).fit(X)
-    post = model.posterior_
-    suggested = post.suggest_n_clusters().n_clusters
-    labels = post.cut(suggested)
-    return {
-        "ari": float(adjusted_rand_score(classes, model.labels_)),
-        "purity": float(ct.metrics.dendrogram_purity(post, classes)),
-        "suggested": suggested,
-        "suggested_ari": float(adjusted_rand_score(classes, labels)),
-        "words": list(post.stability(labels).words),
-        "seconds": time.process_time() - began,
-        "commit": commit().strip(" ,"),
-    }
+RANDOM_STARTS = ("k-means", "mixture, tied", "mixture, full")
 
 
 def run():
     seeds = range(int(os.environ.get("SEEDS", "5")))
-    kept, sets = Kept("bench_real", ()), data_sets()
+    tables, missing = load_tables(TABLES)
+    absent = {what: package for what, package in NEEDS.items() if not is_installed(package)}
+    missing += [f"{what}: left out, {package} is not installed" for what, package in absent.items()]
+    if missing:
+        print("\n".join(missing), flush=True)
+    peers = [name for name in PEERS if name not in absent]
+    kept = Kept("bench_real", ("one_tree", *SETTINGS.values()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        steps = [(data, seed) for data in sets for seed in seeds]  # the slowest last
-        kept.complete(steps, lambda data, seed: ours(*sets[data], seed), announce=False)
-        results = {data: kept.all_of((data, seed) for seed in seeds) for data in sets}
-        report(sets, {data: runs for data, runs in results.items() if runs}, seeds)
+        steps = [(data, seed) for seed in seeds for data in tables]
+        kept.complete(steps, lambda data, seed: ours(*tables[data], seed), announce=False)
+        results = {data: kept.all_of((data, seed) for seed in seeds) for data in tables}
+        results = {data: runs for data, runs in results.items() if runs}
+        if not results:
+            print("nothing measured yet")
+            return
+        print(f"coaltree measured at {commits_of([one for runs in results.values() for one in runs])}")
+        report({data: figures_of(*tables[data], runs, peers, seeds) for data, runs in results.items()})
+        report_seeds({data: (len(np.unique(tables[data][1])), runs) for data, runs in results.items()})
 
 
-def report(sets, results, seeds):
-    means: dict[str, list[float]] = {}
-    rows = []
-    for data, runs in results.items():
-        own = tuple(float(np.mean([one[what] for one in runs])) for what in ("ari", "purity", "seconds"))
-        X, classes = sets[data]
-        for name, (score, purity, seconds) in {
-            "coaltree": own, **{name: peer(name, X, classes, seeds) for name in PEERS}
-        }.items():  # fmt: skip
-            means.setdefault(name, []).append(score)
-            shown = f"{purity:.3f}" if np.isfinite(purity) else "-"
-            rows.append((data, name, f"{score:.3f}", shown, f"{seconds:.2f}"))
-    print(f"coaltree measured at {commits_of([one for runs in results.values() for one in runs])}\n")
-    table(("data", "method", "ARI", "purity", "seconds"), rows)
+def is_installed(package):
+    """Import an optional package now, so that this is not counted as a method's time."""
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
+
+
+def ours(X, classes, seed):
+    """Purity, ARI and seconds of one seed, the suggested number, and how stable its clusters are."""
+    began = time.process_time()
+    model = ct.CoalescentClustering(len(np.unique(classes)), random_state=seed, **SETTINGS).fit(X)
+    post = model.posterior_
+    suggestion = post.suggest_n_clusters()
+    labels = post.cut(suggestion.n_clusters)
+    words = list(post.stability(labels).words)
+    tree = post.summary_tree()
+    seconds = time.process_time() - began
+    return {
+        "purity": ct.metrics.dendrogram_purity(tree, classes),
+        "ari": float(adjusted_rand_score(classes, model.labels_)),
+        "seconds": seconds,
+        **stated(suggestion),
+        "suggested_ari": float(adjusted_rand_score(classes, labels)),
+        "words": words,
+        "commit": commit().strip(" ,"),
+    }
+
+
+def stated(suggestion):
+    """What a suggestion says: the number, its probability and, where there is one, its range."""
+    low, high = (getattr(suggestion, name, None) for name in ("low", "high"))
+    return {
+        "suggested": int(suggestion.n_clusters),
+        "probability": float(suggestion.probability),
+        "range": None if low is None or high is None else [int(low), int(high)],
+    }
+
+
+def peer(name, X, classes, seeds):
+    """Figures of a method on raw and on standardised columns: the better one of each, and mean seconds of a run."""
+    k = len(np.unique(classes))
+    runs = seeds if name in RANDOM_STARTS else seeds[:1]
+    found = []
+    for rows in (X, StandardScaler().fit_transform(X)):
+        began = time.process_time()
+        with threadpool_limits(1):  # threads that wait for each other would count as time
+            fitted = [PEERS[name](rows, k, seed) for seed in runs]
+        seconds = (time.process_time() - began) / len(runs)
+        purity = [np.nan if tree is None else ct.metrics.dendrogram_purity(tree, classes) for _, tree in fitted]
+        ari = [adjusted_rand_score(classes, labels) for labels, _ in fitted]
+        found.append(Figures(float(np.mean(purity)), float(np.mean(ari)), seconds))
+    purities, aris, seconds = zip(*found, strict=True)
+    return Figures(max(purities), max(aris), float(np.mean(seconds)))
+
+
+def figures_of(X, classes, runs, peers, seeds):
+    """Method → figures, of one table."""
+    own = Figures(*(float(np.mean([one[what] for one in runs])) for what in Figures._fields))
+    return {"coaltree": own} | {name: peer(name, X, classes, seeds) for name in peers}
+
+
+def report(figures):
+    """Print the figures by table and method, then their means."""
+    six, further = ([data for data in figures if (data in SIX) == first] for first in (True, False))
+    for title, names in (("the six tables of earlier versions of this page", six), ("further tables", further)):
+        if names:
+            print(f"\n{title}")
+            table(
+                ("table", "method", "purity", "ARI", "seconds"),
+                [
+                    (data, method, shown(one.purity), shown(one.ari), f"{one.seconds:.2f}")
+                    for data in names
+                    for method, one in figures[data].items()
+                ],
+            )
     print()
-    first = [i for i, data in enumerate(results) if data in OF_SCIKIT_LEARN]
+    blocks = [(f"of the {len(six)}", six)] * bool(six) + [(f"of all {len(figures)}", list(figures))]
+    methods = list(next(iter(figures.values())))
+    header = [f"{what} {block}" for what in ("purity", "ARI") for block, _ in blocks]
     rows = [
-        (name, f"{np.mean([scores[i] for i in first]):.3f}" if first else "-", f"{np.mean(scores):.3f}")
-        for name, scores in means.items()
+        (method, *(mean_of(figures, names, method, what) for what in ("purity", "ari") for _, names in blocks))
+        for method in methods
     ]
-    table(("mean ARI", f"of scikit-learn's {len(first)}", f"of all {len(results)}"), rows)
-    print("\nseeds; the number of clusters that is suggested, and what is said of them")
-    for data, runs in results.items():
-        n_classes = len(np.unique(sets[data][1]))
-        print(
-            f"{data}, {n_classes} classes: ARI by seed at {n_classes} " + " ".join(f"{one['ari']:.2f}" for one in runs)
-        )
+    table(("mean", *header), rows)
+
+
+def mean_of(figures, names, method, what):
+    return shown(float(np.mean([getattr(figures[data][method], what) for data in names])))
+
+
+def shown(value):
+    return f"{value:.3f}" if np.isfinite(value) else "-"
+
+
+def report_seeds(results):
+    """Print what is suggested with each seed."""
+    print("\nby seed; then the suggested number of clusters, and what is said of it")
+    for data, (n_classes, runs) in results.items():
+        purity, ari = (" ".join(f"{one[what]:.2f}" for one in runs) for what in ("purity", "ari"))
+        print(f"{data}, {n_classes} classes: purity {purity}; ARI at {n_classes} {ari}")
         for one in runs:
             words = ", ".join(f"{count} {word}" for word, count in Counter(one["words"]).items())
-            print(f"  suggested {one['suggested']} ({words}), ARI {one['suggested_ari']:.2f}")
+            between = "" if one["range"] is None else ", range {} to {}".format(*one["range"])
+            print(
+                f"  suggested {one['suggested']}, probability {one['probability']:.2f}{between} "
+                f"({words}), ARI {one['suggested_ari']:.2f}"
+            )

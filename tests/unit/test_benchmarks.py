@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import bench_growth, kept, timing
+from benchmarks import bench_growth, bench_real, bench_seeds, kept, labelled_tables, timing
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
 from coaltree.model.coalescent import simulate_tree
@@ -80,6 +80,67 @@ def test_growth_shows_what_has_been_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench_growth, "measure", None)  # all of it is kept
     bench_growth.run()
     assert capsys.readouterr().out.splitlines()[-1] == "measured at 0000000"
+
+
+def test_tables_that_are_not_there_are_named(tmp_path, monkeypatch):
+    def without_package():
+        raise ModuleNotFoundError("No module named 'some'", name="some")
+
+    monkeypatch.setenv("COALTREE_DATA", str(tmp_path))
+    loaders = {"flowers": lambda: ([[1], [2]], ["b", "a"]), "digits": labelled_tables.usps, "others": without_package}
+    found, missing = labelled_tables.load_tables(loaders)
+    assert list(found) == ["flowers"] and found["flowers"][1].tolist() == [1, 0]
+    assert missing == [
+        "digits: left out, COALTREE_DATA names no folder with usps.npz",
+        "others: left out, some is not installed",
+    ]
+
+
+def test_real_tables_show_purity_first_and_resume(tmp_path, monkeypatch, capsys):
+    def ours(X, classes, seed):
+        told = {"suggested": 2, "probability": 0.5, "range": [2, 3] if seed else None, "words": ["stable"] * 2}
+        return {"purity": 0.5 + seed / 2, "ari": 1.0, "seconds": 3.0, "suggested_ari": 1.0, "commit": "0000000", **told}
+
+    rows = np.random.default_rng(0).standard_normal((20, 2)) + 20 * (np.arange(20) < 10)[:, None]
+    load = lambda: (rows, np.arange(20) < 10)  # noqa: E731
+    monkeypatch.setattr(kept, "BUILD", tmp_path)
+    monkeypatch.setattr(bench_real, "TABLES", {"iris": load, "penguins": load})
+    monkeypatch.setattr(bench_real, "NEEDS", {"Genie": "no_package_of_this_name"})
+    monkeypatch.setattr(bench_real, "ours", ours)
+    monkeypatch.setenv("SEEDS", "2")
+    monkeypatch.delenv("MINUTES", raising=False)
+    bench_real.run()
+    said = capsys.readouterr().out
+    lines = [line.split() for line in said.splitlines()]
+    assert ["table", "method", "purity", "ARI", "seconds"] in lines
+    assert ["iris", "coaltree", "0.750", "1.000", "3.00"] in lines
+    assert ["iris", "Ward", "1.000", "1.000"] in [line[:4] for line in lines]
+    assert ["iris", "k-means", "-", "1.000"] in [line[:4] for line in lines]
+    assert "purity of the 1  purity of all 2  ARI of the 1  ARI of all 2" in said
+    assert "Genie: left out, no_package_of_this_name is not installed" in said
+    assert "  suggested 2, probability 0.50, range 2 to 3 (2 stable), ARI 1.00" in said
+    monkeypatch.setattr(bench_real, "ours", None)  # all of it is kept
+    bench_real.run()
+    assert "coaltree measured at 0000000" in capsys.readouterr().out
+
+
+def test_seeds_agree_where_nine_of_ten_do(capsys):
+    def runs(numbers, probability):
+        return [{"suggested": k, "probability": probability, "range": [k, k + 1]} for k in numbers]
+
+    results = {"one": runs([3] * 9 + [4], 0.8), "two": runs([2] * 5 + [3] * 5, 0.6), "three": runs([5] * 10, 0.4)}
+    bench_seeds.report(dict.fromkeys(results, (150, 4)), results)
+    said = capsys.readouterr().out
+    assert "3 9 of 10 80 % 3 to 4, 9 of 10" in " ".join(said.split())
+    assert said.endswith("at least 50 %: 2 of 3 tables\nof these, at least 90 % of the seeds agree: 1 of 2 (50 %)\n")
+
+
+def test_ten_tables_with_or_without_penguins(monkeypatch):
+    for load in (lambda: (np.zeros((3, 2)), list("aab")), lambda: __import__("no_package_of_this_name")):
+        monkeypatch.setitem(bench_seeds.FURTHER, "penguins", load)
+        found, missing = bench_seeds.tables()
+        assert len(found) == 10 and len(missing) == (0 if "penguins" in found else 1)
+        assert all(np.isfinite(X).all() for X in found.values())
 
 
 def test_short_forms_change_constants_that_exist():
