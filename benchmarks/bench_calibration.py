@@ -4,7 +4,7 @@ Tables of `off_model`: on the model, star-like clusters, heavy tails (of rows, o
 correlated columns, curves, replicates. Each is fitted with and without noise, tails or a covariance that knows better.
 
     clades         all groups with a support of at least 0.05, and whether they agree with the true tree or clusters
-    transfer       groups of the summary tree: their transfer support, and the same reckoned with the truth
+    transfer       groups of the mean tree: their transfer support, and the same reckoned with the truth
     memberships    the probability of each row's cluster, at the true number, and whether it is that cluster
     stability      of each cluster, at the true number, and its Jaccard similarity with the closest true one
     times          how many of the 90 % intervals of times are right: of the root, and of where 40 pairs of rows meet
@@ -184,7 +184,7 @@ def of_clades(post, nodes):
 
 
 def of_transfer(post, nodes):
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     groups = masks_of(tree.children)[post.n : -1]
     most = greatest(groups.sum(axis=1), post.n)
     return pairs(post.clade_support(tree, "transfer")[:-1], 1.0 - to_move(groups, nodes) / most)

@@ -1,4 +1,4 @@
-"""One tree for a posterior: how far the summary tree and the maximum clade credibility tree are from the truth.
+"""One tree for a posterior: how far the mean tree and the maximum clade credibility tree are from the truth.
 
 Trees are drawn from the coalescent and data from them, with many columns (clear) or few, and noisy (vague). The draws
 given the data, at the true covariance, are summarised. Distances to the true tree, 0 to 1, means over replicates with
@@ -48,7 +48,7 @@ def summaries(X, post):
     average = ct.Tree.from_linkage(linkage(X, "average"))
     return {
         "mcc_tree": post.mcc_tree(),
-        "summary_tree": post.summary_tree(),
+        "mean_tree": post.mean_tree(),
         "one draw": post.trees[len(post) // 2],
         "average linkage": average,
     }

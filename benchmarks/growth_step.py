@@ -93,7 +93,7 @@ def posterior_stages(n, watch):
     settings = {"n_samples": n_samples, "n_warmup": n_warmup, "n_chains": n_chains, "random_state": 0}
     name = f"fit, {n_chains} chain{'s' if n_chains > 1 else ''} of {n_warmup + n_samples} rounds"
     post = watch(name, ct.fit, X, progress=False, **settings)
-    watch("summary tree", post.summary_tree)
+    watch("mean tree", post.mean_tree)
     suggestion = watch("number of clusters", post.suggest_n_clusters)
     answer = watch("clusters, membership, stability", answer_for, post, 20)
     with tempfile.TemporaryDirectory() as folder:

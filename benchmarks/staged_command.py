@@ -26,7 +26,7 @@ STAGES = {
     "trees": [
         ("coaltree.posterior.posterior", "Posterior.to_nexus"),
         ("coaltree.posterior.posterior", "Posterior.annotated_tree"),
-        ("coaltree.posterior.posterior", "Posterior.summary_tree"),
+        ("coaltree.posterior.posterior", "Posterior.mean_tree"),
     ],
     "figure": [("coaltree.cli.outputs", "draw")],
     "checks": [("coaltree.posterior.posterior", "Posterior.check")],

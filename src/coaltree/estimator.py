@@ -56,7 +56,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     n_clusters_ : int
     membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.
     stability_ : how well each cluster is found again in the trees; see `Posterior.stability`.
-    tree_ : Tree, `Posterior.summary_tree`; its leaves are named by the index of a DataFrame.
+    tree_ : Tree, `Posterior.mean_tree`; its leaves are named by the index of a DataFrame.
     children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
     linkage_ : (n-1, 4) the tree as a SciPy linkage.
     support_ : (n-1,) transfer support of its clades, 1 where all trees have it; see `Posterior.clade_support`.
@@ -136,7 +136,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             neighbors=self.neighbors,
         )
         remember_index(self.posterior_, X)
-        self.tree_ = self.posterior_.summary_tree()
+        self.tree_ = self.posterior_.mean_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
         self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")

@@ -128,7 +128,7 @@ def cells(
 
 
 def to_treedata(adata: Any, posterior: Posterior, key: str = "coaltree") -> Any:
-    """The cells with their summary tree as a `treedata.TreeData` (`pip install treedata`).
+    """The cells with their mean tree as a `treedata.TreeData` (`pip install treedata`).
 
     The leaves of the posterior must be cells, as those of `cells` are. Nodes have ``time`` and ``depth`` (the time from
     the root on), inner ones also ``support`` (transfer).
@@ -138,7 +138,7 @@ def to_treedata(adata: Any, posterior: Posterior, key: str = "coaltree") -> Any:
         import treedata
     except ImportError:
         raise InputError("to_treedata() needs the package treedata: pip install treedata.") from None
-    tree = posterior.summary_tree()
+    tree = posterior.mean_tree()
     strange = sorted(set(tree.labels) - {str(name) for name in adata.obs_names})
     if strange:
         raise InputError(f"the leaves of the tree must be cells of adata, but {some(strange)} are not.")
@@ -211,7 +211,7 @@ def _for_scanpy(posterior, categories, values, codes):
     """What scanpy's own function writes, and what only a posterior knows."""
     from scipy.cluster.hierarchy import dendrogram as layout
 
-    tree = posterior.summary_tree()
+    tree = posterior.mean_tree()
     order = {name: number for number, name in enumerate(categories)}
     number = np.array([order[label] for label in tree.labels])  # leaves are numbered as they are met
     linkage = tree.to_linkage()

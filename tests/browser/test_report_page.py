@@ -234,7 +234,7 @@ def test_clusters_are_saved_as_they_are_named(page, posterior):
 
 def test_the_tree_is_saved_as_newick(page, posterior):
     tree = ct.Tree.from_newick(saved(page, "#save-tree"), labels=posterior.labels)
-    best = posterior.summary_tree()
+    best = posterior.mean_tree()
     assert {frozenset(clade) for clade in tree.clades()} == {frozenset(clade) for clade in best.clades()}
     np.testing.assert_allclose(tree.times, best.times, rtol=1e-4)
 

@@ -66,7 +66,7 @@ def test_what_is_shown_is_well_formed_and_harmless(posterior):
 
 
 def test_trees_are_pictures(posterior):
-    for tree in (posterior.summary_tree(), posterior.consensus()):
+    for tree in (posterior.mean_tree(), posterior.consensus()):
         text = tree._repr_svg_()
         assert text.startswith("<svg")
         assert "&lt;script&gt;" in text

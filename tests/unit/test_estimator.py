@@ -43,7 +43,7 @@ def test_it_is_the_posterior_of_fit(fitted):
     model, X, of = fitted
     post = ct.fit(X, **SHORT)
     np.testing.assert_array_equal(model.posterior_.log_joint, post.log_joint)
-    assert model.tree_ == post.summary_tree()
+    assert model.tree_ == post.mean_tree()
     np.testing.assert_array_equal(model.children_, model.tree_.children)
     np.testing.assert_array_equal(model.linkage_, model.tree_.to_linkage())
     np.testing.assert_array_equal(model.support_, post.clade_support(model.tree_, kind="transfer"))

@@ -39,12 +39,12 @@ def fitted(adata):
 def test_close_kinds_are_sisters_and_every_group_is_a_leaf(fitted):
     adata, posterior = fitted
     assert set(posterior.labels) == set(adata.obs["kind"].cat.categories)
-    assert frozenset({"T cell", "NK"}) in posterior.summary_tree().clades()
+    assert frozenset({"T cell", "NK"}) in posterior.mean_tree().clades()
     assert len(posterior.groups) == adata.n_obs
     found = adata.uns["dendrogram_kind"]
     categories = list(adata.obs["kind"].cat.categories)
     tree = ct.Tree.from_linkage(found["linkage"], categories)
-    assert set(tree.clades()) == set(posterior.summary_tree().clades())
+    assert set(tree.clades()) == set(posterior.mean_tree().clades())
     assert [categories[i] for i in found["categories_idx_ordered"]] == found["categories_ordered"]
     assert len(found["support"]) == len(found["times"]) == len(categories) - 1
     np.testing.assert_array_equal(found["times"], found["linkage"][:, 2])

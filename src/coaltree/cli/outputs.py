@@ -25,7 +25,7 @@ Doing = Callable[[str], contextlib.AbstractContextManager[None]]  # is told what
 TREES = "trees.nex"  # the only file that may be left out
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
-    "tree.newick": "the summary tree, nodes labelled with their transfer support",
+    "tree.newick": "the mean tree, nodes labelled with their transfer support",
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
     TREES: "sampled trees (NEXUS), at most 1,000, and of many leaves fewer",
     "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
@@ -77,8 +77,8 @@ def write_all(
 
 
 def _write(folder, post, answer, title, suggestion, with_trees, doing):
-    with doing("putting the summary tree together"):
-        tree = post.summary_tree()
+    with doing("putting the mean tree together"):
+        tree = post.mean_tree()
     with doing("saving the posterior"):
         post.save(folder / POSTERIOR)
     if with_trees:

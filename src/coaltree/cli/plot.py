@@ -44,7 +44,7 @@ def plot(posterior, out, kind, clusters, scale, width, height, force):
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. The kinds of plot are
 
     \b
-    tree          the summary tree, with transfer supports and time intervals
+    tree          the mean tree, with transfer supports and time intervals
     cloud         many sampled trees on top of each other
     heatmap       the data beside the tree
     coclustering  how often two leaves are in the same cluster
@@ -84,7 +84,7 @@ def _picture(post, kind, clusters, scale):
     if kind == "checks":
         return lambda ax: plotting.checks(post, ax)
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     if kind == "tree":
         answer = answer_for(post, n_clusters)
         return lambda ax: draw_tree(ax, tree, post, answer)

@@ -39,7 +39,7 @@ def cloud(
     max_trees : int
         How many trees to draw, each standing for the same share of the posterior.
     reference : Tree or bool
-        The tree that gives the leaves their order and is drawn on top: by default the summary tree;
+        The tree that gives the leaves their order and is drawn on top: by default the mean tree;
         False orders by it but does not draw it.
     orientation : "left", "right", "top" or "bottom"
     shape : "slanted" or "square"
@@ -52,7 +52,7 @@ def cloud(
     check_choice("shape", shape, ("slanted", "square"))
     check_count("max_trees", max_trees)
     direction = Direction.of(orientation)
-    base = posterior.summary_tree() if isinstance(reference, bool) else with_leaves_as(reference, posterior.labels)
+    base = posterior.mean_tree() if isinstance(reference, bool) else with_leaves_as(reference, posterior.labels)
     place = geometry.arrange(base)
     picked = pick_evenly(posterior.weights, max_trees)
     children, times = posterior.children[picked], posterior.times[picked]

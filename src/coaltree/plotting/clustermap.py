@@ -208,7 +208,7 @@ def _side(given, table, what, settings):
         given = fit(table, **settings)
     if isinstance(given, Posterior):
         posterior = given
-        tree = posterior.summary_tree()
+        tree = posterior.mean_tree()
     elif isinstance(given, Tree):
         tree = given
     else:
@@ -279,7 +279,7 @@ def _draw_tree(ax, side, orientation, coloured, time_scale):
         return set()
     support: Any = False
     if side.posterior is not None:
-        summary = side.posterior.summary_tree()
+        summary = side.posterior.mean_tree()
         support = side.posterior.clade_support(summary, kind="transfer", output="numpy")
         box = ax.get_window_extent()
         length = (box.height if orientation == "left" else box.width) / ax.figure.dpi * 72.0

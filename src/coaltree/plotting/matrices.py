@@ -53,12 +53,12 @@ def coclustering(
     n_clusters, time :
         How to cut the sampled trees: into this many clusters, or at this time.
     tree : Tree, optional
-        The tree that orders the leaves; by default the summary tree.
+        The tree that orders the leaves; by default the mean tree.
     labels : bool
         Whether to write the names of the leaves, if there is room.
     """
     together = posterior.coclustering(n_clusters, time=time)
-    base = posterior.summary_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+    base = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
     order = geometry.arrange(base).tips
     if ax is None:
         ax = new_axes(6.0, 5.0)

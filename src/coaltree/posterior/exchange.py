@@ -40,7 +40,7 @@ def write_nexus(posterior: Posterior, path: PathLike, max_trees: int | None) -> 
 def annotated_tree(posterior: Posterior, tree: Tree | None, file_format: str) -> str:
     """A tree with what the posterior knows of its clades, as a NEXUS file or a line of Newick."""
     check_choice("format", file_format, ("nexus", "newick"))
-    tree = posterior.summary_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+    tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
     transfer = posterior.clade_support(tree, kind="transfer", output="numpy")
     found = heights(posterior, tree, HPD_LEVEL)
     known = {

@@ -85,7 +85,7 @@ class Exports:
         Parameters
         ----------
         tree : Tree, optional
-            The summary tree by default.
+            The mean tree by default.
         format : "nexus" or "newick"
             A whole NEXUS file, or one line of Newick whose inner nodes are named by their transfer support, for
             programs that pass over comments.

@@ -1,4 +1,4 @@
-"""A posterior in a notebook: what it holds in a line, whether it has converged, and the summary tree as a picture."""
+"""A posterior in a notebook: what it holds in a line, whether it has converged, and the mean tree as a picture."""
 
 import warnings
 from html import escape
@@ -24,6 +24,6 @@ def posterior_html(posterior: "Posterior") -> str:
     html = f"<p><strong>Posterior</strong>: {escape(', '.join(said))}</p>"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        picture = posterior.summary_tree().svg(support=posterior)
+        picture = posterior.mean_tree().svg(support=posterior)
     note = "Summary tree with transfer supports. coaltree.report.write_report(posterior, path) makes a page of all."
     return f"<div>{html}{picture}{paragraph(note)}</div>"

@@ -72,7 +72,7 @@ def test_the_posterior_is_that_of_fit(left, data):
 
 def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
     post = ct.load(left / "posterior.npz")
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     text = (left / "tree.newick").read_text(encoding="utf-8")
     assert {frozenset(clade) for clade in ct.Tree.from_newick(text).clades()} == set(tree.clades())
     assert text == post.annotated_tree(tree, "newick")
@@ -185,7 +185,7 @@ def test_every_stage_after_the_rounds_is_named(data, tmp_path, monkeypatch, blan
     stages, real = [], shell.doing
     monkeypatch.setattr(shell, "doing", lambda what: stages.append(what) or real(what))
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
-    words = ("number of clusters", "clusters that", "summary tree", "posterior", "sampled trees", "supports", "figure")
+    words = ("number of clusters", "clusters that", "mean tree", "posterior", "sampled trees", "supports", "figure")
     for what, word in zip(stages, (*words, "report page", "drawn from the model"), strict=True):
         assert word in what
 

@@ -171,7 +171,7 @@ def test_clusters_are_coloured_and_mixed_branches_are_not(tree):
 
 def test_a_number_of_clusters_beside_a_posterior_is_cut_from_it():
     posterior = random_posterior(3, n=12, n_trees=30)
-    shown = posterior.summary_tree()
+    shown = posterior.mean_tree()
     names = style.as_clusters(shown.relabel(shown.labels[::-1]), None, 3, None, posterior)
     np.testing.assert_array_equal(names.number, posterior.cut(3)[::-1])
     np.testing.assert_array_equal(style.as_clusters(shown, None, 3).number, shown.cut(3))
@@ -222,7 +222,7 @@ def test_intervals_are_bars_at_their_nodes(tree):
 
 
 def test_a_posterior_is_asked_for_support_and_intervals(posterior):
-    best = posterior.summary_tree()
+    best = posterior.mean_tree()
     many = concat([posterior] * 8)  # a clade in three of eight trees is too rare for an interval
     ax = plotting.dendrogram(best, support=posterior, intervals=many)
     bars = np.array(collection(ax, "intervals").get_segments())[:, :, 0]
@@ -324,7 +324,7 @@ def test_a_cloud_has_every_branch_of_every_tree(posterior):
     ax = plotting.cloud(posterior)
     drawn = [s for c in ax.collections if c.get_label() != "reference" for s in c.get_segments()]
     assert len(drawn) == 8 * (2 * 12 - 2)
-    best = posterior.summary_tree()
+    best = posterior.mean_tree()
     assert len(collection(ax, "reference").get_segments()) == 2 * 12 - 2
     order = geometry.arrange(best).tips
     assert names(ax) == [posterior.labels[leaf] for leaf in order]
@@ -364,7 +364,7 @@ def test_what_is_no_cloud(posterior):
 
 def test_coclustering_is_in_tree_order(posterior):
     ax = plotting.coclustering(posterior, n_clusters=3)
-    order = geometry.arrange(posterior.summary_tree()).tips
+    order = geometry.arrange(posterior.mean_tree()).tips
     expected = posterior.coclustering(3)[np.ix_(order, order)]
     np.testing.assert_array_equal(ax.images[0].get_array(), expected)
     assert ax.images[0].get_clim() == (0.0, 1.0)
@@ -435,7 +435,7 @@ def test_the_scale_of_colours_suits_the_data(tree):
 
 
 def test_ari_curves_show_each_curve_and_its_area(posterior):
-    best = posterior.summary_tree()
+    best = posterior.mean_tree()
     classes = np.arange(12) % 3
     given = metrics.ari_curve(posterior.trees[5], classes)
     ax = plotting.ari_curves({"all": posterior, "best": best, "curve": given}, classes)
@@ -520,7 +520,7 @@ def test_checks_have_three_panels_with_bands_and_p_values():
 
 def test_clusters_are_numbered_each_at_its_largest_clade():
     post = random_posterior(3, n=40, weighted=False)
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     labels = tree.cut(12, min_size=1)
     ax = plotting.dendrogram(tree, clusters=labels, number_clusters=True, support=False)
     numbers = {text.get_text(): text for text in ax.texts}

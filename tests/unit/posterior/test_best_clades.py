@@ -19,7 +19,7 @@ def test_no_other_tree_of_observed_splits_is_better(seed, n, weighted):
     post = random_posterior(seed, n=n, weighted=weighted)
     trees = listed(post)
     frequency = summaries.clade_frequencies(trees, post.weights)
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     score = summaries.mcc_score(tree.children.tolist(), frequency)
     assert score == pytest.approx(summaries.best_of_observed_splits(trees, post.weights))
     assert score >= summaries.mcc_score(post.mcc_tree().children.tolist(), frequency) - 1e-9
@@ -29,7 +29,7 @@ def test_no_other_tree_of_observed_splits_is_better(seed, n, weighted):
 def test_times_are_means_raised_where_they_contradict():
     post = random_posterior(6, n=8, n_trees=30)
     trees = listed(post)
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     mean = {}
     for clade in leaf_sets(tree):
         times, weights = summaries.clade_times(trees, post.weights, clade)
@@ -51,7 +51,7 @@ def test_the_best_clades_of_different_trees_are_put_together():
     rows = [tree(good, bad), tree(good, worse), tree(bad, good), tree(worse, good)]
     post = ct.Posterior(np.stack(rows), np.tile(np.arange(1.0, 8.0), (4, 1)))
     wanted = set(summaries.clades(tree(good, good).tolist()))
-    assert set(leaf_sets(post.summary_tree())) == wanted
+    assert set(leaf_sets(post.mean_tree())) == wanted
     assert set(leaf_sets(post.mcc_tree())) != wanted
 
 
@@ -61,7 +61,7 @@ def test_the_table_of_splits_grows():
     post = ct.Posterior(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]))
     table = post.clade_table
     with np.errstate(divide="ignore"):
-        log_frequency = np.log(post.clade_support(post.summary_tree()))
+        log_frequency = np.log(post.clade_support(post.mean_tree()))
     assert len(table.keys) > 2048 > 60
     assert np.isfinite(log_frequency).all()
     assert log_frequency.sum() >= np.log(post.clade_support(post.mcc_tree())).sum() - 1e-9

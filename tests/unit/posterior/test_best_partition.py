@@ -231,4 +231,4 @@ def test_a_hundred_thousand_leaves(loss, monkeypatch):
     np.testing.assert_array_equal(named[:-1], group)
     np.testing.assert_allclose(post.membership(named).sum(axis=1), 1.0)
     assert post.stability(named).words == ("stable",) * k
-    assert post.clade_support(post.summary_tree(), kind="transfer")[-2] == 1.0
+    assert post.clade_support(post.mean_tree(), kind="transfer")[-2] == 1.0

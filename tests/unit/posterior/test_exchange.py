@@ -79,7 +79,7 @@ def test_nexus_into_no_folder_is_one_sentence(tmp_path):
 @pytest.mark.parametrize("file_format", ["nexus", "newick"])
 def test_dendropy_reads_the_annotated_tree(file_format):
     post = similar_posterior(LABELS[:6])
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     read = dendropy.Tree.get(
         data=post.annotated_tree(format=file_format),
         schema=file_format,
@@ -151,7 +151,7 @@ def test_ape_reads_what_we_write(tmp_path):
     assert lines[:3] == [",".join(sorted(names))] * 3
     assert lines[3].split() == ["1", "60", "TRUE"]
     assert lines[4].split() == ["TRUE"] * 3
-    assert float(lines[5]) == pytest.approx(post.summary_tree().times[-1], rel=1e-12)
+    assert float(lines[5]) == pytest.approx(post.mean_tree().times[-1], rel=1e-12)
     assert lines[6].split() == ["0"]
 
 

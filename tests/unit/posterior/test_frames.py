@@ -48,7 +48,7 @@ def test_where_a_frame_was_fitted_answers_are_pandas_objects():
     settings = {"n_samples": 8, "n_warmup": 2, "random_state": 0, "progress": False}
     numbers = [5, 3, 1, 9, 7, 2]
     post = ct.fit(frame_of(numbers), "spherical", **settings)
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     labels = post.cut(2, min_size=1)
     assert list(labels.index) == numbers
     assert list(post.membership(labels, min_size=1).index) == numbers
@@ -99,7 +99,7 @@ def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(
 
 
 def test_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_says_so():
-    tree = random_posterior(2, weighted=False).summary_tree()
+    tree = random_posterior(2, weighted=False).mean_tree()
     classes = pd.Series([0, 0, 0, 1, 1, 1, 1])
     shuffled = classes.iloc[[6, 0, 1, 2, 3, 4, 5]]
     with pytest.warns(ct.CoaltreeWarning, match=r"taken as it stands, not by its index; sort it first"):
@@ -115,7 +115,7 @@ def test_sorted_labels_mean_the_same_as_they_did():
     turned = labels.sort_index()
     assert list(turned.index) == list("abcdefg")
     pd.testing.assert_frame_equal(post.membership(turned, min_size=1), post.membership(labels, min_size=1))
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
     numbered = labels.reset_index(drop=True)  # an index of something else: they count in order
     np.testing.assert_array_equal(post.membership(numbered, min_size=1), post.membership(labels, min_size=1))
@@ -141,7 +141,7 @@ def test_without_pandas_a_saved_posterior_gives_arrays(monkeypatch):
 
 def test_frames_of_clusters_and_merges():
     post = random_posterior(2, weighted=False, n_trees=60).set_output(transform="pandas")
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     labels = post.cut(2, min_size=1)
     members = post.membership(labels)
     assert list(members.columns) == [0, 1]
@@ -161,7 +161,7 @@ def test_frames_of_clusters_and_merges():
 
 def test_pictures_and_pages_do_not_mind_the_output(tmp_path):
     post = random_posterior(3, weighted=False).set_output()
-    ct.plotting.dendrogram(post.summary_tree(), support=post, intervals=post, n_clusters=2)
+    ct.plotting.dendrogram(post.mean_tree(), support=post, intervals=post, n_clusters=2)
     ct.report.write_report(post, tmp_path / "page.html", n_clusters=2)
     assert "posterior=" in post.annotated_tree()
 
@@ -188,7 +188,7 @@ def test_a_shuffled_series_beside_an_array_is_taken_as_it_stands():
     purity = ct.metrics.dendrogram_purity(post, kind)
     assert ct.metrics.dendrogram_purity(post, shuffled) == purity > 0.9
     with pytest.warns(ct.CoaltreeWarning, match="taken as it stands"):  # a tree cannot know
-        assert ct.metrics.dendrogram_purity(post.summary_tree(), shuffled) == 1.0
+        assert ct.metrics.dendrogram_purity(post.mean_tree(), shuffled) == 1.0
     assert ct.metrics.dendrogram_purity(post, shuffled.sort_index().to_numpy()) < 0.9  # had the index been heeded
     np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))
 

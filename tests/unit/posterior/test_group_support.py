@@ -89,7 +89,7 @@ def test_missing_values_and_copies_at_time_zero():
     assert post.support([3, 5])[1:4] == (1.0, 1.0, 0.0)
     assert post.support([3, 5]).time == 0.0
     found = post.support(np.arange(12) % 2 == 1)
-    tree = post.summary_tree()
+    tree = post.mean_tree()
     odd = tree.clades().index(frozenset(map(str, range(1, 12, 2))))
     assert found.exact == pytest.approx(post.clade_support(tree)[odd])
     assert found.exact > 0.5

@@ -142,7 +142,7 @@ def test_shrunk_cells_are_means_of_what_is_there(shape):
 
 def test_the_tree_is_the_posteriors(page, posterior):
     tree = content_of(page)["tree"]
-    best = posterior.summary_tree()
+    best = posterior.mean_tree()
     shown = ct.Tree(np.reshape(tree["children"], (-1, 2)), tree["times"], tree["labels"])
     assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in best.clades()}
     np.testing.assert_allclose(shown.times, best.times, rtol=1e-5)
