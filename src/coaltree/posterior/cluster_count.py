@@ -68,11 +68,11 @@ _DOUBTFUL = 0.6  # stability at which only the gentle limit counts
 
 
 @field_docs(
-    n_clusters="The number suggested: the smallest of the range.",
+    n_clusters="The number suggested, the smallest of the range.",
     reason="Why, in a sentence; also ``str(suggestion)``.",
     probability="Of the number suggested.",
     candidates="All numbers considered, with n_clusters, probability, score and stability of each.",
-    basis='What was looked at: "rows" and trees, or "trees" alone.',
+    basis='What was looked at, "rows" (and trees) or "trees".',
     low="The smallest number of the range; `n_clusters`.",
     high="The largest number of the range; the same as `low` where one number has a probability of at least 50 %.",
 )
@@ -236,14 +236,12 @@ def _reason(found):
     together = percent(float(table["probability"][found.low - 1 : found.high].sum()))
     sure = f"probability {together}"
     if found.high > found.low:
-        return (
-            f"{found.numbers} ({sure} together): the data do not tell which; the clusters shown are those of {k}."
-        )
+        return f"{found.numbers} ({sure} together): the data do not tell which; the clusters shown are those of {k}."
     if found.basis == "trees":
         why = (
             "no partition into more is stable across draws"
             if k == 1
-            else f"they are stable across draws, and no larger number is"
+            else "they are stable across draws, and no larger number is"
         )
         return f"{found.numbers}: {why} ({sure})."
     described = int(np.argmax(table["score"])) + 1
@@ -256,4 +254,6 @@ def _reason(found):
     if described == k:
         return f"{k} clusters: they fit the rows better than any other number from 1 to {len(table)} ({sure})."
     others = "larger" if described > k else "smaller"
-    return f"{k} clusters: the most stable partition that fits well; {others} ones fit better but are not stable ({sure})."
+    return (
+        f"{k} clusters: the most stable partition that fits well; {others} ones fit better but are not stable ({sure})."
+    )
