@@ -12,7 +12,7 @@ import numpy as np
 
 from .._runtime.aliases import ArrayLike, OutputLike
 from .._runtime.checks import check_level
-from ..tree.cuts import cut_trees
+from ..tree.cuts import side_branches
 from ..tree.merges import MinSize, check_cut
 from . import cluster_count, frames, partitions, sureness
 
@@ -78,16 +78,15 @@ class ClusterQuestions:
         labels = tree.cut(n_clusters, time=time, min_size=min_size)
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         if how.outliers:
-            side_branches, rows = self._side_branches(how), self._whitened_rows
-            is_outlier = side_branches
+            is_outlier, rows = self._side_branches(how), self._whitened_rows
             if rows is not None:
-                is_outlier = partitions.is_outlier(np.where(side_branches, ~labels, labels), rows)
+                is_outlier = partitions.is_outlier(np.where(is_outlier, ~labels, labels), rows)
             labels = np.where(is_outlier, -1, labels)
         return frames.labels_series(cast("Posterior", self), labels) if frames.wants_pandas(self, output) else labels
 
     def _side_branches(self, how):
         """(n,) which leaves are in side branches of the mean tree, cut like this."""
-        return cut_trees(self.mean_tree().children[None], np.array([how.n_clusters - 1]), how.min_sizes)[0][0] < 0
+        return side_branches(self.mean_tree().children, how)
 
     def membership(
         self,
@@ -106,7 +105,7 @@ class ClusterQuestions:
         Where a DataFrame was fitted, or with `output="pandas"`, it is a DataFrame with its index; a Series of labels in
         another order is put into that of the leaves.
         """
-        reference, cut_into, outliers = self._beside(labels, min_size, outliers)
+        reference, cut_into, outliers = beside(cast("Posterior", self), labels, min_size, outliers)
         probability = sureness.membership(reference, cut_into, self.weights, outliers)
         if frames.wants_pandas(self, output):
             return frames.membership_frame(cast("Posterior", self), probability, reference.clusters.tolist())
@@ -115,28 +114,15 @@ class ClusterQuestions:
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> sureness.ClusterStability:
-        """How well each cluster in `labels` is found again in the trees: Jaccard similarities, with a word for each.
+        """How stable each cluster in `labels` is across draws: Jaccard similarities, with a word for each.
 
         In each tree, cut into as many clusters, or one or two more, the most similar one is looked for; `interval`
-        holds the similarity with probability `level`.
+        holds the similarity with probability `level`. A cluster is "stable" if the mean is at least 0.85 and the lower
+        end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, and "doubtful" otherwise.
         """
         level = check_level("level", level)
-        reference, cut_into, _ = self._beside(labels, min_size, outliers)
+        reference, cut_into, _ = beside(cast("Posterior", self), labels, min_size, outliers)
         return sureness.stability(reference, cut_into, self.weights, level)
-
-    def _beside(
-        self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
-    ) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
-        """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
-        reference = sureness.read_labels(frames.in_order_of(labels, self), self.n)
-        outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
-
-        @cache
-        def cut_into(number):
-            how = check_cut(self.n, number, None, min_size, outliers)
-            return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
-
-        return reference, cut_into, outliers
 
     def _rows_for(self, how):
         """The rows that tell outliers, where they are to be named."""
@@ -162,3 +148,18 @@ class ClusterQuestions:
             earlier where eight numbers in a row bring nothing.
         """
         return cluster_count.suggest_n_clusters(cast("Posterior", self), max_clusters)
+
+
+def beside(
+    posterior: "Posterior", labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
+) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
+    """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
+    reference = sureness.read_labels(frames.in_order_of(labels, posterior), posterior.n)
+    outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
+
+    @cache
+    def cut_into(number):
+        how = check_cut(posterior.n, number, None, min_size, outliers)
+        return partitions.cut_labels(posterior.children, posterior.times, how, posterior._rows_for(how))
+
+    return reference, cut_into, outliers
