@@ -35,6 +35,7 @@ from .._runtime.notebook import html_table, paragraph
 from .._runtime.text import percent
 from ..errors import CoaltreeWarning
 from .cloud_mixture import describe
+from .partitions import whitened_rows
 from .sureness import most_similar, read_labels
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class ClusterSuggestion(NamedTuple):
 
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
     """A number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
-    n, rows = posterior.n, posterior._whitened_rows
+    n, rows = posterior.n, whitened_rows(posterior)
     basis = "trees" if rows is None else "rows"
     largest = min(n // _MIN_ROWS_PER_CLUSTER, MAX_CLUSTERS)
     if max_clusters is not None:
