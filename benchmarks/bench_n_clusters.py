@@ -240,16 +240,14 @@ def report(outcomes):
     is_one = ranges[:, 0] == ranges[:, 1]
     same = (ranges == again[:, :2]).all(axis=1)
     sure = (chance >= ENOUGH) | (again[:, 2] >= ENOUGH)
+    shown_again = ranges[:, 0] == again[:, 0]
     print("\na second seed of every table")
     print(
-        f"  probability of at least 50 % for one of the two: {share(ranges[:, 0] == again[:, 0], sure)} show the same number"
+        f"  the same number is shown: {share(shown_again)}; where one of the two has 50 %: {share(shown_again, sure)}"
     )
-    print(
-        f"  all: {share(ranges[:, 0] == again[:, 0])} show the same number, {share(same)} say the same number or range"
-    )
-    print(
-        f"a range is said of {share(~is_one)} of the tables; two numbers wide are {share(np.ptp(ranges, axis=1) == 1, ~is_one)}"
-    )
+    print(f"  the same number or range is said: {share(same)}")
+    wide = share(np.ptp(ranges, axis=1) == 1, ~is_one)
+    print(f"a range is said of {share(~is_one)} of the tables; of these {wide} are two numbers wide")
     print("\nstability of a cluster, and how often it is a true blob (Jaccard similarity of at least 0.75)")
     pairs = np.array([pair for one in small for pair in one["stability"]]).reshape(-1, 2)
     for low, high in itertools.pairwise(LEVELS):

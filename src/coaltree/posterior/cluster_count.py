@@ -10,10 +10,10 @@ is not known sharply either: the limit t has a logistic distribution around 0.72
 
     P(k) = ∫ p(t) P(k | t) dt ,     P(k | t) ∝ exp(E_k / 3) over the numbers with J_k ≥ t .
 
-If some number describes the rows better than 1, t is not above the stability of the most stable of these, unless that is
-itself so low (around 0.55) that there are no clusters. The number of highest evidence is asked for no stability in so far
-as its components are the clusters of the mean tree (similarity around 0.86 and above): clusters that overlap differ
-from draw to draw though their mean is right. The 3 makes up for components that are never quite alike.
+If some number describes the rows better than 1, t is not above the stability of the most stable of these, unless that
+is itself so low (around 0.55) that there are no clusters. The number of highest evidence is asked for no stability in
+so far as its components are the clusters of the mean tree (similarity around 0.86 and above): clusters that overlap
+differ from draw to draw though their mean is right. The 3 makes up for components that are never quite alike.
 
 That is too sure where the clusters are not stable. In so far as they are not, with a share (1 - J) / (1 - 0.6), J being
 that of the most probable number, the same is asked more gently: t around 0.3, E_k / 8. The constants are from simulated
@@ -35,6 +35,7 @@ from .._runtime.notebook import html_table, paragraph
 from .._runtime.text import percent
 from ..errors import CoaltreeWarning
 from .cloud_mixture import describe
+from .partitions import whitened_rows
 from .sureness import most_similar, read_labels
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ _DOUBTFUL = 0.6  # stability at which only the gentle limit counts
 class ClusterSuggestion(NamedTuple):
     """A number of clusters or a range, the reason for it in a sentence, and the probability of every number considered.
 
-    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability``, ``score`` (the log
-    evidence; NaN without data) and ``stability`` (of the least stable cluster).
+    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability``, ``score`` (the
+    log evidence; NaN without data) and ``stability`` (of the least stable cluster).
     """
 
     n_clusters: int
@@ -109,7 +110,7 @@ class ClusterSuggestion(NamedTuple):
 
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
     """A number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
-    n, rows = posterior.n, posterior._whitened_rows
+    n, rows = posterior.n, whitened_rows(posterior)
     basis = "trees" if rows is None else "rows"
     largest = min(n // _MIN_ROWS_PER_CLUSTER, MAX_CLUSTERS)
     if max_clusters is not None:
@@ -211,7 +212,7 @@ def _normalised(log_weights):
 
 
 def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
-    """The fewest numbers in a row, from 1 on, that have at least half of the probability; of equal ones the likeliest."""
+    """The fewest numbers in a row that have at least half of the probability, of several such ranges the likeliest."""
     for width in range(1, len(probability) + 1):
         together = np.convolve(probability, np.ones(width), "valid")
         if together.max() >= ENOUGH:
@@ -233,27 +234,17 @@ def _suggestion(probability, evidence, stability, basis, only_one=""):
 def _reason(found):
     """One sentence for a stranger."""
     k, table = found.n_clusters, found.candidates
-    together = percent(float(table["probability"][found.low - 1 : found.high].sum()))
-    sure = f"probability {together}"
+    sure = f"probability {percent(float(table['probability'][found.low - 1 : found.high].sum()))}"
     if found.high > found.low:
-        return f"{found.numbers} ({sure} together): the data do not tell which; the clusters shown are those of {k}."
+        return f"{found.numbers} ({sure} together): the data do not tell which. The clusters shown are those of {k}."
     if found.basis == "trees":
-        why = (
-            "no partition into more is stable across draws"
-            if k == 1
-            else "they are stable across draws, and no larger number is"
-        )
-        return f"{found.numbers}: {why} ({sure})."
-    described = int(np.argmax(table["score"])) + 1
-    if k == 1 and described == 1:
-        return f"1 cluster: the rows look like a single group ({sure})."
+        return f"{found.numbers}: no larger number is stable across draws ({sure})."
+    best = int(np.argmax(table["score"])) + 1
+    if best != k:
+        others = "larger" if best > k else "smaller"
+        return f"{found.numbers}: {others} partitions fit better but are less stable ({sure})."
     if k == 1:
-        return f"1 cluster: larger partitions fit better but are not stable ({sure})."
-    if described == k == len(table):
-        return f"{k} clusters, the most that were tried: each further one fits better ({sure})."
-    if described == k:
-        return f"{k} clusters: they fit the rows better than any other number from 1 to {len(table)} ({sure})."
-    others = "larger" if described > k else "smaller"
-    return (
-        f"{k} clusters: the most stable partition that fits well; {others} ones fit better but are not stable ({sure})."
-    )
+        return f"1 cluster: the rows look like a single group ({sure})."
+    if k == len(table):
+        return f"{k} clusters, the most that were tried: each further one fits the rows better ({sure})."
+    return f"{k} clusters: they fit the rows better than any other number from 1 to {len(table)} ({sure})."
