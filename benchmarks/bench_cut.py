@@ -1,9 +1,8 @@
-"""Cuts into the true number of clusters: what least size, which loss, and where strays go, on simulated blobs.
+"""Cuts of the mean tree into the true number of clusters: what least size, on simulated blobs.
 
 Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage, the plain cut
-(min_size=1), and `Posterior.cut` under both losses with least sizes of a share of n / k, strays going to the nearest
-centre, or (by tree) to the cluster that they merge with first. Then which rows `outliers=True` names: the share of all
-rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
+(min_size=1), and `Posterior.cut` with least sizes of a share of n / k. Then which rows `outliers=True` names: the share
+of all rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
 (`kept`), and MINUTES=20 prints what there is then.
 """
 
@@ -44,16 +43,13 @@ def blobs(rng, n, k, d, distance, kind):
 def cuts(X, k, post):
     """{name: labels}."""
     n = len(X)
-    by_tree = ct.Posterior(post.children, post.times, log_weights=post.log_weights)
     found = {
         "Ward": fcluster(linkage(X, "ward"), k, "maxclust"),
         "plain": post.cut(k, min_size=1),
-        "auto, Binder": post.cut(k),
-        "auto, VI": post.cut(k, loss="vi"),
-        "by tree": by_tree.cut(k),
+        "auto": post.cut(k),
     }
     for share in (0.1, 0.3):
-        found[f"{share}, Binder"] = post.cut(k, min_size=int(np.ceil(share * n / k)))
+        found[str(share)] = post.cut(k, min_size=int(np.ceil(share * n / k)))
     return found
 
 
@@ -73,7 +69,7 @@ def measure(kind, which):
 
 
 def run():
-    kept = Kept("bench_cut", ())
+    kept = Kept("bench_cut", ("mean_tree",))
     tables = [(shape, seed) for seed in range(REPLICATES) for shape in range(len(SHAPES))]
     kept.complete([(kind, table) for table in tables for kind in KINDS], measure, announce=False)
     found = {kind: kept.all_of((kind, table) for table in tables) for kind in KINDS}
