@@ -1,7 +1,8 @@
-"""Cuts of the mean tree into the true number of clusters: what least size, on simulated blobs.
+"""Cuts into the true number of clusters: what least size, and where side branches belong, on simulated blobs.
 
-Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage, the plain cut
-(min_size=1), and `Posterior.cut` with least sizes of a share of n / k. Then which rows `outliers=True` names: the share
+Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage and of the mean tree:
+its last merges undone (min_size=1), its clusters (`Posterior.cut`), the same with side branches given to the cluster
+with the nearest centre, and with least sizes of other shares of n / k. Then which rows `outliers=True` names: the share
 of all rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
 (`kept`), and MINUTES=20 prints what there is then.
 """
@@ -13,6 +14,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
+from coaltree.posterior.partitions import whitened_rows
+from coaltree.tree.cuts import cut_trees
+from coaltree.tree.merges import check_cut
 
 from .kept import Kept, commits_of
 from .timing import commit, table
@@ -42,15 +46,25 @@ def blobs(rng, n, k, d, distance, kind):
 
 def cuts(X, k, post):
     """{name: labels}."""
-    n = len(X)
     found = {
         "Ward": fcluster(linkage(X, "ward"), k, "maxclust"),
-        "plain": post.cut(k, min_size=1),
-        "auto": post.cut(k),
+        "last merges": post.cut(k, min_size=1),
+        "cut": post.cut(k),
+        "nearest centre": by_nearest_centre(post, k),
     }
-    for share in (0.1, 0.3):
-        found[str(share)] = post.cut(k, min_size=int(np.ceil(share * n / k)))
+    for share in (0.1, 0.15, 0.35):
+        found[f"{share} n / k"] = post.cut(k, min_size=int(np.ceil(share * len(X) / k)))
     return found
+
+
+def by_nearest_centre(post, k):
+    """Side branches in the clusters whose other rows have the nearest mean."""
+    tree = post.mean_tree()
+    cut = cut_trees(tree.children[None], np.array([k - 1]), check_cut(tree.n, k).min_sizes)[0][0]
+    rows = whitened_rows(post)
+    centres = np.stack([rows[cut == c].mean(axis=0) for c in range(k)])
+    nearest = np.square(rows[:, None] - centres).sum(axis=2).argmin(axis=1)
+    return np.where(cut >= 0, cut, nearest)
 
 
 def measure(kind, which):
