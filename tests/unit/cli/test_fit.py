@@ -171,7 +171,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "wein proben.csv: 10 rows, 4 columns" in out
     assert "covariance: spherical (columns have similar ranges, as in one unit: " in out
-    assert "1 cluster: " in out or " clusters: they describe the rows better" in out
+    assert "1 cluster: " in out or " clusters: they fit the rows better" in out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert " suggested</strong>" in page and "chosen when the page was made" not in page
     assert "merged at time 0" in err

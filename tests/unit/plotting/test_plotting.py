@@ -275,6 +275,17 @@ def test_side_branches_are_dashed_in_the_colour_of_their_cluster():
         plotting.dendrogram(tree, n_clusters=2, side_branches=[9])
 
 
+@pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_but_for_side_branches_the_leaves_of_a_cluster_stand_side_by_side(seed):
+    tree = random_tree(40, np.random.default_rng(seed))
+    for k in range(1, 9):
+        found = style.as_clusters(tree, None, k)
+        order = [leaf for leaf in geometry.arrange(tree).tips.tolist() if not found.side_branch[leaf]]
+        core = found.number[order]
+        assert 1 + np.count_nonzero(np.diff(core)) == len(set(core.tolist())) == k
+
+
 def test_folded_side_branches_are_hollow():
     tree = random_tree(300, np.random.default_rng(0))
     side = np.zeros(300, dtype=bool)

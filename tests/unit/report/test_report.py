@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
+from coaltree.plotting import geometry
 from coaltree.posterior.answer import ClusterAnswer, answer_for
 from coaltree.posterior.oddness import describe_noise
 from coaltree.report import (
@@ -32,6 +33,7 @@ from coaltree.report import (
 from coaltree.report.text import count, escape, number, percent, printable
 from tests.browser.posteriors import chain_posterior, leaf_names
 from tests.posteriors import grouped_posterior, random_posterior, side_branch_posterior
+from tests.strategies import random_tree
 
 
 def content_of(text):
@@ -164,6 +166,11 @@ def test_the_co_clustering_is_the_posteriors(posterior):
     for level in levels:
         expected = posterior.coclustering(level["clusters"])[np.ix_(order, order)][upper]
         np.testing.assert_allclose(decoded(level["codes"]) / 63, expected, atol=0.5 / 63 + 1e-12)
+
+
+def test_the_page_has_the_order_of_the_figures(posterior):
+    order = figures.tree_figure(posterior).tree.leaf_order()
+    np.testing.assert_array_equal(order, geometry.arrange(posterior.mean_tree()).tips)
 
 
 def test_of_many_leaves_evenly_spaced_ones_are_shown(monkeypatch, posterior):
@@ -337,10 +344,8 @@ def test_the_suggested_number_opens_the_page():
 
 
 def test_where_no_number_stands_out_the_page_shows_one_cluster():
-    rng = np.random.default_rng(0)
-    children = [[2 * k, 2 * k + 1] for k in range(31)]  # a balanced tree of 32 leaves
-    times = np.cumsum(rng.exponential(size=(30, 31)) / np.arange(32, 1, -1) / np.arange(31, 0, -1) * 2, axis=1)
-    post = ct.Posterior(np.tile(children, (30, 1, 1)), times)
+    trees = [random_tree(32, np.random.default_rng(seed)) for seed in range(30)]  # which have nothing in common
+    post = ct.Posterior(np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees]))
     suggestion = post.suggest_n_clusters()
     assert suggestion.n_clusters == 1
     start = glance.choose_start(post, None)
