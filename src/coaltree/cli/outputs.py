@@ -37,7 +37,7 @@ FILES = {
 
 WRITING = "writing"  # the folder that files are complete in before any of them is shown
 MOST_COLUMNS = 20  # clusters whose probabilities are all written
-MOST_IN_LINE, MOST_IN_LEGEND = 4, 30  # entries (clusters, side branches) in a line above the figure, or below it
+MOST_IN_LINE, MOST_IN_LEGEND = 3, 30  # entries (clusters, side branches) in a line above the figure, or below it
 NAMED = 150  # leaves up to which the figure has room for every name
 CAPTION = "  (at branches: support in %; bars: 90 % intervals; triangles: clades, folded, and their number of leaves)"
 LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file; one takes some 40 bytes

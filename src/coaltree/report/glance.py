@@ -127,9 +127,9 @@ def doubts(posterior: Posterior, answer: ClusterAnswer) -> str:
     n_elsewhere = int(np.count_nonzero(elsewhere))
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
-        f"<td>cluster {doubt.own + 1}</td><td>{shares[0]}</td>"
-        f"<td>{'more probable in ' if elsewhere[doubt.leaf] else ''}cluster {doubt.other + 1}</td><td>{shares[1]}</td>"
-        + (f"<td>{shares[2]}</td></tr>" if k > 2 else "</tr>")
+        f"<td>cluster\N{NO-BREAK SPACE}{doubt.own + 1}</td><td>{shares[0]}</td>"
+        f"<td>{'more probable in ' if elsewhere[doubt.leaf] else ''}cluster\N{NO-BREAK SPACE}{doubt.other + 1}</td>"
+        f"<td>{shares[1]}</td>" + (f"<td>{shares[2]}</td></tr>" if k > 2 else "</tr>")
         for doubt in found
         for shares in [adding_up((doubt.with_own, doubt.with_other))]
     )
@@ -137,8 +137,9 @@ def doubts(posterior: Posterior, answer: ClusterAnswer) -> str:
     return (
         f"<p>At {k} clusters, these leaves have the least certain cluster. The probability of a cluster is the share "
         f"of sampled trees that have the leaf in it.{_elsewhere_words(n_elsewhere)}</p>\n"
-        '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">own'
-        f'</th><th scope="col" colspan="2">likeliest other</th>{others}</tr></thead><tbody>\n'
+        '<div class="wide"><table class="grid doubts"><thead><tr><th scope="col">leaf</th>'
+        '<th scope="col" colspan="2">own</th><th scope="col" colspan="2">likeliest other</th>'
+        f"{others}</tr></thead><tbody>\n"
         f"{rows}\n</tbody></table></div>"
     )
 
