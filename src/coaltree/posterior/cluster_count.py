@@ -6,7 +6,7 @@ in the drawn trees: the least stability J_k of the k clusters (`sureness`; J_1 =
 
 Evidence alone cannot decide: rows that are no mixture of such components are described better and better by more and
 more of them, which no two draws share, by hundreds of nats. So stability comes first. How much of it is to be asked for
-is not known sharply either: the limit t has a logistic distribution around 0.72, and
+is not known sharply either: the limit t has a logistic distribution around 0.75, and
 
     P(k) = ∫ p(t) P(k | t) dt ,     P(k | t) ∝ exp(E_k / 3) over the numbers with J_k ≥ t .
 
@@ -62,7 +62,7 @@ class Limit(NamedTuple):
         return 0.5 * (1.0 + np.tanh(0.5 * (np.asarray(stability) - self.middle) / self.width))
 
 
-_STRICT, _GENTLE = Limit(0.72, 0.04, 3.0), Limit(0.3, 0.1, 8.0)
+_STRICT, _GENTLE = Limit(0.75, 0.04, 3.0), Limit(0.3, 0.1, 8.0)
 _ANY_CLUSTERS = Limit(0.55, 0.03)  # stability of the most stable number, below which there are none
 _SAME_COMPONENTS = Limit(0.86, 0.02)  # similarity of clusters with the components of a mixture
 _DOUBTFUL = 0.6  # stability at which only the gentle limit counts

@@ -1,7 +1,8 @@
 """How sure a partition is: of every cluster its stability, of every leaf the probabilities of the clusters.
 
 Every tree is cut like the partition in question into k clusters, and into one and two more: where a tree splits one
-cluster before it parts two others, these are there all the same. With A a cluster, B those of the three cuts of tree t,
+cluster before it parts two others, these are there all the same. For stability it is cut into one fewer as well, which
+has the cluster that such a tree splits too soon. With A a cluster, B those of these cuts of tree t,
 
     stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if every draw has it
     membership    P(i in A) = Σ_t w_t [B_t(i) is A's]            for each leaf they sum to 1
@@ -100,9 +101,11 @@ def read_labels(labels: ArrayLike, n: int) -> Reference:
     return Reference(clusters, numbers)
 
 
-def numbers_beside(n_clusters: int, n: int) -> list[int]:
-    """Into how many clusters trees of n leaves are cut, where `n_clusters` are looked for."""
-    return [k for k in range(n_clusters, n_clusters + 3) if k <= n] if n_clusters > 1 else [1]
+def numbers_beside(n_clusters: int, n: int, fewer: int = 0) -> list[int]:
+    """Into how many clusters trees of n leaves are cut, where `n_clusters` are looked for: up to `fewer` fewer."""
+    if n_clusters == 1:
+        return [1]
+    return list(range(max(2, n_clusters - fewer), min(n_clusters + 2, n) + 1))
 
 
 def membership(
@@ -196,7 +199,8 @@ def stability(
 
     `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
     """
-    cuts = [cut_into(number) for number in numbers_beside(len(reference.clusters), len(reference.numbers))]
+    numbers = numbers_beside(len(reference.clusters), len(reference.numbers), fewer=1)
+    cuts = [cut_into(number) for number in numbers]
     similarity = np.max([most_similar(reference, labels) for labels in cuts], axis=0)
     ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
     *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T], axis=1)

@@ -229,7 +229,7 @@ def probability_by_sums(evidence, stability, middle, width, caution, highest=Non
 
 def test_probabilities_are_those_of_the_definition():
     evidence, stability = np.array([-60.0, -20.0, -2.0, 0.0, -8.0]), np.array([1.0, 0.9, 0.8, 0.65, 0.3])
-    strict = probability_by_sums(evidence, stability, 0.72, 0.04, 3.0, highest=0.9)
+    strict = probability_by_sums(evidence, stability, 0.75, 0.04, 3.0, highest=0.9)
     gentle = probability_by_sums(evidence, stability, 0.3, 0.1, 8.0)
     any_clusters = 1 / (1 + np.exp(-(0.9 - 0.55) / 0.03))
     strict = any_clusters * strict + (1 - any_clusters) * np.eye(5)[0]

@@ -17,9 +17,9 @@ def cut(post, k, outliers, min_size=2):
 
 
 def all_cuts(post, labels, outliers):
-    """(T, n) for as many clusters, one more and two more."""
+    """(T, n) for as many clusters, one fewer, one more and two more."""
     k = len(set(labels.tolist()) - {-1})
-    return [cut(post, k + more, outliers) for more in ((0, 1, 2) if k > 1 else (0,))]
+    return [cut(post, number, outliers) for number in (range(max(2, k - 1), k + 3) if k > 1 else (1,))]
 
 
 def by_looking(post, labels, outliers):
