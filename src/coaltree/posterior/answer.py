@@ -38,7 +38,7 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
-        reference, cut_into, _ = posterior.beside(labels)
+        reference, cut_into, _ = posterior._beside(labels)
     return ClusterAnswer(
         labels,
         sureness.membership(reference, cut_into, posterior.weights, False),
