@@ -239,7 +239,8 @@ def _chunks(nodes, size):
 def _representatives(groups, place):
     """At most `MAX_EXACT` leaves, of each group one and of large groups more, in order; and the group of each."""
     sizes = place.size[groups]
-    numbers = 1 + ((MAX_EXACT - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1))
+    numbers = 1 + (MAX_EXACT - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1)
+    numbers = np.minimum(numbers, sizes)  # no leaf stands for its group twice
     chosen, owner = [], []
     for g, number in zip(groups, numbers.tolist(), strict=True):
         leaves = np.sort(place.order[place.start[g] : place.start[g] + place.size[g]])
