@@ -50,7 +50,7 @@ _STEP = 1e-9  # by which times that would be equal differ, relatively
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
     n = posterior.n
-    by_name = np.argsort(np.array(posterior.labels))  # ties go by name, whatever the order of the rows
+    by_name = np.array(sorted(range(n), key=posterior.labels.__getitem__))  # ties go by name, whatever the rows' order
     rank = np.arange(2 * n - 1)
     rank[by_name] = np.arange(n)
     draws, weights = pick_trees(posterior.weights, N_DRAWS)
