@@ -1,7 +1,7 @@
 """Kernels on the order of the leaves of a drawn tree, in which every clade stands side by side.
 
-Between two neighbours stands one merge, the one that joins them: the *gap*. The merge that first joins any two leaves is
-the latest of the gaps between them, found in two looks at a table of the latest of 2^l gaps from each place on.
+Between two neighbours stands one merge, the one that joins them: the *gap*. The merge that first joins any two leaves
+is the latest of the gaps between them, found in two looks at a table of the latest of 2^l gaps from each place on.
 """
 
 import numpy as np

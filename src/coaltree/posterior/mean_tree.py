@@ -15,9 +15,9 @@ closest clade of each draw (`transfer`), not of the most recent common ancestor,
 root. Clusters are split off in order of height: merges with enough leaves on both sides to part clusters have their
 times made increasing in that order (isotonic regression), all others are kept between their children and their parent.
 
-Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits of
-the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every group
-gives the tree of the groups, and D̄ of a group's own leaves the tree inside.
+Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits
+of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
+group gives the tree of the groups, and D̄ of a group's own leaves the tree inside.
 """
 
 import heapq
@@ -192,7 +192,8 @@ def _linkage(drawn, frame):
         node[v] = ends[-1]
 
     for some in _chunks(small, place.size):
-        for v, linked in zip(some, _linkages(drawn, frame.children, frame.depth, [leaves_of[v] for v in some])):
+        linkages = _linkages(drawn, frame.children, frame.depth, [leaves_of[v] for v in some])
+        for v, linked in zip(some, linkages, strict=True):
             add(v, *linked, leaves_of[v])
     for v, groups in reversed(parted.items()):
         chosen, owner = _representatives(groups, place)
@@ -262,7 +263,8 @@ def _linkages(drawn, frame, depth, groups):
     for t in range(0, len(drawn.times), at_once):
         some = slice(t, t + at_once)
         values = np.log(_sizes(drawn.children[some])) * (drawn.times[some] > 0.0)
-        for total, more in zip(mean, mean_over_pairs(drawn.children[some], values, drawn.weights[some], groups)):
+        of_some = mean_over_pairs(drawn.children[some], values, drawn.weights[some], groups)
+        for total, more in zip(mean, of_some, strict=True):
             total += more
     for condensed in mean:
         if len(condensed) == 0:  # one leaf
