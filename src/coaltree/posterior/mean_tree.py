@@ -12,8 +12,9 @@ hold both leaves and c more than any D̄: all pairs within a clade come before a
 
 A node's *height* is its mean D̄, raised to those of its children. Its *time* is the posterior mean of the time of the
 closest clade of each draw (`transfer`), not of the most recent common ancestor, which one wandering leaf lifts to the
-root. Clusters are split off in order of height: merges with enough leaves on both sides to part clusters have their
-times made increasing in that order (isotonic regression), all others are kept between their children and their parent.
+root. Clusters are split off in order of height, of equal heights in order of time: merges with enough leaves on both
+sides to part clusters have their times made increasing in that order (isotonic regression), all others are kept between
+their children and their parent.
 
 Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits
 of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
@@ -31,7 +32,7 @@ from ..tree import Tree, merges, unchecked_tree
 from ..tree.merges import check_cut
 from . import clades
 from .leaf_positions import mean_over_pairs
-from .summary_trees import most_credible
+from .summary_trees import most_credible, raised
 from .transfer import transfers
 
 if TYPE_CHECKING:
@@ -313,7 +314,8 @@ def _ordered(tree, times):
     known = ~np.isnan(times)
     times = np.where(known, times, np.interp(heights, heights[known], times[known]))
     sides = tree.sizes[tree.children].min(axis=1)
-    parts = np.flatnonzero(sides >= max(2, check_cut(n, min(MAX_CLUSTERS, n)).min_size))
+    in_order = np.lexsort((raised(tree.parents, times), heights.round(9)))  # equal heights go by time, not by rounding
+    parts = in_order[sides[in_order] >= max(2, check_cut(n, min(MAX_CLUSTERS, n)).min_size)]
     low = np.zeros(2 * n - 1)
     if len(parts):
         times[parts] = isotonic_regression(times[parts]).x
@@ -324,4 +326,4 @@ def _ordered(tree, times):
     for k in range(n - 2, -1, -1):
         times[k] = min(max(times[k], low[n + k]), high[n + k])
         high[tree.children[k]] = times[k]
-    return times * (1.0 + _STEP * np.arange(n - 1) / n)  # so that equal ones are in order, too
+    return times * (1.0 + _STEP * np.argsort(in_order) / n)  # so that equal ones are in order, too
