@@ -407,15 +407,14 @@ def increasing(values):
 def mean_tree_times(height, trees, weights, min_size):
     """{clade: time}: means made increasing in order of height where both sides have `min_size` leaves.
 
-    Where no tree has a close clade, the mean is on the line between those with the next heights. All other times are
-    kept between those below and that of the parent.
+    Equal heights go by time, no clade earlier than those inside. Where no tree has a close clade, the mean is on the
+    line between those with the next heights. All other times are kept between those below and that of the parent.
     """
-    in_order = sorted(height, key=lambda clade: (height[clade], len(clade)))
-    mean = {clade: closest_times(clade, trees, weights) for clade in in_order}
-    known = [clade for clade in in_order if mean[clade] is not None]
-    for clade in in_order:
-        if mean[clade] is None:
-            mean[clade] = on_the_line(height[clade], [(height[c], mean[c]) for c in known])
+    mean = {clade: closest_times(clade, trees, weights) for clade in height}
+    known = sorted((height[clade], time) for clade, time in mean.items() if time is not None)
+    mean = {clade: on_the_line(height[clade], known) if time is None else time for clade, time in mean.items()}
+    raised = {clade: max(time for other, time in mean.items() if other <= clade) for clade in mean}
+    in_order = sorted(height, key=lambda clade: (round(height[clade], 9), raised[clade], len(clade)))
     sides = {clade: sides_of(clade, height) for clade in in_order}
     parts = [clade for clade in in_order if min(map(len, sides[clade])) >= min_size]
     fixed = dict(zip(parts, increasing([mean[clade] for clade in parts]), strict=True))
