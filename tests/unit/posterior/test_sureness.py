@@ -13,7 +13,7 @@ from tests.reference import summaries
 
 
 def cut(post, k, outliers, min_size=2):
-    return partitions.cut_labels(post.children, post.times, check_cut(post.n, k, None, min_size, outliers))[0]
+    return partitions.cut_labels(post.children, post.times, check_cut(post.n, k, None, min_size, outliers))
 
 
 def all_cuts(post, labels, outliers):
