@@ -1,9 +1,9 @@
-"""Cuts into the true number of clusters: what least size, which loss, and where strays go, on simulated blobs.
+"""Cuts into the true number of clusters: what least size, and where side branches belong, on simulated blobs.
 
-Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage, the plain cut
-(min_size=1), and `Posterior.cut` under both losses with least sizes of a share of n / k, strays going to the nearest
-centre, or (by tree) to the cluster that they merge with first. Then which rows `outliers=True` names: the share of all
-rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
+Adjusted Rand index over the rows that are no outliers, mean over replicates, of Ward's linkage and of the mean tree:
+its last merges undone (min_size=1), its clusters (`Posterior.cut`), the same with side branches given to the cluster
+with the nearest centre, and with least sizes of other shares of n / k. Then which rows `outliers=True` names: the share
+of all rows, the share of those that are outliers, and the share of outliers that it finds. What was measured is kept
 (`kept`), and MINUTES=20 prints what there is then.
 """
 
@@ -14,6 +14,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
+from coaltree.posterior.partitions import whitened_rows
+from coaltree.tree.cuts import cut_trees
+from coaltree.tree.merges import check_cut
 
 from .kept import Kept, commits_of
 from .timing import commit, table
@@ -43,18 +46,25 @@ def blobs(rng, n, k, d, distance, kind):
 
 def cuts(X, k, post):
     """{name: labels}."""
-    n = len(X)
-    by_tree = ct.Posterior(post.children, post.times, log_weights=post.log_weights)
     found = {
         "Ward": fcluster(linkage(X, "ward"), k, "maxclust"),
-        "plain": post.cut(k, min_size=1),
-        "auto, Binder": post.cut(k),
-        "auto, VI": post.cut(k, loss="vi"),
-        "by tree": by_tree.cut(k),
+        "last merges": post.cut(k, min_size=1),
+        "cut": post.cut(k),
+        "nearest centre": by_nearest_centre(post, k),
     }
-    for share in (0.1, 0.3):
-        found[f"{share}, Binder"] = post.cut(k, min_size=int(np.ceil(share * n / k)))
+    for share in (0.1, 0.15, 0.35):
+        found[f"{share} n / k"] = post.cut(k, min_size=int(np.ceil(share * len(X) / k)))
     return found
+
+
+def by_nearest_centre(post, k):
+    """Side branches in the clusters whose other rows have the nearest mean."""
+    tree = post.mean_tree()
+    cut = cut_trees(tree.children[None], np.array([k - 1]), check_cut(tree.n, k).min_sizes)[0][0]
+    rows = whitened_rows(post)
+    centres = np.stack([rows[cut == c].mean(axis=0) for c in range(k)])
+    nearest = np.square(rows[:, None] - centres).sum(axis=2).argmin(axis=1)
+    return np.where(cut >= 0, cut, nearest)
 
 
 def measure(kind, which):
@@ -73,7 +83,7 @@ def measure(kind, which):
 
 
 def run():
-    kept = Kept("bench_cut", ())
+    kept = Kept("bench_cut", ("mean_tree",))
     tables = [(shape, seed) for seed in range(REPLICATES) for shape in range(len(SHAPES))]
     kept.complete([(kind, table) for table in tables for kind in KINDS], measure, announce=False)
     found = {kind: kept.all_of((kind, table) for table in tables) for kind in KINDS}

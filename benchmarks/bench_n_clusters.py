@@ -6,9 +6,10 @@ unequal sizes and normal or t₃ noise are drawn. Beside it ten single clouds, a
 centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 20 rounds every number of blobs and
 columns has 20 tables, five at each separation.
 
-    rows          post.suggest_n_clusters() with short runs (one chain of 30 + 30 rounds, of make_blobs with its many
-                  rows 150 + 150) of otherwise default `fit`
-    trees only    the same of the trees without their data
+    shown         post.suggest_n_clusters() with short runs (one chain of 30 + 30 iterations, of make_blobs with its
+                  many rows 150 + 150) of otherwise default `fit`: the smallest number of its range
+    likeliest     the number of highest probability, which is the same where that is at least 50 %
+    trees only    what is shown for the trees without their data
     silhouette    the largest mean silhouette width of Ward's clusters (it cannot say 1)
     gap           the gap statistic of k-means, 20 uniform tables
     tied, full    the least BIC of Gaussian mixtures with one covariance, or one each, the best of 5 starts
@@ -35,6 +36,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
+from coaltree.posterior.cluster_count import ENOUGH
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
@@ -111,12 +113,16 @@ def by_coaltree(X, truth, about):
         settings = SETTINGS | (LONGER if about["kind"] == "blobs" else {})
         post = ct.fit(X, random_state=about["seed"], **settings)
         said = post.suggest_n_clusters()
-        seconds = {"rows": time.process_time() - began}
+        seconds = {"shown": time.process_time() - began}
         trees = ct.Posterior(post.children, post.times, theta=post.theta, noise=post.noise)
-        numbers = {"rows": said.n_clusters, "trees only": trees.suggest_n_clusters().n_clusters}
+        likeliest = int(said.candidates["probability"].argmax()) + 1
+        alone = trees.suggest_n_clusters().n_clusters
+        numbers = {"shown": said.n_clusters, "likeliest": likeliest, "trees only": alone}
+        again = ct.fit(X, random_state=about["seed"] + 1_000_000, **settings).suggest_n_clusters()
         stability = found_again(post, truth, about["k"])
     return {
         "about": about, "numbers": numbers, "seconds": seconds, "probability": said.probability,
+        "range": [said.low, said.high], "again": [again.low, again.high, again.probability],
         "stability": stability, "commit": commit().strip(" ,"),
     }  # fmt: skip
 
@@ -194,7 +200,7 @@ OTHERS = {
     "HDBSCAN": by_hdbscan,
 }
 ASKED_OF_ALL = ("silhouette", "HDBSCAN")
-METHODS = ("rows", "trees only", *OTHERS)
+METHODS = ("shown", "likeliest", "trees only", *OTHERS)
 
 
 # What is printed
@@ -222,17 +228,35 @@ def report(outcomes):
     rows += [some(f"make_blobs, 6 of {n:,} rows", lambda of, n=n: of["n"] == n, blobs) for n in BLOB_ROWS]
     table(["right, in percent", "tables", *METHODS], [row for row in rows if row is not None])
     small = grid + alone
-    each = {name: np.mean([one["seconds"][name] for one in small]) for name in ("rows", *OTHERS)} if small else {}
+    each = {name: np.mean([one["seconds"][name] for one in small]) for name in ("shown", *OTHERS)} if small else {}
     print("\nseconds a table of 80 rows: " + ", ".join(f"{name} {mean:.2f}" for name, mean in each.items()))
     print("\nprobability said of the suggested number, and how often it was right")
     chance = np.array([one["probability"] for one in small])
-    right = np.array([one["numbers"]["rows"] == one["about"]["k"] for one in small])
+    right = np.array([one["numbers"]["shown"] == one["about"]["k"] for one in small])
     for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
         brackets("tables, right in", low, high, chance, right)
+    ranges = np.array([one["range"] for one in small]).reshape(-1, 2)
+    again = np.array([one["again"] for one in small]).reshape(-1, 3)
+    is_one = ranges[:, 0] == ranges[:, 1]
+    same = (ranges == again[:, :2]).all(axis=1)
+    sure = (chance >= ENOUGH) | (again[:, 2] >= ENOUGH)
+    shown_again = ranges[:, 0] == again[:, 0]
+    print("\na second seed of every table")
+    print(
+        f"  the same number is shown: {share(shown_again)}; where one of the two has 50 %: {share(shown_again, sure)}"
+    )
+    print(f"  the same number or range is said: {share(same)}")
+    wide = share(np.ptp(ranges, axis=1) == 1, ~is_one)
+    print(f"a range is said of {share(~is_one)} of the tables; of these {wide} are two numbers wide")
     print("\nstability of a cluster, and how often it is a true blob (Jaccard similarity of at least 0.75)")
     pairs = np.array([pair for one in small for pair in one["stability"]]).reshape(-1, 2)
     for low, high in itertools.pairwise(LEVELS):
         brackets("clusters, true in", low, high, pairs[:, 0], pairs[:, 1] >= 0.75)
+
+
+def share(outcome, among=slice(None)):
+    """How often something is so, in percent."""
+    return f"{100 * outcome[among].mean():.0f} %" if len(outcome[among]) else "-"
 
 
 def shares(title, outcomes):

@@ -1,23 +1,27 @@
-"""How many clusters? The number of clouds that describes the rows best, of those that are found again in the trees.
+"""How many clusters? The number that describes the rows best, of those whose clusters are stable across draws.
 
-Where a posterior holds its data, the rows are described as k clouds with heavy tails and one shape, in the metric of
-the fitted covariance, for k = 1, 2, …; the fits start from the clusters that trees of the posterior are cut into. The
-evidence for k (`cloud_mixture`) becomes a probability,
+For k = 1, 2, … the mean tree is cut into k clusters, and two things are asked of them. How well a mixture of k
+components that starts from them describes the rows: the log evidence E_k (`cloud_mixture`). And whether each is found
+in the drawn trees: the least stability J_k of the k clusters (`sureness`; J_1 = 1).
 
-    P(k) ∝ exp(log evidence(k) / 3) ,
+Evidence alone cannot decide: rows that are no mixture of such components are described better and better by more and
+more of them, which no two draws share, by hundreds of nats. So stability comes first. How much of it is to be asked for
+is not known sharply either: the limit t has a logistic distribution around 0.72, and
 
-but a number counts only if its clusters are found again from tree to tree (`sureness`): the least stable of them with
-a mean Jaccard similarity of 0.75, or of 0.6 where no number beside 1 reaches that and is better described than 1.
-Clusters that differ in shape are described better and better by more and more clouds, which no two trees share. The
-number that describes the rows best counts also if the partition that agrees best with all trees has its clouds as
-clusters, with similarities of 0.85: thousands of rows in few columns make trees that differ, each wrong elsewhere.
-The 3 makes up for clouds that are never quite alike, and for the search among partitions. Where clusters overlap, that
-is too sure: in so far as the least stable of the suggested ones is not found again, J < 1, a share (1 - J) / (1 - 0.75)
-of P goes by exp(log evidence(k) / 10) of all numbers. The 10 is from simulated blobs; `make bench ONLY=n_clusters`
-shows on others how often a number is right that has some probability.
+    P(k) = ∫ p(t) P(k | t) dt ,     P(k | t) ∝ exp(E_k / 3) over the numbers with J_k ≥ t .
 
-Without data, the gaps between true splits are compared with those of the coalescent (`split_gaps`): P(k) ∝ exp(2 z_k),
-with z_1 = 2, the distance in standard deviations from which on a gap counts.
+If some number describes the rows better than 1, t is not above the stability of the most stable of these, unless that
+is itself so low (around 0.55) that there are no clusters. The number of highest evidence is asked for no stability in
+so far as its components are the clusters of the mean tree (similarity around 0.86 and above): clusters that overlap
+differ from draw to draw though their mean is right. The 3 makes up for components that are never quite alike.
+
+That is too sure where the clusters are not stable. In so far as they are not, with a share (1 - J) / (1 - 0.6), J being
+that of the most probable number, the same is asked more gently: t around 0.3, E_k / 8. The constants are from simulated
+blobs; `make bench ONLY=n_clusters` shows on others how often a number is right that has some probability.
+
+Without rows, stability alone decides: it is the largest number with J_k ≥ t.
+
+Where no number has a probability of one half, the answer is a range: the fewest numbers in a row that have it together.
 """
 
 import warnings
@@ -28,45 +32,56 @@ import numpy as np
 from .._runtime.checks import check_count
 from .._runtime.fielddocs import field_docs
 from .._runtime.notebook import html_table, paragraph
+from .._runtime.text import percent
 from ..errors import CoaltreeWarning
-from ..tree.merges import check_cut
 from .cloud_mixture import describe
-from .given import noise_levels
-from .partitions import cut_labels
-from .split_gaps import gap_scores, least_size
-from .sureness import DISSOLVED, STABLE, most_similar, read_labels
+from .partitions import whitened_rows
+from .sureness import most_similar, read_labels
 
 if TYPE_CHECKING:
     from .posterior import Posterior
 
-_MOST_CLUSTERS = 30
-_ROWS_PER_CLUSTER = 3  # fewer are no cloud
+MAX_CLUSTERS = 30
+ENOUGH = 0.5  # probability of a number that is said alone
+_MIN_ROWS_PER_CLUSTER = 3
 _PATIENCE = 8  # numbers without a better one, after which no more are tried
-_ENOUGH_TREES = 200  # among which clusters are looked for again
-_STARTS = 4  # trees whose clusters the descriptions start from
-_LARGEST_TABLE = 200_000  # entries; of larger ones some rows are enough
-_FEWEST_ROWS, _ENOUGH_ROWS = 500, 2000
-_CAUTION, _MORE_CAUTION = 3.0, 10.0  # the second where clusters are not found again in every tree
-_NOTABLE = 2.0  # standard deviations of a gap
-_FOUND_AGAIN = (0.75, DISSOLVED)  # least stability of a number's clusters; the second where none has the first
-_BEST, _FEW, _STEP = 4, 12, 1.15  # the best described are looked at, all up to 12, of larger ones those in steps
-_IMPROBABLE = 0.01  # beside the best number: not looked at more closely
-_CLOSE = 0.7  # below this probability another number is nearly as good
+_MAX_TREES = 200  # among which clusters are looked for
+_MAX_ENTRIES = 200_000  # of a table; of larger ones some rows are enough
+_MIN_ROWS, _MAX_ROWS = 500, 2000
+
+
+class Limit(NamedTuple):
+    """How much stability is asked for, with a logistic distribution, and by how much evidence is divided."""
+
+    middle: float
+    width: float
+    caution: float = 1.0
+
+    def reached(self, stability: np.ndarray | float) -> np.ndarray:
+        """The probability that the limit is at or below this."""
+        return 0.5 * (1.0 + np.tanh(0.5 * (np.asarray(stability) - self.middle) / self.width))
+
+
+_STRICT, _GENTLE = Limit(0.72, 0.04, 3.0), Limit(0.3, 0.1, 8.0)
+_ANY_CLUSTERS = Limit(0.55, 0.03)  # stability of the most stable number, below which there are none
+_SAME_COMPONENTS = Limit(0.86, 0.02)  # similarity of clusters with the components of a mixture
+_DOUBTFUL = 0.6  # stability at which only the gentle limit counts
 
 
 @field_docs(
-    n_clusters="The number suggested.",
+    n_clusters="The number suggested, the smallest of the range.",
     reason="Why, in a sentence; also ``str(suggestion)``.",
     probability="Of the number suggested.",
-    candidates="All numbers considered, with n_clusters, probability and score of each.",
-    basis='What was looked at, "rows" or "gaps".',
+    candidates="All numbers considered, with n_clusters, probability, score and stability of each.",
+    basis='What was looked at, "rows" (and trees) or "trees".',
+    low="The smallest number of the range; `n_clusters`.",
+    high="The largest number of the range; the same as `low` where one number has a probability of at least 50 %.",
 )
 class ClusterSuggestion(NamedTuple):
-    """A number of clusters, the reason for it in a sentence, and the probability of every number considered.
+    """A number of clusters or a range, the reason for it in a sentence, and the probability of every number considered.
 
-    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability`` and ``score`` (the
-    log evidence, or the distance of a gap from those of random trees); `basis` is "rows", or "gaps" where the posterior
-    holds no data.
+    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability``, ``score`` (the
+    log evidence; NaN without data) and ``stability`` (of the least stable cluster).
     """
 
     n_clusters: int
@@ -74,9 +89,18 @@ class ClusterSuggestion(NamedTuple):
     probability: float
     candidates: np.ndarray
     basis: str
+    low: int
+    high: int
 
     def __str__(self) -> str:
         return self.reason
+
+    @property
+    def numbers(self) -> str:
+        """Such as "3 clusters", "3 or 4 clusters", "5 to 8 clusters"."""
+        if self.low == self.high:
+            return f"{self.low} cluster{'s' if self.low > 1 else ''}"
+        return f"{self.low} {'or' if self.high == self.low + 1 else 'to'} {self.high} clusters"
 
     def _repr_html_(self) -> str:
         likely = [one for one in self.candidates if one["probability"] >= 0.005 or one["n_clusters"] == self.n_clusters]
@@ -86,117 +110,99 @@ class ClusterSuggestion(NamedTuple):
 
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
     """A number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
-    n = posterior.n
-    rows = posterior._whitened_rows
-    basis = "gaps" if rows is None else "rows"
+    n, rows = posterior.n, whitened_rows(posterior)
+    basis = "trees" if rows is None else "rows"
+    largest = min(n // _MIN_ROWS_PER_CLUSTER, MAX_CLUSTERS)
     if max_clusters is not None:
         largest = check_count("max_clusters", max_clusters, 2, n - 1)
-    elif rows is None:
-        largest = n // (_ROWS_PER_CLUSTER * least_size(n))
-    else:
-        largest = min(n // _ROWS_PER_CLUSTER, _MOST_CLUSTERS)
     if largest < 2:
-        reason = f"1 cluster: {n} leaves are too few to look for more."
-        return ClusterSuggestion(1, reason, 1.0, _candidates(np.zeros(1), np.ones(1)), basis)
-    if rows is None:
-        scores = gap_scores(posterior.children, posterior.times, posterior.weights, _noise_level(posterior), largest)
-        scores = np.append(_NOTABLE, scores)
-        probability = _normalised(2.0 * scores)
-        best = int(np.argmax(probability)) + 1
-    else:
-        scores, clouds = evidence_by_number(posterior, rows, largest)
-        counts, stability = numbers_found_again(posterior, scores, clouds)
-        best = int(np.argmax(np.where(counts, scores, -np.inf))) + 1
-        probability = _probability(scores, counts, stability.get(best, 1.0))
-    reason = _reason(best, probability, basis, described_best=int(np.argmax(scores)) + 1)
-    return ClusterSuggestion(best, reason, float(probability[best - 1]), _candidates(scores, probability), basis)
-
-
-def evidence_by_number(posterior: "Posterior", rows: np.ndarray, largest: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Log evidence of 1, 2, … clouds, up to `largest` or until a while after the best, for rows (n, p).
-
-    And for each number the cloud of the rows that were looked at (`_some_rows`).
-    """
-    n = len(rows)
-    draws = np.searchsorted(np.cumsum(posterior.weights), (np.arange(_STARTS) + 0.5) / _STARTS)
-    draws = np.unique(np.minimum(draws, len(posterior) - 1))
-    some = _some_rows(n, rows.shape[1])
-    table = rows[some]
-    scores: list[float] = []
-    clouds = []
-    for k in range(1, largest + 1):
-        how = check_cut(n, k, None, "auto", False)
-        labels = cut_labels(posterior.children[draws], posterior.times[draws], how)
-        starts = [np.unique(start, return_inverse=True)[1] for start in np.unique(labels[:, some], axis=0)]
-        evidence, of_rows = describe(table, starts)
-        scores.append(float(np.logaddexp.reduce(evidence, axis=None)))
-        clouds.append(of_rows)
-        if k - 1 - int(np.argmax(scores)) >= _PATIENCE:
-            break
-    return np.array(scores), clouds
-
-
-def _probability(scores, counts, stability):
-    """P(k), where the least stable cluster of the suggested number has this mean similarity."""
-    doubt = min(max((1.0 - stability) / (1.0 - _FOUND_AGAIN[0]), 0.0), 1.0)
-    of_those_found = _normalised(np.where(counts, scores / _CAUTION, -np.inf))
-    return (1.0 - doubt) * of_those_found + doubt * _normalised(scores / _MORE_CAUTION)
-
-
-def numbers_found_again(
-    posterior: "Posterior", scores: np.ndarray, clouds: list[np.ndarray]
-) -> tuple[np.ndarray, dict[int, float]]:
-    """(len(scores),) whether a number of clusters, from 1 on, counts: its clusters are found again in the trees.
-
-    And of those that were looked at, how stable the least stable cluster is.
-
-    The best described are looked at first; numbers that are far less probable than one that counts, or worse described
-    than 1, count unseen: they are not suggested.
-    """
-    better = np.flatnonzero(scores > scores[0]) + 1
-    steps = (_FEW * _STEP ** np.arange(1, 12)).astype(int)
-    by_score = better[np.argsort(-scores[better - 1], kind="stable")]
-    looked_at = [k for place, k in enumerate(by_score) if place < _BEST or k <= _FEW or k in steps]
-    worst: dict[int, float] = {}
-    agrees = {}
-    if posterior.has_equal_weights:
-        posterior = posterior[np.unique(np.linspace(0, len(posterior) - 1, _ENOUGH_TREES).astype(int))]
-    for least in _FOUND_AGAIN:
-        counts = scores <= scores[0]
-        bar = -np.inf
-        for k in looked_at:
-            if scores[k - 1] > bar and k not in worst:
-                worst[k], agrees[k] = _look_at(posterior, k, clouds[k - 1])
-            is_best = k == by_score[0]
-            counts[k - 1] = scores[k - 1] <= bar or worst[k] >= least or (is_best and agrees[k])
-            if counts[k - 1] and bar == -np.inf:
-                bar = scores[k - 1] + _CAUTION * np.log(_IMPROBABLE)
-        if bar > -np.inf:
-            break
-    return counts, worst
-
-
-def _look_at(posterior, n_clusters, clouds):
-    """The stability of the least stable of so many clusters; and whether they are the given clouds of some rows."""
-    with warnings.catch_warnings():  # that clusters are smaller than asked for is nothing to tell here
+        return _suggestion(np.ones(1), np.zeros(1), np.ones(1), basis, f"{n} leaves are too few to look for more")
+    if rows is None and len(posterior) == 1:
+        return _suggestion(np.ones(1), np.zeros(1), np.ones(1), basis, "one tree without its data cannot tell more")
+    with warnings.catch_warnings():  # that clusters are smaller than usual is nothing to tell here
         warnings.simplefilter("ignore", CoaltreeWarning)
-        labels = posterior.cut(n_clusters, output="numpy")
-    stability = float(posterior.stability(labels).jaccard.min())
-    some = labels[_some_rows(len(labels), posterior._whitened_rows.shape[1])]
-    described = read_labels(clouds, len(some))
-    is_all = len(described.clusters) == n_clusters  # a cloud may have become empty
-    return stability, is_all and bool(most_similar(described, some[None]).min() >= STABLE)
+        cuts = [posterior.mean_tree().cut(k) for k in range(1, largest + 1)]
+        if rows is None:
+            stability = least_stability(posterior, cuts)
+            return _suggestion(_by_stability(stability), np.full(largest, np.nan), stability, basis)
+        evidence, similarity = evidence_by_number(rows, cuts)
+        stability = least_stability(posterior, cuts[: len(evidence)])
+    return _suggestion(probabilities(evidence, stability, similarity), evidence, stability, basis)
 
 
-def _noise_level(posterior):
-    if posterior.noise.is_learnt:
-        return float(posterior.weights @ noise_levels(posterior.theta))
-    return posterior.noise.level
+def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Log evidence of 1, 2, … components for rows (n, p), starting from the clusters, until a while after the best.
+
+    And the least similarity of the clusters with the components at the best number.
+    """
+    some = _some_rows(*rows.shape)
+    table = rows[some]
+    evidence: list[float] = []
+    similarity = 0.0
+    for labels in cuts:
+        clusters = np.unique(labels[some], return_inverse=True)[1]
+        by_shape, components = describe(table, [clusters])
+        evidence.append(float(np.logaddexp.reduce(by_shape, axis=None)))
+        if evidence[-1] == max(evidence):
+            found = np.unique(components, return_inverse=True)[1].astype(np.int32)
+            similarity = float(most_similar(read_labels(clusters, len(clusters)), found[None]).min())
+        if len(evidence) - 1 - int(np.argmax(evidence)) >= _PATIENCE:
+            break
+    return np.array(evidence), similarity
+
+
+def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> np.ndarray:
+    """The stability of the least stable cluster of each partition."""
+    if posterior.has_equal_weights and len(posterior) > _MAX_TREES:
+        posterior = posterior[np.linspace(0, len(posterior) - 1, _MAX_TREES).astype(int)]
+    return np.array([1.0 if len(set(cut.tolist())) == 1 else posterior.stability(cut).jaccard.min() for cut in cuts])
+
+
+def probabilities(evidence: np.ndarray, stability: np.ndarray, similarity: float) -> np.ndarray:
+    """P(k) for k = 1, 2, …; `similarity` is that of the clusters with the components at the best number."""
+    best = int(np.argmax(evidence))
+    waived = stability.copy()
+    waived[best] = 1.0
+    share = float(_SAME_COMPONENTS.reached(similarity)) if best > 0 else 0.0
+    strict = (1 - share) * _strictly(evidence, stability) + share * _strictly(evidence, waived)
+    doubt = min((1.0 - stability[np.argmax(strict)]) / (1.0 - _DOUBTFUL), 1.0)
+    return (1.0 - doubt) * strict + doubt * _over_limits(evidence, stability, _GENTLE)
+
+
+def _strictly(evidence, stability):
+    """P(k) where the limit is not above the most stable of the numbers that describe the rows better than 1."""
+    better = np.flatnonzero(evidence > evidence[0])
+    if len(better) == 0:
+        return _normalised(evidence / _STRICT.caution)
+    highest = stability[better].max()
+    any_clusters = float(_ANY_CLUSTERS.reached(highest))
+    found = any_clusters * _over_limits(evidence, stability, _STRICT, highest)
+    found[0] += 1.0 - any_clusters
+    return found
+
+
+def _over_limits(evidence, stability, limit, highest=np.inf):
+    """∫ p(t) P(k | t) dt over limits t up to `highest`; one cluster always has enough stability."""
+    held = np.where(np.arange(len(evidence)) == 0, np.inf, stability)
+    steps = np.unique(held[held <= highest]) if highest < np.inf else np.unique(held)
+    reached = np.append(limit.reached(steps[:-1]), 1.0) if highest == np.inf else limit.reached(steps)
+    found = np.zeros(len(evidence))
+    for least, share in zip(steps, np.diff(reached, prepend=0.0) / reached[-1], strict=True):
+        found += share * _normalised(np.where(held >= least, evidence / limit.caution, -np.inf))
+    return found
+
+
+def _by_stability(stability):
+    """P(k) without rows: the largest number that has enough stability."""
+    held = np.where(np.arange(len(stability)) == 0, np.inf, stability)
+    from_here_on = np.maximum.accumulate(held[::-1])[::-1]  # the most stable of this number and all larger ones
+    above = np.append(_STRICT.reached(from_here_on[1:]), 0.0)
+    return np.append(1.0, above[:-1]) - above
 
 
 def _some_rows(n, p):
     """Numbers of the rows that are looked at: all, or always the same part of them."""
-    enough = max(_FEWEST_ROWS, min(_ENOUGH_ROWS, _LARGEST_TABLE // p))
+    enough = max(_MIN_ROWS, min(_MAX_ROWS, _MAX_ENTRIES // p))
     return np.arange(n) if n <= enough else np.sort(np.random.default_rng(0).choice(n, enough, replace=False))
 
 
@@ -205,47 +211,40 @@ def _normalised(log_weights):
     return weights / weights.sum()
 
 
-def _candidates(scores, probability):
-    table = np.empty(len(scores), dtype=[("n_clusters", np.int64), ("probability", float), ("score", float)])
-    table["n_clusters"] = np.arange(1, len(scores) + 1)
-    table["probability"], table["score"] = probability, scores
-    return table
+def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
+    """The fewest numbers in a row that have at least half of the probability, of several such ranges the likeliest."""
+    for width in range(1, len(probability) + 1):
+        together = np.convolve(probability, np.ones(width), "valid")
+        if together.max() >= ENOUGH:
+            break
+    low = int(np.argmax(together)) + 1
+    return low, low + width - 1
 
 
-def _reason(best, probability, basis, described_best):
-    """One sentence for a stranger, and a second one where the number is in doubt."""
-    second = int(np.argmax(np.where(np.arange(len(probability)) == best - 1, -1.0, probability))) + 1
-    most = len(probability)
-    if described_best != best:
-        return _limited(best, "more" if described_best > best else "fewer")
-    sure = f"probability {_percent(probability[best - 1])}, next {second} with {_percent(probability[second - 1])}"
-    if basis == "gaps" and best == 1:
-        text = f"1 cluster: no split of the trees stands out from those of random trees ({sure})."
-    elif basis == "gaps":
-        text = f"{best} clusters: after them the trees stay unsplit for longer than random trees do ({sure})."
-    elif best == 1:
-        text = f"1 cluster: the rows look like a single group, and 2 to {most} describe them no better ({sure})."
-    elif best == most:
-        text = (
-            f"{best} clusters, the most that were tried: each further one describes the rows better, so that there may "
-            f"be no number of distinct groups ({sure})."
-        )
-    else:
-        text = f"{best} clusters: they describe the rows better than any other number from 1 to {most} ({sure})."
-    return text if probability[best - 1] >= _CLOSE else f"{text} It is a close call."
+def _suggestion(probability, evidence, stability, basis, only_one=""):
+    low, high = most_probable_range(probability)
+    fields = [("n_clusters", np.int64), ("probability", float), ("score", float), ("stability", float)]
+    table = np.empty(len(probability), dtype=fields)
+    table["n_clusters"] = np.arange(1, len(probability) + 1)
+    table["probability"], table["score"], table["stability"] = probability, evidence, stability
+    found = ClusterSuggestion(low, "", float(probability[low - 1]), table, basis, low, high)
+    return found._replace(reason=f"{found.numbers}: {only_one}." if only_one else _reason(found))
 
 
-def _limited(best, others):
-    """Where "more" or "fewer" clusters describe the rows better, but are not found again."""
-    if best == 1:
-        return "1 cluster: groups can be drawn in these rows, but no two trees agree on them."
-    return (
-        f"{best} clusters: they are found again from tree to tree; {others} would describe the rows better still, but "
-        "not all of them are found again."
-    )
-
-
-def _percent(probability):
-    if probability > 0.99:
-        return "over 99 %"
-    return "under 1 %" if probability < 0.01 else f"{100 * probability:.0f} %"
+def _reason(found):
+    """One sentence for a stranger."""
+    k, table = found.n_clusters, found.candidates
+    sure = f"probability {percent(float(table['probability'][found.low - 1 : found.high].sum()))}"
+    if found.high > found.low:
+        return f"{found.numbers} ({sure} together): the data do not tell which. The clusters shown are those of {k}."
+    if found.basis == "trees":
+        return f"{found.numbers}: no larger number is stable across draws ({sure})."
+    best = int(np.argmax(table["score"])) + 1
+    if best != k:
+        others = "larger" if best > k else "smaller"
+        return f"{found.numbers}: {others} partitions fit better but are less stable ({sure})."
+    if k == 1:
+        return f"1 cluster: the rows look like a single group ({sure})."
+    if k == len(table):
+        return f"{k} clusters, the most that were tried: each further one fits the rows better ({sure})."
+    return f"{k} clusters: they fit the rows better than any other number from 1 to {len(table)} ({sure})."

@@ -148,12 +148,12 @@ class ClusterQuestions:
         return partitions.whitened_rows(cast("Posterior", self))
 
     def suggest_n_clusters(self, max_clusters: int | None = None) -> cluster_count.ClusterSuggestion:
-        """Suggest a number of clusters, with the reason in a sentence and a probability for each number.
+        """Suggest a number of clusters, or a range, with the reason in a sentence and a probability for each number.
 
-        It is the number of clouds with heavy tails and one shape that describes the rows best, of the numbers whose
-        clusters are found again from tree to tree (see `stability`): all of them with a similarity of at least 0.75, or
-        of 0.6 where no number has that; or if all trees together, `cut`, have the best described clouds as clusters. It
-        is 1 where the rows look like one cloud. A posterior without data is asked for long gaps between its splits.
+        It is the number of clusters of the mean tree that describe the rows best as a mixture, of the numbers whose
+        clusters are stable across draws (see `stability`), and 1 where the rows look like a single group. Where no
+        number has a probability of 50 %, `low` and `high` are a range, and `n_clusters` is its lower end. Without data
+        stability alone decides.
 
         Parameters
         ----------

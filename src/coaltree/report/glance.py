@@ -38,7 +38,7 @@ def choose_start(posterior: Posterior, n_clusters: int | ClusterSuggestion | Non
         k = check_count("n_clusters", n_clusters, 1, posterior.n)
         return Start(k, count(k, "cluster"), "This number was chosen when the page was made.")
     suggestion = n_clusters or posterior.suggest_n_clusters()
-    return Start(suggestion.n_clusters, f"{count(suggestion.n_clusters, 'cluster')} suggested", suggestion.reason)
+    return Start(suggestion.n_clusters, f"{suggestion.numbers} suggested", suggestion.reason)
 
 
 def cards(posterior: Posterior, start: Start, answer: ClusterAnswer, verdict: Verdict, model: Card) -> str:

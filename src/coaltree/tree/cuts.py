@@ -39,7 +39,7 @@ def warn_of_smaller_clusters(asked: int, used: int) -> None:
     """Say that the tree has too few large splits, so that smaller clusters had to be allowed."""
     if used < asked:
         message = (
-            f"The tree has too few splits with {asked} leaves on both sides, so clusters of {used} or more were "
+            f"The tree has too few splits with {asked} leaves on both sides, so clusters of {used} or more leaves were "
             "allowed (min_size was halved)."
         )
         warnings.warn(ClusterSizeWarning(message, asked, used), stacklevel=3)

@@ -23,12 +23,12 @@ def test_groups_of_rows_are_counted():
         assert found.n_clusters == k
         assert found.basis == "rows"
         assert found.probability > 0.7
-        assert str(found).startswith(f"{k} clusters: they describe the rows better than any other number from 1 to ")
+        assert (found.low, found.high) == (k, k)
+        assert str(found).startswith(f"{k} clusters: they fit the rows better than any other number from 1 to ")
         assert str(found).endswith(").")
 
 
 def test_large_numbers_are_suggested_too():
-    """14 is between two of the numbers beyond 12 that are looked at in any case."""
     X = blobs(np.random.default_rng(3), 14, 112, 6, 12.0)
     assert ward_posterior(X).suggest_n_clusters().n_clusters == 14
 
@@ -49,6 +49,7 @@ def test_one_cloud_is_one_cluster(d, tails):
     found = ward_posterior(X).suggest_n_clusters()
     assert found.n_clusters == 1
     assert "look like a single group" in found.reason
+    assert found.probability > 0.7
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
@@ -76,11 +77,39 @@ def test_the_table_of_candidates():
     assert len(post.suggest_n_clusters(max_clusters=2).candidates) == 2
 
 
-def test_a_close_call_is_called_one():
-    found = [ward_posterior(blobs(np.random.default_rng(s), 2, 40, 2, 1.5)).suggest_n_clusters() for s in range(6)]
-    close = [one for one in found if one.probability < 0.7]
-    assert 0 < len(close) < 6
-    assert all(one.reason.endswith("It is a close call.") == (one in close) for one in found)
+def test_a_range_is_said_where_no_number_has_half_of_the_probability():
+    found = [ward_posterior(blobs(np.random.default_rng(s), 4, 48, 2, 1.6)).suggest_n_clusters() for s in range(12)]
+    ranges = [one for one in found if one.high > one.low]
+    assert 0 < len(ranges) < 12
+    for one in found:
+        share = one.candidates["probability"]
+        assert one.n_clusters == one.low
+        assert one.probability == share[one.low - 1]
+        assert share[one.low - 1 : one.high].sum() >= 0.5
+        assert (share.max() >= 0.5) == (one.low == one.high)
+    wide = ranges[0]
+    assert wide.reason.startswith(f"{wide.numbers} (probability ")
+    assert wide.reason.endswith(f"The clusters shown are those of {wide.low}.")
+
+
+@pytest.mark.parametrize(
+    ("probability", "expected"),
+    [
+        ([1.0], (1, 1)),
+        ([0.1, 0.6, 0.3], (2, 2)),
+        ([0.2, 0.2, 0.35, 0.25], (3, 4)),
+        ([0.25, 0.25, 0.25, 0.25], (1, 2)),
+        ([0.2, 0.15, 0.15, 0.15, 0.15, 0.2], (1, 3)),
+    ],
+)
+def test_the_range_has_the_fewest_numbers(probability, expected):
+    assert cluster_count.most_probable_range(np.array(probability)) == expected
+
+
+def test_numbers_are_said_as_people_say_them():
+    found = ward_posterior(blobs(np.random.default_rng(4), 3, 60, 4, 4.0)).suggest_n_clusters()
+    said = [found._replace(low=low, high=high).numbers for low, high in [(1, 1), (3, 3), (3, 4), (5, 8)]]
+    assert said == ["1 cluster", "3 clusters", "3 or 4 clusters", "5 to 8 clusters"]
 
 
 def test_many_rows_are_counted_by_a_part_of_them():
@@ -106,21 +135,33 @@ def test_many_rows_are_counted_by_a_part_of_them():
 # Without data
 
 
-@pytest.mark.parametrize(("k", "n", "d"), [(5, 100, 10), (8, 400, 20), (3, 60, 5)])
-def test_groups_are_counted_on_trees_alone(k, n, d):
-    X = blobs(np.random.default_rng(6), k, n, d, 6.0)
-    tree = ct.Tree.from_linkage(linkage(X, "average"))
-    found = ct.Posterior(tree.children[None], tree.times[None] ** 2).suggest_n_clusters()
+def perturbed(X, n_trees, noise, rng):
+    """A posterior without data: average linkages of rows that were moved a little."""
+    trees = [ct.Tree.from_linkage(linkage(X + noise * rng.normal(size=X.shape), "average")) for _ in range(n_trees)]
+    children, times = (np.stack([getattr(tree, part) for tree in trees]) for part in ("children", "times"))
+    return ct.Posterior(children, times)
+
+
+@pytest.mark.parametrize(("k", "n", "d"), [(5, 100, 10), (8, 160, 20), (3, 60, 5)])
+def test_stability_alone_counts_groups_without_data(k, n, d):
+    rng = np.random.default_rng(6)
+    found = perturbed(blobs(rng, k, n, d, 6.0), 20, 1.0, rng).suggest_n_clusters()
     assert found.n_clusters == k
-    assert found.basis == "gaps"
-    assert f"{k} clusters: after them the trees stay unsplit" in str(found)
+    assert found.basis == "trees"
+    assert found.reason.startswith(f"{k} clusters: no larger number is stable across draws")
+    assert np.isnan(found.candidates["score"]).all()
 
 
-def test_no_gap_stands_out():
-    tree = ct.Tree.from_linkage(linkage(np.random.default_rng(7).normal(size=(60, 5)), "average"))
-    found = ct.Posterior(tree.children[None], tree.times[None] ** 2).suggest_n_clusters()
+def test_stability_alone_finds_one_cloud_without_data():
+    rng = np.random.default_rng(7)
+    assert perturbed(rng.normal(size=(60, 5)), 20, 1.0, rng).suggest_n_clusters().n_clusters == 1
+
+
+def test_one_tree_without_data_tells_nothing():
+    tree = ct.Tree.from_linkage(linkage(blobs(np.random.default_rng(6), 3, 60, 5, 6.0), "average"))
+    found = ct.Posterior(tree.children[None], tree.times[None]).suggest_n_clusters()
     assert found.n_clusters == 1
-    assert "no split of the trees stands out" in found.reason
+    assert found.reason == "1 cluster: one tree without its data cannot tell more."
 
 
 def test_few_leaves_ties_and_wrong_limits():
@@ -129,10 +170,8 @@ def test_few_leaves_ties_and_wrong_limits():
     assert "2 leaves are too few" in few.reason
     names = [f"({a}:0,{b}:0):0" for a, b in ("ab", "cd", "ef", "gh", "ij", "kl")]
     tied = ct.Tree.from_newick(f"((({names[0]},{names[1]}):0,{names[2]}):3,(({names[3]},{names[4]}):0,{names[5]}):3);")
-    post = ct.Posterior(tied.children[None], tied.times[None])
-    found = post.suggest_n_clusters()
-    assert found.n_clusters == 2
-    assert np.isfinite(found.candidates["score"]).all()
+    post = ct.Posterior(np.stack([tied.children] * 2), np.stack([tied.times] * 2))
+    assert np.isfinite(post.suggest_n_clusters().candidates["probability"]).all()
     with pytest.raises(ct.InputError, match="max_clusters must be a whole number from 2 to 11"):
         post.suggest_n_clusters(max_clusters=12)
 
@@ -146,8 +185,8 @@ def test_rows_that_are_all_but_equal():
     assert found.n_clusters == 3
 
 
-def test_a_number_whose_clusters_are_not_found_again_is_not_suggested():
-    """One skewed cloud: more and more round clouds describe it better, but every tree draws others."""
+def test_a_number_whose_clusters_are_not_stable_is_not_suggested():
+    """One skewed group: more and more round components describe it better, but every tree draws others."""
     X = np.random.default_rng(0).lognormal(size=(100, 6), sigma=0.8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
@@ -156,7 +195,7 @@ def test_a_number_whose_clusters_are_not_found_again_is_not_suggested():
     best = int(found.candidates["score"].argmax()) + 1
     assert best > found.n_clusters
     assert post.stability(post.cut(best)).jaccard.min() < 0.6
-    assert "tree" in found.reason
+    assert "fit better but are less stable" in found.reason or found.high > found.low
 
 
 def test_trees_of_no_weight_say_nothing():
@@ -174,18 +213,49 @@ def test_trees_of_no_weight_say_nothing():
     assert post.suggest_n_clusters().n_clusters == 3
 
 
-def test_a_number_is_less_sure_the_less_its_clusters_are_found_again():
-    scores, counts = np.array([-60.0, -20.0, -2.0, -8.0]), np.array([True, True, True, False])
-    sure = [cluster_count._probability(scores, counts, stability)[2] for stability in (1.0, 0.95, 0.8, 0.75, 0.5)]
-    assert np.all(np.diff(sure[:4]) < 0)
-    assert sure[3] == sure[4]  # no less than by the evidence of all numbers
-    assert sure[0] == pytest.approx(1 / (1 + np.exp(-18 / 3) + np.exp(-58 / 3)))  # of those that are found again
-    assert sure[4] == pytest.approx(1 / (1 + np.exp(-6 / 10) + np.exp(-18 / 10) + np.exp(-58 / 10)))
-    better = cluster_count._probability(np.append(scores, 50.0), np.append(counts, False), 0.75)
-    assert np.argmax(better) == 4 and better[2] < 0.01  # as docs/reading.md says
+def probability_by_sums(evidence, stability, middle, width, caution, highest=None):
+    """P(k) by a sum over a fine grid of limits, from the definition; the limit is at most `highest`."""
+    limits = np.linspace(middle - 20 * width, middle + 20 * width, 40_001)
+    weights = np.exp(-(limits - middle) / width) / (1 + np.exp(-(limits - middle) / width)) ** 2
+    if highest is not None:
+        weights = weights * (limits <= highest)
+    held = np.append(np.inf, stability[1:])
+    found = np.zeros(len(evidence))
+    for limit, weight in zip(limits, weights / weights.sum(), strict=True):
+        allowed = np.where(held >= limit, np.exp((evidence - evidence.max()) / caution), 0.0)
+        found += weight * allowed / allowed.sum()
+    return found
 
 
-def test_clouds_that_all_trees_together_show_are_counted_though_each_tree_is_wrong_somewhere(monkeypatch):
+def test_probabilities_are_those_of_the_definition():
+    evidence, stability = np.array([-60.0, -20.0, -2.0, 0.0, -8.0]), np.array([1.0, 0.9, 0.8, 0.65, 0.3])
+    strict = probability_by_sums(evidence, stability, 0.72, 0.04, 3.0, highest=0.9)
+    gentle = probability_by_sums(evidence, stability, 0.3, 0.1, 8.0)
+    any_clusters = 1 / (1 + np.exp(-(0.9 - 0.55) / 0.03))
+    strict = any_clusters * strict + (1 - any_clusters) * np.eye(5)[0]
+    doubt = (1 - 0.8) / (1 - 0.6)
+    found = cluster_count.probabilities(evidence, stability, similarity=0.0)
+    np.testing.assert_allclose(found, (1 - doubt) * strict + doubt * gentle, atol=2e-3)
+    assert found.sum() == pytest.approx(1.0)
+
+
+def test_evidence_counts_without_stability_where_the_components_are_the_clusters():
+    evidence, stability = np.array([-60.0, -20.0, 0.0]), np.array([1.0, 0.8, 0.5])
+    assert np.argmax(cluster_count.probabilities(evidence, stability, similarity=0.5)) == 1
+    assert np.argmax(cluster_count.probabilities(evidence, stability, similarity=1.0)) == 2
+
+
+def test_a_number_is_less_sure_the_less_stable_its_clusters_are():
+    evidence = np.array([-60.0, -20.0, 0.0, -6.0])
+    sure = [
+        cluster_count.probabilities(evidence, np.array([1.0, 0.9, stability, 0.7]), 1.0)[2]
+        for stability in (1.0, 0.95, 0.85, 0.7)
+    ]
+    assert np.all(np.diff(sure) < 0)
+    assert sure[0] > 0.85
+
+
+def test_components_that_the_mean_tree_shows_are_counted_though_each_tree_is_wrong_somewhere(monkeypatch):
     rng = np.random.default_rng(0)
     X = blobs(rng, 4, 120, 4, 6.0)
     trees = []
@@ -196,14 +266,7 @@ def test_clouds_that_all_trees_together_show_are_counted_though_each_tree_is_wro
     children, times = (np.stack([getattr(tree, part) for tree in trees]) for part in ("children", "times"))
     post = ct.Posterior(children, times, X=X, covariance=ct.Spherical(amplitude=1.0))
     assert post.stability(post.cut(4)).jaccard.min() < 0.6
-    assert post.suggest_n_clusters().n_clusters == 4
-    assert post.suggest_n_clusters().probability < 0.9
-    monkeypatch.setattr(cluster_count, "STABLE", 1.1)
-    assert post.suggest_n_clusters().n_clusters != 4
-
-
-@pytest.mark.parametrize(("described_best", "word"), [(9, "more"), (2, "fewer")])
-def test_numbers_that_are_not_found_again_are_named_as_more_or_fewer(described_best, word):
-    said = cluster_count._reason(4, np.full(10, 0.1), "rows", described_best)
-    assert said.startswith("4 clusters: they are found again")
-    assert f"{word} would describe the rows better still" in said
+    sure = post.suggest_n_clusters()
+    assert sure.n_clusters == 4
+    monkeypatch.setattr(cluster_count, "_SAME_COMPONENTS", cluster_count.Limit(1.5, 0.02))
+    assert post.suggest_n_clusters().candidates["probability"][3] < sure.probability - 0.01
