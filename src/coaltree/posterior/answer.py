@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ClusterSizeWarning
 from . import sureness
+from .clusters import beside
 from .posterior import Posterior
 
 LEVEL = 0.9  # of the intervals of stability
@@ -38,7 +39,7 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
-        reference, cut_into, _ = posterior._beside(labels)
+        reference, cut_into, _ = beside(posterior, labels)
     return ClusterAnswer(
         labels,
         sureness.membership(reference, cut_into, posterior.weights, False),

@@ -106,7 +106,7 @@ class ClusterQuestions:
         Where a DataFrame was fitted, or with `output="pandas"`, it is a DataFrame with its index; a Series of labels in
         another order is put into that of the leaves.
         """
-        reference, cut_into, outliers = self._beside(labels, min_size, outliers)
+        reference, cut_into, outliers = beside(cast("Posterior", self), labels, min_size, outliers)
         probability = sureness.membership(reference, cut_into, self.weights, outliers)
         if frames.wants_pandas(self, output):
             return frames.membership_frame(cast("Posterior", self), probability, reference.clusters.tolist())
@@ -121,22 +121,8 @@ class ClusterQuestions:
         holds the similarity with probability `level`.
         """
         level = check_level("level", level)
-        reference, cut_into, _ = self._beside(labels, min_size, outliers)
+        reference, cut_into, _ = beside(cast("Posterior", self), labels, min_size, outliers)
         return sureness.stability(reference, cut_into, self.weights, level)
-
-    def _beside(
-        self, labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
-    ) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
-        """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
-        reference = sureness.read_labels(frames.in_order_of(labels, self), self.n)
-        outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
-
-        @cache
-        def cut_into(number):
-            how = check_cut(self.n, number, None, min_size, outliers)
-            return partitions.cut_labels(self.children, self.times, how, self._rows_for(how))
-
-        return reference, cut_into, outliers
 
     def _rows_for(self, how):
         """The rows that tell outliers, where they are to be named."""
@@ -162,3 +148,18 @@ class ClusterQuestions:
             earlier where eight numbers in a row bring nothing.
         """
         return cluster_count.suggest_n_clusters(cast("Posterior", self), max_clusters)
+
+
+def beside(
+    posterior: "Posterior", labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
+) -> tuple[sureness.Reference, Callable[[int], np.ndarray], bool]:
+    """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
+    reference = sureness.read_labels(frames.in_order_of(labels, posterior), posterior.n)
+    outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
+
+    @cache
+    def cut_into(number):
+        how = check_cut(posterior.n, number, None, min_size, outliers)
+        return partitions.cut_labels(posterior.children, posterior.times, how, posterior._rows_for(how))
+
+    return reference, cut_into, outliers
