@@ -56,13 +56,20 @@ def posteriors(draw, max_leaves=8, times=plain_times):
 # Against the definition
 
 
+@pytest.mark.parametrize("zeros", [0, 5])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize(("n", "n_trees"), [(2, 5), (3, 12), (5, 12), (8, 12), (8, 150), (12, 30), (12, 240), (16, 40)])
-def test_clades_order_and_times_are_those_of_the_definition(n, n_trees, weighted):
-    """More than 100 trees are resampled systematically; the shares of clades are those of all trees."""
+def test_clades_order_and_times_are_those_of_the_definition(n, n_trees, weighted, zeros):
+    """More than 100 trees are resampled systematically; the shares of clades are those of all trees.
+
+    In every other tree some merges may be at time 0.
+    """
     compared = 0
     for seed in range(4):
         post = random_posterior(seed, n=n, n_trees=n_trees, weighted=weighted)
+        times = post.times.copy()
+        times[::2, : min(zeros, n - 2)] = 0.0
+        post = ct.Posterior(post.children, times, log_weights=post.log_weights)
         _, _, height, margin, drawn, weights = definition(post)
         if margin < TOLERANCE:
             continue
@@ -119,6 +126,24 @@ def test_times_are_in_order_and_within_those_of_the_trees(post):
 def test_it_is_a_valid_tree_whatever_the_times(post):
     tree = post.mean_tree()
     assert ct.Tree(tree.children, tree.times, tree.labels) == tree
+
+
+def test_merges_that_can_part_thirty_clusters_are_in_order_of_height():
+    """Of 400 leaves those with four on both sides, a quarter of 400 / 30; smaller ones keep times of their own."""
+    post = blobs(400, np.random.default_rng(0), n_trees=20)
+    mean = np.zeros((400, 400))
+    for drawn in post.trees:
+        merge = ct.Tree(drawn.children, np.arange(399.0)).cophenetic().astype(int)
+        mean += np.log(drawn.sizes[400:])[merge] / len(post)
+    tree = post.mean_tree()
+    under = [[i] for i in range(400)] + [sorted(clade) for clade in leaf_sets(tree)]
+    height = np.zeros(799)
+    for k, (a, b) in enumerate(tree.children.tolist()):
+        height[400 + k] = max(mean[np.ix_(under[a], under[b])].mean(), height[a], height[b])
+    sides = tree.sizes[tree.children].min(axis=1)
+    assert np.count_nonzero(sides >= 4) > 30
+    assert (np.diff(height[400:][sides >= 4]) > -TOLERANCE).all()
+    assert (np.diff(height[400:][sides >= 3]) < -TOLERANCE).any()
 
 
 # Whose names, which order of the rows
