@@ -359,7 +359,7 @@ def test_a_tree_made_in_groups_keeps_given_clades_and_is_like_the_exact_one(
 
 
 def test_groups_that_are_too_large_are_parted_again(monkeypatch):
-    """Chains whose neighbours change places: one group of eight has nearly all leaves, again and again."""
+    """Chains whose neighbours change places: eight groups are seven leaves and all the others, again and again."""
     rng = np.random.default_rng(0)
     n, drawn = 150, []
     for _ in range(20):
@@ -368,11 +368,9 @@ def test_groups_that_are_too_large_are_parted_again(monkeypatch):
             order[[x, x + 1]] = order[[x + 1, x]]
         drawn.append(ct.Tree(np.append(order, np.arange(n, 2 * n - 1))[chain(n).children], np.arange(1.0, n)))
     post = stacked(drawn)
-    exact, made = post.mean_tree(), []
+    exact = post.mean_tree()
     parted(monkeypatch, 20, 8)
-    monkeypatch.setattr(module, "_parted", lambda *args, parted=module._parted: made.append(parted(*args)) or made[-1])
     tree = mean_tree(post)
-    assert len(made[0][1]) > 10
     assert ct.Tree(tree.children, tree.times) == tree
     assert likeness(tree, exact) > 0.9
 
