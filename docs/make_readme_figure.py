@@ -21,7 +21,7 @@ stability = post.stability(labels)
 figure = Figure(figsize=(8, 5), layout="constrained")
 axes = figure.add_subplot()
 ct.plotting.dendrogram(
-    post.mean_tree(), axes, support=post, clusters=labels, labels=False, max_leaves=None, time_scale="sqrt"
+    post.mean_tree(), axes, support=post, n_clusters=3, labels=False, max_leaves=None, time_scale="sqrt"
 )
 handles = []
 for cluster, word in enumerate(stability.words):

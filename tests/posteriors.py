@@ -30,6 +30,12 @@ def random_posterior(seed, n=7, n_trees=12, weighted=True, **extra):
     return ct.Posterior(children, times, log_weights=log_weights, log_joint=rng.normal(size=n_trees), **extra)
 
 
+def side_branch_posterior(n_trees=3, **extra):
+    """Trees of (0 1 2 3), (4 … 8) and leaf 9, which joins at the root: cut in two, a side branch of the larger."""
+    children = [[0, 1], [2, 3], [10, 11], [4, 5], [6, 7], [13, 14], [15, 8], [12, 16], [17, 9]]
+    return ct.Posterior(np.tile(children, (n_trees, 1, 1)), np.tile(np.arange(1.0, 10.0), (n_trees, 1)), **extra)
+
+
 def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
     """Leaves of 1, 2, 3, 1, 2, 3 … rows, the second of which is odd, with Student's noise of a learnt level."""
     rng = np.random.default_rng(seed)

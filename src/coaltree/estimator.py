@@ -52,10 +52,10 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_ : (n,) the partition into `n_clusters_` that agrees best with all trees; see `Posterior.cut`.
+    labels_ : (n,) the cluster of each row, clades of `tree_` with their side branches; see `Posterior.cut`.
     n_clusters_ : int
     membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.
-    stability_ : how well each cluster is found again in the trees; see `Posterior.stability`.
+    stability_ : how stable each cluster is across draws; see `Posterior.stability`.
     tree_ : Tree, `Posterior.mean_tree`; its leaves are named by the index of a DataFrame.
     children_ : (n-1, 2) the merges of `tree_`: node n + i is merge i.
     linkage_ : (n-1, 4) the tree as a SciPy linkage.
@@ -142,7 +142,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
         k = self.posterior_.suggest_n_clusters().n_clusters if self.n_clusters is None else self.n_clusters
         self.n_clusters_ = int(k)
-        self.labels_, self.membership_, self.stability_ = answer_for(self.posterior_, self.n_clusters_)
+        answer = answer_for(self.posterior_, self.n_clusters_)
+        self.labels_, self.membership_, self.stability_ = answer.labels, answer.membership, answer.stability
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:

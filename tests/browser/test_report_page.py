@@ -15,6 +15,7 @@ from coaltree.report import figures, glance, write_report
 from coaltree.report.text import percent
 from tests.browser.chromium import Page
 from tests.browser.posteriors import chain_posterior, leaf_names
+from tests.posteriors import side_branch_posterior
 
 N = 60
 HOSTILE = (
@@ -198,7 +199,7 @@ def test_leaves_tell_their_cluster_and_how_sure_it_is(page, posterior):
     page.type(posterior.labels[leaf])
     page.key("Enter")
     page.wait("!document.getElementById('tip').hidden")
-    said = re.search(r"In cluster (\d+) \(probability (\d+)", page.text("#tip"))
+    said = re.search(r"(?:In|Side branch of) cluster (\d+) \(probability (\d+)", page.text("#tip"))
     assert int(said[1]) == answer.labels[leaf] + 1
     assert float(said[2]) == pytest.approx(100 * answer.probability[leaf], abs=1)
 
@@ -225,11 +226,34 @@ def saved(page, button):
 
 def test_clusters_are_saved_as_they_are_named(page, posterior):
     header, *rows = saved(page, "#save-clusters").splitlines()
-    assert header == "row,cluster,probability"
+    assert header == "row,cluster,probability,side_branch"
     answer = answer_for(posterior, 4)
     for row, label, cluster, share in zip(rows, posterior.labels, answer.labels, answer.probability, strict=True):
         assert row.startswith(f"{label},{cluster + 1},")
         assert float(row.split(",")[2]) == pytest.approx(share, abs=1e-3)
+    assert [row.split(",")[3] for row in rows] == ["yes" if side else "" for side in answer.side_branch]
+
+
+def test_side_branches_are_marked_where_there_are_any(opened, folder):
+    page = opened(write_report(side_branch_posterior(), folder / "side.html", n_clusters=2))
+    dashed = "[...document.querySelectorAll('#drawing .branch.side')].map(p => p.getAttribute('class'))"
+    legend = "getComputedStyle(document.getElementById('side-legend')).display !== 'none'"
+    assert page.evaluate(dashed) == ["branch c1 side"]
+    assert page.evaluate("getComputedStyle(document.querySelector('#drawing .branch.side')).strokeDasharray") != "none"
+    assert page.evaluate(legend)
+    said = page.evaluate("[...document.querySelectorAll('#groups .beside')].map(cell => cell.textContent)")
+    assert said == ["", "1 in a side branch"]
+    page.click("#search")
+    page.type("9")
+    page.key("Enter")
+    page.wait("!document.getElementById('tip').hidden")
+    assert "Side branch of cluster 2 (probability 100" in page.text("#tip")
+    assert saved(page, "#save-clusters").splitlines()[-1] == "9,2,1,yes"
+    page.evaluate("document.getElementById('cut').focus()")
+    page.key("ArrowLeft")
+    wait_for_clusters(page, 1)
+    assert page.evaluate(dashed) == []
+    assert not page.evaluate(legend)
 
 
 def test_the_tree_is_saved_as_newick(page, posterior):

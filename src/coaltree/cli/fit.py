@@ -269,10 +269,10 @@ def fit_table(
     suggestion = None
     try:
         if clusters is None:
-            with shell.doing("looking for the number of clusters"):
+            with shell.doing("suggesting a number of clusters"):
                 suggestion = post.suggest_n_clusters()
             clusters = suggestion.n_clusters
-        with shell.doing("looking for the clusters that agree best with all trees"):
+        with shell.doing("cutting the mean tree into clusters"):
             answer = answer_for(post, clusters)
         files = write_all(folder, post, answer, title, suggestion=suggestion, with_trees=with_trees, doing=shell.doing)
     except KeyboardInterrupt:

@@ -94,7 +94,7 @@ def _parameters(post, most=20):
 
 
 def _diagnostics(post):
-    from ..posterior.answer import answer_for, in_a_line, leaves_are
+    from ..posterior.answer import answer_for, elsewhere_in_a_line, in_a_line, leaves_are
     from ..report.verdicts import judge
 
     verdict = judge(post)
@@ -104,7 +104,11 @@ def _diagnostics(post):
     yield "model", model_in_a_line(post)
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
-    yield "clusters", in_a_line(answer_for(post, suggestion.n_clusters), leaves_are(post))
+    answer = answer_for(post, suggestion.n_clusters)
+    yield "clusters", in_a_line(answer, leaves_are(post))
+    elsewhere = elsewhere_in_a_line(answer, post.labels, leaves_are(post))
+    if elsewhere is not None:
+        yield "uncertain", elsewhere
 
 
 def model_in_a_line(post):

@@ -28,8 +28,8 @@ FILES = {
     "tree.newick": "the mean tree, nodes labelled with their transfer support",
     "tree.nex": "the same for FigTree, ggtree and others (NEXUS): supports, times and their intervals",
     TREES: "sampled trees (NEXUS), at most 1,000, and of many leaves fewer",
-    "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves",
-    "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities",
+    "linkage.csv": "the tree as a SciPy linkage: child, child, time, leaves (fcluster may peel off side branches)",
+    "clusters.csv": "the cluster of each row (of each leaf, with groups), with probabilities and side branches",
     "tree.png": "the tree with supports and time intervals",
     "tree.svg": "the same as vector graphics",
     "report.html": "a page to explore in a browser; works offline",
@@ -37,7 +37,7 @@ FILES = {
 
 WRITING = "writing"  # the folder that files are complete in before any of them is shown
 MOST_COLUMNS = 20  # clusters whose probabilities are all written
-MOST_IN_LINE, MOST_IN_LEGEND = 4, 30  # clusters that are named in a line above the figure, or in several below it
+MOST_IN_LINE, MOST_IN_LEGEND = 3, 30  # entries (clusters, side branches) in a line above the figure, or below it
 NAMED = 150  # leaves up to which the figure has room for every name
 CAPTION = "  (at branches: support in %; bars: 90 % intervals; triangles: clades, folded, and their number of leaves)"
 LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file; one takes some 40 bytes
@@ -77,7 +77,7 @@ def write_all(
 
 
 def _write(folder, post, answer, title, suggestion, with_trees, doing):
-    with doing("putting the mean tree together"):
+    with doing("computing the mean tree"):
         tree = post.mean_tree()
     with doing("saving the posterior"):
         post.save(folder / POSTERIOR)
@@ -104,7 +104,10 @@ def trees_to_write(n_leaves: int) -> int:
 
 
 def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:
-    """Write each leaf's cluster, counted from 1, its probability, and those of all clusters where they are few."""
+    """Write each leaf's cluster, counted from 1, its probability, and those of all clusters where they are few.
+
+    `side_branch` is "yes" for leaves that hang beside the core of their cluster, and empty for the others.
+    """
     from ..posterior.answer import leaves_are, leaves_one
     from ..posterior.known import known_of
 
@@ -115,14 +118,16 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
         leaves_one(leaves_are(post)),
         "cluster",
         "probability",
+        "side_branch",
         *(f"cluster_{c + 1}" for c in range(of_all.shape[1])),
     ]
     header += _names_besides(header, [column.name for column in known])
     about = zip(*(column.texts() for column in known), strict=True) if known else [()] * post.n
-    numbers = zip(post.labels, answer.labels.tolist(), answer.probability, of_all, about, strict=True)
+    beside = ["yes" if is_beside else "" for is_beside in answer.side_branch.tolist()]
+    numbers = zip(post.labels, answer.labels.tolist(), answer.probability, beside, of_all, about, strict=True)
     rows = (
-        [name, label + 1, *(f"{share:.4g}" for share in (own, *others)), *texts]
-        for name, label, own, others, texts in numbers
+        [name, label + 1, f"{own:.4g}", side, *(f"{share:.4g}" for share in others), *texts]
+        for name, label, own, side, others, texts in numbers
     )
     write_csv(path, header, rows)
 
@@ -174,19 +179,21 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
     from matplotlib.lines import Line2D
 
     from ..plotting import dendrogram
-    from ..plotting.style import Direction, add_legend, add_legend_below, color_of
+    from ..plotting.style import Direction, add_legend, add_legend_outside, color_of
     from ..posterior.known import known_of
     from ..posterior.sureness import similarity
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
     k = answer.n_clusters
+    in_line = k + bool(answer.side_branch.any()) <= MOST_IN_LINE  # a legend beside that of supports and side branches
     dendrogram(
         tree,
         ax,
         support=post,
         intervals=post,
         clusters=answer.labels if k > 1 else None,
-        number_clusters=k > MOST_IN_LINE,
+        side_branches=answer.side_branch,
+        number_clusters=not in_line,
         time_scale=scale,
         time_label=f"time{CAPTION if tree.n > NAMED else ''}",
         row_colors=known_of(post) or None,
@@ -195,10 +202,10 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
         said = zip(answer.stability.words, answer.stability.jaccard, strict=True)
         names = [f"cluster {c + 1}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in enumerate(said)]
         handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
-        if k <= MOST_IN_LINE:
+        if in_line:
             add_legend(ax, Direction.of("left"), handles)
         else:
-            add_legend_below(ax, handles)
+            add_legend_outside(ax, handles)
 
 
 def draw(picture: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:

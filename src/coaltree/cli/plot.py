@@ -94,8 +94,8 @@ def _picture(post, kind, clusters, scale):
         return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
-    clusters = post.cut(n_clusters, output="numpy") if n_clusters > 1 else None
-    settings = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
-    settings |= {"features": post.columns, "clusters": clusters, "row_colors": known_of(post) or None}
+    settings: dict[str, Any] = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
+    settings |= {"features": post.columns, "row_colors": known_of(post) or None}
+    settings["n_clusters"] = n_clusters if n_clusters > 1 else None
     settings["z_score"] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}[scale]
     return lambda ax: plotting.heatmap(tree, post.leaf_values(), ax, **settings)

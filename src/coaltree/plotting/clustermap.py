@@ -19,7 +19,7 @@ from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.tree import Tree
 from . import geometry
-from .dendrogram import GRADES, dendrogram
+from .dendrogram import DASHES, GRADES, SIDE_BRANCH, dendrogram
 from .strips import NAME_FONT, Strip, as_strips, legend_lines
 from .style import INK, LARGEST_FONT, MISSING, as_clusters, as_text, color_of, show_missing
 
@@ -137,12 +137,13 @@ def clustermap(
     settings = {"random_state": random_state, "progress": False, **fit_settings}
     rows = _side(row_tree, table, "row_tree", settings)
     cols = _side(col_tree, Table(np.ascontiguousarray(shown.T), columns, table.labels), "col_tree", settings)
-    coloured = None
+    coloured = side_branch = None
     if n_clusters is not None:
         if rows.tree is None:
             raise InputError("n_clusters needs a tree of the rows, but row_tree is False.")
         clusters = as_clusters(rows.tree, None, n_clusters, rows.posterior)
-        coloured = None if clusters is None else clusters.number
+        assert clusters is not None
+        coloured, side_branch = clusters.number, clusters.side_branch
     row_strips = as_strips(row_strips_given, table.labels, "row_colors", coloured)
     col_strips = as_strips(col_strips_given, columns, "col_colors")
 
@@ -164,12 +165,12 @@ def clustermap(
     if has_missing:
         show_missing(found.ax_heatmap)
     _draw_bar(found, image, value_label or words or "value")
-    supports = _draw_tree(found.ax_row_dendrogram, rows, "left", coloured, time_scale)
-    supports |= _draw_tree(found.ax_col_dendrogram, cols, "top", None, time_scale)
+    marks = _draw_tree(found.ax_row_dendrogram, rows, "left", coloured, side_branch, time_scale)
+    marks |= _draw_tree(found.ax_col_dendrogram, cols, "top", None, None, time_scale)
     _draw_colors(found.ax_row_colors, row_strips, rows.reordered_ind, upright=False)
     _draw_colors(found.ax_col_colors, col_strips, cols.reordered_ind, upright=True)
     _name(found.ax_heatmap, [table.labels[i] for i in rows.reordered_ind], [columns[j] for j in cols.reordered_ind])
-    _add_legend(found, [*row_strips, *col_strips], coloured, supports, has_missing)
+    _add_legend(found, [*row_strips, *col_strips], coloured, marks, has_missing)
     found.data2d = values
     if hasattr(frame, "iloc"):
         found.data2d = type(frame)(values, frame.index[rows.reordered_ind], frame.columns[cols.reordered_ind])
@@ -272,8 +273,8 @@ def _wrapped(text, width=24):
     return "\n".join(textwrap.wrap(text, width))
 
 
-def _draw_tree(ax, side, orientation, coloured, time_scale):
-    """Draw one of the trees; return how its supports are shown, "dots" or "numbers", if they are."""
+def _draw_tree(ax, side, orientation, coloured, side_branch, time_scale):
+    """Draw one of the trees; return what a legend is to explain: supports as "dots" or "numbers", `SIDE_BRANCH`."""
     if side.tree is None:
         ax.set_axis_off()
         return set()
@@ -290,6 +291,7 @@ def _draw_tree(ax, side, orientation, coloured, time_scale):
         ax,
         support=support,
         clusters=coloured,
+        side_branches=side_branch,
         orientation=orientation,
         labels=False,
         max_leaves=None,
@@ -297,10 +299,14 @@ def _draw_tree(ax, side, orientation, coloured, time_scale):
         time_label=None,
         linewidth=float(np.clip(150.0 / side.tree.n, 0.2, 1.3)),
     )
+    marks = {"numbers"} if ax.texts else set()
     if ax.get_legend() is not None:
+        said = {text.get_text() for text in ax.get_legend().get_texts()}
         ax.get_legend().remove()  # it is in the legend of all
-        return {"dots"}
-    return {"numbers"} if ax.texts else set()
+        marks |= said & {SIDE_BRANCH}
+        if "support" in said:
+            marks.add("dots")
+    return marks
 
 
 def _draw_colors(ax, strips: Sequence[Strip], order, upright):
@@ -338,7 +344,7 @@ def _name(ax, rows, columns):
     ax.tick_params(axis="x", rotation=90)
 
 
-def _add_legend(found, strips, coloured, supports, has_missing):
+def _add_legend(found, strips, coloured, marks, has_missing):
     """One legend for everything, at the right of the figure."""
     handles: list[Any] = []
 
@@ -348,16 +354,19 @@ def _add_legend(found, strips, coloured, supports, has_missing):
 
     if coloured is not None:
         numbers = range(int(coloured.max()) + 1)
-        under("clusters", [Line2D([], [], color=color_of(c), lw=2, label=str(c + 1)) for c in numbers])
+        lines = [Line2D([], [], color=color_of(c), lw=2, label=str(c + 1)) for c in numbers]
+        if SIDE_BRANCH in marks:
+            lines.append(Line2D([], [], color=INK, lw=1.2, ls=DASHES, label=SIDE_BRANCH))
+        under("clusters", lines)
     for title, *entries in legend_lines(strips, in_line=99):
         under(title.get_label().rstrip(":"), entries)
     dots = [
         Line2D([], [], ls="", marker="o", ms=4, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
         for least, shade in GRADES
-        if "dots" in supports
+        if "dots" in marks
     ]
-    if supports:
-        under(f"support{', in %' if 'numbers' in supports else ''}", dots)
+    if marks & {"dots", "numbers"}:
+        under(f"support{', in %' if 'numbers' in marks else ''}", dots)
     if has_missing:
         handles.append(Patch(**MISSING, label="missing"))
     if handles:

@@ -32,6 +32,8 @@ from .style import (
 )
 
 _POINTS_PER_NUMBER = 9.0  # room of a tip from which supports are printed as numbers; below, as shaded dots
+DASHES = (0, (2.2, 1.4))  # of side branches, in widths of the line
+SIDE_BRANCH = "side branch"  # in the legend
 GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
 
 
@@ -43,6 +45,7 @@ def dendrogram(
     intervals: ArrayLike | Posterior | None = None,
     clusters: ArrayLike | None = None,
     n_clusters: int | None = None,
+    side_branches: ArrayLike | None = None,
     number_clusters: bool = False,
     orientation: str = "left",
     labels: bool | Sequence[str] = True,
@@ -70,6 +73,9 @@ def dendrogram(
         Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
         one, otherwise of the tree. Branches above several clusters, and outliers (-1), are grey; a folded clade of
         several is cut into slices as wide as their shares.
+    side_branches : array (n,) of bool, optional
+        Which leaves hang beside the core of their cluster, in branches too small to be clusters: these are dashed, and
+        hollow where they are folded. With `n_clusters` they are found.
     number_clusters : bool
         Whether to write the number of each cluster, counted from 1, at its largest clade: colours come again after ten.
     orientation : "left", "right", "top" or "bottom"
@@ -97,6 +103,7 @@ def dendrogram(
     direction = Direction.of(orientation)
     names = leaf_names(tree, labels)
     coloured = as_clusters(tree, clusters, n_clusters, support, intervals)
+    side_branch = _side_branch(tree, coloured, side_branches)
     own_support = getattr(tree, "support", None)
     support = _per_node(tree, "support", own_support if support is None else support, 1)
     intervals = _per_node(tree, "intervals", intervals, 2)
@@ -113,15 +120,19 @@ def dendrogram(
     width = linewidth or float(np.clip(120.0 / place.total_width, 0.5, 1.4))
 
     of_node = None if coloured is None else geometry.node_clusters(tree, coloured.number)
-    _draw_branches(ax, tree, place, direction, of_node, width)
-    _draw_folded(ax, tree, place, direction, None if coloured is None else coloured.number, width)
+    is_side = geometry.node_clusters(tree, side_branch) == 1
+    _draw_branches(ax, tree, place, direction, of_node, is_side, width)
+    _draw_folded(ax, tree, place, direction, None if coloured is None else coloured.number, is_side, width)
     if intervals is not None:
         _draw_intervals(ax, tree, place, direction, intervals, width)
     strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
     room = draw_strips(ax, direction, place, geometry.leaves_of_tips(tree, place), strips) if strips else 0.0
     _write_names(ax, tree, place, direction, names, of_node, room)
-    if support is not None:
-        _draw_support(ax, tree, place, direction, support)
+    marks = [] if support is None else _draw_support(ax, tree, place, direction, support)
+    if is_side.any():
+        marks.append(Line2D([], [], color=INK, lw=1.2, ls=DASHES, label=SIDE_BRANCH))
+    if marks:
+        add_legend(ax, direction, marks)
     if number_clusters and of_node is not None:
         _number_clusters(ax, tree, place, direction, of_node)
     if coloured is not None and coloured.names is not None:
@@ -162,6 +173,19 @@ def _per_node(tree, what, given, n_dimensions):
     return values
 
 
+def _side_branch(tree, coloured, given):
+    """(n,) 1 for the leaves of side branches, 0 for others."""
+    if given is None:
+        return np.zeros(tree.n, dtype=int) if coloured is None else coloured.side_branch.astype(int)
+    found = np.asarray(given)
+    if found.shape != (tree.n,) or found.dtype != bool:
+        raise InputError(
+            f"side_branches must be True or False for each of the {tree.n} leaves, not {found.dtype} of shape "
+            f"{found.shape}."
+        )
+    return found.astype(int)
+
+
 def _arrange(tree, direction, ax, max_leaves, has_names, ladder):
     # Without names lines may be closer, but not so close that they run into each other.
     room = direction.length_across(ax) / (1.2 * SMALLEST_FONT if has_names else 3.0)
@@ -178,30 +202,34 @@ def _colors(of_node, nodes):
     return [INK if cluster < 0 else color_of(cluster) for cluster in of_node[nodes].tolist()]
 
 
-def _draw_branches(ax, tree, place, direction, of_node, width):
+def _draw_branches(ax, tree, place, direction, of_node, is_side, width):
     lines = geometry.edges(tree, place)
+    points = direction.points(lines.across, lines.time)
     # Grey ones first, so that at a corner the cluster's colour is on top.
     is_grey = np.ones(len(lines.child), dtype=bool) if of_node is None else of_node[lines.child] < 0
     order = np.argsort(~is_grey, kind="stable")
-    ax.add_collection(
-        LineCollection(
-            list(direction.points(lines.across, lines.time)[order]),
-            colors=_colors(of_node, lines.child[order]),
+    dashed = is_side[lines.child[order]]
+    for label, chosen in (("branches", order[~dashed]), ("side branches", order[dashed])):
+        if not len(chosen):
+            continue
+        drawn = LineCollection(
+            list(points[chosen]),
+            colors=_colors(of_node, lines.child[chosen]),
             linewidths=width,
-            capstyle="projecting",
+            linestyles=[DASHES] if label == "side branches" else "solid",
+            capstyle="butt" if label == "side branches" else "projecting",
             joinstyle="miter",
-            label="branches",
+            label=label,
             zorder=2,
-        ),
-        autolim=False,
-    )
+        )
+        ax.add_collection(drawn, autolim=False)
 
 
-def _draw_folded(ax, tree, place, direction, clusters, width):
-    """Triangles, cut into slices as wide as the shares of their clusters, the largest first."""
+def _draw_folded(ax, tree, place, direction, clusters, is_side, width):
+    """Triangles, hollow in side branches, else in slices as wide as the shares of their clusters, the largest first."""
     if not (place.tips >= tree.n).any():
         return
-    corners, colors = [], []
+    corners, colors, inside = [], [], []
     for tip, room, leaves in zip(place.tips, place.width, geometry.leaves_of_tips(tree, place), strict=True):
         if tip < tree.n:
             continue
@@ -213,8 +241,9 @@ def _draw_folded(ax, tree, place, direction, clusters, width):
             across, time = [place.across[tip], first, last], [tree.node_times[tip], 0.0, 0.0]
             corners.append(direction.points(np.array(across), np.array(time)))
             colors.append(INK if cluster < -1 else color_of(cluster))
+            inside.append("none" if is_side[tip] else colors[-1])
     triangles = PolyCollection(
-        corners, facecolors=colors, edgecolors=colors, linewidths=0.6 * width, label="folded clades", zorder=2.1
+        corners, facecolors=inside, edgecolors=colors, linewidths=0.6 * width, label="folded clades", zorder=2.1
     )
     triangles.set_alpha(0.55)
     ax.add_collection(triangles, autolim=False)
@@ -283,12 +312,13 @@ def _number_clusters(ax, tree, place, direction, of_node):
 
 
 def _draw_support(ax, tree, place, direction, support):
+    """Print the supports as numbers or, where room is small, as dots; return what a legend says of these."""
     nodes = place.open_nodes[:-1]  # all trees have the root's clade
     nodes = np.append(nodes, place.tips[place.tips >= tree.n])
     if direction.length_across(ax) >= _POINTS_PER_NUMBER * len(place.tips):
         _write_support(ax, tree, place, direction, nodes, support)
-    else:
-        _dot_support(ax, tree, place, direction, nodes, support)
+        return []
+    return _dot_support(ax, tree, place, direction, nodes, support)
 
 
 def _write_support(ax, tree, place, direction, nodes, support):
@@ -329,7 +359,7 @@ def _write_support(ax, tree, place, direction, nodes, support):
 def _dot_support(ax, tree, place, direction, nodes, support):
     values = support[nodes - tree.n]
     times = tree.node_times
-    handles, upper = [], np.inf
+    handles, upper = [Line2D([], [], ls="", label="support")], np.inf
     for least, shade in GRADES:
         here = nodes[(values >= least) & (values < upper)]
         at = direction.points(place.across[here], times[here])
@@ -338,4 +368,4 @@ def _dot_support(ax, tree, place, direction, nodes, support):
             Line2D([], [], ls="", marker="o", ms=3.5, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
         )
         upper = least
-    add_legend(ax, direction, handles, "support")
+    return handles

@@ -157,6 +157,7 @@ def heatmap(
         tree,
         parts.tree,
         clusters=None if coloured is None else coloured.number,
+        side_branches=None if coloured is None else coloured.side_branch,
         support=support,
         labels=False,
         max_leaves=None,

@@ -14,8 +14,10 @@ from .._runtime.text import shortened
 from ..errors import InputError
 from ..posterior.frames import in_order_of
 from ..posterior.posterior import Posterior
-from ..tree.merges import canonical
+from ..tree.cuts import side_branches
+from ..tree.merges import canonical, check_cut
 from ..tree.rooted import RootedTree
+from ..tree.tree import Tree
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
 PALETTE = (
@@ -54,10 +56,11 @@ def color_of(cluster: int) -> str:
 
 
 class Clusters(NamedTuple):
-    """Numbered clusters of leaves, and their names if they had any."""
+    """Numbered clusters of leaves, their names if they had any, and which leaves are in side branches."""
 
     number: np.ndarray  # (n,) 0, 1, … in order of first leaf; -1 for outliers
     names: list[str] | None
+    side_branch: np.ndarray  # (n,) bool
 
 
 def as_clusters(
@@ -65,7 +68,8 @@ def as_clusters(
 ) -> Clusters | None:
     """Return the clusters asked for: labels of any kind, one per leaf, or a number to cut into.
 
-    It is the first of `posteriors` that is cut, and the tree where none of them is one.
+    It is the first of `posteriors` that is cut, and the tree where none of them is one. Side branches are known where
+    something is cut.
     """
     if clusters is not None and n_clusters is not None:
         raise InputError("give clusters or n_clusters, not both.")
@@ -73,20 +77,23 @@ def as_clusters(
     if n_clusters is not None and posterior is not None:
         row_of = {label: row for row, label in enumerate(posterior.labels)}
         if row_of.keys() == set(tree.labels):
-            return Clusters(posterior.cut(n_clusters, output="numpy")[[row_of[label] for label in tree.labels]], None)
+            rows = [row_of[label] for label in tree.labels]
+            beside = side_branches(posterior.mean_tree().children, check_cut(posterior.n, n_clusters))
+            return Clusters(posterior.cut(n_clusters, output="numpy")[rows], None, beside[rows])
     if n_clusters is not None:
-        if not hasattr(tree, "cut"):
+        if not isinstance(tree, Tree):
             raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
-        return Clusters(tree.cut(n_clusters), None)
+        return Clusters(tree.cut(n_clusters), None, side_branches(tree.children, check_cut(tree.n, n_clusters)))
     if clusters is None:
         return None
     given = np.asarray(in_order_of(clusters, tree))
     if given.shape != (tree.n,):
         raise InputError(f"clusters must have shape ({tree.n},), one per leaf, not {given.shape}.")
+    nowhere = np.zeros(tree.n, dtype=bool)
     if np.issubdtype(given.dtype, np.integer) and given.min() >= -1:
-        return Clusters(given, None)  # already numbers: keep them, and with them their colours
+        return Clusters(given, None, nowhere)  # already numbers: keep them, and with them their colours
     values, first = np.unique(given, return_index=True)
-    return Clusters(canonical(given), [str(value) for value in values[np.argsort(first)]])
+    return Clusters(canonical(given), [str(value) for value in values[np.argsort(first)]], nowhere)
 
 
 def as_text(name: str) -> str:
@@ -175,13 +182,13 @@ def add_legend(ax: Axes, direction: Direction, handles: list[Line2D], title: str
         ax.add_artist(earlier)
 
 
-def add_legend_below(ax: Axes, handles: list[Line2D], n_columns: int = 4) -> None:
-    """Put a legend of several lines below the whole figure, read column by column."""
+def add_legend_outside(ax: Axes, handles: list[Line2D], n_columns: int = 4) -> None:
+    """Put a legend of several lines, read column by column, below the whole figure, or above it if there is one."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.legend(
         handles=handles,
-        loc="outside lower center",
+        loc="outside upper center" if figure.legends else "outside lower center",
         ncols=min(n_columns, len(handles)),
         fontsize=7,
         frameon=False,

@@ -1,14 +1,19 @@
 """The answer that every output gives: one partition, how stable its clusters are, and whose cluster is uncertain.
 
+The partition is that of the mean tree (`Posterior.cut`): its clades, with their side branches.
+
 The estimator, the command line, figures and the report page all take it from here, so that they agree.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ClusterSizeWarning
+from ..tree.cuts import side_branches
+from ..tree.merges import check_cut
 from . import sureness
 from .clusters import beside
 from .posterior import Posterior
@@ -17,11 +22,12 @@ LEVEL = 0.9  # of the intervals of stability
 
 
 class ClusterAnswer(NamedTuple):
-    """The partition into k clusters that agrees best with all trees, and how sure it is."""
+    """The mean tree cut into k clusters, and how well the draws agree with them."""
 
     labels: np.ndarray  # (n,) 0 … k-1, as `Posterior.cut` gives them
     membership: np.ndarray  # (n, k) as `Posterior.membership`
     stability: sureness.ClusterStability  # as `Posterior.stability`
+    side_branch: np.ndarray  # (n,) bool, whether a leaf hangs beside its cluster's core, in a side branch
 
     @property
     def n_clusters(self) -> int:
@@ -31,6 +37,18 @@ class ClusterAnswer(NamedTuple):
     def probability(self) -> np.ndarray:
         """(n,) the probability of each leaf's own cluster."""
         return self.membership[np.arange(len(self.labels)), self.labels]
+
+    @property
+    def most_probable(self) -> np.ndarray:
+        """(n,) the most probable cluster of each leaf; its own, where no other is more probable."""
+        best = self.membership.argmax(axis=1)
+        is_more = self.membership.max(axis=1) > self.probability + 1e-9
+        return np.where(is_more, best, self.labels)
+
+    @property
+    def is_elsewhere(self) -> np.ndarray:
+        """(n,) bool, whether another cluster is more probable than the leaf's own."""
+        return self.most_probable != self.labels
 
 
 def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) -> ClusterAnswer:
@@ -44,6 +62,7 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
         labels,
         sureness.membership(reference, cut_into, posterior.weights, False),
         sureness.stability(reference, cut_into, posterior.weights, LEVEL),
+        side_branches(posterior.mean_tree().children, check_cut(posterior.n, n_clusters)),
     )
 
 
@@ -63,6 +82,23 @@ def in_a_line(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> st
     ]
     rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""
     return f"{answer.n_clusters} clusters: {', '.join(said)}{rest}"
+
+
+def elsewhere_in_a_line(answer: ClusterAnswer, names: Sequence[str], leaves: str = "rows", most: int = 4) -> str | None:
+    """Such as "1 row is more probable in another cluster: a (35 % in its own, 1; 65 % in cluster 2)"; None of none."""
+    own, best, share = answer.labels, answer.most_probable, answer.probability
+    found = np.flatnonzero(answer.is_elsewhere)
+    if not len(found):
+        return None
+    worst = found[np.argsort(share[found], kind="stable")][:most].tolist()
+    said = [
+        f"{names[i]} ({100 * share[i]:.0f} % in its own, {own[i] + 1}; "
+        f"{100 * answer.membership[i, best[i]]:.0f} % in cluster {best[i] + 1})"
+        for i in worst
+    ]
+    what = f"1 {leaves_one(leaves)} is" if len(found) == 1 else f"{len(found):,} {leaves} are"
+    rest = f", and {len(found) - most:,} more" if len(found) > most else ""
+    return f"{what} more probable in another cluster: {', '.join(said)}{rest}"
 
 
 def leaves_one(leaves: str) -> str:

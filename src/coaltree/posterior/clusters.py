@@ -12,7 +12,7 @@ import numpy as np
 
 from .._runtime.aliases import ArrayLike, OutputLike
 from .._runtime.checks import check_level
-from ..tree.cuts import cut_trees
+from ..tree.cuts import side_branches
 from ..tree.merges import MinSize, check_cut
 from . import cluster_count, frames, partitions, sureness
 
@@ -78,16 +78,15 @@ class ClusterQuestions:
         labels = tree.cut(n_clusters, time=time, min_size=min_size)
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         if how.outliers:
-            side_branches, rows = self._side_branches(how), self._whitened_rows
-            is_outlier = side_branches
+            is_outlier, rows = self._side_branches(how), self._whitened_rows
             if rows is not None:
-                is_outlier = partitions.is_outlier(np.where(side_branches, ~labels, labels), rows)
+                is_outlier = partitions.is_outlier(np.where(is_outlier, ~labels, labels), rows)
             labels = np.where(is_outlier, -1, labels)
         return frames.labels_series(cast("Posterior", self), labels) if frames.wants_pandas(self, output) else labels
 
     def _side_branches(self, how):
         """(n,) which leaves are in side branches of the mean tree, cut like this."""
-        return cut_trees(self.mean_tree().children[None], np.array([how.n_clusters - 1]), how.min_sizes)[0][0] < 0
+        return side_branches(self.mean_tree().children, how)
 
     def membership(
         self,
@@ -115,10 +114,11 @@ class ClusterQuestions:
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> sureness.ClusterStability:
-        """How well each cluster in `labels` is found again in the trees: Jaccard similarities, with a word for each.
+        """How stable each cluster in `labels` is across draws: Jaccard similarities, with a word for each.
 
         In each tree, cut into as many clusters, or one or two more, the most similar one is looked for; `interval`
-        holds the similarity with probability `level`.
+        holds the similarity with probability `level`. A cluster is "stable" if the mean is at least 0.85 and the lower
+        end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, and "doubtful" otherwise.
         """
         level = check_level("level", level)
         reference, cut_into, _ = beside(cast("Posterior", self), labels, min_size, outliers)

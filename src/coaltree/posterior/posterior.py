@@ -3,7 +3,7 @@
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
 makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by other files:
 `clades` (who occurs, how often), `clade_times`, `transfer` (clades that are nearly there), `group_support` (a group of
-the user's own), `summary_trees` and `best_clades` (one tree for many), `diagnostics` (effective sample sizes),
+the user's own), `mean_tree` and `summary_trees` (one tree for many), `diagnostics` (effective sample sizes),
 `clusters` (all about clusters), `held_rows` (the table), and what is handed to others by `exports`.
 """
 

@@ -3,7 +3,7 @@
 Every tree is cut like the partition in question into k clusters, and into one and two more: where a tree splits one
 cluster before it parts two others, these are there all the same. With A a cluster, B those of the three cuts of tree t,
 
-    stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if it is always found again
+    stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if every draw has it
     membership    P(i in A) = Σ_t w_t [B_t(i) is A's]            for each leaf they sum to 1
 
 For membership, k clusters of a cut are matched one to one with those in question, so that the most leaves are in
@@ -12,8 +12,10 @@ ones the coarsest). A cluster that is left over goes with the matched one that i
 coarser cuts; where it meets several at once, with the one whose A shares most leaves with it. B_t(i) is leaf i's
 cluster.
 
-Hennig's rule of thumb: 0.85 and above is stable, below 0.6 is not to be trusted. Outliers, label -1, are matched with
-outliers, and have a column of their own.
+A cluster is *stable* if J(A) is at least 0.85 and the lower end of the 90 % interval of its similarities at least 0.75,
+*dissolved* if J(A) is below 0.6, and *doubtful* otherwise. The limits are Hennig's: from 0.85 on a cluster is highly
+stable, from 0.75 on valid, below 0.6 not to be trusted. Outliers, label -1, are matched with outliers, and have a
+column of their own.
 """
 
 from collections.abc import Callable
@@ -28,7 +30,9 @@ from .._runtime.notebook import html_table
 from ..errors import InputError
 from ..numerics.weighted import weighted_quantile
 
-STABLE, DISSOLVED = 0.85, 0.6
+STABLE, DISSOLVED = 0.85, 0.6  # limits of the mean similarity
+VALID = 0.75  # limit of the lower end of its interval, where a cluster is to be stable
+WORD_LEVEL = 0.9  # of that interval
 _PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
 _PAIRS_AT_ONCE = 2**22  # of clusters, compared in all trees: hundreds of clusters in thousands of trees fill the memory
 
@@ -38,10 +42,11 @@ _PAIRS_AT_ONCE = 2**22  # of clusters, compared in all trees: hundreds of cluste
     sizes="(k,) leaves of each cluster.",
     jaccard="(k,) posterior mean of the Jaccard similarity with the most similar cluster of a tree.",
     interval="(k, 2) equal-tailed credible interval of that similarity.",
-    words='"stable" (0.85 and above), "doubtful", or "dissolved" (below 0.6), for each cluster.',
+    words='One for each cluster, "stable" (mean at least 0.85, and the lower end of its 90 % interval at least 0.75), '
+    '"dissolved" (mean below 0.6), or "doubtful".',
 )
 class ClusterStability(NamedTuple):
-    """How well each of k clusters is found again in the trees of a posterior."""
+    """How stable each of k clusters is across the draws of a posterior."""
 
     clusters: np.ndarray
     sizes: np.ndarray
@@ -50,16 +55,25 @@ class ClusterStability(NamedTuple):
     words: tuple[str, ...]
 
     def _repr_html_(self) -> str:
-        ends = [f"{low:.2f} to {high:.2f}" for low, high in self.interval]
+        ends = [f"{lower_end(low)} to {high:.2f}" for low, high in self.interval]
         similar = [similarity(mean) for mean in self.jaccard]
         rows = zip(self.clusters, self.sizes, similar, ends, self.words, strict=True)
         return html_table(["cluster", "leaves", "similarity", "interval", "stability"], rows)
 
 
 def similarity(jaccard: float) -> str:
-    """A similarity in two digits, on its side of the limits: 0.849 is not 0.85, which would be stable."""
-    rounded = round(float(jaccard), 2)
-    crosses = any(jaccard < limit - 1e-12 and rounded >= limit for limit in (STABLE, DISSOLVED))
+    """A mean similarity in two digits, on its side of the limits: 0.849 is not 0.85, which would be stable."""
+    return _in_two_digits(jaccard, (STABLE, DISSOLVED))
+
+
+def lower_end(jaccard: float) -> str:
+    """The lower end of an interval of similarities in two digits, on its side of the limit."""
+    return _in_two_digits(jaccard, (VALID,))
+
+
+def _in_two_digits(value, limits):
+    rounded = round(float(value), 2)
+    crosses = any(value < limit - 1e-12 and rounded >= limit for limit in limits)
     return f"{rounded - 0.01 if crosses else rounded:.2f}"
 
 
@@ -184,16 +198,17 @@ def stability(
     """
     cuts = [cut_into(number) for number in numbers_beside(len(reference.clusters), len(reference.numbers))]
     similarity = np.max([most_similar(reference, labels) for labels in cuts], axis=0)
-    ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    interval = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T])
+    ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
+    *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T], axis=1)
     mean = np.minimum(weights @ similarity, 1.0)
     sizes = np.bincount(reference.numbers[reference.numbers >= 0])
-    return ClusterStability(reference.clusters, sizes, mean, interval, tuple(map(in_a_word, mean)))
+    words = tuple(map(in_a_word, mean, low))
+    return ClusterStability(reference.clusters, sizes, mean, np.stack(interval, axis=1), words)
 
 
-def in_a_word(jaccard: float) -> str:
-    """What a mean Jaccard similarity says of a cluster."""
-    if jaccard >= STABLE - 1e-12:
+def in_a_word(jaccard: float, low: float) -> str:
+    """What the mean Jaccard similarity of a cluster, and the lower end of its 90 % interval, say of it."""
+    if jaccard >= STABLE - 1e-12 and low >= VALID - 1e-12:
         return "stable"
     return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
 

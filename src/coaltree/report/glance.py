@@ -8,7 +8,7 @@ from .._runtime.checks import check_count
 from ..posterior.answer import LEVEL, ClusterAnswer
 from ..posterior.cluster_count import ClusterSuggestion
 from ..posterior.posterior import Posterior
-from ..posterior.sureness import similarity
+from ..posterior.sureness import lower_end, similarity
 from .figures import Data
 from .text import count, escape, number, percent
 from .verdicts import Verdict
@@ -87,7 +87,7 @@ def _stability_card(posterior, answer):
     n_unsure = int(np.count_nonzero(answer.probability < SURE))
     text = (
         f"Least stable: cluster {least + 1}, {count(int(found.sizes[least]), 'leaf', 'leaves')}, "
-        f"{found.words[least]}: similarity {similarity(found.jaccard[least])} ({percent(LEVEL)}: {low:.2f} to "
+        f"{found.words[least]}: similarity {similarity(found.jaccard[least])} ({percent(LEVEL)}: {lower_end(low)} to "
         f"{high:.2f}) with the clusters of the sampled trees. {count(n_unsure, 'leaf', 'leaves')} of {posterior.n:,} "
         f"{'is' if n_unsure == 1 else 'are'} less than {percent(SURE)} sure of their cluster."
     )
@@ -96,7 +96,7 @@ def _stability_card(posterior, answer):
 
 
 class Doubt(NamedTuple):
-    """A leaf that may belong to another cluster, and the probabilities of both."""
+    """A leaf that may belong to another cluster, the most probable other one, and the probabilities of both."""
 
     leaf: int
     own: int
@@ -106,12 +106,12 @@ class Doubt(NamedTuple):
 
 
 def doubtful_leaves(answer: ClusterAnswer, most: int = 8) -> list[Doubt]:
-    """The leaves whose cluster is least certain, worst first."""
+    """The leaves whose cluster is least certain, worst first; before others those that are more probable elsewhere."""
     own = answer.probability
     others = answer.membership.copy()
     others[np.arange(len(own)), answer.labels] = -1.0
     other = others.argmax(axis=1)
-    chosen = [leaf for leaf in np.argsort(own, kind="stable")[:most].tolist() if own[leaf] < SURE]
+    chosen = [leaf for leaf in np.lexsort((own, ~answer.is_elsewhere))[:most].tolist() if own[leaf] < SURE]
     return [Doubt(i, int(answer.labels[i]), float(own[i]), int(other[i]), float(others[i, other[i]])) for i in chosen]
 
 
@@ -123,21 +123,33 @@ def doubts(posterior: Posterior, answer: ClusterAnswer) -> str:
     found = doubtful_leaves(answer)
     if not found:
         return f"<p>At {k} clusters, every leaf is at least {percent(SURE)} sure of its cluster.</p>"
+    elsewhere = answer.is_elsewhere
+    n_elsewhere = int(np.count_nonzero(elsewhere))
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(posterior.labels[doubt.leaf])}</bdi></th>'
-        f"<td>cluster {doubt.own + 1}</td><td>{shares[0]}</td><td>cluster {doubt.other + 1}</td><td>{shares[1]}</td>"
-        + (f"<td>{shares[2]}</td></tr>" if k > 2 else "</tr>")
+        f"<td>cluster\N{NO-BREAK SPACE}{doubt.own + 1}</td><td>{shares[0]}</td>"
+        f"<td>{'more probable in ' if elsewhere[doubt.leaf] else ''}cluster\N{NO-BREAK SPACE}{doubt.other + 1}</td>"
+        f"<td>{shares[1]}</td>" + (f"<td>{shares[2]}</td></tr>" if k > 2 else "</tr>")
         for doubt in found
         for shares in [adding_up((doubt.with_own, doubt.with_other))]
     )
     others = '<th scope="col">others</th>' if k > 2 else ""
     return (
         f"<p>At {k} clusters, these leaves have the least certain cluster. The probability of a cluster is the share "
-        "of sampled trees that have the leaf in it:</p>\n"
-        '<div class="wide"><table class="grid"><thead><tr><th scope="col">leaf</th><th scope="col" colspan="2">own'
-        f'</th><th scope="col" colspan="2">likeliest other</th>{others}</tr></thead><tbody>\n'
+        f"of sampled trees that have the leaf in it.{_elsewhere_words(n_elsewhere)}</p>\n"
+        '<div class="wide"><table class="grid doubts"><thead><tr><th scope="col">leaf</th>'
+        '<th scope="col" colspan="2">own</th><th scope="col" colspan="2">likeliest other</th>'
+        f"{others}</tr></thead><tbody>\n"
         f"{rows}\n</tbody></table></div>"
     )
+
+
+def _elsewhere_words(number):
+    if number == 0:
+        return ""
+    if number == 1:
+        return " One leaf is more probable in another cluster than in its own, where the mean tree has it."
+    return f" {number:,} leaves are more probable in another cluster than in their own, where the mean tree has them."
 
 
 def adding_up(shares: tuple[float, ...]) -> list[str]:

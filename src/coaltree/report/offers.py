@@ -11,7 +11,7 @@ import numpy as np
 
 from ..posterior.answer import ClusterAnswer, answer_for
 from ..posterior.posterior import Posterior
-from ..posterior.sureness import similarity
+from ..posterior.sureness import lower_end, similarity
 from . import pixels
 from .glance import Start, cluster_cards
 
@@ -64,8 +64,9 @@ def content(posterior: Posterior, start: Start, offers: dict[int, Offer]) -> lis
             "sure": pixels.values(offer.answer.probability, 0.0, 1.0),
             "sizes": offer.answer.stability.sizes.tolist(),
             "jaccard": [float(similarity(value)) for value in offer.answer.stability.jaccard],
-            "low": offer.answer.stability.interval[:, 0].round(2).tolist(),  # once: 0.4546 is not 0.455, and then 0.46
-            "high": offer.answer.stability.interval[:, 1].round(2).tolist(),
+            "sideLeaves": np.flatnonzero(offer.answer.side_branch).tolist(),
+            "low": [float(lower_end(value)) for value in offer.answer.stability.interval[:, 0]],
+            "high": offer.answer.stability.interval[:, 1].round(2).tolist(),  # once: 0.4546 is not 0.455, and then 0.46
             "words": list(offer.answer.stability.words),
             "colours": offer.colours,
             "cards": [list(card) for card in cluster_cards(posterior, start, offer.answer)],

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._runtime.jit import jit
 from ..errors import ClusterSizeWarning
+from .merges import Cut
 
 _ON_THE_WAY, _INSIDE, _SIDE_BRANCH = 0, 1, 2  # what a node is: at or above the core of a clade, within it, or shed
 
@@ -33,6 +34,12 @@ def cut_trees(children: np.ndarray, n_splits: np.ndarray, min_sizes: np.ndarray)
     children = np.ascontiguousarray(children, dtype=np.int32).view()
     children.flags.writeable = False  # one type of argument, one compiled kernel
     return _cut_trees(children, np.asarray(n_splits, dtype=np.int64), np.array(min_sizes, dtype=np.int64))
+
+
+def side_branches(children: np.ndarray, how: Cut) -> np.ndarray:
+    """(n,) which leaves of one tree, cut into a number of clusters, are in side branches."""
+    assert how.n_clusters is not None
+    return cut_trees(children[None], np.array([how.n_clusters - 1]), how.min_sizes)[0][0] < 0
 
 
 def warn_of_smaller_clusters(asked: int, used: int) -> None:

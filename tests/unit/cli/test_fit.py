@@ -80,11 +80,12 @@ def test_trees_clusters_and_pictures_agree_with_the_posterior(left):
     header, *rows = table_of(left / "linkage.csv")
     np.testing.assert_array_equal(np.array(rows, dtype=float), tree.to_linkage())
     header, *rows = table_of(left / "clusters.csv")
-    assert header == ["row", "cluster", "probability", "cluster_1", "cluster_2"]
+    assert header == ["row", "cluster", "probability", "side_branch", "cluster_1", "cluster_2"]
     assert [row[0] for row in rows] == NAMES
     labels = post.cut(2)
     np.testing.assert_array_equal([int(row[1]) for row in rows], labels + 1)
-    shares = np.array([row[3:] for row in rows], dtype=float)
+    assert [row[3] for row in rows] == ["yes" if c == -1 else "" for c in tree.cut(2, outliers=True)]
+    shares = np.array([row[4:] for row in rows], dtype=float)
     np.testing.assert_allclose(shares, post.membership(labels), atol=1e-4)
     np.testing.assert_allclose([float(row[2]) for row in rows], shares[np.arange(len(rows)), labels], atol=1e-4)
     nexus = (left / "trees.nex").read_text(encoding="utf-8")
@@ -170,7 +171,7 @@ def test_the_suggested_number_is_told(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "wein proben.csv: 10 rows, 4 columns" in out
     assert "covariance: spherical (columns have similar ranges, as in one unit: " in out
-    assert "1 cluster: " in out or " clusters: they describe the rows better" in out
+    assert "1 cluster: " in out or " clusters: they fit the rows better" in out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert " suggested</strong>" in page and "chosen when the page was made" not in page
     assert "merged at time 0" in err
@@ -185,7 +186,7 @@ def test_every_stage_after_the_rounds_is_named(data, tmp_path, monkeypatch, blan
     stages, real = [], shell.doing
     monkeypatch.setattr(shell, "doing", lambda what: stages.append(what) or real(what))
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
-    words = ("number of clusters", "clusters that", "mean tree", "posterior", "sampled trees", "supports", "figure")
+    words = ("number of clusters", "into clusters", "mean tree", "posterior", "sampled trees", "supports", "figure")
     for what, word in zip(stages, (*words, "report page", "drawn from the model"), strict=True):
         assert word in what
 

@@ -27,6 +27,18 @@ def test_info_says_what_there_is_and_how_far_to_trust_it(folder, capsys):
     assert capsys.readouterr().out == out
 
 
+def test_info_names_rows_that_are_more_probable_in_another_cluster(folder, capsys, monkeypatch):
+    assert main(["info", str(folder)]) == 0
+    assert "more probable in another cluster" not in capsys.readouterr().out
+    flipped = property(lambda answer: 1 - answer.labels)
+    monkeypatch.setattr("coaltree.posterior.answer.ClusterAnswer.most_probable", flipped)
+    assert main(["info", str(folder)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("uncertain ")
+    assert "12 rows are more probable in another cluster: row é" in last
+    assert last.endswith("and 8 more")
+
+
 def test_info_of_weighted_particles(tmp_path, capsys):
     X, _ = ct.simulate(8, 3, random_state=0)
     ct.sample_trees(X, np.eye(3), ct.MPost1(n_particles=20), random_state=0).save(tmp_path / "p.npz")

@@ -12,7 +12,7 @@ from coaltree.cli.suspects import suspicious_columns
 from coaltree.model.table import Table
 from coaltree.posterior.answer import answer_for
 from coaltree.posterior.known import KEPT
-from tests.posteriors import random_posterior
+from tests.posteriors import random_posterior, side_branch_posterior
 
 SHORT = ["--samples", "12", "--warmup", "4", "--clusters", "2"]
 
@@ -81,10 +81,21 @@ def test_a_label_called_like_another_column_has_a_name_of_its_own(tmp_path):
     write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2, quietly=True))
     with open(tmp_path / "clusters.csv", newline="") as file:
         header, *rows = csv.reader(file)
-    assert header[:5] == ["row", "cluster", "probability", "cluster_1", "cluster_2"]
+    assert header[:6] == ["row", "cluster", "probability", "side_branch", "cluster_1", "cluster_2"]
     own = ["label_cluster", "label_probability", "label_label_row", "label_cluster_1", "label_row", "kind"]
-    assert header[5:] == own
-    assert [row[5] for row in rows] == kinds
+    assert header[6:] == own
+    assert [row[6] for row in rows] == kinds
+
+
+def test_side_branches_are_told(tmp_path):
+    post = side_branch_posterior()
+    post.info[KEPT] = {"side_branch": [*"xxxxxyyyyy"]}
+    write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2))
+    with open(tmp_path / "clusters.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["side_branch"] for row in rows] == [""] * 9 + ["yes"]
+    assert [row["label_side_branch"] for row in rows] == [*"xxxxxyyyyy"]
+    assert [row["cluster"] for row in rows] == [*"1111222222"]
 
 
 def test_a_text_column_is_offered_as_a_label(flowers, tmp_path, capsys):

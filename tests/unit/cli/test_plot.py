@@ -1,9 +1,15 @@
 """`coaltree plot`."""
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from coaltree import Tree
 from coaltree.cli import main
+from coaltree.cli.outputs import draw_tree, height_for
+from coaltree.posterior.answer import answer_for
+from tests.browser.posteriors import chain_posterior
 
 
 @pytest.mark.parametrize("kind", ["tree", "cloud", "heatmap", "coclustering"])
@@ -44,3 +50,23 @@ def test_pictures_of_leaves_with_several_rows(grouped, tmp_path, kind):
     path = tmp_path / "picture.svg"
     assert main(["plot", str(grouped), "-o", str(path), "--kind", kind, "--clusters", "2"]) == 0
     assert "no. 3" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("has_side_branches", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_legends_of_a_tree_do_not_meet(k, has_side_branches):
+    post = chain_posterior(90, 4, 12)
+    answer = answer_for(post, k, quietly=True)
+    side_branch = (np.arange(90) == 7) & has_side_branches
+    unsure = answer.stability._replace(words=("dissolved",) * k)
+    figure = Figure(figsize=(8.0, height_for(90)), layout="constrained")
+    ax = figure.add_subplot()
+    draw_tree(ax, post.mean_tree(), post, answer._replace(side_branch=side_branch, stability=unsure))
+    figure.draw_without_rendering()
+    legends = [*figure.legends, *(part for part in ax.get_children() if isinstance(part, Legend))]
+    assert len(legends) == 2
+    said = [text.get_text() for legend in legends for text in legend.get_texts()]
+    assert ("side branch" in said) == has_side_branches
+    assert sum(text.startswith("cluster ") for text in said) == k
+    one, other = (legend.get_window_extent() for legend in legends)
+    assert not one.overlaps(other)

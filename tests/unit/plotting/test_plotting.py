@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from coaltree import Fixed, InputError, Posterior, Tree, concat, metrics, plotting, simulate
 from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
 from coaltree.posterior.summary_trees import ConsensusTree
-from tests.posteriors import random_posterior
+from tests.posteriors import random_posterior, side_branch_posterior
 from tests.strategies import chain, random_tree
 
 mpl.use("Agg")
@@ -245,11 +246,75 @@ def test_large_trees_are_folded_and_say_how_much():
     counts = [int(name[1:-1]) for name in names(ax) if name.startswith("(")]
     assert counts == place.size[folded].tolist()
     assert sum(counts) + sum(not name.startswith("(") for name in names(ax)) == 2000
-    assert len(ax.collections) == 2  # a few objects, not thousands
+    assert len(ax.collections) <= 3  # a few objects, not thousands
     for path, node in zip(triangles.get_paths(), folded, strict=True):
         assert path.vertices[:, 0].max() == tree.node_times[node]
         assert path.vertices[:, 0].min() == 0.0
     assert ax.get_yticklabels()[0].get_fontsize() >= 5
+
+
+def test_side_branches_are_dashed_in_the_colour_of_their_cluster():
+    post = side_branch_posterior()
+    tree, labels = post.mean_tree(), post.cut(2)
+    told = {"clusters": labels, "side_branches": np.arange(10) == 9}
+    for how in ({"n_clusters": 2}, {"n_clusters": 2, "support": post}, told):
+        ax = plotting.dendrogram(tree, **how)
+        dashed = collection(ax, "side branches")
+        (line,) = dashed.get_segments()
+        assert names(ax)[0] == "9"
+        assert line[-1].tolist() == [0.0, 0.0]  # down to the first tip
+        assert [to_hex(color) for color in dashed.get_colors()] == [to_hex(PALETTE[1])]
+        assert dashed.get_linestyle()[0][1] is not None
+        assert len(collection(ax, "branches").get_segments()) == 17
+        assert ax.get_legend().get_texts()[-1].get_text() == "side branch"
+    for how in ({"n_clusters": 1}, {"clusters": labels}):
+        ax = plotting.dendrogram(tree, **how)
+        assert len(collection(ax, "branches").get_segments()) == 18
+        assert ax.get_legend() is None
+    with pytest.raises(InputError, match="side_branches must be True or False for each of the 10 leaves"):
+        plotting.dendrogram(tree, n_clusters=2, side_branches=[9])
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_but_for_side_branches_the_leaves_of_a_cluster_stand_side_by_side(seed):
+    tree = random_tree(40, np.random.default_rng(seed))
+    for k in range(1, 9):
+        found = style.as_clusters(tree, None, k)
+        order = [leaf for leaf in geometry.arrange(tree).tips.tolist() if not found.side_branch[leaf]]
+        core = found.number[order]
+        assert 1 + np.count_nonzero(np.diff(core)) == len(set(core.tolist())) == k
+
+
+def test_folded_side_branches_are_hollow():
+    tree = random_tree(300, np.random.default_rng(0))
+    side = np.zeros(300, dtype=bool)
+    place = geometry.arrange(tree, max_tips=12)
+    leaves = geometry.leaves_of_tips(tree, place)
+    at = max(range(len(leaves)), key=lambda tip: len(leaves[tip]))
+    side[leaves[at]] = True
+    ax = plotting.dendrogram(tree, max_leaves=12, clusters=np.zeros(300, int), side_branches=side)
+    faces = collection(ax, "folded clades", PolyCollection).get_facecolors()
+    folded = place.tips[place.tips >= 300].tolist()
+    assert [node for node, face in zip(folded, faces, strict=True) if face[3] == 0.0] == [place.tips[at]]
+
+
+def test_the_heat_map_marks_side_branches_as_well():
+    tree = side_branch_posterior().mean_tree()
+    parts = plotting.heatmap(tree, np.arange(20.0).reshape(10, 2), n_clusters=2)
+    assert len(collection(parts.tree, "side branches").get_segments()) == 1
+    found = plotting.clustermap(np.arange(20.0).reshape(10, 2), row_tree=tree, col_tree=False, n_clusters=2)
+    said = [text.get_text() for text in found.figure.legends[0].get_texts()]
+    assert said == ["clusters", "1", "2", "side branch"]
+
+
+def test_two_legends_outside_do_not_meet():
+    ax = Figure(layout="constrained").add_subplot()
+    for _ in range(2):
+        style.add_legend_outside(ax, [Line2D([], [], label=f"entry {k}") for k in range(6)])
+    ax.figure.draw_without_rendering()
+    below, above = (legend.get_window_extent() for legend in ax.figure.legends)
+    assert below.y1 < above.y0
 
 
 def test_all_leaves_of_a_large_tree_without_names():

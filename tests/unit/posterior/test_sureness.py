@@ -63,7 +63,7 @@ def test_against_the_definitions(seed, k, outliers):
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_a_cluster_is_found_again_where_another_one_is_split_first():
+def test_a_cluster_is_stable_where_another_one_is_split_first():
     # (0 1) and (2 3) meet before the halves of (4 … 7) do: cut into three, these halves are clusters
     children = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]]
     post = ct.Posterior(np.array([children]), np.array([[1.0, 1.1, 1.2, 1.3, 2.0, 3.0, 9.0]]))
@@ -109,10 +109,31 @@ def test_outliers_have_a_column_if_there_are_any_or_they_are_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("jaccard", "word"), [(1.0, "stable"), (0.85, "stable"), (0.84, "doubtful"), (0.6, "doubtful"), (0.5, "dissolved")]
+    ("jaccard", "low", "word"),
+    [
+        (1.0, 1.0, "stable"),
+        (0.85, 0.75, "stable"),
+        (0.85, 0.74, "doubtful"),
+        (0.99, 0.2, "doubtful"),
+        (0.84, 0.8, "doubtful"),
+        (0.6, 0.0, "doubtful"),
+        (0.59, 0.1, "dissolved"),
+    ],
 )
-def test_words(jaccard, word):
-    assert sureness.in_a_word(jaccard) == word
+def test_words(jaccard, low, word):
+    assert sureness.in_a_word(jaccard, low) == word
+
+
+@pytest.mark.parametrize(("n_others", "word"), [(0, "stable"), (4, "stable"), (6, "doubtful"), (90, "dissolved")])
+def test_a_stable_cluster_is_so_at_the_lower_end_of_its_90_percent_interval(n_others, word):
+    # Of a hundred trees some have (0 4) and (1 5) in place of (0 1), which has a similarity of 1 / 2 with a leaf alone.
+    same = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+    other = [[0, 4], [1, 5], [2, 3], [6, 7], [8, 9]]
+    children = np.array([other] * n_others + [same] * (100 - n_others))
+    post = ct.Posterior(children, np.tile([1.0, 1.1, 1.2, 3.0, 5.0], (100, 1)))
+    labels = np.array([0, 0, 1, 1, 2, 2])
+    for level in (0.5, 0.9, 0.99):  # which is of the interval that is shown
+        assert post.stability(labels, level=level, min_size=2).words[0] == word
 
 
 def test_what_is_refused():
@@ -132,6 +153,7 @@ def test_a_similarity_is_printed_on_its_side_of_the_limits():
     printed = {0.849: "0.84", 0.8499999: "0.84", 0.85: "0.85", 0.851: "0.85", 0.5999: "0.59", 0.6: "0.60", 1.0: "1.00"}
     assert {value: sureness.similarity(value) for value in printed} == printed
     assert sureness.similarity(0.784999) == "0.78" and sureness.similarity(0.786) == "0.79"
+    assert [sureness.lower_end(value) for value in (0.7499, 0.75, 0.849)] == ["0.74", "0.75", "0.85"]
 
 
 def test_some_trees_at_a_time_make_no_difference(monkeypatch):

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.answer import answer_for
+from coaltree.plotting import geometry
+from coaltree.posterior.answer import ClusterAnswer, answer_for
 from coaltree.posterior.oddness import describe_noise
 from coaltree.report import (
     checks,
@@ -31,7 +32,8 @@ from coaltree.report import (
 )
 from coaltree.report.text import count, escape, number, percent, printable
 from tests.browser.posteriors import chain_posterior, leaf_names
-from tests.posteriors import grouped_posterior
+from tests.posteriors import grouped_posterior, random_posterior, side_branch_posterior
+from tests.strategies import random_tree
 
 
 def content_of(text):
@@ -166,6 +168,11 @@ def test_the_co_clustering_is_the_posteriors(posterior):
         np.testing.assert_allclose(decoded(level["codes"]) / 63, expected, atol=0.5 / 63 + 1e-12)
 
 
+def test_the_page_has_the_order_of_the_figures(posterior):
+    order = figures.tree_figure(posterior).tree.leaf_order()
+    np.testing.assert_array_equal(order, geometry.arrange(posterior.mean_tree()).tips)
+
+
 def test_of_many_leaves_evenly_spaced_ones_are_shown(monkeypatch, posterior):
     monkeypatch.setattr(figures, "_MOST_TOGETHER", 10)
     order = figures.tree_figure(posterior).tree.leaf_order()
@@ -238,6 +245,28 @@ def test_a_leaf_between_two_clusters_is_doubtful():
     assert "4 cluster 1 60 % cluster 2 40 %" in words_of(glance.doubts(post, answer))
     assert glance.doubts(post, answer_for(post, 1)) == ""
     assert "every leaf is at least 90 % sure" in words_of(glance.doubts(post[:6], answer_for(post[:6], 2)))
+
+
+def test_leaves_that_are_more_probable_in_another_cluster_are_listed_first():
+    post = random_posterior(0, n=4, labels=[*"abcd"])
+    membership = np.array([[0.9, 0.1, 0.0], [0.4, 0.5, 0.1], [0.3, 0.35, 0.35], [0.1, 0.65, 0.25]])
+    answer = ClusterAnswer(np.array([0, 0, 1, 2]), membership, answer_for(post, 3).stability, np.zeros(4, bool))
+    assert [doubt.leaf for doubt in glance.doubtful_leaves(answer)] == [3, 1, 2]
+    said = words_of(glance.doubts(post, answer))
+    assert "2 leaves are more probable in another cluster than in their own, where the mean tree has them." in said
+    assert "d cluster 3 25 % more probable in cluster 2 65 % 10 %" in said
+    assert "c cluster 2 35 % cluster 3 35 % 30 %" in said
+    one = glance.doubts(post, answer._replace(labels=np.array([0, 1, 1, 2])))
+    assert "One leaf is more probable in another cluster than in its own" in words_of(one)
+
+
+def test_side_branches_are_told_to_the_page():
+    post = side_branch_posterior()
+    partitions = {given["k"]: given for given in content_of(report_html(post, n_clusters=2))["partitions"]}
+    assert partitions[1]["sideLeaves"] == []
+    assert partitions[2]["sideLeaves"] == [9]
+    for k, given in partitions.items():
+        assert given["sideLeaves"] == np.flatnonzero(answer_for(post, k, quietly=True).side_branch).tolist()
 
 
 @pytest.mark.parametrize("n_clusters", [1, 40])
@@ -315,10 +344,8 @@ def test_the_suggested_number_opens_the_page():
 
 
 def test_where_no_number_stands_out_the_page_shows_one_cluster():
-    rng = np.random.default_rng(0)
-    children = [[2 * k, 2 * k + 1] for k in range(31)]  # a balanced tree of 32 leaves
-    times = np.cumsum(rng.exponential(size=(30, 31)) / np.arange(32, 1, -1) / np.arange(31, 0, -1) * 2, axis=1)
-    post = ct.Posterior(np.tile(children, (30, 1, 1)), times)
+    trees = [random_tree(32, np.random.default_rng(seed)) for seed in range(30)]  # which have nothing in common
+    post = ct.Posterior(np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees]))
     suggestion = post.suggest_n_clusters()
     assert suggestion.n_clusters == 1
     start = glance.choose_start(post, None)

@@ -33,30 +33,36 @@ const tree = (() => {
 })();
 
 // Partitions are made when the page is, and are those of posterior.cut(k): clusters are counted from 0 here and from 1
-// where people read. A group lies in a cluster where all its leaves do. Side by side, leaves of a cluster make runs.
+// where people read. A group lies in a cluster, or in a side branch, where all its leaves do. Side by side, leaves of a
+// cluster make runs, those of side branches runs of their own.
 const partitions = content.partitions.map((given) => ({ ...given, of: null }));
 
 function prepared(partition) {
   if (partition.of) return partition;
   const { n, nodes, size, child, leafAt } = tree;
-  const { k, cluster } = partition;
+  const { k, cluster, sideLeaves } = partition;
   const of = new Int32Array(nodes);
   const labels = typeof cluster === "string" ? Array.from(cluster, (c) => CODES.get(c)) : cluster;
   of.set(labels);
   for (let v = n; v < nodes; v++) of[v] = of[child(v, 0)] === of[child(v, 1)] ? of[child(v, 0)] : -1;
+  const side = new Uint8Array(nodes);
+  for (const leaf of sideLeaves) side[leaf] = 1;
+  for (let v = n; v < nodes; v++) side[v] = side[child(v, 0)] & side[child(v, 1)];
+  const beside = new Array(k).fill(0); // leaves of each cluster in side branches
+  for (const leaf of sideLeaves) beside[labels[leaf]]++;
   const home = new Int32Array(k).fill(-1); // the largest group of each cluster
   for (let v = 0; v < nodes; v++) if (of[v] >= 0 && (home[of[v]] < 0 || size[v] > size[home[of[v]]])) home[of[v]] = v;
   const runs = [];
   for (let position = 0; position < n; position++) {
-    const c = labels[leafAt[position]];
+    const leaf = leafAt[position];
     const last = runs.at(-1);
-    if (last && last.cluster === c) last.size++;
-    else runs.push({ cluster: c, start: position, size: 1 });
+    if (last && last.cluster === labels[leaf] && last.side === side[leaf]) last.size++;
+    else runs.push({ cluster: labels[leaf], side: side[leaf], start: position, size: 1 });
   }
   const runsOf = Array.from({ length: k }, () => []);
   for (const run of runs) runsOf[run.cluster].push(run);
   const sure = fine(partition.sure, 0, 1);
-  return Object.assign(partition, { of, home, runs, runsOf, sure, numbers: labels });
+  return Object.assign(partition, { of, side, beside, home, runs, runsOf, sure, numbers: labels });
 }
 
 // The partition whose number of clusters is nearest to k.

@@ -26,7 +26,7 @@ function showCut() {
   });
 }
 
-// How often, and how well, a cluster is found again.
+// How stable a cluster is across draws.
 function stabilityWords(c) {
   const { k, jaccard, low, high, words } = state.cut;
   if (k === 1) return ["–"];
@@ -34,8 +34,11 @@ function stabilityWords(c) {
   return [make("span", { class: `word ${words[c]}` }, words[c]), ` ${range}`];
 }
 
+// How many of a cluster's leaves are in side branches.
+const sideWords = (n) => make("div", { class: "beside" }, n === 0 ? "" : n === 1 ? "1 in a side branch" : `${n.toLocaleString("en")} in side branches`);
+
 function listGroups() {
-  const { k, sizes, colours, runsOf, home } = state.cut;
+  const { k, sizes, beside, colours, runsOf, home } = state.cut;
   const largest = Math.max(...sizes);
   const rows = Array.from({ length: Math.min(k, MOST_GROUPS) }, (_, c) => {
     const look = make("button", { type: "button" }, make("span", { class: "chip" }), `Cluster ${c + 1}`);
@@ -52,7 +55,7 @@ function listGroups() {
       "tr",
       { "data-cluster": c + 1, "data-size": sizes[c] },
       make("th", { scope: "row" }, look),
-      make("td", {}, size, sizes[c].toLocaleString("en")),
+      make("td", {}, size, sizes[c].toLocaleString("en"), sideWords(beside[c])),
       make("td", { class: "stability" }, ...stabilityWords(c)),
       ...(heat ? [make("td", { class: "marks" }, standsOutBy(runsOf[c], 3) || "–")] : []),
       make("td", { class: "members" }, make("bdi", {}, members(c, heat ? 4 : 6))),
@@ -79,6 +82,9 @@ function members(c, most) {
 if (heat) $("members").before(make("th", { scope: "col", class: "marks" }, "distinctive columns"));
 on("cut", showCut);
 on("cut", listGroups);
+on("cut", () => {
+  $("side-legend").hidden = state.cut.sideLeaves.length === 0;
+});
 
 // Files to keep.
 function save(name, text) {
@@ -89,9 +95,9 @@ function save(name, text) {
 
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 function clustersAsText() {
-  const { of, sure } = state.cut;
-  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${of[leaf] + 1},${number(sure[leaf])}\n`);
-  return `${content.leaf},cluster,probability\n${rows.join("")}`;
+  const { of, sure, side } = state.cut;
+  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${of[leaf] + 1},${number(sure[leaf])},${side[leaf] ? "yes" : ""}\n`);
+  return `${content.leaf},cluster,probability,side_branch\n${rows.join("")}`;
 }
 
 // Newick with supports as the names of groups; each node's text once its children have theirs.

@@ -34,8 +34,9 @@ function names(v, most) {
 function clusterWords(v, cluster) {
   const { k, sizes, sure } = state.cut;
   if (k === 1) return "All leaves are in one cluster";
-  if (v < tree.n) return `In cluster ${cluster + 1} (probability ${percent(sure[v])})`;
-  if (cluster >= 0) return tree.size[v] === sizes[cluster] ? `This is cluster ${cluster + 1}` : `In cluster ${cluster + 1}`;
+  const place = state.cut.side[v] ? `Side branch of cluster ${cluster + 1}` : `In cluster ${cluster + 1}`;
+  if (v < tree.n) return `${place} (probability ${percent(sure[v])})`;
+  if (cluster >= 0) return tree.size[v] === sizes[cluster] ? `This is cluster ${cluster + 1}` : place;
   const inside = new Map();
   for (let i = 0; i < tree.size[v]; i++) {
     const c = state.cut.of[tree.leafAt[tree.start[v] + i]];

@@ -48,7 +48,8 @@ function measure() {
 
 function classOf(v) {
   const cluster = state.cut.of[v];
-  return cluster < 0 ? "ink" : `c${state.cut.colours[cluster]}`;
+  const name = cluster < 0 ? "ink" : `c${state.cut.colours[cluster]}`;
+  return state.cut.side[v] ? `${name} side` : name;
 }
 
 function drawTree() {
@@ -129,7 +130,8 @@ function rowNames(at) {
     if (lower <= upper) continue;
     const gap = lower - upper > 3 ? 0.5 : 0;
     const name = `c${colours[run.cluster]}`;
-    const d = `M${at.right + 4} ${(upper + gap).toFixed(1)}h8V${(lower - gap).toFixed(1)}h-8z`;
+    const thick = run.side ? 3 : 8;
+    const d = `M${at.right + 4} ${(upper + gap).toFixed(1)}h${thick}V${(lower - gap).toFixed(1)}h${-thick}z`;
     strips.set(name, (strips.get(name) || "") + d);
     if (!named && lower - upper >= 13 && run === longest[run.cluster]) {
       const size = sizes[run.cluster].toLocaleString("en");
