@@ -81,35 +81,6 @@ def coclustering(partitions, weights):
     ]
 
 
-def variation_of_information(a, b):
-    """H(a|b) + H(b|a) in nats, from the entropies' definition."""
-    n = len(a)
-
-    def entropy(labels):
-        return -sum(c / n * math.log(c / n) for c in Counter(labels).values())
-
-    joint = entropy(list(zip(a, b, strict=True)))
-    return 2 * joint - entropy(a) - entropy(b)
-
-
-def binder(a, b):
-    """Pairs that are together in one partition and apart in the other."""
-    return sum((a[i] == a[j]) != (b[i] == b[j]) for i, j in itertools.combinations(range(len(a)), 2))
-
-
-def all_partitions(n):
-    """Every partition of n items, as labels in order of first item."""
-
-    def extend(labels, used):
-        if len(labels) == n:
-            yield labels
-            return
-        for label in range(used + 1):
-            yield from extend([*labels, label], max(used, label + 1))
-
-    return extend([], 0)
-
-
 def cophenetic(children, times):
     """{(i, j): time at which leaves i < j first share a clade}."""
     found = {}
@@ -209,7 +180,9 @@ def clusters(children, min_sizes):
     for wanted in min_sizes:
         least = min(least, wanted)
         while True:
-            left = [k for k in range(n - 1) if k not in chosen and min(len(under[int(c)]) for c in children[k]) >= least]
+            left = [
+                k for k in range(n - 1) if k not in chosen and min(len(under[int(c)]) for c in children[k]) >= least
+            ]
             if left:
                 break
             least //= 2
@@ -342,3 +315,127 @@ def _with_leftovers(own, cuts, number, order):
         for i in cluster:
             found[i] = to[b]
     return found
+
+
+def systematic(weights, k):
+    """{draw: share}: all that have weight, or of more than k those that k evenly spaced points fall on."""
+    if len(weights) <= k:
+        return {t: float(w) for t, w in enumerate(weights) if w > 0}
+    shares = Counter()
+    for i in range(k):
+        point = (i + 0.5) / k
+        shares[next(t for t, upto in enumerate(itertools.accumulate(weights)) if upto >= point)] += 1 / k
+    return dict(shares)
+
+
+def mean_log_sizes(trees, weights):
+    """D̄ {(i, j): Σ w log |smallest clade with i and j|}, where a merge at time 0 counts 0."""
+    mean = Counter()
+    for (children, times), w in zip(trees, weights, strict=True):
+        under, met = clades(children), set()
+        for clade, time in zip(under, times, strict=True):
+            for pair in itertools.combinations(sorted(clade), 2):
+                if pair not in met:
+                    met.add(pair)
+                    mean[pair] += w * (math.log(len(clade)) if time > 0 else 0.0)
+    return mean
+
+
+def extended_majority(trees, weights, min_support):
+    """Clades above min_support that contradict none before: the most frequent first, then smaller, then earlier."""
+    n = len(trees[0][0]) + 1
+    share = clade_frequencies(trees, weights)
+    met = [clade for children, _ in trees for clade in clades(children)]
+    given = []
+    for clade in sorted(share, key=lambda c: (-round(share[c], 9), len(c), met.index(c))):
+        fits = all(clade <= other or other <= clade or not clade & other for other in given)
+        if share[clade] > min_support and len(clade) < n and fits:
+            given.append(clade)
+    return given
+
+
+def between(one, other, mean):
+    """The mean of D̄ over the pairs of leaves of two disjoint sets."""
+    return sum(mean[min(i, j), max(i, j)] for i in one for j in other) / (len(one) * len(other))
+
+
+def linked_inside(given, n, mean):
+    """Average linkage of D̄ inside given clades.
+
+    Returns {clade: height}, heights raised to those of children, and the least difference between the distance of two
+    sets that were joined and that of one of them to a third: 0 where another tree is as good.
+    """
+    height, margin = {}, math.inf
+    for around in sorted([*given, frozenset(range(n))], key=len):
+        inside = [clade for clade in given if clade < around] + [frozenset([i]) for i in around]
+        parts = [clade for clade in inside if not any(clade < other for other in inside)]
+        while len(parts) > 1:
+            apart = {pair: between(*pair, mean) for pair in itertools.combinations(sorted(parts, key=min), 2)}
+            one, other = min(apart, key=lambda pair: (apart[pair], min(pair[0]), min(pair[1])))
+            rivals = [d for pair, d in apart.items() if len({one, other} & set(pair)) == 1]
+            margin = min([margin, *(d - apart[one, other] for d in rivals)])
+            parts = [part for part in parts if part not in (one, other)] + [one | other]
+            height[one | other] = max(apart[one, other], height.get(one, 0.0), height.get(other, 0.0))
+    return height, margin
+
+
+def closest_times(clade, trees, weights):
+    """Mean time of the closest clade of each tree, where at most a quarter of the greatest distance away; else None."""
+    n = len(trees[0][0]) + 1
+    limit = max(min(len(clade) - 1, n - len(clade)), 1) // 4
+    total = weight = 0.0
+    for (children, times), w in zip(trees, weights, strict=True):
+        time = dict.fromkeys((frozenset([i]) for i in range(n)), None) | dict(zip(clades(children), times, strict=True))
+        nearest = min(time, key=lambda other: (len(clade ^ other), -len(clade & other)))
+        if len(clade ^ nearest) <= limit and time[nearest] is not None:
+            total += w * time[nearest]
+            weight += w
+    return total / weight if weight else None
+
+
+def increasing(values):
+    """The nearest non-decreasing numbers (isotonic regression): neighbours that fall are replaced by their mean."""
+    pools = []
+    for value in values:
+        pools.append([value])
+        while len(pools) > 1 and sum(pools[-2]) / len(pools[-2]) > sum(pools[-1]) / len(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    return [sum(pool) / len(pool) for pool in pools for _ in pool]
+
+
+def mean_tree_times(height, trees, weights, min_size):
+    """{clade: time}: means made increasing in order of height where both sides have `min_size` leaves.
+
+    Equal heights go by time, no clade earlier than those inside. Where no tree has a close clade, the mean is on the
+    line between those with the next heights. All other times are kept between those below and that of the parent.
+    """
+    mean = {clade: closest_times(clade, trees, weights) for clade in height}
+    known = sorted((height[clade], time) for clade, time in mean.items() if time is not None)
+    mean = {clade: on_the_line(height[clade], known) if time is None else time for clade, time in mean.items()}
+    raised = {clade: max(time for other, time in mean.items() if other <= clade) for clade in mean}
+    in_order = sorted(height, key=lambda clade: (round(height[clade], 9), raised[clade], len(clade)))
+    sides = {clade: sides_of(clade, height) for clade in in_order}
+    parts = [clade for clade in in_order if min(map(len, sides[clade])) >= min_size]
+    fixed = dict(zip(parts, increasing([mean[clade] for clade in parts]), strict=True))
+    time = {}
+    for clade in reversed(in_order):
+        low = max([fixed[part] for part in parts if part <= clade], default=0.0)
+        above = [time[other] for other in time if clade < other]
+        time[clade] = min([max(fixed.get(clade, mean[clade]), low), *above])
+    return time
+
+
+def sides_of(clade, every):
+    """The two sets that a clade of a binary tree was made of."""
+    inside = [other for other in every if other < clade] + [frozenset([i]) for i in clade]
+    return [other for other in inside if not any(other < wider for wider in inside)]
+
+
+def on_the_line(x, points):
+    """Linear interpolation between the last point at or before x and the next, constant outside."""
+    before, after = [p for p in points if p[0] <= x], [p for p in points if p[0] > x]
+    if not before or not after:
+        return before[-1][1] if before else after[0][1]
+    (x0, y0), (x1, y1) = before[-1], after[0]
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)

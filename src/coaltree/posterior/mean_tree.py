@@ -12,12 +12,13 @@ hold both leaves and c more than any D̄: all pairs within a clade come before a
 
 A node's *height* is its mean D̄, raised to those of its children. Its *time* is the posterior mean of the time of the
 closest clade of each draw (`transfer`), not of the most recent common ancestor, which one wandering leaf lifts to the
-root. Clusters are split off in order of height: merges with enough leaves on both sides to part clusters have their
-times made increasing in that order (isotonic regression), all others are kept between their children and their parent.
+root. Clusters are split off in order of height, of equal heights in order of time: merges with enough leaves on both
+sides to part clusters have their times made increasing in that order (isotonic regression), all others are kept between
+their children and their parent.
 
-Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits of
-the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every group
-gives the tree of the groups, and D̄ of a group's own leaves the tree inside.
+Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits
+of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
+group gives the tree of the groups, and D̄ of a group's own leaves the tree inside.
 """
 
 import heapq
@@ -31,7 +32,7 @@ from ..tree import Tree, merges, unchecked_tree
 from ..tree.merges import check_cut
 from . import clades
 from .leaf_positions import mean_over_pairs
-from .summary_trees import most_credible
+from .summary_trees import most_credible, raised
 from .transfer import transfers
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _STEP = 1e-9  # by which times that would be equal differ, relatively
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
     n = posterior.n
-    by_name = np.argsort(np.array(posterior.labels))  # ties go by name, whatever the order of the rows
+    by_name = np.array(sorted(range(n), key=posterior.labels.__getitem__))  # ties go by name, whatever the rows' order
     rank = np.arange(2 * n - 1)
     rank[by_name] = np.arange(n)
     draws, weights = pick_trees(posterior.weights, N_DRAWS)
@@ -192,7 +193,8 @@ def _linkage(drawn, frame):
         node[v] = ends[-1]
 
     for some in _chunks(small, place.size):
-        for v, linked in zip(some, _linkages(drawn, frame.children, frame.depth, [leaves_of[v] for v in some])):
+        linkages = _linkages(drawn, frame.children, frame.depth, [leaves_of[v] for v in some])
+        for v, linked in zip(some, linkages, strict=True):
             add(v, *linked, leaves_of[v])
     for v, groups in reversed(parted.items()):
         chosen, owner = _representatives(groups, place)
@@ -239,7 +241,8 @@ def _chunks(nodes, size):
 def _representatives(groups, place):
     """At most `MAX_EXACT` leaves, of each group one and of large groups more, in order; and the group of each."""
     sizes = place.size[groups]
-    numbers = 1 + ((MAX_EXACT - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1))
+    numbers = 1 + (MAX_EXACT - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1)
+    numbers = np.minimum(numbers, sizes)  # no leaf stands for its group twice
     chosen, owner = [], []
     for g, number in zip(groups, numbers.tolist(), strict=True):
         leaves = np.sort(place.order[place.start[g] : place.start[g] + place.size[g]])
@@ -261,7 +264,8 @@ def _linkages(drawn, frame, depth, groups):
     for t in range(0, len(drawn.times), at_once):
         some = slice(t, t + at_once)
         values = np.log(_sizes(drawn.children[some])) * (drawn.times[some] > 0.0)
-        for total, more in zip(mean, mean_over_pairs(drawn.children[some], values, drawn.weights[some], groups)):
+        of_some = mean_over_pairs(drawn.children[some], values, drawn.weights[some], groups)
+        for total, more in zip(mean, of_some, strict=True):
             total += more
     for condensed in mean:
         if len(condensed) == 0:  # one leaf
@@ -310,7 +314,8 @@ def _ordered(tree, times):
     known = ~np.isnan(times)
     times = np.where(known, times, np.interp(heights, heights[known], times[known]))
     sides = tree.sizes[tree.children].min(axis=1)
-    parts = np.flatnonzero(sides >= max(2, check_cut(n, min(MAX_CLUSTERS, n)).min_size))
+    in_order = np.lexsort((raised(tree.parents, times), heights.round(9)))  # equal heights go by time, not by rounding
+    parts = in_order[sides[in_order] >= max(2, check_cut(n, min(MAX_CLUSTERS, n)).min_size)]
     low = np.zeros(2 * n - 1)
     if len(parts):
         times[parts] = isotonic_regression(times[parts]).x
@@ -321,4 +326,4 @@ def _ordered(tree, times):
     for k in range(n - 2, -1, -1):
         times[k] = min(max(times[k], low[n + k]), high[n + k])
         high[tree.children[k]] = times[k]
-    return times * (1.0 + _STEP * np.arange(n - 1) / n)  # so that equal ones are in order, too
+    return times * (1.0 + _STEP * np.argsort(in_order) / n)  # so that equal ones are in order, too

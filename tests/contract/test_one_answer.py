@@ -1,0 +1,319 @@
+"""One tree and clusters that are its clades, wherever a user looks: posterior, estimator, files, SciPy."""
+
+import csv
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster
+from sklearn.datasets import load_iris
+
+import coaltree as ct
+from coaltree.cli import main
+from coaltree.model.coalescent import simulate_tree
+from coaltree.tree.merges import canonical, check_cut
+from tests.posteriors import random_posterior
+from tests.strategies import chain
+
+NUMBERS = range(1, 9)
+FEW = {"n_samples": 25, "n_warmup": 15, "n_chains": 2, "random_state": 0, "progress": False}
+pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+
+
+def iris_rows():
+    return load_iris().data[::3]
+
+
+def rows_with_gaps():
+    """Three clusters, an outlier, and missing values."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(45, 4)) + 5.0 * np.eye(4)[np.arange(45) % 3]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[7] = 30.0
+    return X
+
+
+@cache
+def fitted_iris():
+    return ct.fit(iris_rows(), **FEW)
+
+
+@cache
+def with_missing_values():
+    return ct.fit(rows_with_gaps(), **FEW)
+
+
+@cache
+def with_groups():
+    groups = np.random.default_rng(1).permutation(np.repeat(np.arange(25), 2))
+    return ct.fit(iris_rows(), groups=groups, **FEW)
+
+
+@cache
+def with_duplicates():
+    return ct.fit(np.repeat(iris_rows()[::2], 2, axis=0), noise=0.0, **FEW)
+
+
+@cache
+def of_one_tree():
+    return fitted_iris()[7:8]
+
+
+@cache
+def of_particles():
+    """Weighted, more than are averaged."""
+    return ct.sample_trees(iris_rows()[::2], np.eye(4), ct.PostPost(n_particles=150), random_state=0)
+
+
+@cache
+def without_data():
+    return random_posterior(3, n=40, n_trees=30)
+
+
+MADE = (fitted_iris, with_missing_values, with_groups, with_duplicates, of_one_tree, of_particles, without_data)
+
+
+@pytest.fixture(scope="module", params=MADE, ids=lambda make: make.__name__)
+def post(request):
+    return request.param()
+
+
+def same_clusters(one, other):
+    return len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
+
+
+def splits_are_the_last_merges(linkage, n_clusters):
+    """Whether each of the k - 1 latest merges has as many leaves on both sides as a split must have."""
+    n = len(linkage) + 1
+    size = np.append(np.ones(n), linkage[:, 3])
+    latest = linkage[::-1][: n_clusters - 1, :2].astype(int)
+    return bool((size[latest].min(axis=1) >= check_cut(n, n_clusters).min_sizes[: n_clusters - 1]).all())
+
+
+def table_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# The posterior
+
+
+def test_the_clusters_are_those_of_the_mean_tree(post):
+    tree = post.mean_tree()
+    for k in NUMBERS:
+        for how in ({}, {"min_size": 1}, {"min_size": 3}):
+            np.testing.assert_array_equal(post.cut(k, **how), tree.cut(k, **how))
+        assert post.cut(k).max() + 1 == k
+    for time in (0.0, *tree.times[[0, len(tree.times) // 2, -3]], 1e9):
+        np.testing.assert_array_equal(post.cut(time=time), tree.cut(time=time))
+
+
+def test_one_cluster_more_refines_the_others(post):
+    coarse = np.zeros(post.n, dtype=int)
+    for k in NUMBERS:
+        fine = post.cut(k)
+        assert len(set(zip(coarse.tolist(), fine.tolist(), strict=True))) == k
+        coarse = fine
+
+
+def test_outliers_are_taken_out_of_these_clusters(post):
+    for k in NUMBERS:
+        plain, named = post.cut(k), post.cut(k, outliers=True)
+        np.testing.assert_array_equal(named[named >= 0], plain[named >= 0])
+        if post.X is None:
+            of_tree = post.mean_tree().cut(k, outliers=True)
+            np.testing.assert_array_equal(named < 0, of_tree < 0)
+            assert same_clusters(named.tolist(), of_tree.tolist())
+
+
+def test_the_far_row_is_an_outlier():
+    named = with_missing_values().cut(3, outliers=True)
+    assert named[7] == -1
+    assert same_clusters(np.delete(named, 7).tolist(), np.delete(np.arange(45) % 3, 7).tolist())
+
+
+def test_scipy_gives_the_same_clusters_where_all_splits_are_the_last_merges():
+    equal = 0
+    for make in MADE:
+        post = make()
+        linkage = post.mean_tree().to_linkage()
+        for k in NUMBERS:
+            by_scipy = canonical(fcluster(linkage, k, "maxclust"))
+            np.testing.assert_array_equal(post.cut(k, min_size=1), by_scipy)
+            if splits_are_the_last_merges(linkage, k):
+                equal += k > 1
+                np.testing.assert_array_equal(post.cut(k), by_scipy)
+    assert equal >= 5
+
+
+def test_the_order_of_the_rows_does_not_matter(post):
+    """Leaf i becomes leaf moved[i] and keeps its name."""
+    moved = np.random.default_rng(0).permutation(post.n)
+    number = np.append(moved, np.arange(post.n, 2 * post.n - 1))
+    names = [post.labels[i] for i in np.argsort(moved)]
+    other = ct.Posterior(number[post.children], post.times, log_weights=post.log_weights, labels=names)
+    plain = ct.Posterior(post.children, post.times, log_weights=post.log_weights, labels=post.labels)
+    times = [dict(zip(p.mean_tree().clades(), p.mean_tree().times.tolist(), strict=True)) for p in (plain, other)]
+    assert times[0] == times[1]
+    for k in NUMBERS:
+        for outliers in (False, True):
+            a, b = plain.cut(k, outliers=outliers), other.cut(k, outliers=outliers)[moved]
+            assert same_clusters(a.tolist(), b.tolist())
+            np.testing.assert_array_equal(a < 0, b < 0)
+        together = other.coclustering(k)[np.ix_(moved, moved)]
+        np.testing.assert_allclose(plain.coclustering(k), together, atol=1e-12)
+
+
+def test_small_clusters_are_warned_of():
+    """In a chain no merge but the first has two leaves on both sides."""
+    tree = chain(8)
+    post = ct.Posterior([tree.children] * 3, [tree.times] * 3)
+    with pytest.warns(ct.ClusterSizeWarning, match="too few splits with 4 leaves on both sides") as caught:
+        labels = post.cut(2, min_size=4)
+    assert (caught[0].message.asked, caught[0].message.min_size) == (4, 1)
+    assert labels.tolist() == [0] * 7 + [1]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({}, "not neither"),
+        ({"n_clusters": 2, "time": 1.0}, "not both"),
+        ({"n_clusters": 0}, "from 1 to 7"),
+        ({"n_clusters": 8}, "from 1 to 7"),
+        ({"n_clusters": 2.5}, "whole number"),
+        ({"time": "late"}, "must be a number"),
+        ({"n_clusters": 2, "min_size": "large"}, '"auto" or a whole number'),
+        ({"n_clusters": 2, "min_size": 8}, "from 1 to 7"),
+        ({"n_clusters": 2, "outliers": "yes"}, "True or False"),
+        ({"time": 1.0, "outliers": True}, "need n_clusters"),
+        ({"time": 1.0, "min_size": 2}, "need n_clusters"),
+    ],
+)
+def test_bad_cuts_are_refused(how, message):
+    post = random_posterior(0, n=7)
+    for cut in (post.cut, post.coclustering, post.mean_tree().cut):
+        with pytest.raises(ct.InputError, match=message):
+            cut(**how)
+
+
+# The estimator
+
+
+@pytest.fixture(scope="module", params=[iris_rows, rows_with_gaps], ids=lambda make: make.__name__)
+def model(request):
+    X = request.param()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ct.CoalescentClustering(3, n_samples=25, n_warmup=15, random_state=0).fit(X), X
+
+
+def test_estimator_shows_the_mean_tree_and_its_cut(model):
+    model, _ = model
+    post = model.posterior_
+    tree = post.mean_tree()
+    assert model.tree_ == tree
+    np.testing.assert_array_equal(model.labels_, post.cut(3))
+    np.testing.assert_array_equal(model.labels_, tree.cut(3))
+    np.testing.assert_array_equal(model.linkage_, tree.to_linkage())
+    np.testing.assert_array_equal(model.children_, tree.children)
+    np.testing.assert_array_equal(model.support_, post.clade_support(tree, kind="transfer"))
+    np.testing.assert_array_equal(model.membership_, post.membership(model.labels_))
+
+
+def test_estimator_predicts_the_clusters_of_rows_that_are_sure_of_them(model):
+    """Rows whose own cluster has a probability of less than 0.9 may be told another one."""
+    model, X = model
+    sure = model.membership_[np.arange(len(X)), model.labels_] >= 0.9
+    assert sure.sum() > 15
+    np.testing.assert_array_equal(model.predict(X)[sure], model.labels_[sure])
+
+
+@pytest.mark.parametrize("k", [0, 51])
+def test_estimator_refuses_more_clusters_than_rows(k):
+    with pytest.raises(ct.InputError, match="n_clusters must be a whole number from 1 to 50"):
+        ct.CoalescentClustering(k, n_samples=2, n_warmup=1).fit(iris_rows())
+
+
+# The files of the command line
+
+
+@pytest.fixture(scope="module", params=["rows", "groups"])
+def folder(request, tmp_path_factory):
+    """What `coaltree fit` leaves of iris rows, or of a table with missing values and two rows of most leaves."""
+    place = tmp_path_factory.mktemp(request.param)
+    grouped = request.param == "groups"
+    with open(place / "table.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["name", "sample", *"abcd"])
+        for i, row in enumerate(rows_with_gaps() if grouped else iris_rows()):
+            rows.writerow([f"row {i}", f"sample {i % 24}", *("" if np.isnan(x) else x for x in row)])
+    about = ["--groups", "sample"] if grouped else ["--drop", "sample"]
+    short = ["--samples", "15", "--warmup", "10", "--seed", "1", "--clusters", "3", "--no-trees"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert main(["fit", str(place / "table.csv"), "--out", str(place / "out"), *about, *short]) == 0
+    return place / "out"
+
+
+def test_files_have_the_mean_tree_and_its_clusters(folder):
+    post = ct.load(folder / "posterior.npz")
+    tree, labels = post.mean_tree(), post.cut(3)
+    linkage = np.array([list(row.values()) for row in table_of(folder / "linkage.csv")], dtype=float)
+    np.testing.assert_array_equal(linkage, tree.to_linkage())
+    clusters = table_of(folder / "clusters.csv")
+    assert [row["row" if post.groups is None else "leaf"] for row in clusters] == list(post.labels)
+    np.testing.assert_array_equal([int(row["cluster"]) - 1 for row in clusters], labels)
+    newick = (folder / "tree.newick").read_text(encoding="utf-8")
+    for read in (ct.Tree.from_linkage(linkage, post.labels), ct.Tree.from_newick(newick, post.labels)):
+        np.testing.assert_array_equal(read.clade_keys(), tree.clade_keys())  # in the same order
+        np.testing.assert_allclose(read.times, tree.times, rtol=1e-9)
+        for k in NUMBERS:
+            np.testing.assert_array_equal(read.cut(k), post.cut(k))
+
+
+def test_files_give_scipy_the_clusters_where_all_splits_are_the_last_merges(folder):
+    linkage = np.array([list(row.values()) for row in table_of(folder / "linkage.csv")], dtype=float)
+    post = ct.load(folder / "posterior.npz")
+    where = [k for k in NUMBERS if splits_are_the_last_merges(linkage, k)]
+    for k in where:
+        np.testing.assert_array_equal(canonical(fcluster(linkage, k, "maxclust")), post.cut(k))
+    assert len(where) > 1 or post.groups is not None
+
+
+# Many rows
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_leaves(monkeypatch):
+    """Ten sure groups, random inside, and a side branch above them all; nothing of size n × n is made."""
+    n, k = 100_000, 10
+    rng = np.random.default_rng(0)
+    group = np.sort(rng.integers(k, size=n - 1))
+    children, times = [], []
+    for _ in range(8):
+        pairs, tops = [], []
+        for a in range(k):
+            members = np.flatnonzero(group == a)
+            inner = simulate_tree(len(members), rng).children
+            names = np.concatenate([members, n + len(pairs) + np.arange(len(inner))])
+            pairs.extend(names[inner].tolist())
+            tops.append(n + len(pairs) - 1)
+        for top in tops[1:]:
+            pairs.append([n + len(pairs) - 1 if len(pairs) > n - 1 - k else tops[0], top])
+        pairs.append([2 * n - 3, n - 1])
+        children.append(pairs)
+        times.append(np.arange(1.0, n))
+    post = ct.Posterior(np.array(children), np.array(times))
+    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 8 * n * 100)
+    labels = post.cut(k)
+    assert labels[:-1].tolist() == group.tolist()
+    named = post.cut(k, outliers=True)
+    assert named[-1] == -1
+    np.testing.assert_array_equal(named[:-1], group)
+    np.testing.assert_allclose(post.membership(named).sum(axis=1), 1.0)
+    assert post.stability(named).words == ("stable",) * k
+    assert post.clade_support(post.mean_tree(), kind="transfer")[-2] == 1.0
+    with pytest.raises(ct.InputError, match=r"cut\(\) and membership\(\) need none"):
+        post.coclustering(k)
