@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MAX_EXACT = 5000  # leaves, of which all pairs fit into 100 MB
 N_DRAWS = 100  # averaged; more change little
 MIN_SUPPORT = 0.2  # share of the draws that a clade needs to be kept
-MAX_CLUSTERS = 30  # that are split off in order of height
+MAX_CLUSTERS = 12  # that are split off in order of height: more would bend the times of small clades
 _GROUPS = 2500  # that a larger tree is parted into
 _PAIRS_AT_ONCE = 2**24
 _CLOSEST_BYTES = 2e8  # of the closest clades of the draws; where all draws would need more, some are asked

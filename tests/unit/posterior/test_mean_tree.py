@@ -128,8 +128,8 @@ def test_it_is_a_valid_tree_whatever_the_times(post):
     assert ct.Tree(tree.children, tree.times, tree.labels) == tree
 
 
-def test_merges_that_can_part_thirty_clusters_are_in_order_of_height():
-    """Of 400 leaves those with four on both sides, a quarter of 400 / 30; smaller ones keep times of their own."""
+def test_merges_that_can_part_twelve_clusters_are_in_order_of_height():
+    """Of 400 leaves those with nine on both sides, a quarter of 400 / 12; smaller ones keep times of their own."""
     post = blobs(400, np.random.default_rng(0), n_trees=20)
     mean = np.zeros((400, 400))
     for drawn in post.trees:
@@ -141,9 +141,9 @@ def test_merges_that_can_part_thirty_clusters_are_in_order_of_height():
     for k, (a, b) in enumerate(tree.children.tolist()):
         height[400 + k] = max(mean[np.ix_(under[a], under[b])].mean(), height[a], height[b])
     sides = tree.sizes[tree.children].min(axis=1)
-    assert np.count_nonzero(sides >= 4) > 30
-    assert (np.diff(height[400:][sides >= 4]) > -TOLERANCE).all()
-    assert (np.diff(height[400:][sides >= 3]) < -TOLERANCE).any()
+    assert np.count_nonzero(sides >= 9) > 12
+    assert (np.diff(height[400:][sides >= 9]) > -TOLERANCE).all()
+    assert (np.diff(height[400:][sides >= 6]) < -TOLERANCE).any()
 
 
 # Whose names, which order of the rows
