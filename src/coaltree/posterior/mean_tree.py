@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._runtime.jit import jit
+from .._runtime.memory import require_memory
 from ..numerics.weighted import pick_trees
 from ..tree import Tree, merges, unchecked_tree
 from ..tree.merges import check_cut
@@ -57,6 +58,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
     n_draws = min(N_DRAWS, max(10, _LEAVES // posterior.n))
     drawn = Drawn(posterior.children, posterior.times, *pick_trees(posterior.weights, n_draws))
+    _require_memory(posterior.n, len(drawn.draws))
     rank = np.empty(posterior.n, dtype=np.int64)  # ties go by name, whatever the order of the rows
     rank[np.argsort(np.array(posterior.labels))] = np.arange(posterior.n)
     children, heights = _linkage(drawn, _frame(posterior), rank)
@@ -64,6 +66,12 @@ def mean_tree(posterior: "Posterior") -> Tree:
     tree = unchecked_tree(children, heights, posterior.labels)
     children, times = merges.in_order_of_time(children, _ordered(tree, _times(tree, drawn)))
     return unchecked_tree(children, times, posterior.labels)
+
+
+def _require_memory(n, n_draws):
+    at_once = n if n <= MAX_EXACT else _AT_ONCE
+    n_bytes = 8 * at_once**2 + (20 * n_draws + 300) * n  # two condensed matrices; draws and their order of leaves
+    require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
 
 
 class Drawn(NamedTuple):
