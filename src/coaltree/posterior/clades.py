@@ -73,7 +73,7 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
 
     n = values.shape[1] + 1
     require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
-    return squareform(mean_over_pairs(children, values, weights, [np.arange(n)])[0], checks=False)
+    return squareform(next(mean_over_pairs(children, values, weights, [np.arange(n)])), checks=False)
 
 
 @jit

@@ -117,8 +117,8 @@ class ClusterQuestions:
         """How stable each cluster in `labels` is across draws: Jaccard similarities, with a word for each.
 
         In each tree, cut into as many clusters, one fewer, or one or two more, the most similar one is looked for;
-        `interval` holds the similarity with probability `level`. A cluster is "stable" if the mean is at least 0.85 and the lower
-        end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, and "doubtful" otherwise.
+        `interval` holds the similarity with probability `level`. A cluster is "stable" if the mean is at least 0.85 and
+        the lower end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, else "doubtful".
         """
         level = check_level("level", level)
         reference, cut_into, _ = beside(cast("Posterior", self), labels, min_size, outliers)

@@ -4,9 +4,14 @@ Between two neighbours stands one merge, the one that joins them: the *gap*. The
 is the latest of the gaps between them, found in two looks at a table of the latest of 2^l gaps from each place on.
 """
 
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
 import numpy as np
 
 from .._runtime.jit import jit
+
+_ROWS = 512  # of a matrix between two times that leaves are taken out
 
 
 @jit
@@ -51,63 +56,97 @@ def latest(window, exponent, low, high):
 
 
 def mean_over_pairs(
-    children: np.ndarray, values: np.ndarray, weights: np.ndarray, groups: list[np.ndarray]
-) -> list[np.ndarray]:
-    """Σ_t w_t (value of the merge of tree t that first joins two leaves), for the pairs of leaves of each group.
+    children: np.ndarray, values: Iterable[np.ndarray], weights: np.ndarray, groups: Sequence[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """Yield Σ_t w_t (value of the merge of tree t that first joins two leaves) of the pairs of leaves of each group.
 
-    One condensed matrix (m (m - 1) / 2,) for each group of m leaves, in SciPy's order of pairs. `values` is (T, n-1);
-    no leaf is in two groups.
+    A condensed matrix (m (m - 1) / 2,) for each group of m leaves, in SciPy's order of pairs. `values` are (n-1,) of
+    each tree, none above that of the merge around it; no leaf is in two groups.
     """
     n = children.shape[1] + 1
     group, local = np.full(n, -1, np.int64), np.zeros(n, np.int64)
     for g, leaves in enumerate(groups):
         group[leaves], local[leaves] = g, np.arange(len(leaves))
-    m = np.array([len(leaves) for leaves in groups], dtype=np.int64)
-    ends = np.cumsum(m * (m - 1) // 2)
-    total = np.zeros(ends[-1])
-    kinds = ((children, np.int32), (values, np.float64), (weights, np.float64))
-    drawn = [np.ascontiguousarray(array, dtype=dtype).view() for array, dtype in kinds]
-    for array in drawn:
-        array.flags.writeable = False  # one type of argument, one compiled kernel
-    _add_over_pairs(total, *drawn, group, local, m)
-    return np.split(total, ends[:-1])
+    first = np.cumsum([0] + [len(leaves) for leaves in groups])
+    listed, joined = np.empty((len(children), first[-1]), np.int32), np.empty((len(children), first[-1]))
+    for t, of_tree in enumerate(values):
+        pairs = np.ascontiguousarray(children[t], dtype=np.int32)
+        _list_by_group(pairs, of_tree, group, local, first, listed[t], joined[t])
+    for low, high in itertools.pairwise(first.tolist()):
+        yield _mean_over_pairs(listed[:, low:high].copy(), joined[:, low:high].copy(), weights)
 
 
 @jit
-def _add_over_pairs(total, children, values, weights, group, local, sizes):
-    n, n_groups = len(group), len(sizes)
-    size, start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
-    exponent = exponents(n)
-    is_whole = n_groups == 1 and sizes[0] == n
-    window = np.empty((1 if is_whole else exponent[n] + 1, n), np.int32)
-    first = np.zeros(n_groups + 1, np.int64)  # where each group stands in what follows
-    for g in range(n_groups):
-        first[g + 1] = first[g] + sizes[g]
-    order, filled = np.empty(n, np.int64), np.empty(n_groups, np.int64)
-    listed, at, gap = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64), np.empty(n, np.int64)
-    for t in range(len(children)):
-        place(children[t], size, start, window[0, : n - 1])
-        if not is_whole:
-            fill_windows(window)
-        for i in range(n):
-            order[start[i]] = i
-        for g in range(n_groups):
-            filled[g] = first[g]
-        for a in range(n):
-            g = group[order[a]]
-            if g >= 0:
-                listed[filled[g]], at[filled[g]] = local[order[a]], a
-                filled[g] += 1
-        offset = 0
-        for g in range(n_groups):
-            low, m = first[g], sizes[g]
-            for x in range(low, low + m - 1):
-                gap[x - low] = latest(window, exponent, at[x], at[x + 1])
-            for x in range(m - 1):
-                i, joined = listed[low + x], 0
-                for y in range(x + 1, m):
-                    j = listed[low + y]
-                    joined = max(joined, gap[y - 1])
-                    a, b = min(i, j), max(i, j)
-                    total[offset + a * m - a * (a + 1) // 2 + b - a - 1] += weights[t] * values[t, joined]
-            offset += m * (m - 1) // 2
+def _list_by_group(children, values, group, local, first, listed, joined):
+    """Fill the leaves of each group from left to right, and the value of the merge that joins each to the next."""
+    n = len(group)
+    size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
+    place(children, size, start, gap)
+    order, last, filled = np.empty(n, np.int64), np.empty(len(first), np.int64), first.copy()
+    for i in range(n):
+        order[start[i]] = i
+    where, highest, height = np.empty(n, np.int64), np.empty(n), 0  # gaps that no higher one has come after
+    for a in range(n):
+        if a > 0:
+            value = values[gap[a - 1]]
+            while height > 0 and highest[height - 1] <= value:
+                height -= 1
+            where[height], highest[height] = a, value
+            height += 1
+        g = group[order[a]]
+        if g < 0:
+            continue
+        x = filled[g]
+        listed[x] = local[order[a]]
+        if x > first[g]:
+            low, high = 0, height - 1
+            while low < high:
+                middle = (low + high) // 2
+                if where[middle] > last[g]:
+                    high = middle
+                else:
+                    low = middle + 1
+            joined[x - 1] = highest[low]
+        filled[g], last[g] = x + 1, a
+
+
+@jit
+def _mean_over_pairs(listed, joined, weights):
+    """Condensed means over trees, row by row; leaves whose rows are done are taken out now and then."""
+    n_trees, m = listed.shape
+    mean, row, at = np.empty(m * (m - 1) // 2), np.empty(m), np.empty((n_trees, m), np.int32)
+    left, done = m, 0
+    for i in range(m - 1):
+        if i % _ROWS == 0:
+            for t in range(n_trees):
+                _take_out(i, listed[t, :left], joined[t, :left], at[t])
+            left = m - i
+        row[i + 1 :] = 0.0
+        for t in range(n_trees):
+            value = -np.inf
+            for x in range(at[t, i] + 1, left):
+                value = max(value, joined[t, x - 1])
+                row[listed[t, x]] += weights[t] * value
+            value = -np.inf
+            for x in range(at[t, i] - 1, -1, -1):
+                value = max(value, joined[t, x])
+                row[listed[t, x]] += weights[t] * value
+        for j in range(i + 1, m):
+            mean[done] = row[j]
+            done += 1
+    return mean
+
+
+@jit
+def _take_out(i, listed, joined, at):
+    """Leave only leaves from i on, and fill where they stand."""
+    n_kept, value = 0, -np.inf
+    for x in range(len(listed)):
+        if listed[x] >= i:
+            if n_kept > 0:
+                joined[n_kept - 1] = value
+            listed[n_kept], at[listed[x]] = listed[x], n_kept
+            n_kept += 1
+            value = joined[x]
+        else:
+            value = max(value, joined[x])

@@ -14,11 +14,13 @@ A node's *height* is its mean D̄, raised to those of its children. Its *time* i
 closest clade of each draw (`transfer`), not of the most recent common ancestor, which one wandering leaf lifts to the
 root. Clusters are split off in order of height, of equal heights in order of time: merges with enough leaves on both
 sides to part clusters have their times made increasing in that order (isotonic regression), all others are kept between
-their children and their parent.
+their children and their parent. One draw is its own mean, times and all.
 
 Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits
 of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
-group gives the tree of the groups, and D̄ of a group's own leaves the tree inside.
+group gives the tree of the groups, and D̄ of a group's own leaves the tree inside. These groups are one draw's, chance
+and all; the tree found is therefore parted again, into large groups that are made anew inside, then into small ones,
+until it hardly changes. Where large groups are given clades, that is the exact tree inside them after one round.
 """
 
 import heapq
@@ -27,50 +29,60 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._runtime.jit import jit
+from .._runtime.memory import require_memory
 from ..numerics.weighted import pick_trees
 from ..tree import Tree, merges, unchecked_tree
 from ..tree.merges import check_cut
 from . import clades
 from .leaf_positions import mean_over_pairs
+from .leaf_positions import place as place_nodes
 from .summary_trees import most_credible, raised
 from .transfer import transfers
 
 if TYPE_CHECKING:
     from .posterior import Posterior
 
-MAX_EXACT = 5000  # leaves, of which all pairs fit into 100 MB
+MAX_EXACT = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much again
 N_DRAWS = 100  # averaged; more change little
+_LEAVES = 20_000_000  # of these draws in all; where they would have more, fewer are averaged, but ten
 MIN_SUPPORT = 0.2  # share of the draws that a clade needs to be kept
 MAX_CLUSTERS = 12  # that are split off in order of height: more would bend the times of small clades
-_GROUPS = 2500  # that a larger tree is parted into
-_PAIRS_AT_ONCE = 2**24
-_CLOSEST_BYTES = 2e8  # of the closest clades of the draws; where all draws would need more, some are asked
+_AT_ONCE = 5000  # leaves of a larger tree of which all pairs are looked at
+_GROUPS = 2500  # that it is parted into
+_PAIRS = 1_000_000_000  # of leaves of these in all, about
+_ROUNDS = 4  # of parting the tree that was found again
+_SAME = 0.99  # share of the clades that a round leaves, for it to be the last
 _STEP = 1e-9  # by which times that would be equal differ, relatively
 
 
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
-    n = posterior.n
-    by_name = np.array(sorted(range(n), key=posterior.labels.__getitem__))  # ties go by name, whatever the rows' order
-    rank = np.arange(2 * n - 1)
-    rank[by_name] = np.arange(n)
-    draws, weights = pick_trees(posterior.weights, N_DRAWS)
-    drawn = Drawn(rank[posterior.children[draws]], posterior.times[draws], weights)
-    frame = _frame(posterior, rank)
-    children, heights = _linkage(drawn, frame)
+    n_draws = min(N_DRAWS, max(10, _LEAVES // posterior.n))
+    drawn = Drawn(posterior.children, posterior.times, *pick_trees(posterior.weights, n_draws))
+    if len(drawn.draws) == 1:
+        return posterior.trees[drawn.draws[0]]
+    _require_memory(posterior.n, len(drawn.draws))
+    rank = np.empty(posterior.n, dtype=np.int64)  # ties go by name, whatever the order of the rows
+    rank[sorted(range(posterior.n), key=posterior.labels.__getitem__)] = np.arange(posterior.n)
+    children, heights = _linkage(drawn, _frame(posterior), rank)
     children, heights = merges.in_order_of_time(children, heights)
-    tree = unchecked_tree(children, heights, tuple(sorted(posterior.labels)))
-    times = _times(tree, drawn)
-    children, times = merges.in_order_of_time(children, _ordered(tree, times))
-    leaf = np.append(by_name, np.arange(n, 2 * n - 1))
-    return unchecked_tree(leaf[children], times, posterior.labels)
+    tree = unchecked_tree(children, heights, posterior.labels)
+    children, times = merges.in_order_of_time(children, _ordered(tree, _times(tree, drawn)))
+    return unchecked_tree(children, times, posterior.labels)
+
+
+def _require_memory(n, n_draws):
+    at_once = n if n <= MAX_EXACT else _AT_ONCE
+    n_bytes = 8 * at_once**2 + (20 * n_draws + 300) * n  # two condensed matrices; draws and their order of leaves
+    require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
 
 
 class Drawn(NamedTuple):
-    """Some of the drawn trees, with leaves numbered in order of their names."""
+    """Some of the drawn trees."""
 
-    children: np.ndarray  # (T, n-1, 2)
-    times: np.ndarray  # (T, n-1)
+    children: np.ndarray  # (all, n-1, 2)
+    times: np.ndarray  # (all, n-1)
+    draws: np.ndarray  # (T,) which of them
     weights: np.ndarray  # (T,) sum to 1
 
 
@@ -84,7 +96,7 @@ class Frame(NamedTuple):
 # The given clades
 
 
-def _frame(posterior, rank):
+def _frame(posterior):
     """The extended majority-rule tree, filled in from the draw of highest clade credibility."""
     n, table = posterior.n, posterior.clade_table
     frequency = clades.frequencies(table, posterior.weights)
@@ -92,24 +104,24 @@ def _frame(posterior, rank):
     given = given[np.lexsort((table.first[given], table.sizes[given], -frequency[given].round(9)))]
     parent, size = _compatible(posterior.children, table.first[given])
     by_size = n + np.argsort(size[n:], kind="stable")  # children before parents, the root last
-    depth, some_leaf = np.zeros(len(parent), dtype=np.int64), np.arange(len(parent))
-    some_leaf[parent[:n]] = np.arange(n)
+    draw = _layout(posterior.children[most_credible(table, posterior.weights)])
+    depth, start = np.zeros(len(parent), dtype=np.int64), np.append(draw.start[:n], np.full(len(parent) - n, n))
+    np.minimum.at(start, parent[:n], start[:n])
     for v in by_size[:-1].tolist():
-        some_leaf[parent[v]] = some_leaf[v]
+        start[parent[v]] = min(start[parent[v]], start[v])
     for v in by_size[-2::-1].tolist():
         depth[v] = depth[parent[v]] + 1
 
     # In the order of the draw's leaves, siblings stand side by side; those whose gap was merged first are joined first.
-    draw = merges.layout(posterior.children[most_credible(table, posterior.weights)])
     siblings = np.delete(np.arange(len(parent)), n)
-    siblings = siblings[np.lexsort((draw.start[some_leaf[siblings]], parent[siblings], size[parent[siblings]]))]
+    siblings = siblings[np.lexsort((start[siblings], parent[siblings], size[parent[siblings]]))]
     left = np.flatnonzero(parent[siblings[:-1]] == parent[siblings[1:]])
     around = parent[siblings[left]]
-    gap = merges.common_ancestors(draw, some_leaf[np.column_stack([siblings[left], siblings[left + 1]])])
+    gap = merges.common_ancestors(draw, draw.order[start[np.column_stack([siblings[left], siblings[left + 1]])]])
     in_order = np.lexsort((gap, around, size[around]))
     left, around = left[in_order].tolist(), around[in_order]
     is_last = np.append(around[1:] != around[:-1], True).tolist()
-    node = np.append(rank[:n], np.zeros(len(parent) - n, dtype=np.int64)).tolist()  # of the binary tree
+    node = np.arange(len(parent)).tolist()  # of the binary tree
     whole = np.arange(len(siblings)).tolist()  # what a sibling has been joined to
     top: list[int] = [-1] * len(siblings)
 
@@ -172,102 +184,127 @@ def _compatible(children, where):
 # What they leave open
 
 
-def _linkage(drawn, frame):
+def _linkage(drawn, frame, rank):
     """Children (n-1, 2) and heights (n-1,) of the average linkage of D̄ inside the frame."""
     n = len(frame.children) + 1
-    place = merges.layout(frame.children)
-    small, parted = _parted(frame.children, place.size)
-    leaves_of = {v: np.sort(place.order[place.start[v] : place.start[v] + place.size[v]]) for v in small}
-    pairs, heights, node = [], [], {}
+    if n <= MAX_EXACT:
+        return _linked(drawn, frame, rank, [2 * n - 2], {})
+    before = np.empty(0, dtype=np.uint64)
+    for _ in range(_ROUNDS):
+        for limit in (1, min(_GROUPS, max(1, _PAIRS // n))):  # what is between small groups, then inside large ones
+            children, heights = _linked(drawn, frame, rank, *_parted(frame.children, limit))
+            frame = _as_frame(children, heights, frame)
+        clades_now = merges.clade_keys(_layout(frame.children))[:, 0]
+        if np.isin(clades_now, before).mean() > _SAME:
+            break
+        before = clades_now
+    return children, heights
 
-    def add(v, joined, height, ends):
-        """Put the merges of one linkage into the tree; `ends` are the nodes that it starts from, equal ones joined."""
-        ends = list(ends)
-        for (a, b), h in zip(joined.tolist(), height.tolist(), strict=True):
-            if ends[a] == ends[b]:
-                ends.append(ends[a])
-                continue
-            pairs.append([ends[a], ends[b]])
-            heights.append(max(h, *(heights[c - n] for c in pairs[-1] if c >= n), 0.0))
-            ends.append(n + len(heights) - 1)
-        node[v] = ends[-1]
 
-    for some in _chunks(small, place.size):
-        linkages = _linkages(drawn, frame.children, frame.depth, [leaves_of[v] for v in some])
-        for v, linked in zip(some, linkages, strict=True):
-            add(v, *linked, leaves_of[v])
+def _as_frame(children, heights, frame):
+    """Another tree that has the given clades of a frame, in its place."""
+    children, _ = merges.in_order_of_time(children, heights)
+    place = _layout(children)
+    beside = np.column_stack([place.order[:-1], place.order[1:]])
+    depth = np.empty(len(children), dtype=np.int64)
+    depth[place.gap] = frame.depth[merges.common_ancestors(_layout(frame.children), beside)]
+    return Frame(children, depth)
+
+
+def _linked(drawn, frame, rank, small, parted):
+    """The tree of linkages of the leaves of `small` subtrees, and of the subtrees that others are parted into."""
+    n = len(frame.children) + 1
+    place = _layout(frame.children)
+    leaf_at = place.order[np.lexsort((rank[place.order], _owners(place, small)))]  # by name within each subtree
+    pairs, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    node, done = {}, 0
+    inside = [leaf_at[place.start[v] : place.start[v] + place.size[v]] for v in small]
+    for v, leaves, linked in zip(small, inside, _linkages(drawn, frame, inside), strict=True):
+        node[v], done = _put(pairs, heights, done, *linked, leaves)
     for v, groups in reversed(parted.items()):
-        chosen, owner = _representatives(groups, place)
+        chosen, owner = _representatives(groups, place, rank)
         depth = frame.depth.copy()
         for g in groups:  # leaves of a group stay together
-            inside = place.gap[place.start[g] : place.start[g] + place.size[g] - 1]
-            depth[inside] += 1
-        (linked,) = _linkages(drawn, frame.children, depth, [chosen])
-        add(v, *linked, [node[g] for g in owner])
-    return np.array(pairs), np.array(heights)
+            depth[place.gap[place.start[g] : place.start[g] + place.size[g] - 1]] += 1
+        (linked,) = _linkages(drawn, Frame(frame.children, depth), [chosen])
+        node[v], done = _put(pairs, heights, done, *linked, np.array([node[g] for g in owner]))
+    return pairs, heights
 
 
-def _parted(children, size):
-    """Subtrees of the frame that are small, and those that are not, each with the subtrees that it is parted into."""
+def _owners(place, nodes):
+    """(n,) which of some nodes, no leaf under two, each position is under; -1 for none."""
+    owner = np.full(len(place.order), -1)
+    for v in nodes:
+        owner[place.start[v] : place.start[v] + place.size[v]] = place.start[v]
+    return owner
+
+
+@jit
+def _put(pairs, heights, done, joined, height, ends):
+    """Add the merges of one linkage, between nodes `ends` of which equal ones are one; its root, and merges so far."""
+    n, m = len(pairs) + 1, len(ends)
+    node = np.empty(2 * m - 1, np.int64)
+    node[:m] = ends
+    for k in range(m - 1):
+        a, b = node[joined[k, 0]], node[joined[k, 1]]
+        node[m + k] = a
+        if a != b:
+            pairs[done, 0], pairs[done, 1], heights[done] = a, b, max(height[k], 0.0)
+            for c in (a, b):
+                if c >= n:
+                    heights[done] = max(heights[done], heights[c - n])
+            node[m + k] = n + done
+            done += 1
+    return node[2 * m - 2], done
+
+
+def _parted(children, limit):
+    """Small subtrees, and larger ones with what each is parted into: `_GROUPS`, or fewer of at most `limit` leaves."""
     n = len(children) + 1
+    size = np.append(np.ones(n, dtype=np.int64), _sizes(children).astype(np.int64)).tolist()
+    pairs = children.tolist()
     todo, small, parted = [2 * n - 2], [], {}
     for v in todo:
-        if size[v] <= MAX_EXACT and (v == 2 * n - 2 or size[v] <= n // 2):
+        if size[v] <= _AT_ONCE:
             small.append(v)
             continue
         heap = [(-size[v], v)]
-        while len(heap) < _GROUPS and heap[0][0] < -1:
+        while len(heap) < _GROUPS and heap[0][0] < -limit:
             _, largest = heapq.heappop(heap)
-            for c in children[largest - n].tolist():
+            for c in pairs[largest - n]:
                 heapq.heappush(heap, (-size[c], c))
         parted[v] = [v for _, v in heap]
         todo += parted[v]
     return small, parted
 
 
-def _chunks(nodes, size):
-    """Lists of nodes whose pairs of leaves fit into memory together."""
-    chunk, total = [], 0
-    for v in nodes:
-        chunk.append(v)
-        total += int(size[v]) ** 2 // 2
-        if total > _PAIRS_AT_ONCE:
-            yield chunk
-            chunk, total = [], 0
-    if chunk:
-        yield chunk
-
-
-def _representatives(groups, place):
-    """At most `MAX_EXACT` leaves, of each group one and of large groups more, in order; and the group of each."""
+def _representatives(groups, place, rank):
+    """At most `_AT_ONCE` leaves, of each group one and of large groups more, in order; and the group of each."""
     sizes = place.size[groups]
-    numbers = 1 + (MAX_EXACT - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1)
+    numbers = 1 + (_AT_ONCE - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1)
     numbers = np.minimum(numbers, sizes)  # no leaf stands for its group twice
     chosen, owner = [], []
     for g, number in zip(groups, numbers.tolist(), strict=True):
-        leaves = np.sort(place.order[place.start[g] : place.start[g] + place.size[g]])
+        leaves = place.order[place.start[g] : place.start[g] + place.size[g]]
+        leaves = leaves[np.argsort(rank[leaves])]
         chosen.append(leaves[(2 * np.arange(number) + 1) * len(leaves) // (2 * number)])
         owner += [g] * number
     chosen, owner = np.concatenate(chosen), np.array(owner)
-    in_order = np.argsort(chosen)
+    in_order = np.argsort(rank[chosen])
     return chosen[in_order], owner[in_order].tolist()
 
 
-def _linkages(drawn, frame, depth, groups):
+def _linkages(drawn, frame, groups):
     """Children and heights of the average linkage of each group of leaves, joined as deep in the frame as can be."""
     from scipy.cluster.hierarchy import linkage
 
-    n = len(frame) + 1
-    step, deepest = np.log(n) + 1.0, int(depth.max())
-    mean = mean_over_pairs(frame[None], deepest - depth[None], np.array([step]), groups)
-    at_once = max(1, _PAIRS_AT_ONCE // n)
-    for t in range(0, len(drawn.times), at_once):
-        some = slice(t, t + at_once)
-        values = np.log(_sizes(drawn.children[some])) * (drawn.times[some] > 0.0)
-        of_some = mean_over_pairs(drawn.children[some], values, drawn.weights[some], groups)
-        for total, more in zip(mean, of_some, strict=True):
-            total += more
-    for condensed in mean:
+    n = len(frame.children) + 1
+    step = np.log(n) + 1.0
+    shallow = (frame.depth.max() - frame.depth).astype(np.float64)
+    given = mean_over_pairs(frame.children[None], [shallow], np.array([step]), groups)
+    values = (np.log(_sizes(drawn.children[t])) * (drawn.times[t] > 0.0) for t in drawn.draws)
+    for condensed in mean_over_pairs(drawn.children[drawn.draws], values, drawn.weights, groups):
+        condensed += next(given)
         if len(condensed) == 0:  # one leaf
             yield np.empty((0, 2), dtype=np.int64), np.empty(0)
             continue
@@ -275,16 +312,24 @@ def _linkages(drawn, frame, depth, groups):
         yield Z[:, :2].astype(np.int64), Z[:, 2] - step * np.floor(Z[:, 2] / step + 1e-6)
 
 
+def _layout(children):
+    """Like `merges.layout`, faster."""
+    n = len(children) + 1
+    start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
+    place_nodes(np.ascontiguousarray(children, dtype=np.int32), size, start, gap)
+    order = np.empty(n, np.int64)
+    order[start[:n]] = np.arange(n)
+    return merges.Layout(order, start, size, gap)
+
+
 @jit
 def _sizes(children):
-    """(T, n-1) leaves under each merge."""
-    n_trees, n = len(children), children.shape[1] + 1
-    found = np.empty((n_trees, n - 1))
-    for t in range(n_trees):
-        for k in range(n - 1):
-            found[t, k] = 0.0
-            for c in children[t, k]:
-                found[t, k] += 1.0 if c < n else found[t, c - n]
+    """(n-1,) leaves under each merge."""
+    n = len(children) + 1
+    found = np.zeros(n - 1)
+    for k in range(n - 1):
+        for c in children[k]:
+            found[k] += 1.0 if c < n else found[c - n]
     return found
 
 
@@ -293,12 +338,9 @@ def _sizes(children):
 
 def _times(tree, drawn):
     """(n-1,) mean time of the closest clade of each draw, NaN where none is close."""
-    every = np.arange(tree.n - 1)
-    enough = max(1, int(_CLOSEST_BYTES / (4 * tree.n)))
-    draws, weights = pick_trees(drawn.weights, enough)
-    closest = transfers(tree, drawn.children[draws], weights, every).closest
+    closest = transfers(tree, drawn.children[drawn.draws], drawn.weights, np.arange(tree.n - 1)).closest
     total, weight = np.zeros(tree.n - 1), np.zeros(tree.n - 1)
-    for t, w, merge in zip(draws, weights, closest.T, strict=True):
+    for t, w, merge in zip(drawn.draws, drawn.weights, closest.T, strict=True):
         is_close = merge >= 0
         total[is_close] += w * drawn.times[t, merge[is_close]]
         weight[is_close] += w

@@ -116,7 +116,8 @@ def test_no_clade_of_more_than_half_of_the_trees_is_missing(post):
 @given(posteriors(max_leaves=12, times=ordinary_times))
 def test_times_are_in_order_and_within_those_of_the_trees(post):
     tree = post.mean_tree()
-    assert (np.diff(tree.times[tree.times > 0]) > 0).all()
+    if len(post) > 1:  # one tree may have equal times of its own
+        assert (np.diff(tree.times[tree.times > 0]) > 0).all()
     counts = post.weights > 0
     assert post.times[counts].min() * (1 - 1e-12) <= tree.times[0]
     assert tree.times[-1] <= post.times[counts].max() * (1 + 2e-9)
@@ -183,13 +184,13 @@ def test_ties_go_by_name_where_names_end_in_nul():
 
 
 @given(trees(max_leaves=16, times=any_times))
-def test_one_tree_keeps_its_clades(tree):
-    assert set(leaf_sets(stacked([tree]).mean_tree())) == set(leaf_sets(tree))
+def test_one_tree_is_its_own_mean(tree):
+    assert stacked([tree]).mean_tree() == tree
 
 
 @given(trees(max_leaves=16, times=ordinary_times))
-def test_the_same_tree_twice_is_as_good_as_once(tree):
-    assert stacked([tree, tree]).mean_tree() == stacked([tree]).mean_tree()
+def test_the_same_tree_twice_keeps_its_clades(tree):
+    assert set(leaf_sets(stacked([tree, tree]).mean_tree())) == set(leaf_sets(tree))
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -307,14 +308,12 @@ def test_a_chain_of_thousands_of_leaves():
         np.testing.assert_allclose(found.times, 1.5 * tree.times, rtol=2e-9)
 
 
-def test_many_leaves_ask_fewer_trees_for_times(monkeypatch):
+def test_many_leaves_ask_fewer_trees(monkeypatch):
     post = random_posterior(3, n=10, n_trees=30, weighted=False)
-    monkeypatch.setattr(module, "_CLOSEST_BYTES", 4 * 10 * 5)
-    tree = post.mean_tree()
-    assert set(leaf_sets(tree)) == set(leaf_sets(random_posterior(3, n=10, n_trees=30, weighted=False).mean_tree()))
-    asked, _ = pick_trees(post.weights, 5)
-    assert len(asked) == 5
-    assert tree.times[-1] == pytest.approx(post.times[asked, -1].mean())
+    monkeypatch.setattr(module, "_LEAVES", 0)
+    asked, _ = pick_trees(post.weights, 10)
+    assert len(asked) == 10
+    assert post.mean_tree().times[-1] == pytest.approx(post.times[asked, -1].mean())
 
 
 # Large tables
@@ -322,6 +321,7 @@ def test_many_leaves_ask_fewer_trees_for_times(monkeypatch):
 
 def parted(monkeypatch, max_exact, groups):
     monkeypatch.setattr(module, "MAX_EXACT", max_exact)
+    monkeypatch.setattr(module, "_AT_ONCE", max_exact)
     monkeypatch.setattr(module, "_GROUPS", groups)
 
 
@@ -373,16 +373,6 @@ def test_groups_that_are_too_large_are_parted_again(monkeypatch):
     tree = mean_tree(post)
     assert ct.Tree(tree.children, tree.times) == tree
     assert likeness(tree, exact) > 0.9
-
-
-def test_some_groups_and_trees_at_a_time_make_no_difference(monkeypatch):
-    post = blobs(80, np.random.default_rng(6))
-    parted(monkeypatch, 20, 8)
-    at_once = mean_tree(post)
-    monkeypatch.setattr(module, "_PAIRS_AT_ONCE", 300)
-    tree = mean_tree(post)
-    assert set(leaf_sets(tree)) == set(leaf_sets(at_once))
-    np.testing.assert_allclose(tree.times, at_once.times, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [22, 30, 39])
