@@ -26,7 +26,7 @@ _FARTHEST = 1e30  # of the root where a scale is learnt: the coalescent puts it 
 _LARGEST_LINKAGE = 5_000  # leaves: more start by insertion, which needs no n × n matrix
 _BYTES_A_LEAF = 4_096  # of lists of near leaves, twice while they are handed over
 _SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-_SHARE_OF_WARMUP = 3  # at most one second in so many of `max_seconds`
+_SECONDS_PER_WARMUP = 3  # at most one second in so many of `max_seconds` is warm-up
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Run:
 
     def _obey_clock(self, auto, plan):
         seconds = time.perf_counter() - self.began
-        if plan.n_warmup is None and self.round > 0 and seconds > auto.max_seconds / _SHARE_OF_WARMUP:
+        if plan.n_warmup is None and self.round > 0 and seconds > auto.max_seconds / _SECONDS_PER_WARMUP:
             return stopping.end_warmup(auto, plan, self.round)
         if seconds > auto.max_seconds and self.n_kept > 0:
             auto = auto._replace(reason=SECONDS_SPENT)

@@ -14,7 +14,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from .._runtime.aliases import RandomState
 from .._runtime.blas import single_threaded_blas
 from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
+from .._runtime.text import listed
 from ..errors import InputError
 from ..model.covariance import Scaled
 from ..model.covariance.base import column_variances
@@ -132,11 +133,6 @@ class ModelCheck:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a list in a sentence: "a, b and c"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def spoken(p_value: float) -> str:

@@ -9,7 +9,7 @@ from .posterior import Posterior
 
 
 def concat(posteriors: Sequence[Posterior]) -> Posterior:
-    """Put posteriors of the same leaves together; chains are renumbered.
+    """Put posteriors of the same leaves together; chains are renumbered, and particles stay without order.
 
     Where all have a `log_evidence` (runs of an SMC sampler) a run counts by its evidence, so that the result is the
     one importance sample of all particles; otherwise each tree keeps its weight relative to the mean of its run.
@@ -58,7 +58,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         log_evidence=log_evidence,
         labels=first.labels,
         theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
-        chain=np.concatenate(chains),
+        chain=np.concatenate(chains) if any(post.is_chain for post in posteriors) else None,
         X=first.X if same_X else None,
         columns=first.columns,
         covariance=first.covariance,

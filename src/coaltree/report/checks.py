@@ -1,7 +1,8 @@
 """Does the model hold? Its checks as a list: what was looked at, what was seen, what to try."""
 
+from .._runtime.text import listed
 from ..errors import InputError
-from ..posterior.checks import Check, ModelCheck, listed, spoken
+from ..posterior.checks import Check, ModelCheck, spoken
 from ..posterior.posterior import Posterior
 from . import drawing
 from .glance import Card

@@ -128,18 +128,22 @@ def _call(posterior):
         return None
     lines = [
         "import coaltree as ct",
-        "from coaltree import *",
         "",
         "posterior = ct.fit(",
         "    X,",
-        f"    covariance={covariance},",
-        f"    sampler={sampler},",
+        f"    covariance={_of_package(covariance)},",
+        f"    sampler={_of_package(sampler)},",
         f"    {length}, n_chains={n_chains},",
         f"    random_state={info['seed']},",
-        f"    noise={posterior.noise!r},",
+        f"    noise={_of_package(repr(posterior.noise))},",
         *(['    metric="precomputed",'] if "distances" in info else []),
         *(f"    {name}={name}," for name in ("errors", "groups") if getattr(posterior, name) is not None),
         *(["    neighbors=neighbors,"] if info.get("neighbors_given") else []),
         ")",
     ]
     return "\n".join(lines)
+
+
+def _of_package(call):
+    """A call of our classes, as users write it: ``Full(…)`` becomes ``ct.Full(…)``."""
+    return re.sub(r"\b([A-Z]\w*)\(", r"ct.\1(", call)

@@ -268,7 +268,13 @@ def test_runs_with_an_evidence_count_by_it():
     weights = np.concatenate([a.weights * 4 * math.exp(-10), b.weights * 8 * math.exp(-11)])
     np.testing.assert_allclose(both.weights, weights / weights.sum())
     assert both.log_evidence == pytest.approx(math.log(weights.sum() / 12))
-    assert both.chain.tolist() == [0] * 4 + [1] * 8
+    assert not both.is_chain
+
+
+def test_concat_renumbers_chains_and_leaves_particles_without_order():
+    chains = [random_posterior(seed, chain=np.repeat([3, 5], 6)) for seed in (1, 2)]
+    assert ct.concat(chains).chain.tolist() == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
+    assert not ct.concat([random_posterior(seed) for seed in (1, 2)]).is_chain
 
 
 def test_concat_refuses_other_leaves_and_parameters():
