@@ -306,7 +306,7 @@ def test_a_hundred_thousand_leaves(monkeypatch):
         children.append(pairs)
         times.append(np.arange(1.0, n))
     post = ct.Posterior(np.array(children), np.array(times))
-    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 8 * n * 100)
+    monkeypatch.setattr("coaltree._runtime.memory.available_bytes", lambda: 8 * n * 1000)
     labels = post.cut(k)
     assert labels[:-1].tolist() == group.tolist()
     named = post.cut(k, outliers=True)
