@@ -184,8 +184,8 @@ def _strictly(evidence, stability):
 def _over_limits(evidence, stability, limit, highest=np.inf):
     """∫ p(t) P(k | t) dt over limits t up to `highest`; one cluster always has enough stability."""
     held = np.where(np.arange(len(evidence)) == 0, np.inf, stability)
-    steps = np.unique(held[held <= highest]) if highest < np.inf else np.unique(held)
-    reached = np.append(limit.reached(steps[:-1]), 1.0) if highest == np.inf else limit.reached(steps)
+    steps = np.unique(held[held <= highest])
+    reached = limit.reached(steps)
     found = np.zeros(len(evidence))
     for least, share in zip(steps, np.diff(reached, prepend=0.0) / reached[-1], strict=True):
         found += share * _normalised(np.where(held >= least, evidence / limit.caution, -np.inf))

@@ -61,11 +61,12 @@ class GroupSupport(NamedTuple):
         if size == n:
             return [("group", f"all {n:,} leaves, which are a clade of every tree: the support is 1")]
         low, high = self.interval
+        moves = f"{self.distance:.3g} {'leaf' if f'{self.distance:.3g}' == '1' else 'leaves'}"
         when = f"{self.time:.3g}  ({percent(INTERVAL_LEVEL)}: {low:.3g} to {high:.3g})"
         return [
             ("group", f"{size:,} of {n:,} leaves: {some(self.rows, most)}"),
             ("exact", f"{percent(self.exact)} of the trees have exactly this group"),
-            ("transfer", f"{beside(self.transfer, 1.0, 2)}: on average {self.distance:.3g} leaves must move"),
+            ("transfer", f"{beside(self.transfer, 1.0, 2)}: on average {moves} must move"),
             ("wanders in", _listed(self.wanders_in, most)),
             ("wanders out", _listed(self.wanders_out, most)),
             ("time", when if np.isfinite(self.time) else "unknown: too few trees have this group or one close to it"),

@@ -46,7 +46,7 @@ MAX_EXACT = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much a
 N_DRAWS = 100  # averaged; more change little
 _LEAVES = 20_000_000  # of these draws in all; where they would have more, fewer are averaged, but ten
 MIN_SUPPORT = 0.2  # share of the draws that a clade needs to be kept
-MAX_CLUSTERS = 12  # that are split off in order of height: more would bend the times of small clades
+MAX_CLUSTERS_BY_HEIGHT = 12  # that are split off in order of height: more would bend the times of small clades
 _AT_ONCE = 5000  # leaves of a larger tree of which all pairs are looked at
 _GROUPS = 2500  # that it is parted into
 _PAIRS = 1_000_000_000  # of leaves of these in all, about
@@ -357,7 +357,7 @@ def _ordered(tree, times):
     times = np.where(known, times, np.interp(heights, heights[known], times[known]))
     sides = tree.sizes[tree.children].min(axis=1)
     in_order = np.lexsort((raised(tree.parents, times), heights.round(9)))  # equal heights go by time, not by rounding
-    parts = in_order[sides[in_order] >= max(2, check_cut(n, min(MAX_CLUSTERS, n)).min_size)]
+    parts = in_order[sides[in_order] >= max(2, check_cut(n, min(MAX_CLUSTERS_BY_HEIGHT, n)).min_size)]
     low = np.zeros(2 * n - 1)
     if len(parts):
         times[parts] = isotonic_regression(times[parts]).x

@@ -25,5 +25,5 @@ def posterior_html(posterior: "Posterior") -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         picture = posterior.mean_tree().svg(support=posterior)
-    note = "Summary tree with transfer supports. coaltree.report.write_report(posterior, path) makes a page of all."
+    note = "Mean tree with transfer supports. coaltree.report.write_report(posterior, path) makes a page of all."
     return f"<div>{html}{picture}{paragraph(note)}</div>"

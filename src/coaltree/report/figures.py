@@ -46,7 +46,7 @@ class TreeFigure(NamedTuple):
         return {
             "labels": [printable(label) for label in self.tree.labels],
             "children": self.tree.children.ravel().tolist(),
-            "times": rounded(self.tree.times),
+            "times": self.tree.times.tolist(),  # all digits: some differ by very little, in the order of clusters
             "support": rounded(self.support, 3),
             "exact": rounded(self.exact, 3),
             "low": rounded(self.interval[:, 0]),

@@ -75,6 +75,7 @@ def test_one_tree():
     assert found.wanders_in == {"c": 1.0} and found.wanders_out == {}  # of two that are equally close it has more of it
     assert np.isnan(found.time)
     assert "unknown: too few trees" in str(found)
+    assert "on average 1 leaf must move" in str(found)
     found = post.support(["c", "d"])  # with the root two leaves must move, one for either leaf alone
     assert found.inside.tolist() == [0.0, 0.0, 0.5, 0.5]
 
