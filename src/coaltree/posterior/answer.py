@@ -72,13 +72,16 @@ def leaves_are(posterior: Posterior) -> str:
 
 
 def in_a_line(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> str:
-    """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)", in order of the clusters' numbers."""
+    """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)", in order of the clusters' numbers.
+
+    A cluster whose mean similarity alone would be stable also has the lower end of its 90 % interval.
+    """
     if answer.n_clusters == 1:
         return f"1 cluster: all {len(answer.labels)} {leaves}"
     found = answer.stability
     said = [
-        f"{size} {leaves if size > 1 else leaves_one(leaves)} ({word}, {sureness.similarity(jaccard)})"
-        for size, word, jaccard in zip(found.sizes[:most], found.words, found.jaccard, strict=False)
+        f"{size} {leaves if size > 1 else leaves_one(leaves)} ({sureness.with_word(word, jaccard, low)})"
+        for size, jaccard, (low, _), word in list(zip(*found[1:], strict=True))[:most]
     ]
     rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""
     return f"{answer.n_clusters} clusters: {', '.join(said)}{rest}"

@@ -21,7 +21,8 @@ blobs; `make bench ONLY=n_clusters` shows on others how often a number is right 
 
 Without rows, stability alone decides: it is the largest number with J_k ≥ t.
 
-Where no number has a probability of one half, the answer is a range: the fewest numbers in a row that have it together.
+Where no number has a probability of one half, the answer is a range: the fewest numbers in a row, the likeliest among
+them, that have it together.
 """
 
 import warnings
@@ -212,12 +213,14 @@ def _normalised(log_weights):
 
 
 def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
-    """The fewest numbers in a row that have at least half of the probability, of several such ranges the likeliest."""
+    """The fewest numbers in a row, the likeliest one among them, that have at least half of the probability."""
+    best = int(np.argmax(probability))
     for width in range(1, len(probability) + 1):
-        together = np.convolve(probability, np.ones(width), "valid")
+        starts = np.arange(max(0, best - width + 1), min(best, len(probability) - width) + 1)
+        together = np.array([probability[low : low + width].sum() for low in starts])
         if together.max() >= ENOUGH:
             break
-    low = int(np.argmax(together)) + 1
+    low = int(starts[np.argmax(together)]) + 1
     return low, low + width - 1
 
 

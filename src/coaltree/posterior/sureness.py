@@ -72,6 +72,12 @@ def lower_end(jaccard: float) -> str:
     return _in_two_digits(jaccard, (VALID,))
 
 
+def with_word(word: str, jaccard: float, low: float) -> str:
+    """Such as "stable, 0.97" or, where only the lower end of the interval is low, "doubtful, 0.97, from 0.62"."""
+    in_spite = word == "doubtful" and jaccard >= STABLE - 1e-12
+    return f"{word}, {similarity(jaccard)}{f', from {lower_end(low)}' if in_spite else ''}"
+
+
 def _in_two_digits(value, limits):
     rounded = round(float(value), 2)
     crosses = any(value < limit - 1e-12 and rounded >= limit for limit in limits)

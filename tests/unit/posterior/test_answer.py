@@ -83,7 +83,7 @@ def test_in_a_line():
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
     post = ct.Posterior(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
     line = in_a_line(answer_for(post, 2))
-    assert line == "2 clusters: 3 rows (doubtful, 0.92), 2 rows (stable, 1.00)"
+    assert line == "2 clusters: 3 rows (doubtful, 0.92, from 0.67), 2 rows (stable, 1.00)"
     assert in_a_line(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
     assert in_a_line(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")
 

@@ -100,6 +100,8 @@ def test_a_range_is_said_where_no_number_has_half_of_the_probability():
         ([0.2, 0.2, 0.35, 0.25], (3, 4)),
         ([0.25, 0.25, 0.25, 0.25], (1, 2)),
         ([0.2, 0.15, 0.15, 0.15, 0.15, 0.2], (1, 3)),
+        ([0.24, 0.24, 0.04, 0.46, 0.02], (3, 4)),  # the likeliest is in it though others are as narrow
+        ([0.26, 0.25, 0.01, 0.02, 0.01, 0.45], (2, 6)),
     ],
 )
 def test_the_range_has_the_fewest_numbers(probability, expected):

@@ -164,3 +164,16 @@ def test_some_trees_at_a_time_make_no_difference(monkeypatch):
     in_parts = post.stability(labels, min_size=2)
     np.testing.assert_array_equal(in_parts.jaccard, at_once.jaccard)
     np.testing.assert_array_equal(in_parts.interval, at_once.interval)
+
+
+@pytest.mark.parametrize(
+    ("word", "mean", "low", "said"),
+    [
+        ("stable", 0.97, 0.9, "stable, 0.97"),
+        ("doubtful", 0.97, 0.62, "doubtful, 0.97, from 0.62"),
+        ("doubtful", 0.7, 0.5, "doubtful, 0.70"),
+        ("dissolved", 0.4, 0.3, "dissolved, 0.40"),
+    ],
+)
+def test_a_word_has_the_figure_that_decided_it(word, mean, low, said):
+    assert sureness.with_word(word, mean, low) == said
