@@ -12,9 +12,10 @@ hold both leaves and c more than any D̄: all pairs within a clade come before a
 
 A node's *height* is its mean D̄, raised to those of its children. Its *time* is the posterior mean of the time of the
 closest clade of each draw (`transfer`), not of the most recent common ancestor, which one wandering leaf lifts to the
-root. Clusters are split off in order of height, of equal heights in order of time: merges with enough leaves on both
-sides to part clusters have their times made increasing in that order (isotonic regression), all others are kept between
-their children and their parent. One draw is its own mean, times and all.
+root. Clusters are split off in order of time where the draws are clear about it, with two standard deviations between
+the times of two merges, and else in order of height: merges with enough leaves on both sides to part clusters have
+their times made increasing in that order (isotonic regression), all others are kept between their children and their
+parent.
 
 Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the given clades, and elsewhere the splits
 of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
@@ -52,6 +53,7 @@ _GROUPS = 2500  # that it is parted into
 _PAIRS = 1_000_000_000  # of leaves of these in all, about
 _ROUNDS = 4  # of parting the tree that was found again
 _SAME = 0.99  # share of the clades that a round leaves, for it to be the last
+_CLEARLY_LATER = 2.0  # standard deviations between the times of two merges, from which on these tell their order
 _STEP = 1e-9  # by which times that would be equal differ, relatively
 
 
@@ -67,7 +69,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
     children, heights = _linkage(drawn, _frame(posterior), rank)
     children, heights = merges.in_order_of_time(children, heights)
     tree = unchecked_tree(children, heights, posterior.labels)
-    children, times = merges.in_order_of_time(children, _ordered(tree, _times(tree, drawn)))
+    children, times = merges.in_order_of_time(children, _ordered(tree, *_times(tree, drawn)))
     return unchecked_tree(children, times, posterior.labels)
 
 
@@ -337,30 +339,32 @@ def _sizes(children):
 
 
 def _times(tree, drawn):
-    """(n-1,) mean time of the closest clade of each draw, NaN where none is close."""
+    """(n-1,) mean and standard deviation of the time of the closest clade of each draw, NaN where none is close."""
     closest = transfers(tree, drawn.children[drawn.draws], drawn.weights, np.arange(tree.n - 1)).closest
-    total, weight = np.zeros(tree.n - 1), np.zeros(tree.n - 1)
+    sums, unit = np.zeros((3, tree.n - 1)), max(float(drawn.times[drawn.draws, -1].max()), 1e-300)
     for t, w, merge in zip(drawn.draws, drawn.weights, closest.T, strict=True):
         is_close = merge >= 0
-        total[is_close] += w * drawn.times[t, merge[is_close]]
-        weight[is_close] += w
+        sums[:, is_close] += w * (drawn.times[t, merge[is_close]] / unit) ** np.arange(3)[:, None]
     with np.errstate(invalid="ignore"):
-        return total / weight
+        mean, square = sums[1:] / sums[0]
+    return unit * mean, unit * np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-def _ordered(tree, times):
-    """Times of a tree in order of height, such that merges that can part clusters are in that order as well."""
+def _ordered(tree, times, spread):
+    """Times that are in order, of a tree whose merges come in order of height."""
     from scipy.optimize import isotonic_regression
 
     n, heights = tree.n, tree.times
     known = ~np.isnan(times)
     times = np.where(known, times, np.interp(heights, heights[known], times[known]))
     sides = tree.sizes[tree.children].min(axis=1)
-    in_order = np.lexsort((raised(tree.parents, times), heights.round(9)))  # equal heights go by time, not by rounding
-    parts = in_order[sides[in_order] >= max(2, check_cut(n, min(MAX_CLUSTERS_BY_HEIGHT, n)).min_size)]
+    late = raised(tree.parents, times)
+    parts = np.flatnonzero(sides >= max(2, check_cut(n, min(MAX_CLUSTERS_BY_HEIGHT, n)).min_size))
+    parts = _by_height(parts[np.lexsort((heights[parts], late[parts]))], heights.round(9), late, spread)
     low = np.zeros(2 * n - 1)
     if len(parts):
-        times[parts] = isotonic_regression(times[parts]).x
+        step = 1.0 + _STEP * np.arange(len(parts)) / len(parts)  # so that equal ones are in order, too
+        times[parts] = isotonic_regression(times[parts]).x * step
         low[n + parts] = times[parts]
     high = np.full(2 * n - 1, np.inf)
     for k, (a, b) in enumerate(tree.children.tolist()):
@@ -368,4 +372,18 @@ def _ordered(tree, times):
     for k in range(n - 2, -1, -1):
         times[k] = min(max(times[k], low[n + k]), high[n + k])
         high[tree.children[k]] = times[k]
-    return times * (1.0 + _STEP * np.argsort(in_order) / n)  # so that equal ones are in order, too
+    rank = np.argsort(np.argsort(times, kind="stable"))
+    return times * (1.0 + _STEP * rank / n)
+
+
+def _by_height(parts, heights, times, spread):
+    """Merges in order of time, but neighbours whose order the draws leave open in order of height."""
+    parts = parts.tolist()
+    for last in range(1, len(parts)):
+        for j in range(last, 0, -1):
+            a, b = parts[j - 1], parts[j]
+            is_later = times[b] - times[a] > _CLEARLY_LATER * np.hypot(spread[a], spread[b])
+            if is_later or heights[a] <= heights[b]:
+                break
+            parts[j - 1], parts[j] = b, a
+    return np.array(parts, dtype=np.int64)
