@@ -19,6 +19,7 @@ from ..tree.merges import leaf_keys
 from .leaf_positions import mean_over_pairs
 
 _BLOCK_BYTES = 64e6
+_TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a matrix
 
 
 class CladeTable(NamedTuple):
@@ -73,7 +74,11 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
 
     n = values.shape[1] + 1
     require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
-    return squareform(next(mean_over_pairs(children, values, weights, [np.arange(n)])), checks=False)
+    total = np.zeros(n * (n - 1) // 2)
+    for t in range(0, len(values), _TREES_IN_CACHE):
+        some = slice(t, t + _TREES_IN_CACHE)
+        total += next(mean_over_pairs(children[some], values[some], weights[some], [np.arange(n)]))
+    return squareform(total, checks=False)
 
 
 @jit
