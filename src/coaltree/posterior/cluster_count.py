@@ -26,6 +26,7 @@ them, that have it together.
 """
 
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,9 +36,10 @@ from .._runtime.fielddocs import field_docs
 from .._runtime.notebook import html_table, paragraph
 from .._runtime.text import percent
 from ..errors import CoaltreeWarning
+from ..tree.merges import check_cut
 from .cloud_mixture import describe
-from .partitions import whitened_rows
-from .sureness import most_similar, read_labels
+from .partitions import cut_labels, whitened_rows
+from .sureness import WORD_LEVEL, most_similar, read_labels, stability
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -124,11 +126,11 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
         warnings.simplefilter("ignore", CoaltreeWarning)
         cuts = [posterior.mean_tree().cut(k) for k in range(1, largest + 1)]
         if rows is None:
-            stability = least_stability(posterior, cuts)
-            return _suggestion(_by_stability(stability), np.full(largest, np.nan), stability, basis)
+            least = least_stability(posterior, cuts)
+            return _suggestion(_by_stability(least), np.full(largest, np.nan), least, basis)
         evidence, similarity = evidence_by_number(rows, cuts)
-        stability = least_stability(posterior, cuts[: len(evidence)])
-    return _suggestion(probabilities(evidence, stability, similarity), evidence, stability, basis)
+        least = least_stability(posterior, cuts[: len(evidence)])
+    return _suggestion(probabilities(evidence, least, similarity), evidence, least, basis)
 
 
 def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.ndarray, float]:
@@ -153,10 +155,19 @@ def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.nda
 
 
 def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> np.ndarray:
-    """The stability of the least stable cluster of each partition."""
+    """The stability of the least stable cluster of each partition, into 1, 2, … clusters."""
     if posterior.has_equal_weights and len(posterior) > _MAX_TREES:
         posterior = posterior[np.linspace(0, len(posterior) - 1, _MAX_TREES).astype(int)]
-    return np.array([1.0 if len(set(cut.tolist())) == 1 else posterior.stability(cut).jaccard.min() for cut in cuts])
+
+    @lru_cache(maxsize=4)  # neighbouring numbers look at the same cuts
+    def cut_into(number):
+        return cut_labels(posterior.children, posterior.times, check_cut(posterior.n, number))
+
+    found = [1.0]
+    for cut in cuts[1:]:
+        reference = read_labels(cut, posterior.n)
+        found.append(stability(reference, cut_into, posterior.weights, WORD_LEVEL).jaccard.min())
+    return np.array(found)
 
 
 def probabilities(evidence: np.ndarray, stability: np.ndarray, similarity: float) -> np.ndarray:

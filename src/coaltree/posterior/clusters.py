@@ -78,15 +78,11 @@ class ClusterQuestions:
         labels = tree.cut(n_clusters, time=time, min_size=min_size)
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         if how.outliers:
-            is_outlier, rows = self._side_branches(how), self._whitened_rows
+            is_outlier, rows = side_branches(tree.children, how), self._whitened_rows
             if rows is not None:
                 is_outlier = partitions.is_outlier(np.where(is_outlier, ~labels, labels), rows)
             labels = np.where(is_outlier, -1, labels)
         return frames.labels_series(cast("Posterior", self), labels) if frames.wants_pandas(self, output) else labels
-
-    def _side_branches(self, how):
-        """(n,) which leaves are in side branches of the mean tree, cut like this."""
-        return side_branches(self.mean_tree().children, how)
 
     def membership(
         self,

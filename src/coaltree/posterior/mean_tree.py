@@ -21,7 +21,7 @@ Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has t
 of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
 group gives the tree of the groups, and D̄ of a group's own leaves the tree inside. These groups are one draw's, chance
 and all; the tree found is therefore parted again, into large groups that are made anew inside, then into small ones,
-until it hardly changes. Where large groups are given clades, that is the exact tree inside them after one round.
+until it hardly changes. Where large groups are given clades, that is the exact tree inside them after one pass.
 """
 
 import heapq
@@ -45,21 +45,21 @@ if TYPE_CHECKING:
 
 MAX_EXACT = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much again
 N_DRAWS = 100  # averaged; more change little
-_LEAVES = 20_000_000  # of these draws in all; where they would have more, fewer are averaged, but ten
+_MAX_DRAWN_LEAVES = 20_000_000  # of these draws in all; where they would have more, fewer are averaged, but ten
 MIN_SUPPORT = 0.2  # share of the draws that a clade needs to be kept
 MAX_CLUSTERS_BY_HEIGHT = 12  # that are split off in order of height: more would bend the times of small clades
-_AT_ONCE = 5000  # leaves of a larger tree of which all pairs are looked at
-_GROUPS = 2500  # that it is parted into
-_PAIRS = 1_000_000_000  # of leaves of these in all, about
-_ROUNDS = 4  # of parting the tree that was found again
-_SAME = 0.99  # share of the clades that a round leaves, for it to be the last
+_MAX_AT_ONCE = 5000  # leaves of a larger tree of which all pairs are looked at
+_MAX_GROUPS = 2500  # that it is parted into
+_MAX_PAIRS = 1_000_000_000  # of leaves of these in all, about
+_MAX_PASSES = 4  # over a large tree, each parting the one before anew
+_SETTLED = 0.99  # share of the clades that a pass keeps, for it to be the last
 _CLEARLY_LATER = 2.0  # standard deviations between the times of two merges, from which on these tell their order
 _STEP = 1e-9  # by which times that would be equal differ, relatively
 
 
 def mean_tree(posterior: "Posterior") -> Tree:
     """Return the mean tree of a posterior."""
-    n_draws = min(N_DRAWS, max(10, _LEAVES // posterior.n))
+    n_draws = min(N_DRAWS, max(10, _MAX_DRAWN_LEAVES // posterior.n))
     drawn = Drawn(posterior.children, posterior.times, *pick_trees(posterior.weights, n_draws))
     if len(drawn.draws) == 1:
         return posterior.trees[drawn.draws[0]]
@@ -74,7 +74,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
 
 
 def _require_memory(n, n_draws):
-    at_once = n if n <= MAX_EXACT else _AT_ONCE
+    at_once = n if n <= MAX_EXACT else _MAX_AT_ONCE
     n_bytes = 8 * at_once**2 + (20 * n_draws + 300) * n  # two condensed matrices; draws and their order of leaves
     require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
 
@@ -192,12 +192,15 @@ def _linkage(drawn, frame, rank):
     if n <= MAX_EXACT:
         return _linked(drawn, frame, rank, [2 * n - 2], {})
     before = np.empty(0, dtype=np.uint64)
-    for _ in range(_ROUNDS):
-        for limit in (1, min(_GROUPS, max(1, _PAIRS // n))):  # what is between small groups, then inside large ones
+    for _ in range(_MAX_PASSES):
+        for limit in (
+            1,
+            min(_MAX_GROUPS, max(1, _MAX_PAIRS // n)),
+        ):  # what is between small groups, then inside large ones
             children, heights = _linked(drawn, frame, rank, *_parted(frame.children, limit))
             frame = _as_frame(children, heights, frame)
         clades_now = merges.clade_keys(_layout(frame.children))[:, 0]
-        if np.isin(clades_now, before).mean() > _SAME:
+        if np.isin(clades_now, before).mean() > _SETTLED:
             break
         before = clades_now
     return children, heights
@@ -261,17 +264,17 @@ def _put(pairs, heights, done, joined, height, ends):
 
 
 def _parted(children, limit):
-    """Small subtrees, and larger ones with what each is parted into: `_GROUPS`, or fewer of at most `limit` leaves."""
+    """Small subtrees, and larger ones with their parts: `_MAX_GROUPS`, or fewer of at most `limit` leaves."""
     n = len(children) + 1
     size = np.append(np.ones(n, dtype=np.int64), _sizes(children).astype(np.int64)).tolist()
     pairs = children.tolist()
     todo, small, parted = [2 * n - 2], [], {}
     for v in todo:
-        if size[v] <= _AT_ONCE:
+        if size[v] <= _MAX_AT_ONCE:
             small.append(v)
             continue
         heap = [(-size[v], v)]
-        while len(heap) < _GROUPS and heap[0][0] < -limit:
+        while len(heap) < _MAX_GROUPS and heap[0][0] < -limit:
             _, largest = heapq.heappop(heap)
             for c in pairs[largest - n]:
                 heapq.heappush(heap, (-size[c], c))
@@ -281,9 +284,9 @@ def _parted(children, limit):
 
 
 def _representatives(groups, place, rank):
-    """At most `_AT_ONCE` leaves, of each group one and of large groups more, in order; and the group of each."""
+    """At most `_MAX_AT_ONCE` leaves, of each group one and of large groups more, in order; and the group of each."""
     sizes = place.size[groups]
-    numbers = 1 + (_AT_ONCE - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1)
+    numbers = 1 + (_MAX_AT_ONCE - len(groups)) * (sizes - 1) // max(int((sizes - 1).sum()), 1)
     numbers = np.minimum(numbers, sizes)  # no leaf stands for its group twice
     chosen, owner = [], []
     for g, number in zip(groups, numbers.tolist(), strict=True):

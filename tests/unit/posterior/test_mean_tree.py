@@ -293,7 +293,7 @@ def test_a_chain_of_thousands_of_leaves():
 
 def test_many_leaves_ask_fewer_trees(monkeypatch):
     post = random_posterior(3, n=10, n_trees=30, weighted=False)
-    monkeypatch.setattr(module, "_LEAVES", 0)
+    monkeypatch.setattr(module, "_MAX_DRAWN_LEAVES", 0)
     asked, _ = pick_trees(post.weights, 10)
     assert len(asked) == 10
     assert post.mean_tree().times[-1] == pytest.approx(post.times[asked, -1].mean())
@@ -304,8 +304,8 @@ def test_many_leaves_ask_fewer_trees(monkeypatch):
 
 def parted(monkeypatch, max_exact, groups):
     monkeypatch.setattr(module, "MAX_EXACT", max_exact)
-    monkeypatch.setattr(module, "_AT_ONCE", max_exact)
-    monkeypatch.setattr(module, "_GROUPS", groups)
+    monkeypatch.setattr(module, "_MAX_AT_ONCE", max_exact)
+    monkeypatch.setattr(module, "_MAX_GROUPS", groups)
 
 
 def blobs(n, rng, n_trees=40, d=3):
