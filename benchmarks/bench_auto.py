@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 
 import coaltree as ct
-from coaltree.posterior import clades
+from coaltree.posterior.trees import clades
 
 from .kept import Kept, commits_of, is_full
 from .timing import commit, table

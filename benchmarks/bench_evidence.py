@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 
 import coaltree as ct
-from coaltree.model.coalescent import simulate_tree, standardized_gaps
 from coaltree.model.covariance import as_covariance
 from coaltree.model.covariance.base import Statistics
-from coaltree.model.diffusion import contrasts, log_likelihood
-from coaltree.model.problem import Problem
+from coaltree.model.process.coalescent import simulate_tree, standardized_gaps
+from coaltree.model.process.diffusion import contrasts, log_likelihood
+from coaltree.model.process.whitened import Problem
 
 from .timing import commit, table
 

@@ -29,6 +29,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from coaltree.posterior.clusters.cut.n_clusters import ENOUGH
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.datasets import make_blobs
@@ -36,7 +37,6 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
-from coaltree.posterior.cluster_count import ENOUGH
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full

@@ -24,7 +24,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KernelDensity
 
 import coaltree as ct
-from coaltree.model.columns import choice_for
+from coaltree.model.data.columns import choice_for
 
 from .kept import Kept, is_full
 from .timing import commit, table

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from benchmarks.timing import best_of, duration, side_by_side, table
-from coaltree.model.problem import Problem
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.neighbors import neighbor_lists
 
 
@@ -118,7 +118,7 @@ def effective_draws():
 
 def clade_ess(post, share=0.1):
     """The ESS that a tenth of the uncertain clades (support 0.1 to 0.9) fall below."""
-    from coaltree.posterior.diagnostics import series_ess
+    from coaltree.posterior.diagnostics.ess.ess import series_ess
 
     ids, counts = np.unique(post.clade_table.ids, return_counts=True)
     uncertain = ids[(counts > 0.1 * len(post)) & (counts < 0.9 * len(post))]

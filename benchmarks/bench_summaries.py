@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 import coaltree as ct
-from coaltree.model.coalescent import simulate_tree
-from coaltree.posterior import clades
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.posterior.trees import clades
 
 
 def perturbed_trees(n_trees, n, rng, n_moves=20):

@@ -39,9 +39,9 @@ class Watch:
 
 def sampler_stages(n, watch):
     """Neighbours, start and rounds given the covariance; log joints a row beside that of the tree the rows are of."""
-    from coaltree.model.coalescent import log_prior
     from coaltree.model.covariance import Spherical
-    from coaltree.model.problem import make_problem
+    from coaltree.model.process.coalescent import log_prior
+    from coaltree.model.process.whitened import make_problem
     from coaltree.samplers.regraft.regraft import Regraft
     from coaltree.samplers.starts import first_tree
 
@@ -81,10 +81,10 @@ def recall(W, lists):
 
 def posterior_stages(n, watch):
     """A short fit of blobs, and all that the command makes of it."""
+    from coaltree.posterior.clusters.cut.answer import answer_for
     from sklearn.metrics import adjusted_rand_score
 
     from coaltree.cli.outputs import write_all
-    from coaltree.posterior.answer import answer_for
 
     rng = np.random.default_rng(n)
     truth = rng.integers(20, size=n)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 import coaltree as ct
-from coaltree.model.coalescent import simulate_tree
-from coaltree.model.diffusion import simulate_data
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.diffusion import simulate_data
 
 from .blobs import Cell, draw, scale_of
 

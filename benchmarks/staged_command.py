@@ -18,9 +18,12 @@ BEGAN = time.perf_counter(), time.process_time()
 
 STAGES = {
     "kernels": [("numba.core.dispatcher", "Dispatcher.compile")],
-    "read the table": [("coaltree.cli.tables", "understood"), ("coaltree.cli.suspects", "suspicious_columns")],
-    "rounds": [("coaltree.inference.run", "Run.complete")],
-    "convergence": [("coaltree.posterior.convergence", "figures")],
+    "read the table": [
+        ("coaltree.cli.tables.reading", "understood"),
+        ("coaltree.cli.tables.suspects", "suspicious_columns"),
+    ],
+    "rounds": [("coaltree.inference.control.run", "Run.complete")],
+    "convergence": [("coaltree.posterior.diagnostics.convergence", "figures")],
     "number of clusters": [("coaltree.posterior.posterior", "Posterior.suggest_n_clusters")],
     "posterior.npz": [("coaltree.posterior.posterior", "Posterior.save")],
     "trees": [

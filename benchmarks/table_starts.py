@@ -13,9 +13,9 @@ import time
 import numpy as np
 
 import coaltree as ct
-from coaltree.model.coalescent import log_prior
-from coaltree.model.diffusion import log_likelihood
-from coaltree.model.problem import Problem
+from coaltree.model.process.coalescent import log_prior
+from coaltree.model.process.diffusion import log_likelihood
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.starts import first_tree
 
 SIZES = {"64x64": 20, "128x128": 12, "256x256": 8, "128x8": 12, "2000x32": 4, "10000x16": 2}  # and data sets of each

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coaltree.model.coalescent import simulate_tree
+from coaltree.model.process.coalescent import simulate_tree
 
 
 class Case(NamedTuple):

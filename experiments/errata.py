@@ -9,7 +9,7 @@ from scipy import integrate
 from scipy.special import kv
 
 import coaltree as ct
-from coaltree.model.diffusion import messages
+from coaltree.model.process.diffusion import messages
 from tests.reference.evidence import exact_posterior
 
 

@@ -20,4 +20,4 @@ settings.load_profile("same")
 @pytest.fixture
 def few_trials(monkeypatch):
     """Each family that `covariance="best"` tries is fitted for eight rounds of each chain, not for thirty."""
-    monkeypatch.setattr("coaltree.inference.choice._FEWEST", 8)
+    monkeypatch.setattr("coaltree.inference.covariance_selection._FEWEST", 8)

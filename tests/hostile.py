@@ -7,14 +7,14 @@ import numpy as np
 
 import coaltree as ct
 from coaltree._runtime import archive
-from coaltree.inference import checkpoint
-from coaltree.inference.chain import Plan
-from coaltree.inference.run import Run
-from coaltree.inference.starts import Start
+from coaltree.inference.chains.chain import Plan
+from coaltree.inference.chains.initial_states import Start
+from coaltree.inference.control import checkpoint
+from coaltree.inference.control.run import Run
 from coaltree.model.covariance import Diagonal
-from coaltree.model.missing import missing_entries
-from coaltree.model.noise import Noise, noise_model
-from coaltree.model.replicates import replicates_of
+from coaltree.model.data.missing import missing_entries
+from coaltree.model.data.replicates import replicates_of
+from coaltree.model.process.noise import Noise, noise_model
 from tests.posteriors import random_posterior
 
 ODD_VALUES = [
@@ -80,7 +80,7 @@ def small_run(noisy=False):
 
 def small_checkpoint(path, noisy=False):
     """Leave a checkpoint of `small_run` after three rounds, two of them kept; return it."""
-    from coaltree.inference.chain import advance, begin
+    from coaltree.inference.chains.chain import advance, begin
 
     run = small_run(noisy)
     seeds = np.random.SeedSequence(0).spawn(2)

@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 _HOME_OF = {
     "Tree": "tree",
-    "simulate": "model.simulation",
+    "simulate": "model.process.simulation",
     "fit": "inference.fit",
     "sample_trees": "inference.sample_trees",
     "Prior": "samplers",
@@ -24,7 +24,7 @@ _HOME_OF = {
     "Regraft": "samplers",
     "Posterior": "posterior",
     "concat": "posterior",
-    "load": "posterior.files",
+    "load": "posterior.io.archive",
     "CoalescentClustering": "estimator",
     "compare": "inference.compare",
     "tree_distance": "tree.distances",
@@ -40,7 +40,7 @@ _HOME_OF = {
     "InverseWishart": "model.covariance",
     "LogNormal": "model.covariance",
     "LogUniform": "model.covariance",
-    "Noise": "model.noise",
+    "Noise": "model.process.noise",
     "InputError": "errors",
     "CoaltreeWarning": "errors",
     "ConvergenceWarning": "errors",

@@ -25,11 +25,11 @@ from .model.covariance import Matern32 as Matern32
 from .model.covariance import Scaled as Scaled
 from .model.covariance import Spherical as Spherical
 from .model.covariance import SquaredExponential as SquaredExponential
-from .model.noise import Noise as Noise
-from .model.simulation import simulate as simulate
+from .model.process.noise import Noise as Noise
+from .model.process.simulation import simulate as simulate
 from .posterior import Posterior as Posterior
 from .posterior import concat as concat
-from .posterior.files import load as load
+from .posterior.io.archive import load as load
 from .samplers import SMC1 as SMC1
 from .samplers import Greedy as Greedy
 from .samplers import GreedyTeh as GreedyTeh

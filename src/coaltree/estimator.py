@@ -11,17 +11,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._runtime.aliases import ArrayLike, RandomState
-from ._runtime.checks import check_count, is_whole
+from ._runtime.typing import ArrayLike, RandomState
+from ._runtime.validation import check_count, is_whole
 from .errors import CoaltreeWarning
 from .inference.fit import fit
 from .model.covariance import CovarianceLike
-from .model.noise import NoiseLike
-from .model.table import Table
+from .model.data.table import Table
+from .model.process.noise import NoiseLike
 from .posterior import Posterior
-from .posterior.answer import answer_for
-from .posterior.frames import remember_index
-from .posterior.sureness import ClusterStability
+from .posterior.clusters.answer import answer_for
+from .posterior.clusters.stability import ClusterStability
+from .posterior.io.pandas_output import remember_index
 from .samplers.base import SamplerLike
 from .tree import Tree
 

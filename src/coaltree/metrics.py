@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._runtime.aliases import ArrayLike
-from ._runtime.checks import check_choice
 from ._runtime.fielddocs import field_docs
 from ._runtime.jit import jit
 from ._runtime.memory import require_memory
+from ._runtime.typing import ArrayLike
+from ._runtime.validation import check_choice
 from .errors import InputError
 from .posterior import Posterior
-from .posterior.frames import in_order_of
+from .posterior.io.pandas_output import in_order_of
 from .tree import Tree, unchecked_tree
 from .tree.distances import with_leaves_as
 

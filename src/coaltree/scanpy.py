@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ._runtime.aliases import RandomState
-from ._runtime.checks import check_count
+from ._runtime.formatting import some
 from ._runtime.random_streams import as_generator
-from ._runtime.text import some
+from ._runtime.typing import RandomState
+from ._runtime.validation import check_count
 from .errors import InputError
 from .inference.fit import fit
-from .model.noise import NoiseLike
-from .model.table import Table, as_double
-from .posterior.answer import answer_for
+from .model.data.table import Table, as_double
+from .model.process.noise import NoiseLike
+from .posterior.clusters.answer import answer_for
 from .posterior.posterior import Posterior
 
 

@@ -82,7 +82,7 @@ def test_commands_run_as_shown(page, monkeypatch, tmp_path):
 
 def test_commands_run(monkeypatch, tmp_path, few_trials):
     """One reader of all pages, with few rounds, who does not repeat what an earlier page had."""
-    from coaltree.cli import warmup
+    from coaltree.cli.commands import warmup
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(warmup, "_MANY", 40)  # at length in test_warmup.py

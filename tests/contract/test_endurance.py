@@ -17,7 +17,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli.outputs import FILES
-from coaltree.inference import run
+from coaltree.inference.control import run
 
 pytestmark = [
     pytest.mark.slow,

@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+from coaltree.cli.tables.reading.reading import Choice, read, understood
 
 import coaltree as ct
 from coaltree._runtime import archive
-from coaltree.cli.tables import Choice, read, understood
-from coaltree.inference import checkpoint
+from coaltree.inference.control import checkpoint
 from tests import hostile
 
 

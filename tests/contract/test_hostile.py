@@ -12,12 +12,12 @@ import zlib
 import numpy as np
 import pandas
 import pytest
+from coaltree.cli.tables.reading.reading import Choice, read
 
 import coaltree as ct
 from coaltree._runtime import archive
-from coaltree.cli.tables import Choice, read
-from coaltree.inference import checkpoint
-from coaltree.posterior import files
+from coaltree.inference.control import checkpoint
+from coaltree.posterior.io import archive as files
 from tests import hostile
 
 POSTERIOR, CHECKPOINT = files._VERSION, checkpoint._VERSION  # of the formats

@@ -4,15 +4,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from coaltree.posterior.clusters.cut.n_clusters import ClusterSuggestion
+from coaltree.posterior.clusters.cut.stability import ClusterStability
 
 import coaltree as ct
 from coaltree.inference.compare import Comparison, comparison_of
 from coaltree.metrics import Agreement, ARICurve, Errors
 from coaltree.plotting.clustermap import Side
 from coaltree.plotting.matrices import HeatmapAxes
-from coaltree.posterior.cluster_count import ClusterSuggestion
-from coaltree.posterior.group_support import GroupSupport
-from coaltree.posterior.sureness import ClusterStability
+from coaltree.posterior.trees.group_support import GroupSupport
 from tests.posteriors import random_posterior
 
 HOSTILE = ["<script>x</script>", "b", "c", "d", "e", "f", "g"]

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.model.coalescent import simulate_tree
+from coaltree.model.process.coalescent import simulate_tree
 from coaltree.tree.merges import canonical, check_cut
 from tests.posteriors import random_posterior
 from tests.strategies import chain

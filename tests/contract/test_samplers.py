@@ -7,7 +7,7 @@ import pytest
 
 import coaltree as ct
 from benchmarks.memory import allowed_for_particles, peak_of_a_run
-from coaltree.model.diffusion import squared_distances
+from coaltree.model.process.diffusion import squared_distances
 from coaltree.samplers import HOME_OF, as_sampler
 from coaltree.samplers.merging import smc
 from coaltree.samplers.merging.smc import effective_sample_size, normalised, systematic_ancestors

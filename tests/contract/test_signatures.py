@@ -9,7 +9,7 @@ import pytest
 import coaltree
 from coaltree import samplers
 from coaltree.inference.extend import extend
-from coaltree.posterior.placement import place
+from coaltree.posterior.predictive.placement import place
 
 SOURCE = Path(coaltree.__file__).parent
 

@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 import coaltree as ct
-from coaltree.model.coalescent import log_prior, simulate_tree, standardized_gaps
-from coaltree.model.diffusion import log_likelihood
-from coaltree.model.problem import Problem
+from coaltree.model.process.coalescent import log_prior, simulate_tree, standardized_gaps
+from coaltree.model.process.diffusion import log_likelihood
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.samplers.regraft.update import Rule

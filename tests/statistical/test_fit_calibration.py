@@ -9,9 +9,9 @@ from scipy import stats
 
 from coaltree.errors import ConvergenceWarning
 from coaltree.inference.fit import fit
-from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import InverseGamma, LogNormal, SquaredExponential
-from coaltree.model.diffusion import simulate_data
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.diffusion import simulate_data
 
 PRIORS = {"amplitude": InverseGamma(4.0, 6.0), "length2": LogNormal(2.0, 0.5), "noise": LogNormal(0.2, 0.5)}
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from coaltree._runtime.blas import single_threaded_blas
-from coaltree.inference import parameters
-from coaltree.inference.chain import Chain, Plan, _problem, one_round
-from coaltree.model.coalescent import log_prior, simulate_tree
+from coaltree.inference.chains import gibbs_parameters
+from coaltree.inference.chains.chain import Chain, Plan, _problem, one_round
 from coaltree.model.covariance import (
     Diagonal,
     Full,
@@ -24,10 +23,11 @@ from coaltree.model.covariance import (
     Spherical,
     SquaredExponential,
 )
-from coaltree.model.diffusion import log_likelihood, simulate_data
-from coaltree.model.noise import Noise, first_draw, noise_model, row_variances
-from coaltree.model.replicates import replicates_of
-from coaltree.model.tails import ScalesOnTree
+from coaltree.model.data.replicates import replicates_of
+from coaltree.model.process.coalescent import log_prior, simulate_tree
+from coaltree.model.process.diffusion import log_likelihood, simulate_data
+from coaltree.model.process.noise import Noise, first_draw, noise_model, row_variances
+from coaltree.model.process.student_scales import ScalesOnTree
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.tree import unchecked_tree
 
@@ -197,7 +197,7 @@ def test_a_small_mistake_is_seen(wrong):
     assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
 
 
-RIGHT_AT_SCALE = parameters.likelihood_at_scale
+RIGHT_AT_SCALE = gibbs_parameters.likelihood_at_scale
 
 
 def without_the_jacobian(model, draw, make_log_likelihood):
@@ -223,7 +223,7 @@ class OfAnotherShape(ScalesOnTree):
     ids=["Jacobian forgotten", "scales of another shape"],
 )
 def test_a_small_mistake_with_the_noise_is_seen(monkeypatch, name, wrong, noise):
-    monkeypatch.setattr(parameters, name, wrong)
+    monkeypatch.setattr(gibbs_parameters, name, wrong)
     model = Model(COVARIANCES["spherical"], noise=noise)
     assert largest_z(model, 3000, Regraft(candidates="all"), seed=1) > 6.0
 

@@ -13,10 +13,10 @@ from scipy import stats
 
 from coaltree.errors import CoaltreeWarning
 from coaltree.inference.fit import fit
-from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import InverseGamma, LogNormal, Spherical
-from coaltree.model.diffusion import simulate_data
-from coaltree.model.noise import Noise
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.diffusion import simulate_data
+from coaltree.model.process.noise import Noise
 
 COVARIANCE = Spherical(priors={"amplitude": InverseGamma(5.0, 4.0)})
 PRIOR = LogNormal(0.3, 0.7)

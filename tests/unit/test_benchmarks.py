@@ -13,7 +13,7 @@ import benchmarks
 from benchmarks import bench_growth, bench_real, bench_seeds, kept, labelled_tables, same_bits, timing
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
-from coaltree.model.coalescent import simulate_tree
+from coaltree.model.process.coalescent import simulate_tree
 
 ROWS = 6
 

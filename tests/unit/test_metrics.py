@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
-from coaltree.model.coalescent import simulate_tree
+from coaltree.model.process.coalescent import simulate_tree
 from tests.posteriors import random_posterior
 from tests.reference import summaries
 

@@ -19,7 +19,7 @@ from io import BytesIO
 import numpy as np
 
 from ..errors import InputError
-from .files import open_to_read, replacing
+from .atomic_write import open_to_read, replacing
 
 _HEADER = "header.json"
 _ALIGNMENT = 64  # bytes: NumPy gathers several times more slowly from a mapped array that is not aligned

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ..errors import InputError
-from .aliases import ProgressLike
+from .typing import ProgressLike
 
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}{postfix}]"  # our own words on how long it still takes
 _USUAL_SIZE = {"ncols": 100, "nrows": 24}

@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from ..errors import InputError
-from .checks import is_whole
 from .jit import jit
+from .validation import is_whole
 
 
 def as_generator(random_state):

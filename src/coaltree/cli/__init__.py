@@ -9,7 +9,7 @@ Exit status: 0 done, 1 the run failed, 2 bad usage or input, 130 interrupted. An
     outputs    writes the files of fit and the others
 """
 
-from . import check, compare, demo, fit, info, place, plot, report, simulate, warmup
+from .commands import check, compare, demo, fit, info, place, plot, report, simulate, warmup
 from .shell import commands, main
 
 __all__ = [

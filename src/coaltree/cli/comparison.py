@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .._runtime.text import shortened
+from .._runtime.formatting import shortened
 from ..metrics import agreement
-from ..posterior.answer import ClusterAnswer
-from ..posterior.known import Known
+from ..posterior.clusters.answer import ClusterAnswer
+from ..posterior.leaf_annotations import Known
 
 _MOST_CLASSES = 8  # across the table
 _MOST_CLUSTERS = 12

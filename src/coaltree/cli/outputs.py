@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._runtime.files import clear_away, move_into_place
+from .._runtime.atomic_write import clear_away, move_into_place
 from ..errors import CoaltreeWarning
 from .shell import POSTERIOR
 
 if TYPE_CHECKING:
-    from ..posterior.answer import ClusterAnswer
-    from ..posterior.cluster_count import ClusterSuggestion
+    from ..posterior.clusters.answer import ClusterAnswer
+    from ..posterior.clusters.n_clusters import ClusterSuggestion
     from ..posterior.posterior import Posterior
     from ..tree.tree import Tree
 
@@ -108,8 +108,8 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
 
     `side_branch` is "yes" for leaves that hang beside the core of their cluster, and empty for the others.
     """
-    from ..posterior.answer import leaves_are, leaves_one
-    from ..posterior.known import known_of
+    from ..posterior.clusters.answer import leaves_are, leaves_one
+    from ..posterior.leaf_annotations import known_of
 
     known = known_of(post)
     k = answer.n_clusters
@@ -180,8 +180,8 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
 
     from ..plotting import dendrogram
     from ..plotting.style import Direction, add_legend, add_legend_outside, color_of
-    from ..posterior.known import known_of
-    from ..posterior.sureness import similarity
+    from ..posterior.clusters.stability import similarity
+    from ..posterior.leaf_annotations import known_of
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
     k = answer.n_clusters

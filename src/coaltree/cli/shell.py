@@ -160,7 +160,7 @@ def table_options(command: Any) -> Any:
 
     @functools.wraps(command)
     def with_choice(names, columns, drop, header, decimal, separator, array, **others):
-        from .tables import Choice
+        from .tables.reading import Choice
 
         return command(choice=Choice(names, columns, drop, header, decimal, separator, array), **others)
 
@@ -187,7 +187,7 @@ posterior_argument = click.argument("posterior", type=click.Path(path_type=Path)
 
 def load_posterior(path: Path) -> "Posterior":
     """Read a posterior from its file, or from the output folder of `coaltree fit`."""
-    from ..posterior.files import load
+    from ..posterior.io.archive import load
 
     return load(path / POSTERIOR if path.is_dir() else path)
 

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, ProgressLike
 from .._runtime.fielddocs import field_docs
+from .._runtime.formatting import some
 from .._runtime.notebook import html_table, paragraph
-from .._runtime.text import some
+from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError
-from ..posterior.leave_one_out import LeaveOneOut
 from ..posterior.posterior import Posterior
+from ..posterior.predictive.loo import LeaveOneOut
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 

@@ -5,29 +5,29 @@ from itertools import count, islice
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, RandomState
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_count
 from .._runtime.random_streams import as_generator
+from .._runtime.typing import ArrayLike, RandomState
+from .._runtime.validation import check_count
 from ..errors import InputError
-from ..model.columns import imputed_everywhere
-from ..model.missing import check_apart, missing_entries
-from ..model.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances, typical_error
-from ..model.problem import make_problem
-from ..model.rows import read_rows
-from ..model.table import Table, as_double
-from ..model.ties import spread_ties
+from ..model.data.columns import imputed_everywhere
+from ..model.data.leaves import read_rows
+from ..model.data.missing import check_apart, missing_entries
+from ..model.data.table import Table, as_double
+from ..model.data.ties import spread_ties
+from ..model.process.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances, typical_error
+from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
-from ..posterior.frames import INDEX
-from ..posterior.placement import covariance_of, read_new_rows
+from ..posterior.io.pandas_output import INDEX
+from ..posterior.predictive.placement import covariance_of, read_new_rows
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft
 from ..samplers.regraft.nearest import nearest
 from ..samplers.regraft.regraft import Regraft
 from ..tree.merges import restricted
-from .chain import Chain, Plan, Rounds, advance, concatenate_rounds
+from .chains.chain import Chain, Plan, Rounds, advance, concatenate_rounds
 
 _EVERY_BRANCH_UP_TO = 2000
 _NEAR = 16

@@ -14,36 +14,37 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_choice, check_count, check_jobs
+from .._runtime.formatting import some
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress, duration
 from .._runtime.random_streams import seed_of
-from .._runtime.text import some
+from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
+from .._runtime.validation import check_choice, check_count, check_jobs
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning
-from ..model.classical_scaling import require_spherical, rows_of_distances
-from ..model.columns import imputed_everywhere, modelled
 from ..model.covariance import CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
-from ..model.graph import read_graph
-from ..model.missing import check_apart, missing_entries
-from ..model.noise import Noise, NoiseLike, as_noise, noise_model
-from ..model.rows import read_rows, warn_of_groups
-from ..model.table import Table, as_double, read_table
-from ..posterior import Posterior, convergence
-from ..posterior.frames import remember_index
-from ..posterior.stopped import what_to_increase
+from ..model.data.columns import imputed_everywhere, modelled
+from ..model.data.leaves import read_rows, warn_of_groups
+from ..model.data.mds import require_spherical, rows_of_distances
+from ..model.data.missing import check_apart, missing_entries
+from ..model.data.neighbor_graph import read_graph
+from ..model.data.table import Table, as_double, read_table
+from ..model.process.noise import Noise, NoiseLike, as_noise, noise_model
+from ..posterior import Posterior
+from ..posterior.diagnostics import convergence
+from ..posterior.diagnostics.stop_reason import what_to_increase
+from ..posterior.io.pandas_output import remember_index
 from ..samplers import as_sampler
 from ..samplers.base import Sampler, SamplerLike
 from ..tree.tree import Tree
-from . import choice
-from .chain import Plan, concatenate_rounds, rows_put_together
-from .checkpoint import Checkpoint, fingerprint
-from .run import Run, bytes_a_draw
-from .starts import starts_of_chains
-from .stopping import begin_auto, check_length, longest_warmup, summary
-from .tempering import tempered_rounds
+from . import covariance_selection
+from .chains.chain import Plan, concatenate_rounds, rows_put_together
+from .chains.initial_states import starts_of_chains
+from .chains.tempering import tempered_rounds
+from .control.auto_stop import begin_auto, check_length, longest_warmup, summary
+from .control.checkpoint import Checkpoint, fingerprint
+from .control.run import Run, bytes_a_draw
 
 METRICS = ("euclidean", "precomputed")
 _SCALES_APART = 100.0
@@ -145,7 +146,7 @@ def fit(
     # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
     recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _say_cost_of_full(covariance, table.values.shape[1], length.fewest_kept, n_chains)
-    models = choice.requested(covariance, sampler, start, ordered, inputs, recorded, rows, table.features)
+    models = covariance_selection.requested(covariance, sampler, start, ordered, inputs, recorded, rows, table.features)
     model = models[next(iter(models))] if models else modelled(recorded, rows.kept, table.features, covariance)
     covariance, values = model.covariance, model.values
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
@@ -183,7 +184,7 @@ def fit(
         def make_posterior(run, model):
             return _posterior(run, table, rows, noise, model)
 
-        run, model = choice.go_on_with_best(run, models, make_posterior, rows, saved, n_jobs, progress)
+        run, model = covariance_selection.go_on_with_best(run, models, make_posterior, rows, saved, n_jobs, progress)
     if saved is not None:
         saved.restore(run)
     with single_threaded_blas(), Progress(progress, run.rounds_done) as bar:

@@ -8,22 +8,22 @@ import warnings
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, ProgressLike, RandomState
 from .._runtime.blas import single_threaded_blas
-from .._runtime.checks import check_choice, check_count
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
 from .._runtime.threads import at_most_threads
+from .._runtime.typing import ArrayLike, ProgressLike, RandomState
+from .._runtime.validation import check_choice, check_count
 from ..errors import InputError, InterruptedWarning
-from ..model.classical_scaling import check_squared_distances
-from ..model.columns import modelled
 from ..model.covariance import CovarianceLike, Scaled, Spherical, as_covariance
-from ..model.duplicates import find_distinct
-from ..model.noise import as_noise, known_variances
-from ..model.problem import Problem, largest_distance, make_problem
-from ..model.table import read_table
+from ..model.data.columns import modelled
+from ..model.data.duplicates import find_distinct
+from ..model.data.mds import check_squared_distances
+from ..model.data.table import read_table
+from ..model.process.noise import as_noise, known_variances
+from ..model.process.whitened import Problem, largest_distance, make_problem
 from ..posterior import Posterior
-from ..posterior.frames import remember_index
+from ..posterior.io.pandas_output import remember_index
 from ..samplers import as_sampler
 from ..samplers.base import Draws, SamplerLike
 

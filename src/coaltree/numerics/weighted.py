@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
-from .._runtime.checks import check_count
+from .._runtime.typing import ArrayLike
+from .._runtime.validation import check_count
 
 
 def effective_sample_size(weights: np.ndarray) -> float:

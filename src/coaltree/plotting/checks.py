@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..errors import InputError
-from ..posterior.checks import ModelCheck, spoken
+from ..posterior.diagnostics.model_checks import ModelCheck, spoken
 from ..posterior.posterior import Posterior
 from .style import INK, PALE, PALETTE, new_axes
 

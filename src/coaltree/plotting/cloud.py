@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from .._runtime.checks import check_choice, check_count
+from .._runtime.validation import check_choice, check_count
 from ..numerics.weighted import pick_evenly
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as

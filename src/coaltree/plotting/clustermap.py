@@ -9,16 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .._runtime.aliases import RandomState
 from .._runtime.fielddocs import field_docs
-from .._runtime.text import shortened, some
+from .._runtime.formatting import shortened, some
+from .._runtime.typing import RandomState
 from ..errors import InputError
-from ..model.table import Table, read_table
-from ..numerics.scaling import ZScore, colour_limits, rescaled
+from ..model.data.table import Table, read_table
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.tree import Tree
 from . import geometry
+from .color_scale import ZScore, colour_limits, rescaled
 from .dendrogram import DASHES, GRADES, SIDE_BRANCH, dendrogram
 from .strips import NAME_FONT, Strip, as_strips, legend_lines
 from .style import INK, LARGEST_FONT, MISSING, as_clusters, as_text, color_of, show_missing

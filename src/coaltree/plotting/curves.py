@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from .. import metrics
-from .._runtime.aliases import ArrayLike
+from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..numerics.weighted import pick_evenly
-from ..posterior.convergence import series
+from ..posterior.diagnostics.convergence import series
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
 from .style import PALETTE, new_axes

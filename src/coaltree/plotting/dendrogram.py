@@ -9,8 +9,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from .._runtime.aliases import ArrayLike
-from .._runtime.checks import check_count
+from .._runtime.typing import ArrayLike
+from .._runtime.validation import check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree

@@ -8,16 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.gridspec import GridSpec
 
-from .._runtime.aliases import ArrayLike
 from .._runtime.fielddocs import field_docs
+from .._runtime.typing import ArrayLike
 from ..errors import InputError
-from ..model.table import column_names
-from ..numerics.scaling import ZScore, colour_limits, rescaled
+from ..model.data.table import column_names
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import RootedTree
 from ..tree.tree import Tree
 from . import geometry
+from .color_scale import ZScore, colour_limits, rescaled
 from .dendrogram import dendrogram, leaf_names
 from .strips import add_strip_legend, as_strips
 from .style import as_clusters, as_text, color_of, font_that_fits, new_axes, show_missing

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import is_color_like, to_hex, to_rgb
 from matplotlib.patches import Patch
 
-from ..posterior.known import Known, matched_places, read_known
+from ..posterior.leaf_annotations import Known, matched_places, read_known
 from .geometry import Arrangement
 from .style import PALETTE, Direction, as_text
 

@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 
-from .._runtime.aliases import ArrayLike
-from .._runtime.checks import check_choice
-from .._runtime.text import shortened
+from .._runtime.formatting import shortened
+from .._runtime.typing import ArrayLike
+from .._runtime.validation import check_choice
 from ..errors import InputError
-from ..posterior.frames import in_order_of
+from ..posterior.io.pandas_output import in_order_of
 from ..posterior.posterior import Posterior
 from ..tree.cuts import side_branches
 from ..tree.merges import canonical, check_cut

@@ -1,6 +1,6 @@
 """`Posterior`: weighted trees, and what is asked of them: clades, summaries, clusters, new rows, diagnostics, files."""
 
-from .concatenation import concat
+from .io.concat import concat
 from .posterior import Posterior
 
 __all__ = ["Posterior", "concat"]

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from .._runtime.aliases import PathLike, ProgressLike
-from .._runtime.checks import check_choice
+from .._runtime.typing import PathLike, ProgressLike
+from .._runtime.validation import check_choice
 
 if TYPE_CHECKING:
     from ..tree.tree import Tree
@@ -25,7 +25,7 @@ class Exports:
         return self
 
     def _repr_html_(self) -> str:
-        from .summary_html import posterior_html
+        from .io.notebook import posterior_html
 
         return posterior_html(cast("Posterior", self))
 
@@ -51,7 +51,7 @@ class Exports:
         Unless `log_likelihood` is None, log p(X | tree, θ) is also in ``sample_stats.log_likelihood``, and the group
         ``log_prior`` has the log prior of tree, covariance and noise.
         """
-        from .exchange import to_arviz
+        from .io.exchange import to_arviz
 
         return to_arviz(
             cast("Posterior", self),
@@ -71,7 +71,7 @@ class Exports:
         max_trees : int or None
             How many trees at most, evenly spread by weight; None writes all of them.
         """
-        from .exchange import write_nexus
+        from .io.exchange import write_nexus
 
         write_nexus(cast("Posterior", self), path, max_trees)
 
@@ -90,12 +90,12 @@ class Exports:
             A whole NEXUS file, or one line of Newick whose inner nodes are named by their transfer support, for
             programs that pass over comments.
         """
-        from .exchange import annotated_tree
+        from .io.exchange import annotated_tree
 
         return annotated_tree(cast("Posterior", self), tree, format)
 
     def save(self, path: PathLike) -> None:
         """Write everything to one file, which `coaltree.load` reads."""
-        from .files import save
+        from .io.archive import save
 
         save(cast("Posterior", self), path)

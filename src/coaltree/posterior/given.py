@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..model.noise import LEVEL
-from .stacked import read_only
+from ..model.process.noise import LEVEL
+from .trees.stacked import read_only
 
 
 def checked_rows(X: Any, n: int, groups: np.ndarray | None, columns: Any) -> np.ndarray | None:

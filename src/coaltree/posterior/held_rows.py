@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.noise import Noise
-from ..model.replicates import leaf_means
-from ..model.table import as_double
+from ..model.data.replicates import leaf_means
+from ..model.data.table import as_double
+from ..model.process.noise import Noise
 from .given import noise_levels
-from .stacked import read_only
+from .trees.stacked import read_only
 
 
 class HeldRows:

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, cast
 
-from .._runtime.aliases import ProgressLike
+from .._runtime.typing import ProgressLike
 
 if TYPE_CHECKING:
-    from .leave_one_out import LeaveOneOut
     from .posterior import Posterior
+    from .predictive.loo import LeaveOneOut
 
 
 class ModelQuestions:
@@ -32,6 +32,6 @@ class ModelQuestions:
         -------
         LeaveOneOut, with `elpd`, its standard error `se`, `pointwise` and ArviZ's diagnostic `pareto_k` of each row.
         """
-        from .leave_one_out import loo
+        from .predictive.loo import loo
 
         return loo(cast("Posterior", self), n_draws=n_draws, n_jobs=n_jobs, progress=progress)

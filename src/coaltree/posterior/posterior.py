@@ -15,30 +15,32 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike, OutputLike, RandomState
-from .._runtime.checks import check_choice, check_count, check_level
+from .._runtime.typing import ArrayLike, OutputLike, RandomState
+from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
-from ..model.noise import Noise, NoiseLike, as_noise, check_errors
+from ..model.process.noise import Noise, NoiseLike, as_noise, check_errors
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import check_labels
-from . import clade_times, clades, diagnostics, frames, transfer
-from .clusters import ClusterQuestions
+from .clusters.cut import ClusterQuestions
+from .diagnostics import ess as diagnostics
 from .exports import Exports
 from .given import check_noise_level, checked_groups, checked_model, checked_rows
-from .group_support import GroupSupport, group_support
 from .held_rows import HeldRows
-from .mean_tree import mean_tree
+from .io import pandas_output
 from .model_questions import ModelQuestions
-from .stacked import TreeSequence, check_trees, read_only
-from .summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
+from .trees import clades, node_times, transfer_support
+from .trees.group_support import GroupSupport, group_support
+from .trees.mean_tree import mean_tree
+from .trees.stacked import TreeSequence, check_trees, read_only
+from .trees.summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
 if TYPE_CHECKING:
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
-    from .checks import ModelCheck
-    from .placement import Placement
+    from .diagnostics.model_checks import ModelCheck
+    from .predictive.placement import Placement
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -241,13 +243,13 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         """
         if (n_trees, random_state) == (100, 0):
             return self._usual_check
-        from .checks import check
+        from .diagnostics.model_checks import check
 
         return check(self, n_trees=n_trees, random_state=random_state)
 
     @cached_property
     def _usual_check(self):
-        from .checks import check
+        from .diagnostics.model_checks import check
 
         return check(self)  # which the report and the command line show as well
 
@@ -315,13 +317,17 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         Where a DataFrame was fitted, or with `output="pandas"`, it is a Series, one number for each merge.
         """
         support = self._clade_support(tree, kind)
-        return frames.merge_series(support, f"{kind} support") if frames.wants_pandas(self, output) else support
+        return (
+            pandas_output.merge_series(support, f"{kind} support")
+            if pandas_output.wants_pandas(self, output)
+            else support
+        )
 
     def _clade_support(self, tree, kind):
         if check_choice("kind", kind, ("exact", "transfer")) == "transfer":
             tree = with_leaves_as(tree, self.labels)
-            found = transfer.transfers(tree, self.children, self.weights, np.empty(0, np.int64))
-            return np.clip(1.0 - found.distance / transfer.greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0)
+            found = transfer_support.transfers(tree, self.children, self.weights, np.empty(0, np.int64))
+            return np.clip(1.0 - found.distance / transfer_support.greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0)
         found = self._find(tree)
         frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
         return np.where(found >= 0, frequency[found], 0.0)
@@ -349,15 +355,15 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         `output="pandas"`, it is a DataFrame that has the time in `tree`, too.
         """
         level = check_level("level", level)
-        interval = clade_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
-        if frames.wants_pandas(self, output):
-            return frames.merge_frame(np.column_stack([tree.times, interval]), ("time", "low", "high"))
+        interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
+        if pandas_output.wants_pandas(self, output):
+            return pandas_output.merge_frame(np.column_stack([tree.times, interval]), ("time", "low", "high"))
         return interval
 
     def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
         level = check_level("level", level)
-        return clade_times.intervals(self, with_leaves_as(tree, self.labels), level).basis
+        return node_times.intervals(self, with_leaves_as(tree, self.labels), level).basis
 
     def _find(self, tree):
         return clades.find(self.clade_table, with_leaves_as(tree, self.labels).clade_keys())
@@ -422,7 +428,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
         """
-        from .placement import place
+        from .predictive.placement import place
 
         return place(self, X_new, classes=classes, n_trees=n_trees, n_clades=n_clades, random_state=random_state)
 

@@ -1,8 +1,8 @@
 """Does the model hold? Its checks as a list: what was looked at, what was seen, what to try."""
 
-from .._runtime.text import listed
+from .._runtime.formatting import listed
 from ..errors import InputError
-from ..posterior.checks import Check, ModelCheck, spoken
+from ..posterior.diagnostics.model_checks import Check, ModelCheck, spoken
 from ..posterior.posterior import Posterior
 from . import drawing
 from .glance import Card

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
-from ..posterior.diagnostics import by_chain
+from ..posterior.diagnostics.ess import by_chain
 from .text import escape, number
 
 INTERVAL = np.array([0.05, 0.5, 0.95])

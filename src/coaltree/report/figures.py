@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
+from .._runtime.typing import ArrayLike
 from ..errors import InputError
-from ..model.replicates import leaf_means
-from ..model.table import read_table
-from ..numerics.scaling import colour_limits, moments, rescaled, scales_differ
+from ..model.data.replicates import leaf_means
+from ..model.data.table import read_table
 from ..numerics.weighted import pick_evenly
-from ..posterior import clade_times, partitions
+from ..plotting.color_scale import colour_limits, moments, rescaled, scales_differ
+from ..posterior.clusters import partitions
 from ..posterior.posterior import Posterior
+from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
 from ..tree.merges import check_cut
 from . import pixels
@@ -65,7 +66,7 @@ def tree_figure(posterior: Posterior) -> TreeFigure:
     tree = unchecked_tree(children, best.times, best.labels)
     support = posterior.clade_support(tree, kind="transfer", output="numpy")
     exact = posterior.clade_support(tree, output="numpy")
-    return TreeFigure(tree, support, exact, *clade_times.intervals(posterior, tree, LEVEL))
+    return TreeFigure(tree, support, exact, *node_times.intervals(posterior, tree, LEVEL))
 
 
 class Data(NamedTuple):

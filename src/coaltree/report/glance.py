@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.checks import check_count
-from ..posterior.answer import LEVEL, ClusterAnswer
-from ..posterior.cluster_count import ClusterSuggestion
+from .._runtime.validation import check_count
+from ..posterior.clusters.answer import LEVEL, ClusterAnswer
+from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.clusters.stability import lower_end, similarity
 from ..posterior.posterior import Posterior
-from ..posterior.sureness import lower_end, similarity
 from .figures import Data
 from .text import count, escape, number, percent
 from .verdicts import Verdict

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..metrics import agreement
-from ..posterior.answer import ClusterAnswer
-from ..posterior.known import Known, matched_places
+from ..posterior.clusters.answer import ClusterAnswer
+from ..posterior.leaf_annotations import Known, matched_places
 from . import pixels
 from .figures import rounded
 from .text import printable

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..posterior.oddness import describe_noise, describe_rows, odd_rows
+from ..posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
 from ..posterior.posterior import Posterior
 from .text import count, escape, number, percent
 

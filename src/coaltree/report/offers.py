@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..posterior.answer import ClusterAnswer, answer_for
+from ..posterior.clusters.answer import ClusterAnswer, answer_for
+from ..posterior.clusters.stability import lower_end, similarity
 from ..posterior.posterior import Posterior
-from ..posterior.sureness import lower_end, similarity
 from . import pixels
 from .glance import Start, cluster_cards
 

@@ -12,12 +12,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .._runtime.aliases import ArrayLike, PathLike
-from .._runtime.files import replacing
+from .._runtime.atomic_write import replacing
+from .._runtime.typing import ArrayLike, PathLike
 from ..errors import InputError
-from ..posterior.answer import leaves_are, leaves_one
-from ..posterior.cluster_count import ClusterSuggestion
-from ..posterior.known import known_of, read_known
+from ..posterior.clusters.answer import leaves_are, leaves_one
+from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.leaf_annotations import known_of, read_known
 from ..posterior.posterior import Posterior
 from . import checks, figures, glance, known, noise, offers, parameters, reproduce, verdicts
 from .text import escape

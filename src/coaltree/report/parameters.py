@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model.noise import LEVEL
-from ..posterior.chosen import is_choice
+from ..model.process.noise import LEVEL
+from ..posterior.diagnostics.covariance_selection import is_choice
 from ..posterior.posterior import Posterior
 from . import drawing, pixels
 from .text import count, escape, number, printable

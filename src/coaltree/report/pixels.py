@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
+from .._runtime.typing import ArrayLike
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _CODES = np.frombuffer(ALPHABET.encode("ascii"), dtype=np.uint8)

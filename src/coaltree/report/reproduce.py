@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._runtime.checks import is_whole
-from ..posterior.frames import INDEX
-from ..posterior.known import KEPT
-from ..posterior.oddness import describe_noise, describe_rows
+from .._runtime.validation import is_whole
+from ..posterior.diagnostics.outliers import describe_noise, describe_rows
+from ..posterior.diagnostics.stop_reason import CONVERGED, ROUNDS_SPENT
+from ..posterior.io.pandas_output import INDEX
+from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
-from ..posterior.stopped import CONVERGED, ROUNDS_SPENT
 from .figures import Data
 from .text import escape, number, table
 

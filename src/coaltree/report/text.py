@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from .._runtime.text import percent as plain_percent
+from .._runtime.formatting import percent as plain_percent
 
 # What HTML has no place for: control characters, halves of surrogate pairs, and marks that reverse the text around.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")

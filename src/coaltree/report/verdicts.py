@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime.text import listed
+from .._runtime.formatting import listed
 from ..numerics.weighted import effective_sample_size
-from ..posterior import Posterior, convergence
-from ..posterior.stopped import in_a_line
+from ..posterior import Posterior
+from ..posterior.diagnostics import convergence
+from ..posterior.diagnostics.stop_reason import in_a_line
 from . import drawing
 from .text import count, escape, number, percent
 

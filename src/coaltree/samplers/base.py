@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..model.problem import Problem
+from ..model.process.whitened import Problem
 
 
 class Draws(NamedTuple):

@@ -7,8 +7,8 @@ import numpy as np
 
 from .._runtime.memory import require_memory
 from ..errors import InputError
-from ..model.coalescent import simulate_tree
-from ..model.problem import Problem
+from ..model.process.coalescent import simulate_tree
+from ..model.process.whitened import Problem
 from .merging.greedy import MGreedy
 from .regraft.insertion import insertion_tree
 

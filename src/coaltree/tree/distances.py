@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._runtime.checks import check_choice
+from .._runtime.validation import check_choice
 from ..errors import InputError
 from .merges import leaf_keys
 from .tree import Tree, unchecked_tree

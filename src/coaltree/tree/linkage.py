@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
+from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from .merges import check_children, check_heights, in_order_of_time, parents
 

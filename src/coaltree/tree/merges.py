@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
-from .._runtime.checks import check_count, check_number
+from .._runtime.typing import ArrayLike
+from .._runtime.validation import check_count, check_number
 from ..errors import InputError
 
 MinSize = int | Literal["auto"]  # of a cluster

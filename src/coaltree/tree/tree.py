@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._runtime.aliases import ArrayLike
-from .._runtime.checks import check_number
 from .._runtime.memory import require_memory
+from .._runtime.typing import ArrayLike
+from .._runtime.validation import check_number
 from ..errors import InputError
 from . import linkage, merges, newick
 from .rooted import RootedTree, as_names, check_labels, default_labels
@@ -160,7 +160,7 @@ class Tree(RootedTree):
 
     def log_prior(self) -> float:
         """Return the log density of times and topology under Kingman's coalescent, Σ_k -λ_k Δ_k."""
-        from ..model import coalescent
+        from ..model.process import coalescent
 
         return float(coalescent.log_prior(self._times))
 
@@ -178,8 +178,8 @@ class Tree(RootedTree):
         relative standard errors of the leaves.
         """
         from ..model.covariance import as_covariance
-        from ..model.diffusion import log_likelihood
-        from ..model.noise import known_variances
+        from ..model.process.diffusion import log_likelihood
+        from ..model.process.noise import known_variances
 
         variances = known_variances(noise, errors, self.n)
         values = self._rows(X)
@@ -191,7 +191,7 @@ class Tree(RootedTree):
 
     def _rows(self, X):
         """Return X as (n, d) finite numbers, its rows in the order of the leaves."""
-        from ..model.table import read_table
+        from ..model.data.table import read_table
 
         values, names, features = read_table(X)
         if len(values) != self.n:

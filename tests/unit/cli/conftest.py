@@ -5,7 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.model.table import Table
+from coaltree.model.data.table import Table
 
 
 @pytest.fixture(scope="session")

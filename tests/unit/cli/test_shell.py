@@ -115,7 +115,7 @@ def test_told_to_stop_it_stops_as_by_ctrl_c(number, monkeypatch, capsys):
     def told(*args, **options):
         signal.raise_signal(number)
 
-    monkeypatch.setattr("coaltree.model.simulation.simulate", told)
+    monkeypatch.setattr("coaltree.model.process.simulation.simulate", told)
     before = signal.signal(number, signal.SIG_DFL)  # it may be ignored, as under nohup
     try:
         assert main(["simulate"]) == 130
@@ -139,7 +139,7 @@ def test_simulate_leaves_data_and_the_tree_it_came_from(tmp_path, capsys):
     assert {frozenset(clade) for clade in same.clades()} == {frozenset(clade) for clade in tree.clades()}
     np.testing.assert_allclose(same.times, tree.times, rtol=1e-12)
 
-    from coaltree.model.simulation import simulate
+    from coaltree.model.process.simulation import simulate
 
     X, _ = simulate(9, 3, random_state=5)
     np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), X)
@@ -216,7 +216,7 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stderr))
-    assert "coaltree.cli.fit" in loaded
+    assert "coaltree.cli.commands.fit" in loaded
     assert not loaded & {"numba", "sklearn", "matplotlib", "scipy", "pandas", "numpy"}
 
 

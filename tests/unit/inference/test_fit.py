@@ -15,18 +15,17 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
-from coaltree._runtime import mapped
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
-from coaltree.inference import chain as chain_of_fit
-from coaltree.inference import checkpoint as checkpoint_file
-from coaltree.inference import run
-from coaltree.inference.chain import Plan, Start, advance, begin, with_neighbors_of_many
+from coaltree.inference.chains import chain as chain_of_fit
+from coaltree.inference.chains.chain import Plan, Start, advance, begin, with_neighbors_of_many
+from coaltree.inference.control import checkpoint as checkpoint_file
+from coaltree.inference.control import run
 from coaltree.inference.fit import fit
-from coaltree.model.coalescent import simulate_tree
 from coaltree.model.covariance import Diagonal, Full, Kernel, Matern32, Spherical, SquaredExponential
-from coaltree.model.diffusion import simulate_data
-from coaltree.model.noise import Noise, noise_model
-from coaltree.posterior import convergence
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.diffusion import simulate_data
+from coaltree.model.process.noise import Noise, noise_model
+from coaltree.posterior.diagnostics.ess import convergence
 from coaltree.samplers.merging.greedy import MGreedy
 from coaltree.samplers.merging.mpost import MPost2
 from coaltree.samplers.regraft.regraft import Regraft
@@ -330,7 +329,7 @@ def test_draws_in_a_file_are_the_same_draws(monkeypatch, tmp_path):
     X = data(60)
     options = {"sampler": LOCAL, "n_samples": 20, "noise": "student"}
     expected = quick_fit(X, **options)
-    monkeypatch.setattr(mapped, "LARGE", 1)
+    monkeypatch.setattr(temp_memmap, "LARGE", 1)
     post = quick_fit(X, checkpoint=tmp_path / "state", **options)
     assert_same(post, expected)
     np.testing.assert_array_equal(post.cut(2), expected.cut(2))
@@ -589,7 +588,7 @@ def test_figures_that_cannot_be_had_cost_no_draws(monkeypatch):
     def fails(post):
         raise TypeError("no docstring")
 
-    monkeypatch.setattr("coaltree.posterior.convergence.figures", fails)
+    monkeypatch.setattr("coaltree.posterior.diagnostics.convergence.figures", fails)
     with pytest.warns(CoaltreeWarning, match=r"convergence could not be judged \(TypeError: no docstring\); the draws"):
         post = quick_fit(data())
     assert len(post) == 12

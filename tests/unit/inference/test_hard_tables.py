@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
-from coaltree.inference import run
-from coaltree.model import columns
+from coaltree.inference.control import run
+from coaltree.model.data import columns
 
 
 def numbers(n=40, d=4, k=2, seed=0):

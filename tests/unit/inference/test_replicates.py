@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.inference.chain import Plan, rows_put_together
-from coaltree.inference.parameters import Known
-from coaltree.model.diffusion import contrasts
-from coaltree.model.noise import NoiseDraw, noise_model, row_variances
-from coaltree.model.problem import make_problem
-from coaltree.model.replicates import replicates_of
+from coaltree.inference.chains.chain import Plan, rows_put_together
+from coaltree.inference.chains.gibbs_parameters import Known
+from coaltree.model.data.replicates import replicates_of
+from coaltree.model.process.diffusion import contrasts
+from coaltree.model.process.noise import NoiseDraw, noise_model, row_variances
+from coaltree.model.process.whitened import make_problem
 
 LEAF = np.array([0, 1, 1, 2, 0, 3, 1, 3, 1, 2, 1, 1, 4])
 TREE = np.array([[0, 1], [2, 3], [5, 4], [6, 7]]), np.array([0.2, 0.3, 0.9, 1.7])

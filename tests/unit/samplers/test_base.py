@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.model.coalescent import log_prior, simulate_tree
-from coaltree.model.diffusion import log_likelihood
+from coaltree.model.process.coalescent import log_prior, simulate_tree
+from coaltree.model.process.diffusion import log_likelihood
 from coaltree.samplers import as_sampler
 from coaltree.samplers.base import Draws, Sampler
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from ..._runtime.aliases import ArrayLike
-from ..._runtime.checks import check_positive
+from ..._runtime.typing import ArrayLike
+from ..._runtime.validation import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
 from .priors import InverseGamma, Prior

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..._runtime.aliases import ArrayLike
+from ..._runtime.typing import ArrayLike
 from ...errors import InputError
 from .base import (
     Covariance,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._runtime.checks import check_positive
+from ..._runtime.validation import check_positive
 from ...errors import InputError
 from .base import NOISE_FLOOR, Statistics, Whitener, read_only
 from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, with_noise

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from ..._runtime.checks import check_positive
+from ..._runtime.validation import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
 from .base import (

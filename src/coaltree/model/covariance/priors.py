@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, multigammaln
 
-from ..._runtime.aliases import ArrayLike
+from ..._runtime.typing import ArrayLike
 from ...errors import InputError
 
 

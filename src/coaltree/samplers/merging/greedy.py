@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...model.problem import Problem
+from ...model.process.whitened import Problem
 from ..base import Draws, Sampler, Step, Watcher
 from .particles import ALIVE, merge, read_row, release_merged, skip_merged, slot_of, take_slots
 from .population import make_context, trees_of

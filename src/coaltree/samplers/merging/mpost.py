@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._runtime.checks import check_choice
 from ..._runtime.jit import jit
-from ...model.diffusion import LOG_2PI
-from ...model.problem import Problem
+from ..._runtime.validation import check_choice
+from ...model.process.diffusion import LOG_2PI
+from ...model.process.whitened import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral
 from .pair_weights import FULL, draw_pair, proposal_integral, weigh_rows
 from .particles import merge

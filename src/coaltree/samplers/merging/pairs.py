@@ -13,8 +13,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
-from ...model.diffusion import squared_distances
-from ...model.problem import Problem
+from ...model.process.diffusion import squared_distances
+from ...model.process.whitened import Problem
 
 
 def leaf_distances(problem: Problem) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...model.diffusion import join, join_distance, log_density_of_difference
+from ...model.process.diffusion import join, join_distance, log_density_of_difference
 from ...numerics.special import FullIntegralTable
 from .pairs import insert_nearest
 from .row_pool import RowPool, give_back, take_slot

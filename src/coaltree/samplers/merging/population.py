@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._runtime.memory import require_memory
-from ...model.problem import Problem
+from ...model.process.whitened import Problem
 from ...numerics.special import full_integral_table
 from ..base import require_apart
 from .pairs import leaf_distances

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.problem import Problem
+from ...model.process.whitened import Problem
 from .mpost import grow
 from .pair_weights import CUT
 from .population import MergingPopulation

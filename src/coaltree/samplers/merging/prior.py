@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, integer_below
-from ...model.diffusion import log_density_of_difference
-from ...model.problem import Problem
+from ...model.process.diffusion import log_density_of_difference
+from ...model.process.whitened import Problem
 from .particles import all_distances, merge
 from .population import MergingPopulation
 from .smc import SMC

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 
-from ..._runtime.checks import check_count, check_number
 from ..._runtime.random_streams import make_streams
-from ...model.problem import Problem
+from ..._runtime.validation import check_count, check_number
+from ...model.process.whitened import Problem
 from ...numerics.weighted import effective_sample_size, pick_evenly
 from ..base import Draws, Sampler, Step, Watcher
 

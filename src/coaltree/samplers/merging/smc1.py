@@ -18,8 +18,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
-from ...model.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
-from ...model.problem import Problem
+from ...model.process.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
+from ...model.process.whitened import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
 from ..base import require_apart
 from .pairs import leaf_distances

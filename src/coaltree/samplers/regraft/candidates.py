@@ -19,8 +19,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...errors import InputError
-from ...model.diffusion import blend, join, squared_distance
-from ...model.problem import Problem
+from ...model.process.diffusion import blend, join, squared_distance
+from ...model.process.whitened import Problem
 from .branch_density import Branch, Proposals, empty_proposals, log_mass_bound, trace
 
 _KEPT = 31  # proposals that are remembered; there are rarely so many

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._runtime.checks import check_count
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import integer_below, make_streams, uniform
+from ..._runtime.validation import check_count
 from ...errors import InputError
-from ...model.coalescent import log_prior
-from ...model.diffusion import LOG_2PI
-from ...model.problem import Problem
+from ...model.process.coalescent import log_prior
+from ...model.process.diffusion import LOG_2PI
+from ...model.process.whitened import Problem
 from ..base import Draws, Watcher, require_apart
 from ..merging.smc import SMC, Population
 from .branch_density import Target

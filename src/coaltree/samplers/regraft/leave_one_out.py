@@ -18,10 +18,10 @@ import math
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...model.diffusion import LOG_2PI, squared_distance
-from ...model.leaf_walk import begin_walk, expected_var, next_leaf
-from ...model.problem import Problem
-from ...model.tails import scale_mode
+from ...model.process.diffusion import LOG_2PI, squared_distance
+from ...model.process.leaf_messages import begin_walk, expected_var, next_leaf
+from ...model.process.student_scales import scale_mode
+from ...model.process.whitened import Problem
 from .branch_density import Target, log_mass_bound, trace
 from .candidates import Care, add_all_above, add_path, begin, branch_of, pass_down
 from .lineage_counts import add, remove

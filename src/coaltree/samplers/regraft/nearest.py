@@ -18,7 +18,7 @@ import numpy as np
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
 from ..._runtime.threads import allowed_threads
-from ...model.graph import Graph
+from ...model.data.neighbor_graph import Graph
 
 _EXACT_UP_TO = 20_000**2  # pairs
 _BLOCK = 1 << 22  # distances held at once

@@ -10,7 +10,7 @@ where a subtree was.
 
 import numpy as np
 
-from ...model.graph import Graph
+from ...model.data.neighbor_graph import Graph
 from .nearest import nearest, nearest_in_graph
 
 _SMALLEST_LEVEL = 32

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
-from ...model.diffusion import LOG_2PI
-from ...model.problem import Problem
-from ...model.tails import scale_mode
+from ...model.process.diffusion import LOG_2PI
+from ...model.process.student_scales import scale_mode
+from ...model.process.whitened import Problem
 from .branch_density import MIDDLE, Target, draw_time, log_mass_bound, trace
 from .candidates import (
     Care,

@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from ..._runtime.checks import check_choice, check_count, check_number
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
-from ...model.coalescent import log_prior
-from ...model.problem import Problem
+from ..._runtime.validation import check_choice, check_count, check_number
+from ...model.process.coalescent import log_prior
+from ...model.process.whitened import Problem
 from ..base import Draws, Merges, Sampler, Step, Tails, Watcher, require_apart
 from ..starts import first_tree
 from .candidates import rows_are_apart, vectors
 from .neighbors import neighbor_lists
-from .odd_blocks import can_move
-from .odd_rows import move_together
+from .outlier_blocks import can_move
+from .outlier_moves import move_together
 from .update import Rule, make_engine, sweeps
 
 _ALL_UP_TO = 128

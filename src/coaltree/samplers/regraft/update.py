@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
-from ...model.problem import Problem
+from ...model.process.whitened import Problem
 from .branch_density import Target, draw_time, log_density, log_proposal
 from .candidates import (
     Candidates,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...model.diffusion import blend, join
+from ...model.process.diffusion import blend, join
 from ...numerics.sorting import sorted_places, take
 from .lineage_counts import Lineages, add, clear, copy_lineages, empty_lineages
 

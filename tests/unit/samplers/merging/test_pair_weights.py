@@ -6,7 +6,7 @@ import pytest
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.model.covariance import as_covariance
-from coaltree.model.problem import make_problem
+from coaltree.model.process.whitened import make_problem
 from coaltree.numerics.special import full_integral_table, log_full_integral
 from coaltree.samplers.merging import greedy, mpost, pair_weights
 from coaltree.samplers.merging.pair_weights import CUT, FULL

@@ -6,8 +6,8 @@ import pytest
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.model.covariance import as_covariance
-from coaltree.model.diffusion import messages, squared_distances
-from coaltree.model.problem import make_problem
+from coaltree.model.process.diffusion import messages, squared_distances
+from coaltree.model.process.whitened import make_problem
 from coaltree.samplers.merging import mpost
 from coaltree.samplers.merging.pair_weights import FULL
 from coaltree.samplers.merging.particles import ALIVE, all_distances

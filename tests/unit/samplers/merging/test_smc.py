@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.model.problem import Problem
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.merging import smc
 from coaltree.samplers.merging.smc import SMC, Population, blocks_of, useful_threads
 

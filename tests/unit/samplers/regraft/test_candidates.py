@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.model.problem import Problem
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.candidates import add_all_above, add_clade_around, begin, pass_down
 from coaltree.samplers.regraft.update import make_engine
 from coaltree.samplers.regraft.working_tree import detach, load, refresh, sibling_of

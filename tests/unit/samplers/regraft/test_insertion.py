@@ -9,7 +9,7 @@ import pytest
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import InputError
-from coaltree.model.problem import Problem
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft import insertion
 from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.model.problem import Problem
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.leave_one_out import log_density_of_leaves
 from coaltree.samplers.regraft.neighbors import neighbor_lists
 from tests.reference import leave_one_out as reference

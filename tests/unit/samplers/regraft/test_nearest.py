@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.model.graph import Graph
+from coaltree.model.data.neighbor_graph import Graph
 from coaltree.samplers.regraft import nearest as search
 from coaltree.samplers.regraft.nearest import nearest, nearest_in_graph
 from tests.reference.neighbors import by_sorting, recall

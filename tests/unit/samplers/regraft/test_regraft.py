@@ -10,8 +10,8 @@ from scipy import stats
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import InputError
-from coaltree.model.coalescent import simulate_tree, standardized_gaps
-from coaltree.model.problem import Problem
+from coaltree.model.process.coalescent import simulate_tree, standardized_gaps
+from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.regraft import Regraft
 from coaltree.samplers.regraft.update import Rule, sweeps

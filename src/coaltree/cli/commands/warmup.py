@@ -1,0 +1,76 @@
+"""``coaltree warmup``: compile ahead of the first run, for images of containers and for clusters."""
+
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..shell import commands, debug_option, doing
+
+_FEW, _MANY = 12, 2100  # rows; many ones have their neighbours searched in another way
+
+
+@commands.command()
+@debug_option
+def warmup():
+    """Compile ahead what the other commands need, and keep it.
+
+    Without it the first run compiles for a minute or more. Only the search for neighbours of more than 20,000 rows is
+    left to the first run that needs it. Compiled code is kept beside the package or, where that cannot be written to,
+    in the user's cache folder; the environment variable NUMBA_CACHE_DIR names another place. Run it as the user, and on
+    the kind of processor, that will run coaltree: code for another one is compiled again.
+
+    \b
+    Example, in the recipe of an image:
+      ENV NUMBA_CACHE_DIR=/opt/coaltree-kernels
+      RUN coaltree warmup
+    """
+    from ..._runtime.jit.kernel_cache import compiled_in
+
+    began = time.perf_counter()
+    with doing("compiling"), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        use_everything(Path(folder))
+    found = compiled_in()
+    if found:
+        where = ", ".join(sorted({str(_place_of(Path(path))) for path in found}))
+        click.echo(f"compiled {len(found)} kernels in {time.perf_counter() - began:.0f} s, kept in {where}")
+    else:
+        click.echo("everything had been compiled before")
+
+
+def use_everything(folder: Path) -> None:
+    """Do all that the commands do, with small tables: with and without missing values, and with many rows."""
+    import numpy as np
+
+    from ...inference.fit import fit
+    from ...model.process.simulation import simulate
+    from ...posterior.clusters.answer import answer_for
+    from ..outputs import write_all
+
+    # a look at R-hat, as runs of the default length take it, and trees enough for intervals of times
+    short: dict[str, Any] = {"max_rounds": 40, "n_warmup": 4, "random_state": 0, "progress": False}
+    few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (_FEW, _MANY))
+    few[0] *= 10.0  # a row that is odd
+    holes = few.copy()
+    holes[1, 2] = np.nan
+    for covariance, X in (("full", few), ("scaled", few), ("diagonal", holes)):
+        post = fit(X, covariance, **short)
+        write_all(folder, post, answer_for(post, 2), "warm-up", suggestion=post.suggest_n_clusters())
+        post.check()
+        post.loo()
+        post.support([0, 1])
+        post.place(X[:2] + 0.1)
+        post.extend(X[:2] + 0.1, n_rounds=1, random_state=0)
+    fit(few, groups=[i // 2 for i in range(_FEW)], **short)
+    fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)
+
+
+def _place_of(folder):
+    """The package itself for its own folders, else the folder that all kernels are below."""
+    if folder.name == "__pycache__":
+        return Path(__file__).parents[1]
+    return folder.parent

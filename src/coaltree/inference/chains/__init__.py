@@ -1,0 +1,1 @@
+"""One chain: its initial state, and the Gibbs steps of an iteration."""

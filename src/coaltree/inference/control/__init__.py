@@ -1,0 +1,1 @@
+"""The run of several chains: stopping rule, checkpoints, workers."""

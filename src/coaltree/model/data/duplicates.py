@@ -1,0 +1,91 @@
+"""Rows that are exact copies of one another: set aside before sampling, put back on the trees after it.
+
+Exact duplicates have no density under the model without leaf noise. They are merged at time 0 beforehand, the sampler
+runs over the distinct rows, and `Distinct.expand` puts the duplicates back on the trees.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import CoaltreeWarning
+
+
+class Distinct(NamedTuple):
+    """Which rows are copies of which: row i equals distinct row ``group[i]``, first seen at ``first[group[i]]``."""
+
+    first: np.ndarray  # (g,) row numbers
+    group: np.ndarray  # (n,)
+
+    @property
+    def n_copies(self) -> int:
+        """How many rows repeat an earlier one."""
+        return len(self.group) - len(self.first)
+
+    def expand(self, children: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Turn trees over the g distinct rows, (T, g-1, 2) and (T, g-1), into trees over all n rows."""
+        n, g = len(self.group), len(self.first)
+        if n == g:
+            return children, times
+        node_of_group = self.first.copy()
+        merges_of_copies = []
+        seen = np.zeros(g, dtype=bool)
+        for i, c in enumerate(self.group):
+            if seen[c]:
+                merges_of_copies.append((node_of_group[c], i))
+                node_of_group[c] = n + len(merges_of_copies) - 1
+            seen[c] = True
+        copies = len(merges_of_copies)
+        new_node = np.concatenate([node_of_group, n + copies + np.arange(g - 1)])
+        zero_merges = np.broadcast_to(np.array(merges_of_copies), (len(times), copies, 2))
+        return (
+            np.concatenate([zero_merges, new_node[children]], axis=1).astype(np.int32),
+            np.concatenate([np.zeros((len(times), copies)), times], axis=1),
+        )
+
+
+def find_distinct(
+    values: np.ndarray, labels: Sequence[str] | None = None, *, has_density: bool = False, quiet: bool = False
+) -> Distinct:
+    """Group identical rows; without leaf noise they have no density, and the user is told that they merge at time 0.
+
+    Rows are compared after centring, as samplers see them: a difference that centring rounds away counts as none.
+    With leaf noise, or where entries are missing (NaN), rows stay apart.
+    """
+    n = len(values)
+    everyone = np.arange(n)
+    if has_density:
+        return Distinct(everyone, everyone)
+    rows = np.array(values, dtype=np.float64, order="C")
+    rows -= _centre(rows)
+    rows += 0.0  # -0.0 and 0.0 are the same
+    _, first, group = np.unique(
+        rows.view([("", rows.dtype)] * rows.shape[1]).ravel(), return_index=True, return_inverse=True
+    )
+    if len(first) < n:
+        missing = np.isnan(rows).any(axis=1)
+        keys = np.where(missing, n + everyone, first[group])  # a row with missing entries equals no other
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    distinct = Distinct(first[order], np.argsort(order)[group])
+    if distinct.n_copies and not quiet:
+        i = next(i for i in range(n) if distinct.first[distinct.group[i]] != i)
+        twin = distinct.first[distinct.group[i]]
+        names = (labels[twin], labels[i]) if labels else (twin, i)
+        warnings.warn(
+            f"X has {distinct.n_copies} duplicate row(s), equal exactly or to within rounding (for example "
+            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. A fixed noise, such "
+            "as noise=0.1, keeps them apart.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )
+    return distinct
+
+
+def _centre(values):
+    """Return the mean of each column's known entries, or 0 where differences from it might not be finite."""
+    known = np.isfinite(values)
+    moderate = np.where(known & (np.abs(values) < 1e300), values, 0.0)
+    return moderate.sum(axis=0) / np.maximum(known.sum(axis=0), 1)

@@ -1,0 +1,101 @@
+"""From a table to what chains work on: distinct rows, their leaves and their noise."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import CoaltreeWarning, InputError
+from ..process.noise import Noise, check_errors
+from .duplicates import Distinct, find_distinct
+from .missing import check_observed
+from .replicates import Replicates, read_groups, replicates_of
+from .table import Table
+
+
+class Rows(NamedTuple):
+    """Which rows of a table are used, and the leaves they measure.
+
+    Trees are drawn over the distinct leaves; `distinct.expand` puts the others back.
+    """
+
+    labels: tuple[str, ...]  # names of all leaves
+    leaf: np.ndarray | None  # (rows of the table,) the leaf of each, where groups were given
+    distinct: Distinct  # leaves
+    kept: np.ndarray  # (N,) rows of the table that belong to distinct leaves
+    replicates: Replicates | None  # of the rows kept, where leaves have several
+    errors: np.ndarray | None  # (rows of the table,)
+    has_density: bool  # whether equal rows may stand apart: under a fixed noise, or beside replicates
+
+    @property
+    def places(self) -> np.ndarray:
+        """(rows of the table,) where each row stands among those kept; a copy stands where its twin does."""
+        if self.leaf is None:
+            return self.distinct.group
+        place = np.full(len(self.leaf), -1)
+        place[self.kept] = np.arange(len(self.kept))
+        first_row = self.kept[np.unique(self.leaf[self.kept], return_index=True)[1]]  # of each distinct leaf
+        return np.where(place >= 0, place, place[first_row[self.distinct.group[self.leaf]]])
+
+    def names_of_kept(self) -> list[str]:
+        """Names of the rows that are kept, or of their leaves where there are groups."""
+        return [self.labels[i if self.leaf is None else self.leaf[i]] for i in self.kept]
+
+
+def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None, *, quiet: bool = False) -> Rows:
+    """Find the leaves of a table's rows, and which of them are copies of others."""
+    n = len(table.values)
+    errors = check_errors(errors, n)
+    check_observed(table.values, table.labels, table.features)
+    fixed = not noise.is_learnt and noise.level > 0.0
+    if errors is not None and noise.level == 0.0:
+        raise InputError('errors scale the noise, which is 0; leave noise out, or give "learn" or a positive number.')
+    if groups is None:
+        distinct = find_distinct(table.values, table.labels, has_density=fixed, quiet=quiet)
+        return Rows(table.labels, None, distinct, distinct.first, None, errors, fixed)
+    leaf, labels = read_groups(groups, n)
+    counts = np.bincount(leaf)
+    if counts.max() > 1 and noise.level == 0.0:
+        raise InputError(
+            'rows of one group differ by their noise, which is 0; leave noise out, or give "learn" or a number.'
+        )
+    distinct = _distinct_leaves(table, leaf, counts, labels, fixed, quiet)
+    number = np.full(len(labels), -1)
+    number[distinct.first] = np.arange(len(distinct.first))
+    kept = np.flatnonzero(number[leaf] >= 0)
+    replicates = replicates_of(number[leaf[kept]]) if len(kept) > len(distinct.first) else None
+    return Rows(labels, leaf, distinct, kept, replicates, errors, fixed or replicates is not None)
+
+
+def _distinct_leaves(table, leaf, counts, labels, has_density, quiet):
+    """Leaves of one row that equal another such leaf are its copies; leaves of several rows stay apart."""
+    alone = np.flatnonzero(counts[leaf] == 1)
+    distinct = Distinct(np.arange(len(labels)), np.arange(len(labels)))
+    if len(alone) < 2:
+        return distinct
+    among = find_distinct(table.values[alone], [labels[i] for i in leaf[alone]], has_density=has_density, quiet=quiet)
+    twin = np.arange(len(labels))
+    twin[leaf[alone]] = leaf[alone[among.first[among.group]]]
+    first, group = np.unique(twin, return_inverse=True)
+    return Distinct(first, group)
+
+
+def warn_of_groups(rows: Rows, table: Table, noise: Noise) -> None:
+    """Groups of one row each say nothing of the noise, and copies within a group say that there is none."""
+    if rows.leaf is None:
+        return
+    message = None
+    if rows.replicates is None:
+        message = "every group has one row, so that groups change nothing but the names of the leaves."
+    elif noise.is_learnt:
+        same = find_distinct(np.column_stack([rows.leaf, table.values]), quiet=True)
+        twin = same.first[same.group]
+        if same.n_copies:
+            i = int(np.argmax(twin != np.arange(len(twin))))
+            message = (
+                f"rows {table.labels[twin[i]]!r} and {table.labels[i]!r} of group {rows.labels[rows.leaf[i]]!r} are "
+                f"equal in every column ({same.n_copies} such row(s) in all); drop those that are copies and not "
+                "measurements, for they draw a learnt noise towards 0."
+            )
+    if message is not None:
+        warnings.warn(message, CoaltreeWarning, stacklevel=3)

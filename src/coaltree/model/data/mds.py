@@ -1,0 +1,131 @@
+"""Rows from their squared distances, by classical scaling (Torgerson 1952).
+
+With J = I - 11ᵀ/n, the matrix B = -½ J D² J has the inner products of centred rows; its eigenvectors, times the roots
+of the eigenvalues, are rows with these distances. Distances that no points in a Euclidean space have show as negative
+eigenvalues, which are left out:
+
+    share = Σ_{λ<0} |λ| / Σ |λ| .
+
+Rounding makes as many small positive eigenvalues as negative ones, about as large, and a spherical covariance would
+count each as a dimension: up to three times the most negative one they are left out too. Where the negative ones are
+too many to be rounding, axes have to be longer than the most negative one only (Sibson 1979), and one is always kept.
+Few rows may have no negative eigenvalue that tells: there, the last axes go as long as the others give back the
+distances to within one step of their recording (their decimals, or those of their roots), if that is a small one.
+
+The axes are arbitrary, so that only a covariance that is the same in all directions makes sense.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.blas import single_threaded_blas
+from ..._runtime.memory import require_memory
+from ...errors import CoaltreeWarning, InputError
+from ..covariance import CovarianceLike, Spherical
+from .table import Table
+
+_ROUNDING = 1e-9  # of the largest eigenvalue: what is smaller is 0
+_NOISE = 3.0  # times the most negative eigenvalue: positive ones up to here may be rounding, even of few rows
+_NOTABLE = 0.01  # share of negative eigenvalues that is said
+_FEW = 12  # rows; among the eigenvalues of more there is always a negative one of rounding
+_MOST_DECIMALS = 6
+_SMALL_STEP = 0.01  # of the largest: whole numbers with coarser steps, as counts of differences, are exact
+
+
+class Embedded(NamedTuple):
+    """Rows with the given distances, and what was left out."""
+
+    table: Table
+    negative_share: float
+    sentence: str  # for people
+
+
+def check_squared_distances(eps: np.ndarray) -> None:
+    """Refuse what cannot be a table of squared distances (n, n)."""
+    if eps.shape[0] != eps.shape[1]:
+        raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
+    if np.any(np.diagonal(eps) != 0.0) or eps.min() < 0.0:
+        raise InputError("squared distances must be 0 on the diagonal and nowhere negative.")
+    if np.abs(eps - eps.T).max() > 1e-8 * eps.max():
+        raise InputError("squared distances must be symmetric; X and its transpose differ.")
+
+
+def rows_of_distances(table: Table) -> Embedded:
+    """Rows whose squared distances are those of the table, as far as points in a Euclidean space can have them."""
+    eps = table.values
+    check_squared_distances(eps)
+    if table.features is not None and table.features != table.labels and set(table.features) == set(table.labels):
+        raise InputError("the columns of the distances have the names of the rows in another order; put both in one.")
+    n = len(eps)
+    require_memory(40 * n * n, f"Classical scaling of {n} rows", "fit the rows themselves")
+    if not eps.max() > 0.0:
+        raise InputError("all squared distances are 0, so nothing tells the rows apart; check the table.")
+    mean = eps.mean(axis=0)
+    products = -0.5 * (eps - mean[:, None] - mean[None, :] + mean.mean())
+    with single_threaded_blas():  # the same bits whatever the number of threads
+        values, vectors = np.linalg.eigh(0.5 * (products + products.T))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    size = np.abs(values)
+    share = float(size[values < 0.0].sum() / size.sum())
+    kept = _axes(values, share)
+    if n < _FEW and share <= _NOTABLE:
+        kept[_enough_axes(eps, vectors[:, kept] * np.sqrt(values[kept])) :] = False
+    rows = vectors[:, kept] * np.sqrt(values[kept])
+    rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
+    sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.1f} % of all"
+    if share > _NOTABLE:
+        warnings.warn(
+            f"the squared distances are not quite those of points in a Euclidean space: negative eigenvalues make up "
+            f"{100 * share:.2g} % of all, and are left out, as are axes no longer than these.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )
+    names = tuple(f"axis {j + 1}" for j in range(rows.shape[1]))
+    return Embedded(Table(np.ascontiguousarray(rows), table.labels, names), share, sentence)
+
+
+def _axes(values, share):
+    """Which eigenvalues, largest first, are more than rounding."""
+    noise = max(-float(values[-1]), 0.0) * (_NOISE if share <= _NOTABLE else 1.0)
+    kept = values > max(_ROUNDING * values[0], noise)
+    kept[0] = True
+    return kept
+
+
+def _enough_axes(eps, rows):
+    """How many axes of rows (n, p), in order, give back squared distances to within a step of their recording.
+
+    All of them where a step is not small beside the distances: whole numbers may well be exact.
+    """
+    readings = [(f, _step(f(eps)), f(eps).max()) for f in (_same, np.sqrt)]
+    recorded = [(f, step) for f, step, largest in readings if 0.0 < step <= _SMALL_STEP * largest]
+    rebuilt = np.zeros_like(eps)
+    for k, axis in enumerate(rows.T):
+        if any(np.abs(f(rebuilt) - f(eps)).max() <= step for f, step in recorded):
+            return max(k, 1)
+        rebuilt = rebuilt + np.square(axis[:, None] - axis[None, :])
+    return rows.shape[1]
+
+
+def _same(values):
+    return values
+
+
+def _step(values):
+    """The last decimal of recorded numbers, 0 where they have all their digits."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        shifted = values * 10.0**decimals
+        if np.abs(shifted - np.rint(shifted)).max() <= 1e-9 * max(1.0, shifted.max()):
+            return 10.0**-decimals
+    return 0.0
+
+
+def require_spherical(covariance: CovarianceLike) -> CovarianceLike:
+    """The only family for rows whose axes are arbitrary."""
+    if isinstance(covariance, Spherical):
+        return covariance
+    if isinstance(covariance, str) and covariance in ("auto", "spherical"):
+        return "spherical"
+    raise InputError('metric="precomputed" leaves the axes open; give covariance="spherical", or none.')

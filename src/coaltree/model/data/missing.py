@@ -1,0 +1,173 @@
+"""Missing entries: drawn from their exact conditional given the tree, Φ and everything else.
+
+Let everything but leaf i say of its parent's value z ~ N(o, q Φ), the parent being at time τ. Then
+
+    x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_var ,
+
+and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
+
+    x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
+
+One walk over the leaves (`leaf_walk`) draws them all: O(n d) beside the draws.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import make_streams, standard_normal
+from ...errors import InputError
+from ..covariance.base import Covariance, DiagonalWhitener, column_variances
+from ..process.diffusion import Variances
+from ..process.leaf_messages import begin_walk, expected_var, next_leaf
+
+
+def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
+    """Refuse rows and columns without any observed entry."""
+    seen = ~np.isnan(values)
+    for axis, names, what in ((1, labels, "row"), (0, features, "column")):
+        empty = np.flatnonzero(~seen.any(axis=axis))
+        if len(empty):
+            name = repr(names[empty[0]]) if names else str(empty[0])
+            more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+            raise InputError(f"{what} {name}{more} of X has only missing values; drop it.")
+
+
+def check_apart(values: np.ndarray, labels: Sequence[str], *, has_density: bool = False) -> None:
+    """Refuse rows with missing entries that the model would put at distance 0 from others.
+
+    With a fixed noise these have a density; a learnt one they would draw down to 0.
+    """
+    incomplete = np.isnan(values).any(axis=1)
+    if has_density or not incomplete.any():
+        return
+    i, j = _agreeing_pair(values, incomplete)
+    if i >= 0:
+        raise InputError(
+            f"rows {labels[i]!r} and {labels[j]!r} are equal in every column that both have, so their distance is 0; "
+            "drop one of them, or give a fixed noise, such as noise=0.1."
+        )
+
+
+def missing_entries(values: np.ndarray) -> np.ndarray | None:
+    """(n, d) of bool, True where an entry is missing; None where none is."""
+    missing = np.isnan(values)
+    return missing if missing.any() else None
+
+
+@jit
+def _agreeing_pair(values, incomplete):
+    """The first row with missing entries, and a row, that share at least two observed columns and all their values.
+
+    With one shared column the density at distance 0 can still be integrated: v^(-1/2).
+    """
+    n, d = values.shape
+    for i in range(n):
+        if not incomplete[i]:
+            continue
+        for j in range(n):
+            if j == i or (incomplete[j] and j < i):
+                continue
+            shared = 0
+            for f in range(d):
+                if values[i, f] == values[j, f]:
+                    shared += 1
+                elif not (math.isnan(values[i, f]) or math.isnan(values[j, f])):
+                    shared = -1
+                    break
+            if shared >= 2:
+                return i, j
+    return -1, -1
+
+
+def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Generator) -> np.ndarray:
+    """Start: draw the missing entries of each row on their own, not yet as leaves of a tree.
+
+    Without correlations an entry has the mean and variance of its column. Else it is drawn
+    given the row's observed entries, from N(constant, Φ): under a smooth Φ rows that are rough are so improbable that
+    the scans would take hundreds of rounds to mend them.
+    """
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    precision = precision_of(covariance, values.shape[1])
+    if len(precision) == 1 or not np.any(np.tril(precision, -1)):
+        guesses = np.nanmean(values, axis=0) + np.sqrt(column_variances(values)) * rng.standard_normal(values.shape)
+        return np.where(missing, guesses, values)
+    (stream,) = make_streams(rng, 1)
+    values, constant = values.copy(), np.full(values.shape[1], np.nanmean(values))
+    for i in np.flatnonzero(missing.any(axis=1)):
+        _draw_leaf(values[i], missing[i], constant, 1.0, precision, stream)
+    return values
+
+
+def precision_of(covariance: Covariance, d: int) -> np.ndarray:
+    """Φ⁻¹ as (d, d), or its diagonal as (1, d) where Φ is diagonal."""
+    whitener = covariance.whitener(d)
+    if isinstance(whitener, DiagonalWhitener):
+        return np.broadcast_to(1.0 / np.square(whitener.sd), (1, d)).copy()
+    root = whitener.whiten(np.eye(d))
+    return root @ root.T
+
+
+def impute(
+    children: np.ndarray,
+    times: np.ndarray,
+    values: np.ndarray,
+    missing: np.ndarray,
+    covariance: Covariance,
+    leaf_var: Variances,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return `values` (n, d) with the entries marked `missing` drawn anew, leaf by leaf, given the tree and Φ."""
+    walk = begin_walk(children, times, values, leaf_var, np.asarray(missing.any(axis=1)))
+    n, d = values.shape
+    (stream,) = make_streams(rng, 1)
+    _draw_leaves(walk, missing, precision_of(covariance, d), stream)
+    return walk.mean[:n].copy()
+
+
+@jit
+def _draw_leaves(walk, missing, precision, stream):
+    i = next_leaf(walk)
+    while i >= 0:
+        s = expected_var(walk) + walk.var[i]
+        _draw_leaf(walk.mean[i], missing[i], walk.outward[walk.depth[0]], s, precision, stream)
+        i = next_leaf(walk)
+
+
+@jit
+def _draw_leaf(x, missing, o, s, precision, stream):
+    """x_m ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹), in place; by the Cholesky factor L of P_mm."""
+    d = x.shape[0]
+    if precision.shape[0] == 1:
+        for f in range(d):
+            if missing[f]:
+                x[f] = o[f] + math.sqrt(s / precision[0, f]) * standard_normal(stream)
+        return
+    at = np.flatnonzero(missing)
+    m = at.shape[0]
+    L = np.empty((m, m))
+    y = np.empty(m)  # solves L y = -P_mo (x_o - o_o), and then takes on √s z, so that one back substitution does both
+    for a in range(m):
+        for b in range(a + 1):
+            total = precision[at[a], at[b]]
+            for c in range(b):
+                total -= L[a, c] * L[b, c]
+            L[a, b] = math.sqrt(total) if a == b else total / L[b, b]
+        pull = 0.0
+        for f in range(d):
+            if not missing[f]:
+                pull -= precision[at[a], f] * (x[f] - o[f])
+        for c in range(a):
+            pull -= L[a, c] * y[c]
+        y[a] = pull / L[a, a]
+    for a in range(m):
+        y[a] += math.sqrt(s) * standard_normal(stream)
+    for a in range(m - 1, -1, -1):
+        for c in range(a + 1, m):
+            y[a] -= L[c, a] * y[c]
+        y[a] /= L[a, a]
+        x[at[a]] = o[at[a]] + y[a]

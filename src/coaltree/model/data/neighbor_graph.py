@@ -1,0 +1,57 @@
+"""`Graph`: nearest rows as a user has them already, such as scikit-learn's or scanpy's sparse matrix of neighbours.
+
+Only which rows are neighbours is read, not how near they are: connectivities and distances mean the same, and the
+nearest are ranked under the covariance as it is learnt. An edge holds in both directions.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+from .leaves import Rows
+
+_FEWEST = 3
+
+
+class Graph(NamedTuple):
+    """The neighbours of each row: those of row i are member[start[i] : start[i + 1]], in ascending order."""
+
+    start: np.ndarray  # (n + 1,) int64
+    member: np.ndarray  # int32
+
+
+def read_graph(neighbors: Any, rows: Rows, n_rows: int) -> Graph:
+    """Check a sparse matrix (rows, rows), and return the neighbours of each distinct row."""
+    from scipy.sparse import coo_array, csr_array, issparse
+
+    if not issparse(neighbors):
+        raise InputError(
+            "neighbors must be a sparse matrix (n, n), such as sklearn.neighbors.kneighbors_graph(X, 15) gives, not "
+            f"{type(neighbors).__name__}."
+        )
+    if rows.leaf is not None:
+        raise InputError("neighbors are of rows, and groups make leaves of several; leave one of them out.")
+    if neighbors.shape != (n_rows, n_rows):
+        shape = " x ".join(map(str, neighbors.shape))
+        raise InputError(f"neighbors must have a row and a column for each of {n_rows} rows of X, not {shape}.")
+    given = coo_array(neighbors)
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"neighbors must hold numbers, not {given.dtype}.")
+    if given.nnz and not np.all(given.data >= 0):  # nor NaN
+        raise InputError("neighbors must hold distances or weights of at least 0; some are negative or missing.")
+    place = rows.distinct.group  # a copy stands where its twin does
+    one, other = (place[np.asarray(end)] for end in given.coords)
+    one, other = one[one != other], other[one != other]  # a row is no neighbour of itself
+    n = len(rows.distinct.first)
+    ends = np.concatenate([one, other]), np.concatenate([other, one])
+    both = csr_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(n, n))
+    both.sum_duplicates()
+    degree = np.diff(both.indptr)
+    if degree.min(initial=n) < min(_FEWEST, n - 1):
+        least = int(np.argmin(degree))
+        raise InputError(
+            f"neighbors has {degree[least]} neighbour(s) of row {rows.labels[rows.distinct.first[least]]!r}; give at "
+            f"least {_FEWEST} for every row, better 15."
+        )
+    return Graph(both.indptr.astype(np.int64), both.indices.astype(np.int32))

@@ -1,0 +1,102 @@
+"""`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns.
+
+Numbers are float64. Where asked, float32 stays what it is: every float32 is a float64, so that whoever computes with
+the table makes them `as_double` when and where they need them, and finds the bits that a float64 table has.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+
+
+class Table(NamedTuple):
+    """Checked input: values (n, d), names of rows and columns."""
+
+    values: np.ndarray  # float64, or float32 where it was given so and `read_table` was asked to keep it
+    labels: tuple[str, ...]
+    features: tuple[str, ...] | None
+
+
+def as_double(values: np.ndarray) -> np.ndarray:
+    """The same numbers as float64; they are copied only where they are not."""
+    return np.asarray(values, dtype=np.float64)
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a `Table` or DataFrame, None for anything else."""
+    if isinstance(X, Table):
+        return X.features
+    index, columns = getattr(X, "index", None), getattr(X, "columns", None)
+    return None if index is None or columns is None else tuple(str(name) for name in columns)
+
+
+def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, keep_single: bool = False) -> Table:
+    """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed.
+
+    With `keep_single`, float32 stays float32.
+    """
+    features = column_names(X)
+    values = X.values if isinstance(X, Table) else _as_numbers(X, features, keep_single)
+    values = values if keep_single and values.dtype == np.float32 else as_double(values)
+    if values.ndim != 2:
+        raise InputError(f"X must have rows and columns, not {values.ndim} dimensions; reshape it to (n, d).")
+    values = np.ascontiguousarray(values)  # sums round differently where memory is laid out by columns
+    n, d = values.shape
+    if n < minimum_rows:
+        raise InputError(f"X must have at least {minimum_rows} row(s), not {n}.")
+    if d < 1:
+        raise InputError("X must have at least one column.")
+    names = X.labels if isinstance(X, Table) else range(n) if features is None else X.index
+    labels = tuple(str(name) for name in names)
+    if len(set(labels)) < n:
+        twice = next(name for name, times in Counter(labels).items() if times > 1)
+        raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
+    if "" in labels:
+        raise InputError(f"row {labels.index('')} of X has an empty name; give it one, or reset the index.")
+    _check_entries(values, labels, features, allow_missing)
+    return Table(values, labels, features)
+
+
+def _as_numbers(X, columns, keep_single):
+    if columns is not None:
+        for name, dtype in zip(columns, X.dtypes, strict=True):  # of which two may have the same name
+            if not _is_number(dtype):
+                raise InputError(f"column {name!r} of X holds {dtype}, not numbers; drop or encode it.")
+        is_single = keep_single and len(columns) > 0 and all(dtype == np.float32 for dtype in X.dtypes)
+        dtype = np.float32 if is_single else np.float64
+        return np.array(X.to_numpy(dtype=dtype, na_value=np.nan), dtype=dtype)
+    if hasattr(X, "toarray"):
+        raise InputError("X is a sparse matrix; give a dense array, for example X.toarray().")
+    try:
+        array = np.ma.asarray(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+        if np.iscomplexobj(array):
+            raise InputError("X holds complex data, which is not supported; give real numbers.")
+        if array.dtype.kind in "mM":
+            raise InputError(f"X holds {array.dtype}, not numbers; give them as numbers in a unit of your choice.")
+        is_single = keep_single and array.dtype == np.float32
+        return np.ma.filled(array.astype(np.float32 if is_single else np.float64), np.nan)  # what is masked is missing
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
+
+
+def _is_number(dtype):
+    return getattr(dtype, "kind", "O") in "biuf" or getattr(dtype, "_is_numeric", False)
+
+
+def _check_entries(values, labels, features, allow_missing):
+    bad = ~np.isfinite(values) if not allow_missing else np.isinf(values)
+    if not bad.any():
+        return
+    i, j = np.argwhere(bad)[0]
+    column = repr(features[j]) if features else j
+    if np.isnan(values[i, j]):
+        raise InputError(
+            f"X has {int(np.isnan(values).sum())} missing value(s) (NaN), the first in row {labels[i]!r}, column "
+            f"{column}; fit() imputes missing values; here, fill them in or drop their rows."
+        )
+    raise InputError(f"X has an infinite value in row {labels[i]!r}, column {column}; every entry must be finite.")

@@ -1,0 +1,1 @@
+"""The process: coalescent, diffusion along the tree, noise at the leaves, simulation."""

@@ -1,0 +1,53 @@
+"""Kingman's coalescent, the prior over trees.
+
+With m lineages left any two of them merge at rate 1, so that the waiting time Δ_k before merge k is exponential
+with rate λ_k = m (m - 1) / 2, m = n - k for k = 0 … n - 2, and every pair is equally likely to merge:
+
+    p(τ, π) = Π_k exp(-λ_k Δ_k) ,   Δ_k = τ_k - τ_{k-1} ,   τ_{-1} = 0 .
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...tree import Tree
+
+
+def rates(n: int) -> np.ndarray:
+    """Return λ_k = (n - k)(n - k - 1)/2 for the merges k = 0 … n - 2 of n leaves, as floats of shape (n - 1,)."""
+    m = np.arange(n, 1, -1, dtype=float)
+    return 0.5 * m * (m - 1.0)
+
+
+def standardized_gaps(times: np.ndarray) -> np.ndarray:
+    """Return λ_k Δ_k for merge times of shape (…, n - 1): independent Exp(1) variables under the prior."""
+    gaps = np.array(times, dtype=float)
+    gaps[..., 1:] -= gaps[..., :-1].copy()
+    return rates(gaps.shape[-1] + 1) * gaps
+
+
+def log_prior(times: np.ndarray) -> Any:
+    """Return log p(τ, π) = -Σ_k λ_k Δ_k for sorted merge times of shape (…, n - 1); it is the same for every π."""
+    return -standardized_gaps(times).sum(axis=-1)
+
+
+def simulate_tree(n: int, rng: np.random.Generator, labels: Iterable[Any] | None = None) -> Tree:
+    """Draw a tree of n leaves from the coalescent with the numpy Generator `rng`.
+
+    Lineages are kept in an array of m node numbers; a merge overwrites one of its two and moves the last into the
+    place of the other, so that a tree costs O(n).
+    """
+    times = np.cumsum(rng.exponential(size=n - 1) / rates(n))
+    children = np.empty((n - 1, 2), dtype=np.int64)
+    lineages = np.arange(n)
+    first = rng.integers(0, np.arange(n, 1, -1))
+    second = rng.integers(0, np.arange(n - 1, 0, -1))
+    for k in range(n - 1):
+        m = n - k
+        i, j = first[k], second[k]
+        j += j >= i  # a uniform ordered pair of distinct positions
+        children[k] = lineages[i], lineages[j]
+        lineages[i] = n + k
+        lineages[j] = lineages[m - 1]
+    return Tree(children, times, labels)

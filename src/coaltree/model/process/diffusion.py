@@ -1,0 +1,290 @@
+"""Brownian diffusion along a tree: messages, likelihood, contrasts, simulation.
+
+Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Everything here runs on whitened data
+(Φ = I) with p <= d columns: rotated data may have fewer columns than the model has dimensions. Messages go from the
+leaves to the root: node c says z_c ~ N(mean_c, var_c I) at its time τ_c, a leaf says (x_i, leaf_var). For a merge
+k of nodes 1 and 2 at time τ_k
+
+    s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v
+    log p(X | tree) = Σ_k [ -(d/2) log(2π v_k) - ½ log|Φ| - ε_k / (2 v_k) ] ,   ε_k = ‖mean_1 - mean_2‖² .
+
+The vectors u_k = (mean_1 - mean_2) / √v_k are independent N(0, Φ): Felsenstein's contrasts, all that a covariance
+update needs. Only squared distances between means are needed too, because ε obeys a Lance–Williams recurrence.
+
+A merge of two identical leaves at time 0 (v = 0, ε = 0) has no density; it carries no factor, and the likelihood is
+that of the distinct rows.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.blas import single_threaded_blas
+from ..._runtime.jit import jit
+from ...tree.tree import Tree
+
+LOG_2PI = math.log(2.0 * math.pi)
+
+Variances = float | np.ndarray  # one for all, or one each
+
+
+# --- the message operations, in one place -----------------------------------------------------------------------
+
+
+@jit(inline="always")
+def join(s1, s2):
+    """Combine two variances at a merge: return (v, w1, w2, var) with mean = w1 mean_1 + w2 mean_2."""
+    v = s1 + s2
+    if v == 0.0:  # two identical leaves at time 0
+        return 0.0, 0.5, 0.5, 0.0
+    w1 = s2 / v
+    return v, w1, 1.0 - w1, s1 * w1
+
+
+@jit(allocates=False)
+def blend(w1, x, w2, y, out):
+    """out = w1 x + w2 y for weights of sum 1, as the heavier of the two and a step towards the other.
+
+    So that equal coordinates stay as they are: w1 x + w2 x is not x, and where branches are short the difference of
+    one digit would count. In exact steps, one by one: which code runs may depend on where arrays lie, and must not
+    change a bit.
+    """
+    if w1 < w2:
+        for j in range(out.size):
+            out[j] = y[j] + w1 * (x[j] - y[j])
+    else:
+        for j in range(out.size):
+            out[j] = x[j] + w2 * (y[j] - x[j])
+
+
+@jit(fastmath=True, allocates=False)
+def squared_distance(x, y):
+    """‖x - y‖². No store in here: sums in any order, but in the same order each time."""
+    total = 0.0
+    for j in range(x.size):
+        total += (y[j] - x[j]) ** 2
+    return total
+
+
+@jit(inline="always")
+def log_density_of_difference(eps, v, d):
+    """Return log N(difference | 0, v I_d), for a squared length eps of the difference: -(d/2) log(2πv) - ε/(2v)."""
+    if v == 0.0:
+        return 0.0 if eps == 0.0 else -math.inf
+    return -0.5 * (d * (LOG_2PI + math.log(v)) + eps / v)
+
+
+@jit(inline="always")
+def join_distance(w1, w2, eps_1j, eps_2j, eps_12):
+    """Return ε_kj = w1 ε_1j + w2 ε_2j - w1 w2 ε_12 of the merged mean to a third one (Lance–Williams)."""
+    return max(0.0, w1 * eps_1j + w2 * eps_2j - w1 * w2 * eps_12)
+
+
+# --- passes over a whole tree -----------------------------------------------------------------------------------
+
+
+class Messages(NamedTuple):
+    """Upward messages of all 2n - 1 nodes, and per merge the variance and squared length of its difference."""
+
+    mean: np.ndarray  # (2n - 1, p)
+    var: np.ndarray  # (2n - 1,)
+    v: np.ndarray  # (n - 1,)
+    eps: np.ndarray  # (n - 1,)
+
+
+@jit(inline="always")
+def variance_at(c, k, times, var):
+    """Return s̃_c = var_c + τ_k - τ_c, what node c says at the time of merge k."""
+    n = times.shape[0] + 1
+    return var[c] + times[k] - (times[c - n] if c >= n else 0.0)
+
+
+@jit
+def _pass_up(children, times, mean, var, v, eps):
+    n = children.shape[0] + 1
+    for k in range(n - 1):
+        i, j = children[k, 0], children[k, 1]
+        v[k], w1, w2, var[n + k] = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
+        squared = 0.0
+        for f in range(mean.shape[1]):
+            difference = mean[i, f] - mean[j, f]
+            squared += difference * difference
+        eps[k] = squared
+        blend(w1, mean[i], w2, mean[j], mean[n + k])
+
+
+def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances = 0.0) -> Messages:
+    """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p).
+
+    `leaf_var` is the variance of every leaf, or (n,) of each.
+    """
+    n, p = W.shape
+    return messages_again(
+        np.ascontiguousarray(children),
+        np.ascontiguousarray(times),
+        W,
+        leaf_var,
+        np.empty((2 * n - 1, p)),
+        np.empty(2 * n - 1),
+    )
+
+
+def messages_again(
+    children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances, mean: np.ndarray, var: np.ndarray
+) -> Messages:
+    """The same in arrays (2n-1, p) and (2n-1,) that there are already: large new ones cost as much as to fill them."""
+    n = len(W)
+    mean[:n] = W
+    var[:n] = leaf_var
+    v, eps = np.empty(n - 1), np.empty(n - 1)
+    _pass_up(children, times, mean, var, v, eps)
+    return Messages(mean, var, v, eps)
+
+
+def log_likelihood(
+    children: np.ndarray,
+    times: np.ndarray,
+    W: np.ndarray,
+    d: int | None = None,
+    log_det: float = 0.0,
+    leaf_var: Variances = 0.0,
+) -> float:
+    """Return log p(X | tree) from whitened data W (n, p).
+
+    `d` is the model's dimension (default p) and `log_det` is log|Φ|.
+    """
+    up = messages(children, times, W, leaf_var)
+    d = W.shape[1] if d is None else d
+    proper = up.v > 0.0
+    if np.any(up.eps[~proper] > 0.0):
+        return -math.inf
+    v, eps = up.v[proper], up.eps[proper]
+    return float(-0.5 * (v.size * (d * LOG_2PI + log_det) + d * np.log(v).sum() + (eps / v).sum()))
+
+
+def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances = 0.0) -> np.ndarray:
+    """Return the independent contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
+
+    `X` may be raw or whitened data, since messages are linear in it. Merges of identical leaves at time 0 say
+    nothing of Φ and are left out, so U may have fewer than n - 1 rows.
+    """
+    up = messages(children, times, X, leaf_var)
+    proper = up.v > 0.0
+    i, j = np.asarray(children)[proper].T
+    return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
+
+
+class ContrastsAt:
+    """Contrasts of one tree under one set of leaf variances after another; the arrays are made once.
+
+    Called with variances (n,), returns U (n-1, p) and Σ log v, so that log p(X | tree) is, up to a constant,
+    -(d/2) Σ log v - ½ Σ u², of whitened X. U is overwritten by the next call.
+    """
+
+    def __init__(self, children: np.ndarray, times: np.ndarray, X: np.ndarray) -> None:
+        n, p = X.shape
+        self._tree = np.ascontiguousarray(children), np.ascontiguousarray(times)
+        self._mean, self._var = np.empty((2 * n - 1, p)), np.empty(2 * n - 1)
+        self._mean[:n] = X
+        self._U = np.empty((n - 1, p))
+
+    def __call__(self, leaf_var: Variances) -> tuple[np.ndarray, float]:
+        self._var[: len(self._U) + 1] = leaf_var
+        return self._U, _contrasts(*self._tree, self._mean, self._var, self._U)
+
+
+@jit
+def _contrasts(children, times, mean, var, U):
+    n = children.shape[0] + 1
+    log_v = 0.0
+    for k in range(n - 1):
+        i, j = children[k, 0], children[k, 1]
+        v, w1, w2, var[n + k] = join(variance_at(i, k, times, var), variance_at(j, k, times, var))
+        scale = 1.0 / math.sqrt(v)
+        for f in range(U.shape[1]):
+            U[k, f] = (mean[i, f] - mean[j, f]) * scale
+        blend(w1, mean[i], w2, mean[j], mean[n + k])
+        log_v += math.log(v)
+    return log_v
+
+
+def squared_distances(W: np.ndarray) -> np.ndarray:
+    """Return all squared distances between the rows of W (n, p), shape (n, n), by one matrix product.
+
+    ‖x‖² + ‖y‖² - 2 x·y loses the distances of rows that lie far closer to each other than to the centre: entries
+    below 1e-6 of the larger squared norm are computed again from differences, so that every entry is good to about
+    1e-9 and the distance of identical rows is exactly 0.
+    """
+    W = np.ascontiguousarray(W - W.mean(axis=0))
+    with single_threaded_blas():
+        eps = W @ W.T
+    _gram_to_distances(eps, W, 1e-6)
+    return eps
+
+
+_TILE = 64
+
+
+@jit
+def _gram_to_distances(gram, W, relative):
+    """Turn X Xᵀ into squared distances in place, tile by tile so that the mirrored half is written within cache."""
+    n = gram.shape[0]
+    norms = np.empty(n)
+    for i in range(n):
+        norms[i] = gram[i, i]
+    for first in range(0, n, _TILE):
+        for other in range(0, first + 1, _TILE):
+            for i in range(first, min(first + _TILE, n)):
+                stop = min(other + _TILE, i)
+                _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
+                for j in range(other, stop):
+                    eps = gram[i, j]
+                    if eps < relative * max(norms[i], norms[j]):
+                        eps = 0.0
+                        for f in range(W.shape[1]):
+                            difference = W[i, f] - W[j, f]
+                            eps += difference * difference
+                        gram[i, j] = eps
+                    gram[j, i] = eps
+    for i in range(n):
+        gram[i, i] = 0.0
+
+
+@jit
+def _distances_of_row(gram_row, norms, norm):
+    for j in range(gram_row.size):
+        gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
+
+
+def simulate_data(
+    tree: Tree,
+    d: int,
+    rng: np.random.Generator,
+    color: Callable[[np.ndarray], np.ndarray] | None = None,
+    root: float | np.ndarray = 0.0,
+    leaf_var: Variances = 0.0,
+) -> np.ndarray:
+    """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
+
+    `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.
+    """
+    n = tree.n
+    steps = rng.standard_normal((2 * n - 1, d))
+    times = np.concatenate([np.zeros(n), tree.times])
+    _pass_down(tree.children, times, steps, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy())
+    values = steps[:n]
+    return (color(values) if color is not None else values) + root
+
+
+@jit
+def _pass_down(children, times, value, leaf_var):
+    n = children.shape[0] + 1
+    value[2 * n - 2] = 0.0
+    for k in range(n - 2, -1, -1):
+        for side in range(2):
+            c = children[k, side]
+            scale = math.sqrt(times[n + k] - times[c] + (leaf_var[c] if c < n else 0.0))
+            for f in range(value.shape[1]):
+                value[c, f] = value[n + k, f] + scale * value[c, f]

@@ -1,0 +1,140 @@
+"""A walk over leaves that change one after another: at each of them, what everything else says of it.
+
+Leaves are visited depth first. A leaf may be changed, value and variance, when the walk stands at it; messages are
+renewed on the way back up, so that the next leaf is met by what the tree says now. O(n p) for all leaves together.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from .diffusion import Variances, blend, join, messages, messages_again, variance_at
+
+
+class Walk(NamedTuple):
+    """Messages of a tree and where the walk stands; `depth` and `path` are the merges above it."""
+
+    children: np.ndarray  # (n-1, 2) int64
+    times: np.ndarray
+    mean: np.ndarray  # (2n-1, p) upward messages; those of leaves are theirs to change
+    var: np.ndarray  # (2n-1,)
+    # What all but c's subtree says of the value of c's parent, for c on the path and where the walk stands: by depth.
+    outward: np.ndarray  # (height + 1, p)
+    outward_var: np.ndarray  # (height + 1,)
+    to_visit: np.ndarray  # (2n-1,) of bool
+    stage: np.ndarray  # (2n-1,) how many children were visited
+    path: np.ndarray
+    depth: np.ndarray  # (1,)
+
+
+def begin_walk(
+    children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances, to_visit: np.ndarray | None = None
+) -> Walk:
+    """A walk over all leaves of a tree with values X (n, p), or over those marked in `to_visit` (n,)."""
+    up = messages(children, times, X, leaf_var)
+    n, p = X.shape
+    visit = np.ones(2 * n - 1, dtype=bool)
+    if to_visit is not None:
+        visit[:n] = to_visit
+    children = np.ascontiguousarray(children, dtype=np.int64)
+    height = _height(children)
+    walk = Walk(
+        children,
+        np.ascontiguousarray(times, dtype=np.float64),
+        up.mean,
+        up.var,
+        np.empty((height + 1, p)),
+        np.empty(height + 1),
+        visit,
+        np.zeros(2 * n - 1, np.int64),
+        np.empty(n, np.int64),
+        np.zeros(1, np.int64),
+    )
+    start_again(walk)
+    return walk
+
+
+def begin_again(walk: Walk, X: np.ndarray, leaf_var: Variances) -> None:
+    """Begin once more on the same tree, with other values and variances of its leaves; no arrays are made."""
+    messages_again(walk.children, walk.times, X, leaf_var, walk.mean, walk.var)
+    start_again(walk)
+
+
+@jit
+def _height(children):
+    """The number of merges above the deepest leaf."""
+    n = len(children) + 1
+    height = np.zeros(2 * n - 1, np.int64)
+    for k in range(n - 1):
+        height[n + k] = 1 + max(height[children[k, 0]], height[children[k, 1]])
+    return height[2 * n - 2]
+
+
+@jit(allocates=False)
+def start_again(walk):
+    """Stand at the root, to visit all leaves (once more)."""
+    n = walk.times.size + 1
+    for k in range(n - 1):
+        walk.to_visit[n + k] = walk.to_visit[walk.children[k, 0]] or walk.to_visit[walk.children[k, 1]]
+        walk.stage[n + k] = 0
+    walk.path[0] = 2 * n - 2
+    walk.depth[0] = 1 if walk.to_visit[2 * n - 2] else 0
+
+
+@jit(allocates=False)
+def next_leaf(walk):
+    """Go to the next leaf and return it, -1 after the last.
+
+    What the rest says of it is N(walk.outward[walk.depth[0]], `expected_var`).
+    """
+    n = walk.times.size + 1
+    while walk.depth[0] > 0:
+        k = walk.path[walk.depth[0] - 1] - n
+        if walk.stage[n + k] == 2:
+            _send_up(walk, k)
+            walk.depth[0] -= 1
+            continue
+        side = walk.stage[n + k]
+        walk.stage[n + k] += 1
+        c = walk.children[k, side]
+        if not walk.to_visit[c]:
+            continue
+        _send_out(walk, walk.children[k, 1 - side], k)
+        if c < n:
+            return c
+        walk.path[walk.depth[0]] = c
+        walk.depth[0] += 1
+    return -1
+
+
+@jit(allocates=False)
+def expected_var(walk):
+    """The variance of what everything else says of the value under the leaf just visited."""
+    n = walk.times.size + 1
+    return walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n]
+
+
+@jit(allocates=False)
+def _send_up(walk, k):
+    n = walk.times.size + 1
+    i, j = walk.children[k, 0], walk.children[k, 1]
+    s_i, s_j = variance_at(i, k, walk.times, walk.var), variance_at(j, k, walk.times, walk.var)
+    _, w1, w2, walk.var[n + k] = join(s_i, s_j)
+    blend(w1, walk.mean[i], w2, walk.mean[j], walk.mean[n + k])
+
+
+@jit(allocates=False)
+def _send_out(walk, sibling, k):
+    """The outward message of a child of merge k: its sibling's word, and what comes from above if k is not the root."""
+    n, depth = walk.times.size + 1, walk.depth[0]
+    s1 = variance_at(sibling, k, walk.times, walk.var)
+    if depth == 1:
+        for f in range(walk.mean.shape[1]):
+            walk.outward[1, f] = walk.mean[sibling, f]
+        walk.outward_var[1] = s1
+        return
+    parent_time = walk.times[walk.path[depth - 2] - n]
+    s2 = walk.outward_var[depth - 1] + parent_time - walk.times[k]
+    _, w1, w2, walk.outward_var[depth] = join(s1, s2)
+    blend(w1, walk.mean[sibling], w2, walk.outward[depth - 1], walk.outward[depth])

@@ -1,0 +1,166 @@
+"""Pivots: what has a known distribution if the model holds, whatever its parameters are.
+
+Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ). The data are, up to
+a shift of all rows, a linear function of them: of contrasts drawn anew, values at all nodes follow from the root down,
+
+    mean_1 = mean_k + w_2 √v_k u_k ,   mean_2 = mean_k - w_1 √v_k u_k ,
+
+so that anything that is computed of data can be computed of data that the model would make on the same tree. Of the
+coalescent, the order in which merges of two sister subtrees follow one another is a uniform shuffle, and any two of the
+lineages that are left are equally likely to merge next, whether they are single leaves or not.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import make_streams, uniform
+from .diffusion import join, messages, variance_at
+
+_LEAST_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
+
+
+class Frame(NamedTuple):
+    """A tree over n rows with their variances: what turns values of rows into contrasts, and back."""
+
+    children: np.ndarray  # (n-1, 2)
+    times: np.ndarray  # (n-1,)
+    leaf_var: np.ndarray  # (n,)
+    v: np.ndarray  # (n-1,) variance of the difference at a merge
+    w1: np.ndarray  # (n-1,) weight of the first child's mean
+
+
+def frame_of(children: np.ndarray, times: np.ndarray, leaf_var: np.ndarray) -> Frame:
+    """The frame of a tree; all its merges must have a positive variance."""
+    children = np.ascontiguousarray(children, dtype=np.int64)
+    times = np.ascontiguousarray(times, dtype=np.float64)
+    v, w1 = np.empty(len(times)), np.empty(len(times))
+    _weigh(children, times, np.concatenate([leaf_var, np.empty(len(times))]), v, w1)
+    return Frame(children, times, np.ascontiguousarray(leaf_var, dtype=np.float64), v, w1)
+
+
+@jit
+def _weigh(children, times, var, v, w1):
+    n = times.size + 1
+    for k in range(n - 1):
+        s1 = variance_at(children[k, 0], k, times, var)
+        s2 = variance_at(children[k, 1], k, times, var)
+        v[k], w1[k], _, var[n + k] = join(s1, s2)
+
+
+class Values(NamedTuple):
+    """Values of rows on a frame, in any linear units: contrasts, and means of the messages of all nodes."""
+
+    contrasts: np.ndarray  # (n-1, d)
+    means: np.ndarray  # (2n-1, d)
+
+
+def values_of_rows(frame: Frame, X: np.ndarray) -> Values:
+    """From the rows up."""
+    up = messages(frame.children, frame.times, X, frame.leaf_var)
+    i, j = frame.children.T
+    return Values((up.mean[i] - up.mean[j]) / np.sqrt(frame.v)[:, None], up.mean)
+
+
+def values_of_contrasts(frame: Frame, U: np.ndarray) -> Values:
+    """From the root, put at 0, down."""
+    means = np.zeros((2 * len(U) + 1, U.shape[1]))
+    _pass_down(frame.children, frame.v, frame.w1, np.ascontiguousarray(U), means)
+    return Values(U, means)
+
+
+@jit
+def _pass_down(children, v, w1, U, means):
+    n = v.size + 1
+    for k in range(n - 2, -1, -1):
+        i, j = children[k, 0], children[k, 1]
+        sd = math.sqrt(v[k])
+        for f in range(U.shape[1]):
+            difference = sd * U[k, f]
+            means[i, f] = means[n + k, f] + (1.0 - w1[k]) * difference
+            means[j, f] = means[n + k, f] - w1[k] * difference
+
+
+class Shuffles(NamedTuple):
+    """Merges with many merges below both children, and z > 0 where those below the first come later."""
+
+    merge: np.ndarray
+    z: np.ndarray
+
+
+def shuffles(children: np.ndarray) -> Shuffles:
+    """Wilcoxon's rank sum between the merges below the two children of every merge, standardised.
+
+    Trees of the coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently
+    from merge to merge.
+    """
+    merge, z = _shuffles(np.ascontiguousarray(children, dtype=np.int64), _LEAST_MERGES)
+    return Shuffles(merge, z)
+
+
+@jit
+def _shuffles(children, least):
+    n = children.shape[0] + 1
+    size = np.zeros(n - 1, np.int64)  # merges below and at each merge
+    for k in range(n - 1):
+        size[k] = 1
+        for side in range(2):
+            c = children[k, side]
+            if c >= n:
+                size[k] += size[c - n]
+    # Merges depth first: those at and below merge k end at place[k].
+    end, order = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
+    end[n - 2] = n - 1
+    for k in range(n - 2, -1, -1):
+        order[end[k] - 1] = k
+        at = end[k] - 1
+        for side in range(2):
+            c = children[k, side]
+            if c >= n:
+                end[c - n] = at
+                at -= size[c - n]
+    found, z, count = np.empty(n - 1, np.int64), np.empty(n - 1), 0
+    for k in range(n - 1):
+        i, j = children[k, 0] - n, children[k, 1] - n
+        if i < 0 or j < 0 or size[i] < least or size[j] < least:
+            continue
+        first = np.sort(order[end[i] - size[i] : end[i]])
+        second = np.sort(order[end[j] - size[j] : end[j]])
+        wins, below = 0.0, 0  # pairs in which the first one's merge is later
+        for x in first:
+            while below < second.size and second[below] < x:
+                below += 1
+            wins += below
+        a, b = float(first.size), float(second.size)
+        found[count] = k
+        z[count] = (wins - 0.5 * a * b) / math.sqrt(a * b * (a + b + 1.0) / 12.0)
+        count += 1
+    return found[:count], z[:count]
+
+
+def lateness(children: np.ndarray) -> np.ndarray:
+    """(n,) how late each leaf joins another: 1 / m, m the number of lineages left before it does."""
+    n = len(children) + 1
+    late = np.empty(2 * n - 1)
+    late[np.asarray(children)] = (1.0 / np.arange(n, 1, -1))[:, None]
+    return late[:n]
+
+
+def mean_lateness(n: int, rng: np.random.Generator) -> float:
+    """The mean of `lateness` over the leaves of a tree drawn from the coalescent."""
+    return float(_mean_lateness(n, make_streams(rng, 1)[0]))
+
+
+@jit
+def _mean_lateness(n, stream):
+    single, total = n, 0.0
+    for m in range(n, 1, -1):
+        pairs = 0.5 * m * (m - 1.0)
+        u = uniform(stream) * pairs
+        both = 0.5 * single * (single - 1.0)
+        joined = 2 if u < both else 1 if u < both + single * (m - single) else 0
+        single -= joined
+        total += joined / m
+    return total / n

@@ -1,0 +1,116 @@
+"""Student's noise as a mixture: a scale for each row, drawn given the tree.
+
+Everything but row i says that its leaf's value is N(m, v Φ), so that
+
+    x_i ~ N(m, (v + λ r_i s_i) Φ) ,    s_i ~ InverseGamma(df/2, df/2) :
+
+one univariate slice in log s_i from the squared distance ‖x_i - m‖² of whitened rows.
+"""
+
+import math
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.random_streams import exponential, make_streams, uniform
+from .diffusion import squared_distance
+from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_leaf, start_again
+
+_WIDTH = 1.0
+
+
+class ScalesOnTree:
+    """Draws of the scales given one tree, one after another; the large arrays are made once."""
+
+    def __init__(self, children: np.ndarray, times: np.ndarray) -> None:
+        self._tree = children, times
+        self._walk: Walk | None = None
+
+    def draw(
+        self,
+        W: np.ndarray,
+        d: int,
+        unit: np.ndarray,
+        tail_scale: np.ndarray,
+        half_df: float,
+        rng: np.random.Generator,
+        n_passes: int = 1,
+    ) -> np.ndarray:
+        """New scales (N,) given whitened rows W (N, p); `unit` (N,) are the variances λ r_i.
+
+        Each pass draws every scale once, given all others.
+        """
+        scales = np.array(tail_scale, dtype=np.float64)
+        if self._walk is None:
+            self._walk = begin_walk(*self._tree, W, unit * scales)
+        else:
+            begin_again(self._walk, W, unit * scales)
+        _draw_scales(self._walk, unit, scales, 0.5 * d, half_df, n_passes, make_streams(rng, 1)[0])
+        return scales
+
+
+@jit(allocates=False)
+def _draw_scales(walk, unit, scales, half_d, half_df, n_passes, state):
+    for _ in range(n_passes):
+        start_again(walk)
+        i = next_leaf(walk)
+        while i >= 0:
+            eps = squared_distance(walk.mean[i], walk.outward[walk.depth[0]])
+            scales[i] = draw_scale(scales[i], expected_var(walk), unit[i], half_d, half_df, eps, state)
+            walk.var[i] = unit[i] * scales[i]
+            i = next_leaf(walk)
+
+
+@jit(inline="always", allocates=False)
+def _log_density(y, v, unit, half_d, half_df, eps):
+    """Log density of y = log s of a row at squared distance eps, up to a constant."""
+    s = math.exp(y)
+    total = v + unit * s
+    return -half_df * (y + 1.0 / s) - half_d * math.log(total) - 0.5 * eps / total
+
+
+@jit(allocates=False)
+def draw_scale(s, v, unit, half_d, half_df, eps, state):
+    """One slice sampling update of s; stepping out ends, since the density falls on both sides."""
+    y = math.log(s)
+    level = _log_density(y, v, unit, half_d, half_df, eps) - exponential(state)
+    left = y - _WIDTH * uniform(state)
+    right = left + _WIDTH
+    while _log_density(left, v, unit, half_d, half_df, eps) > level:
+        left -= _WIDTH
+    while _log_density(right, v, unit, half_d, half_df, eps) > level:
+        right += _WIDTH
+    for _ in range(200):
+        new = left + (right - left) * uniform(state)
+        if _log_density(new, v, unit, half_d, half_df, eps) > level:
+            return math.exp(new)
+        if new < y:
+            left = new
+        else:
+            right = new
+    return s
+
+
+@jit(allocates=False)
+def scale_mode(v, unit, half_d, half_df, eps):
+    """Mode of log s, and its standard deviation by the curvature there; the density may be flat, but has one top.
+
+    With u the noise's share of the variance, u = λ s / (v + λ s), q = ε / (v + λ s) and h = df/2:
+
+        slope = -h + h / s - u (d - q) / 2 ,   curvature = -h / s - u (1 - u) (d - q) / 2 - u² q / 2 .
+    """
+    low, high = -40.0, 40.0 + math.log(1.0 + eps / unit)
+    y = 0.0
+    while high - low > 1e-6:
+        y = 0.5 * (low + high)
+        s = math.exp(y)
+        total = v + unit * s
+        if -half_df + half_df / s - unit * s / total * (half_d - 0.5 * eps / total) > 0.0:
+            low = y
+        else:
+            high = y
+    s = math.exp(y)
+    total = v + unit * s
+    u, q = unit * s / total, eps / total
+    curvature = -half_df / s - u * (1.0 - u) * (half_d - 0.5 * q) - 0.5 * u * u * q
+    return y, 1.0 / math.sqrt(max(-curvature, 0.25 * half_df))

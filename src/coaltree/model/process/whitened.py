@@ -1,0 +1,112 @@
+"""`Problem`: the data as a sampler sees them, distinct whitened rows under Φ = I."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.blas import single_threaded_blas
+from ...errors import InputError
+from ..covariance.base import Covariance
+from ..data.neighbor_graph import Graph
+from ..data.replicates import Replicates, collapse
+from .diffusion import LOG_2PI, Variances, log_likelihood, squared_distances
+
+_CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
+
+
+class Problem(NamedTuple):
+    """Whitened data as a sampler sees them: distinct rows, Φ = I.
+
+    Either `W` or `eps` may be missing; `d` is the dimension in the density, which may exceed the columns of W.
+    """
+
+    W: np.ndarray | None  # (n, p) whitened, centred and perhaps rotated rows
+    eps: np.ndarray | None  # (n, n) their squared distances
+    d: int
+    log_det: float = 0.0  # log |Φ|
+    leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
+    rows: np.ndarray | None = None  # (N, p) where leaves stand for several rows: these, whitened
+    log_replicates: float = 0.0  # log density of the rows given their leaves' means
+    graph: Graph | None = None  # neighbours of each row, where a user has given them
+
+    @property
+    def n(self) -> int:
+        """Number of distinct rows."""
+        rows = self.W if self.W is not None else self.eps
+        assert rows is not None
+        return len(rows)
+
+    def log_likelihood(self, children: np.ndarray, times: np.ndarray) -> float:
+        """Return log p(X | tree); it needs `W`."""
+        assert self.W is not None
+        return self.log_replicates + log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_var)
+
+    def leaf_vars(self) -> np.ndarray:
+        """(n,) variances of the leaves' messages, as kernels take them."""
+        return np.broadcast_to(np.asarray(self.leaf_var, dtype=np.float64), self.n).copy()
+
+    def one_leaf_var(self) -> float:
+        """The variance of every leaf, or InputError where they differ."""
+        variances = np.asarray(self.leaf_var)
+        if variances.ndim and np.any(variances != variances[0]):
+            raise InputError(
+                "this sampler takes the same noise for all rows; use Regraft or Insertion where rows have errors of "
+                "their own."
+            )
+        return float(variances.ravel()[0])
+
+
+def largest_distance(n: int) -> float:
+    """Return the squared distance up to which 4 λ ε is finite for every λ <= n²/2 of n rows."""
+    return float(np.finfo(float).max) / (2.0 * n * n)
+
+
+def _rotated(W):
+    """Rows in an orthonormal basis of their span: with Wᵀ = Q R for the centred W, the rows of Rᵀ.
+
+    Rounding moves them by some 1e-16 of the largest row; W is left as it is where rows stand so close that it matters.
+    """
+    n = len(W)
+    if not np.isfinite(W).all():
+        return W
+    rotated = np.ascontiguousarray(np.asarray(np.linalg.qr(W.T, mode="r")).T[:, : n - 1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        eps = squared_distances(rotated)
+        largest = np.square(rotated).sum(axis=1).max()
+    return rotated if eps[np.tril_indices(n, -1)].min() > _CLOSE * largest else W
+
+
+def make_problem(
+    values: np.ndarray,
+    covariance: Covariance,
+    leaf_var: Variances = 0.0,
+    *,
+    replicates: Replicates | None = None,
+    rotate: bool = False,
+) -> Problem:
+    """Whiten distinct rows (n, d) into a `Problem`; `rotate` drops the columns beyond the n - 1 that rows span.
+
+    Rotation leaves all distances as they are, to within rounding. With `replicates`, rows and their variances are put
+    together into leaves.
+    """
+    n, d = values.shape
+    with single_threaded_blas():
+        whitener = covariance.whitener(d)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+            W = np.ascontiguousarray(whitener.whiten(values - values.mean(axis=0)))
+        if rotate and 1 < n <= d:
+            W = _rotated(W)
+    largest = np.abs(W).max()
+    if not largest < math.sqrt(largest_distance(n) / (4.0 * d)):
+        raise InputError(
+            f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
+            "covariance."
+        )
+    log_det = float(whitener.log_det)
+    if replicates is None:
+        return Problem(W, None, d, log_det, leaf_var)
+    leaves = collapse(W, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy(), replicates)
+    n_merges = n - replicates.n
+    log_replicates = -0.5 * (n_merges * (d * LOG_2PI + log_det) + d * leaves.log_v + leaves.quotient)
+    return Problem(leaves.mean, None, d, log_det, leaves.var, W, log_replicates)

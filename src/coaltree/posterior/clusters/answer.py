@@ -1,0 +1,109 @@
+"""The answer that every output gives: one partition, how stable its clusters are, and whose cluster is uncertain.
+
+The partition is that of the mean tree (`Posterior.cut`): its clades, with their side branches.
+
+The estimator, the command line, figures and the report page all take it from here, so that they agree.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import ClusterSizeWarning
+from ...tree.cuts import side_branches
+from ...tree.merges import check_cut
+from ..posterior import Posterior
+from . import stability
+from .cut import beside
+
+LEVEL = 0.9  # of the intervals of stability
+
+
+class ClusterAnswer(NamedTuple):
+    """The mean tree cut into k clusters, and how well the draws agree with them."""
+
+    labels: np.ndarray  # (n,) 0 … k-1, as `Posterior.cut` gives them
+    membership: np.ndarray  # (n, k) as `Posterior.membership`
+    stability: stability.ClusterStability  # as `Posterior.stability`
+    side_branch: np.ndarray  # (n,) bool, whether a leaf hangs beside its cluster's core, in a side branch
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.stability.clusters)
+
+    @property
+    def probability(self) -> np.ndarray:
+        """(n,) the probability of each leaf's own cluster."""
+        return self.membership[np.arange(len(self.labels)), self.labels]
+
+    @property
+    def most_probable(self) -> np.ndarray:
+        """(n,) the most probable cluster of each leaf; its own, where no other is more probable."""
+        best = self.membership.argmax(axis=1)
+        is_more = self.membership.max(axis=1) > self.probability + 1e-9
+        return np.where(is_more, best, self.labels)
+
+    @property
+    def is_elsewhere(self) -> np.ndarray:
+        """(n,) bool, whether another cluster is more probable than the leaf's own."""
+        return self.most_probable != self.labels
+
+
+def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) -> ClusterAnswer:
+    """Cut the posterior into so many clusters; `quietly` without a warning where they had to be small."""
+    with warnings.catch_warnings():
+        if quietly:
+            warnings.simplefilter("ignore", ClusterSizeWarning)
+        labels = posterior.cut(n_clusters, output="numpy")
+        reference, cut_into, _ = beside(posterior, labels)
+    return ClusterAnswer(
+        labels,
+        stability.membership(reference, cut_into, posterior.weights, False),
+        stability.stability(reference, cut_into, posterior.weights, LEVEL),
+        side_branches(posterior.mean_tree().children, check_cut(posterior.n, n_clusters)),
+    )
+
+
+def leaves_are(posterior: Posterior) -> str:
+    """What the leaves are to a reader: the rows of the table, unless several rows make one leaf."""
+    return "rows" if posterior.groups is None else "leaves"
+
+
+def in_a_line(answer: ClusterAnswer, leaves: str = "rows", most: int = 12) -> str:
+    """Such as "2 clusters: 61 rows (stable, 0.97), 49 rows (doubtful, 0.70)", in order of the clusters' numbers.
+
+    A cluster whose mean similarity alone would be stable also has the lower end of its 90 % interval.
+    """
+    if answer.n_clusters == 1:
+        return f"1 cluster: all {len(answer.labels)} {leaves}"
+    found = answer.stability
+    said = [
+        f"{size} {leaves if size > 1 else leaves_one(leaves)} ({stability.with_word(word, jaccard, low)})"
+        for size, jaccard, (low, _), word in list(zip(*found[1:], strict=True))[:most]
+    ]
+    rest = f", and {answer.n_clusters - most} more" if answer.n_clusters > most else ""
+    return f"{answer.n_clusters} clusters: {', '.join(said)}{rest}"
+
+
+def elsewhere_in_a_line(answer: ClusterAnswer, names: Sequence[str], leaves: str = "rows", most: int = 4) -> str | None:
+    """Such as "1 row is more probable in another cluster: a (35 % in its own, 1; 65 % in cluster 2)"; None of none."""
+    own, best, share = answer.labels, answer.most_probable, answer.probability
+    found = np.flatnonzero(answer.is_elsewhere)
+    if not len(found):
+        return None
+    worst = found[np.argsort(share[found], kind="stable")][:most].tolist()
+    said = [
+        f"{names[i]} ({100 * share[i]:.0f} % in its own, {own[i] + 1}; "
+        f"{100 * answer.membership[i, best[i]]:.0f} % in cluster {best[i] + 1})"
+        for i in worst
+    ]
+    what = f"1 {leaves_one(leaves)} is" if len(found) == 1 else f"{len(found):,} {leaves} are"
+    rest = f", and {len(found) - most:,} more" if len(found) > most else ""
+    return f"{what} more probable in another cluster: {', '.join(said)}{rest}"
+
+
+def leaves_one(leaves: str) -> str:
+    """The singular of what `leaves_are` says."""
+    return {"rows": "row", "leaves": "leaf"}[leaves]

@@ -1,0 +1,251 @@
+"""How sure a partition is: of every cluster its stability, of every leaf the probabilities of the clusters.
+
+Every tree is cut like the partition in question into k clusters, and into one and two more: where a tree splits one
+cluster before it parts two others, these are there all the same. For stability it is cut into one fewer as well, which
+has the cluster that such a tree splits too soon. With A a cluster, B those of these cuts of tree t,
+
+    stability     J(A) = Σ_t w_t max_B |A ∩ B| / |A ∪ B|         Jaccard similarity: 1 if every draw has it
+    membership    P(i in A) = Σ_t w_t [B_t(i) is A's]            for each leaf they sum to 1
+
+For membership, k clusters of a cut are matched one to one with those in question, so that the most leaves are in
+matched ones (Hungarian method), in the one cut of the tree that has the highest Σ_A |A| |A ∩ B_A| / |A ∪ B_A| (of equal
+ones the coarsest). A cluster that is left over goes with the matched one that it meets first on the way up the tree, in
+coarser cuts; where it meets several at once, with the one whose A shares most leaves with it. B_t(i) is leaf i's
+cluster.
+
+A cluster is *stable* if J(A) is at least 0.85 and the lower end of the 90 % interval of its similarities at least 0.75,
+*dissolved* if J(A) is below 0.6, and *doubtful* otherwise. The limits are Hennig's: from 0.85 on a cluster is highly
+stable, from 0.75 on valid, below 0.6 not to be trusted. Outliers, label -1, are matched with outliers, and have a
+column of their own.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.fielddocs import field_docs
+from ..._runtime.jit import jit
+from ..._runtime.notebook import html_table
+from ..._runtime.typing import ArrayLike
+from ...errors import InputError
+from ...numerics.weighted import weighted_quantile
+
+STABLE, DISSOLVED = 0.85, 0.6  # limits of the mean similarity
+VALID = 0.75  # limit of the lower end of its interval, where a cluster is to be stable
+WORD_LEVEL = 0.9  # of that interval
+_PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
+_PAIRS_AT_ONCE = 2**22  # of clusters, compared in all trees: hundreds of clusters in thousands of trees fill the memory
+
+
+@field_docs(
+    clusters="(k,) the labels, sorted; outliers are not among them.",
+    sizes="(k,) leaves of each cluster.",
+    jaccard="(k,) posterior mean of the Jaccard similarity with the most similar cluster of a tree.",
+    interval="(k, 2) equal-tailed credible interval of that similarity.",
+    words='One for each cluster, "stable" (mean at least 0.85, and the lower end of its 90 % interval at least 0.75), '
+    '"dissolved" (mean below 0.6), or "doubtful".',
+)
+class ClusterStability(NamedTuple):
+    """How stable each of k clusters is across the draws of a posterior."""
+
+    clusters: np.ndarray
+    sizes: np.ndarray
+    jaccard: np.ndarray
+    interval: np.ndarray
+    words: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        ends = [f"{lower_end(low)} to {high:.2f}" for low, high in self.interval]
+        similar = [similarity(mean) for mean in self.jaccard]
+        rows = zip(self.clusters, self.sizes, similar, ends, self.words, strict=True)
+        return html_table(["cluster", "leaves", "similarity", "interval", "stability"], rows)
+
+
+def similarity(jaccard: float) -> str:
+    """A mean similarity in two digits, on its side of the limits: 0.849 is not 0.85, which would be stable."""
+    return _in_two_digits(jaccard, (STABLE, DISSOLVED))
+
+
+def lower_end(jaccard: float) -> str:
+    """The lower end of an interval of similarities in two digits, on its side of the limit."""
+    return _in_two_digits(jaccard, (VALID,))
+
+
+def with_word(word: str, jaccard: float, low: float) -> str:
+    """Such as "stable, 0.97" or, where only the lower end of the interval is low, "doubtful, 0.97, from 0.62"."""
+    in_spite = word == "doubtful" and jaccard >= STABLE - 1e-12
+    return f"{word}, {similarity(jaccard)}{f', from {lower_end(low)}' if in_spite else ''}"
+
+
+def _in_two_digits(value, limits):
+    rounded = round(float(value), 2)
+    crosses = any(value < limit - 1e-12 and rounded >= limit for limit in limits)
+    return f"{rounded - 0.01 if crosses else rounded:.2f}"
+
+
+class Reference(NamedTuple):
+    """The partition in question, its clusters numbered 0 … k-1."""
+
+    clusters: np.ndarray  # (k,) their labels, sorted
+    numbers: np.ndarray  # (n,) -1 for outliers
+
+
+def read_labels(labels: ArrayLike, n: int) -> Reference:
+    """Labels of any kind, one for each leaf; the whole number -1 marks outliers."""
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise InputError(f"labels must name one cluster for each of the {n} leaves, not have shape {given.shape}.")
+    try:
+        clusters, numbers = np.unique(given, return_inverse=True)
+    except TypeError:
+        raise InputError("labels must be all numbers or all names; they cannot be sorted, or some are None.") from None
+    if np.issubdtype(given.dtype, np.integer) and clusters[0] == -1:
+        clusters, numbers = clusters[1:], numbers - 1
+    if len(clusters) == 0:
+        raise InputError("labels must name at least one cluster, but every leaf is an outlier (-1).")
+    return Reference(clusters, numbers)
+
+
+def numbers_beside(n_clusters: int, n: int, fewer: int = 0) -> list[int]:
+    """Into how many clusters trees of n leaves are cut, where `n_clusters` are looked for: up to `fewer` fewer."""
+    if n_clusters == 1:
+        return [1]
+    return list(range(max(2, n_clusters - fewer), min(n_clusters + 2, n) + 1))
+
+
+def membership(
+    reference: Reference, cut_into: Callable[[int], np.ndarray], weights: np.ndarray, outliers: bool
+) -> np.ndarray:
+    """(n, k), with `outliers` (n, k + 1): the probability of each cluster, and of being an outlier, for each leaf.
+
+    `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
+    """
+    n, k = len(reference.numbers), len(reference.clusters)
+    cuts = [cut_into(number) for number in numbers_beside(k, n)]
+    options = [_matched(reference, labels) for labels in cuts]
+    chosen = np.argmax([found.agreement for found in options] + _PREFERENCE[: len(options)], axis=0)
+    probability = np.zeros((n, k + outliers))
+    for option, (found, labels) in enumerate(zip(options, cuts, strict=True)):
+        theirs = np.flatnonzero(chosen == option)
+        for number in range(k + option - 1, 0, -1):
+            unsettled = theirs[(found.stands_for[theirs] < 0).any(axis=1)]
+            if len(unsettled):
+                above = cut_into(number) if number > 1 else np.minimum(labels, 0)
+                _join_above(found.stands_for, found.shared, labels, above, unsettled)
+        _count(probability, found.stands_for, labels, theirs, weights)
+    return probability / probability.sum(axis=1, keepdims=True)
+
+
+class _Matches(NamedTuple):
+    """How cuts of trees are matched with the partition in question."""
+
+    stands_for: np.ndarray  # (T, clusters) the cluster in question that each one is matched with, or -1
+    shared: np.ndarray  # (T, k, clusters) leaves
+    agreement: np.ndarray  # (T,)
+
+
+def _matched(reference, labels):
+    """The `_Matches` of labels (T, n). Of matchings that share as many leaves, it is the most similar one."""
+    from scipy.optimize import linear_sum_assignment
+
+    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    shared, theirs, similarity = _compared(reference, labels)
+    stands_for = np.where(theirs > 0, -1, 0)  # trees may have fewer clusters
+    agreement = np.empty(len(labels))
+    for t in range(len(labels)):
+        own, partner = linear_sum_assignment(shared[t] + similarity[t] / (len(sizes) + 1), maximize=True)
+        kept = theirs[t, partner] > 0
+        stands_for[t, partner[kept]] = own[kept]
+        agreement[t] = sizes[own] @ similarity[t, own, partner]
+    return _Matches(stands_for, shared, agreement)
+
+
+@jit
+def _join_above(stands_for, shared, labels, above, trees):
+    """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
+    for t in trees:
+        n_clusters, n_above = stands_for.shape[1], 1
+        for label in above[t]:
+            n_above = max(n_above, label + 1)
+        within = np.zeros((n_clusters, n_above), np.int64)
+        for i in range(labels.shape[1]):
+            if labels[t, i] >= 0 and above[t, i] >= 0:
+                within[labels[t, i], above[t, i]] += 1
+        around, matched = np.zeros(n_clusters, np.int64), np.empty(n_clusters, np.bool_)
+        for b in range(n_clusters):
+            matched[b] = stands_for[t, b] >= 0
+            for a in range(n_above):
+                if within[b, a] > within[b, around[b]]:
+                    around[b] = a
+        for b in range(n_clusters):
+            if matched[b]:
+                continue
+            for c in range(n_clusters):
+                if matched[c] and around[c] == around[b]:
+                    own, best = stands_for[t, c], stands_for[t, b]
+                    more = best < 0 or shared[t, own, b] > shared[t, best, b]
+                    if more or (shared[t, own, b] == shared[t, best, b] and own < best):
+                        stands_for[t, b] = own
+
+
+@jit
+def _count(probability, stands_for, labels, trees, weights):
+    """Add the weights of trees to what they say of each leaf; an outlier's, -1, to the last column."""
+    for t in trees:
+        for i in range(labels.shape[1]):
+            c = labels[t, i]
+            probability[i, stands_for[t, c] if c >= 0 else -1] += weights[t]
+
+
+def stability(
+    reference: Reference, cut_into: Callable[[int], np.ndarray], weights: np.ndarray, level: float
+) -> ClusterStability:
+    """Jaccard similarities with the most similar clusters of each tree, an interval that has probability `level`.
+
+    `cut_into` gives the labels (T, n) of all trees, cut into so many clusters.
+    """
+    numbers = numbers_beside(len(reference.clusters), len(reference.numbers), fewer=1)
+    cuts = [cut_into(number) for number in numbers]
+    similarity = np.max([most_similar(reference, labels) for labels in cuts], axis=0)
+    ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
+    *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T], axis=1)
+    mean = np.minimum(weights @ similarity, 1.0)
+    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    words = tuple(map(in_a_word, mean, low))
+    return ClusterStability(reference.clusters, sizes, mean, np.stack(interval, axis=1), words)
+
+
+def in_a_word(jaccard: float, low: float) -> str:
+    """What the mean Jaccard similarity of a cluster, and the lower end of its 90 % interval, say of it."""
+    if jaccard >= STABLE - 1e-12 and low >= VALID - 1e-12:
+        return "stable"
+    return "doubtful" if jaccard >= DISSOLVED - 1e-12 else "dissolved"
+
+
+def most_similar(reference: Reference, labels: np.ndarray) -> np.ndarray:
+    """(T, k) the Jaccard similarity of each cluster with the most similar one of labels (T, n)."""
+    at_once = max(1, _PAIRS_AT_ONCE // (len(reference.clusters) * (int(labels.max()) + 1)))
+    parts = (labels[t : t + at_once] for t in range(0, len(labels), at_once))
+    return np.concatenate([_compared(reference, part)[2].max(axis=2) for part in parts])
+
+
+def _compared(reference, labels):
+    """Of the clusters of labels (T, n): leaves shared with those of the reference (T, k, clusters), their sizes
+    (T, clusters), and the Jaccard similarities."""
+    shape = len(labels), len(reference.clusters), int(labels.max()) + 1
+    shared, theirs = np.zeros(shape, np.int32), np.zeros(shape[::2], np.int64)
+    _count_shared(shared, theirs, reference.numbers, labels)
+    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    return shared, theirs, shared / (sizes[:, None] + theirs[:, None] - shared)
+
+
+@jit
+def _count_shared(shared, theirs, numbers, labels):
+    for t in range(len(labels)):
+        for i in range(len(numbers)):
+            c = labels[t, i]
+            if c >= 0:
+                theirs[t, c] += 1
+                if numbers[i] >= 0:
+                    shared[t, numbers[i], c] += 1

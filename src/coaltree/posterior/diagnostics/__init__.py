@@ -1,0 +1,1 @@
+"""Diagnostics: effective sample sizes, convergence, outliers, model checks."""

@@ -1,0 +1,83 @@
+"""Have the chains of a fit converged? Diagnostics, and a warning where they are bad.
+
+Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size (`mixing`).
+Topologies: the average standard deviation of clade frequencies across chains.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..._runtime.formatting import beside
+from ...errors import ConvergenceWarning
+from ...numerics.ess import SHORTEST, mixing
+from ..posterior import Posterior
+from .ess import last_of_chains
+
+R_HAT_ABOVE = 1.05
+ESS_BELOW = 100
+SPLIT_SD_ABOVE = 0.05
+
+_MOST_ELEMENTS = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
+
+
+def series(post: Posterior) -> dict[str, np.ndarray]:
+    """What is watched from draw to draw, (T, …): log joint, time of the root, parameters."""
+    joint = {} if post.log_joint is None else {"log_joint": post.log_joint}
+    return {**joint, "root_time": post.times[:, -1], **post.theta}
+
+
+def figures(post: Posterior) -> dict[str, Any]:
+    """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
+
+    Of an array parameter the worst element counts.
+    """
+    found = {name: scalar_figures(draws, post.chain) for name, draws in series(post).items()}
+    return {**found, "split_frequency_sd": float(post.split_frequency_sd())}
+
+
+def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
+    """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
+    flat = _distinct_entries(draws)
+    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
+    stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
+    stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
+    if stacked.shape[-1] < SHORTEST or len(stacked) == 0:
+        return {"r_hat": math.nan, "ess": math.nan}
+    found = mixing(stacked)
+    return {"r_hat": float(np.max(found.r_hat)), "ess": float(np.min(found.ess))}
+
+
+def _distinct_entries(draws):
+    """(T, k) the entries of a parameter; of a matrix that is symmetric, each pair once."""
+    if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
+        return draws[:, *np.tril_indices(draws.shape[1])]
+    return draws.reshape(len(draws), -1)
+
+
+def warn_if_bad(found: Mapping[str, Any], stacklevel: int = 2, increase: str = "n_warmup and n_samples") -> None:
+    """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
+    scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
+    r_hats = [(value["r_hat"], name) for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE]
+    sizes = [(value["ess"], name) for name, value in scalars.items() if value["ess"] < ESS_BELOW]
+    sd = found["split_frequency_sd"]
+    findings = []
+    if r_hats:
+        r_hat, name = max(r_hats)
+        findings.append(f"R-hat of {name} is {beside(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
+    if all(math.isnan(value["r_hat"]) for value in scalars.values()):
+        findings.append("R-hat cannot be computed, of too few draws or of draws that never change")
+    if sizes:
+        size, name = min(sizes)
+        findings.append(f"effective sample size of {name} is {beside(size, ESS_BELOW, 0)} (below {ESS_BELOW})")
+    if sd > SPLIT_SD_ABOVE:
+        findings.append(
+            f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
+        )
+    if findings:
+        advice = f"increase {increase}, or continue this run with start=posterior"
+        message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
+        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)

@@ -1,0 +1,1 @@
+"""Posteriors in files, pandas, ArviZ, NEXUS and notebooks."""

@@ -1,0 +1,144 @@
+"""Posteriors in files: save and load.
+
+A saved posterior is one `archive` (plain arrays and a header, no pickle), and each field is checked when it is read: a
+file from a stranger is only data. The covariance, its priors and the settings
+of a run are the package's own dataclasses and are written as their name and fields; scikit-learn's kernels as theirs.
+"""
+
+import dataclasses
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import samplers
+from ..._runtime import archive
+from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
+from ..._runtime.typing import PathLike
+from ...errors import CoaltreeWarning
+from ...model import covariance
+from ...model.process.noise import Noise
+from ..posterior import Posterior, with_log_weights
+
+_KIND, _VERSION = "coaltree posterior", 2
+
+
+_NOT_IN_OLDER_FILES = dict.fromkeys(("used", "fitted", "errors", "groups", "row_labels", "tail_scale"))
+
+
+def save(posterior: Posterior, path: PathLike) -> None:
+    """Write everything that a posterior holds to one file."""
+    content = {name: getattr(posterior, name) for name in Posterior.__annotations__ if name != "is_chain"}
+    content["labels"], content["theta"] = list(posterior.labels), dict(posterior.theta)
+    content["row_labels"] = list(posterior.row_labels)
+    content["chain"] = posterior.chain if posterior.is_chain else None
+    content["columns"] = None if posterior.columns is None else list(posterior.columns)
+    archive.write(path, _KIND, _VERSION, content, default=_plain)
+
+
+def load(path: PathLike) -> Posterior:
+    """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
+    content = archive.read(path, _KIND, _VERSION)
+    try:
+        content = _NOT_IN_OLDER_FILES | content
+        if "leaf_noise" in content:  # format 1
+            content["noise"] = content.pop("leaf_noise")
+        check_fields(content, _fields(content))
+        log_weights = content.pop("log_weights")
+        for name in ("covariance", "noise", "info"):
+            content[name] = _revived(content[name])
+        _check_covariance(content["covariance"], content["X"], content["used"])
+        posterior = Posterior(content.pop("children"), content.pop("times"), log_weights=log_weights, **content)
+    except Exception as error:  # whatever odd values may lead to
+        raise archive.damaged(path, error) from None
+    return with_log_weights(posterior, log_weights)
+
+
+def _fields(content: Any) -> dict[str, Any]:
+    """What each field of a saved posterior is; what the fields are to each other, `Posterior` checks."""
+    n_trees, n_merges = np.shape(content["times"])[:2]
+    n_rows = n_merges + 1 if content["groups"] is None else len(content["groups"])
+    d = 0 if content["X"] is None else np.shape(content["X"])[-1]
+    return {
+        "children": Array("i", (n_trees, n_merges, 2)),
+        "times": Array("f", (n_trees, n_merges), is_finite),
+        "log_weights": Array("f", (n_trees,)),
+        "log_joint": Array("f", (n_trees,), optional=True),
+        "log_evidence": Value((int, float), lambda value: value == value, optional=True),  # not NaN
+        "labels": Value(list, are_names),
+        "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
+        "chain": Array("i", (n_trees,), optional=True),
+        "X": Array("f or single", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
+        "columns": Value(list, are_names, optional=True),
+        "covariance": Value(dict, optional=True),
+        "noise": Value((int, float, dict)),
+        "errors": Array("f", (n_rows,), lambda errors: is_finite(errors) and (errors >= 0).all(), optional=True),
+        "groups": Array("i", (n_rows,), optional=True),
+        "row_labels": Value(list, are_names, optional=True),
+        "tail_scale": Array("f", (n_trees, n_rows), is_finite, optional=True),
+        "imputed": Array("f", (n_trees, None), is_finite, optional=True),
+        "used": Array("i", (None,), lambda used: ((used >= 0) & (used < d)).all(), optional=True),
+        "fitted": Array("f", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
+        "info": Value(dict),
+    }
+
+
+def _check_covariance(value, X, used):
+    if value is None:
+        return
+    if not isinstance(value, covariance.Covariance):
+        raise ValueError("covariance is not one")
+    if X is not None:
+        value.check(X.shape[1] if used is None else len(used))
+
+
+def _plain(value, where):
+    """Our dataclasses and scikit-learn's kernels as their names and fields; of anything else, a description."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and _public(type(value).__name__) is type(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        return {"__class__": type(value).__name__, "fields": fields}
+    if type(value).__module__ == "sklearn.gaussian_process.kernels":
+        return {"__class__": f"sklearn {type(value).__name__}", "fields": value.get_params(deep=False)}
+    if isinstance(value, dict):
+        return {str(key): item for key, item in value.items()}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    warnings.warn(
+        f"{where} is a {type(value).__name__}, which cannot be saved; only its description is.",
+        CoaltreeWarning,
+        stacklevel=4,
+    )
+    return repr(value) if where.startswith("info") else None
+
+
+def _revived(value):
+    """Undo `_plain`; only the package's own dataclasses and scikit-learn's kernels are ever made."""
+    if isinstance(value, list | tuple):
+        return type(value)(_revived(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if "__class__" not in value:
+        return {key: _revived(item) for key, item in value.items()}
+    name, fields = value["__class__"], _revived(value["fields"])
+    if name.startswith("sklearn "):
+        from sklearn.gaussian_process import kernels
+
+        cls = getattr(kernels, name.removeprefix("sklearn "))
+        if not issubclass(cls, kernels.Kernel):
+            raise ValueError(f"{name} is not a kernel")
+        return cls(**fields)
+    cls = _public(name)
+    if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
+        raise ValueError(f"{name} is not one of the package's values")
+    return cls(**fields)
+
+
+def _public(name):
+    """The package's own value of that name: a covariance, a prior, a sampler or a noise; None for any other name."""
+    for room in (samplers, covariance):
+        if name in room.__all__:
+            return getattr(room, name)
+    if name == Noise.__name__:
+        return Noise
+    return None

@@ -1,0 +1,141 @@
+"""What is known of the leaves besides what was fitted: columns of classes, or of numbers.
+
+They are shown beside trees and compared with clusters, and never change either. A posterior that `coaltree fit --label`
+made keeps them in ``info["label_columns"]``, as text, so that report and plots find them again.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from .io.pandas_output import in_leaf_order
+from .posterior import Posterior
+
+KEPT = "label_columns"  # where a posterior keeps them
+_MOST_CLASSES = 20  # numbers with more distinct values than this are measurements,
+_FEW = 4  # and with more than this, where most rows have one of their own
+_MISSING = frozenset({"", "nan", "none", "na", "n/a", "<na>", "nat"})
+
+
+class Known(NamedTuple):
+    """One column about the leaves: classes, or numbers."""
+
+    name: str
+    levels: tuple[str, ...]  # names of the classes in order; none for numbers
+    codes: np.ndarray  # (n,) the class of each leaf, -1 where it is missing; all -1 for numbers
+    numbers: np.ndarray | None  # (n,) NaN where missing; None for classes
+
+    @property
+    def is_classes(self) -> bool:
+        return self.numbers is None
+
+    def texts(self) -> list[str]:
+        """The class or number of each leaf as text, empty where it is missing."""
+        if self.numbers is not None:
+            return ["" if math.isnan(x) else f"{x:.6g}" for x in self.numbers.tolist()]
+        return ["" if code < 0 else self.levels[code] for code in self.codes.tolist()]
+
+
+def read_known(given: Any, labels: Sequence[str], what: str = "classes") -> list[Known]:
+    """Columns about the leaves from a Series, DataFrame, mapping from names to sequences, or one sequence.
+
+    A Series or DataFrame whose index names the leaves may have its rows in any order.
+    """
+    if hasattr(given, "columns") and hasattr(given, "index"):
+        columns = {str(name): given[name] for name in given.columns}
+    elif isinstance(given, Mapping):
+        columns = {str(name): values for name, values in given.items()}
+    else:
+        columns = {str(getattr(given, "name", None) or what): given}
+    return [_column(name, _aligned(values, labels, f"{what} {name!r}"), what) for name, values in columns.items()]
+
+
+def known_of(posterior: Posterior) -> list[Known]:
+    """The columns that a posterior keeps; one that is empty or does not fit its leaves is passed over."""
+    kept = posterior.info.get(KEPT)
+    if not isinstance(kept, dict):
+        return []
+    fitting = {
+        str(name): values
+        for name, values in kept.items()
+        if isinstance(values, list)
+        and len(values) == posterior.n
+        and all(isinstance(one, str) for one in values)
+        and any(_text(one) for one in values)
+    }
+    return read_known(fitting, posterior.labels)
+
+
+def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:
+    """The value of each leaf: that of its row, or the commonest of its rows that have one, empty where none has."""
+    if groups is None:
+        return list(values)
+    rows: list[list[str]] = [[] for _ in range(int(groups.max()) + 1)]
+    for leaf, value in zip(groups.tolist(), values, strict=True):
+        if _text(value):
+            rows[leaf].append(value)
+    return [Counter(found).most_common(1)[0][0] if found else "" for found in rows]
+
+
+def matched_places(codes: np.ndarray, clusters: np.ndarray, n_classes: int) -> list[int]:
+    """For each class the number of the cluster that it shares most leaves with, each number once; others are new."""
+    from scipy.optimize import linear_sum_assignment
+
+    shared = np.zeros((n_classes, int(clusters.max()) + 1), dtype=np.int64)
+    both = (codes >= 0) & (clusters >= 0)
+    np.add.at(shared, (codes[both], clusters[both]), 1)
+    place = [-1] * n_classes
+    for own, other in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
+        if shared[own, other]:
+            place[own] = int(other)
+    free = (k for k in range(n_classes + shared.shape[1]) if k not in place)
+    return [k if k >= 0 else next(free) for k in place]
+
+
+def _aligned(values, labels, what):
+    values = in_leaf_order(values, labels)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{what} must be a sequence, one value for each leaf, not {type(values).__name__}.")
+    found = list(values)
+    if len(found) != len(labels):
+        raise InputError(f"{what} must have one value for each of the {len(labels)} leaves, not {len(found)}.")
+    return found
+
+
+def _column(name, values, what):
+    texts = [_text(value) for value in values]
+    present = [text for text in texts if text]
+    if not present:
+        raise InputError(f"{what} {name!r} has no value at all; give one for each leaf.")
+    numbers = [_number(text) for text in texts]
+    are_numbers = not any(text and number is None for text, number in zip(texts, numbers, strict=True))
+    distinct = set(present)
+    if are_numbers and (len(distinct) > _MOST_CLASSES or len(distinct) > max(len(present) / 2, _FEW)):
+        values = np.array([math.nan if number is None else number for number in numbers])
+        return Known(name, (), np.full(len(texts), -1), values)
+    levels = sorted(distinct, key=(lambda text: (float(text), text)) if are_numbers else None)
+    code_of = {level: code for code, level in enumerate(levels)} | {"": -1}
+    return Known(name, tuple(levels), np.array([code_of[text] for text in texts]), None)
+
+
+def _text(value):
+    """A value as text: whole floats without their .0, nothing for what is missing."""
+    if isinstance(value, float | np.floating):
+        value = float(value)
+        if math.isnan(value):
+            return ""
+        return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.17g}"
+    text = str(value).strip()
+    return "" if text.lower() in _MISSING else text
+
+
+def _number(text):
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

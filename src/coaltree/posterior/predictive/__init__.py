@@ -1,0 +1,1 @@
+"""Prediction: placement of new rows, and leave-one-out."""

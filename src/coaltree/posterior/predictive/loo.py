@@ -1,0 +1,180 @@
+"""Leave-one-out: how well the model predicts each row from all others, without fitting it again.
+
+Z_i of a draw (`row_densities`) is p(x_i | other rows, tree without i, θ), and the draw is from p(tree, θ | X), in which
+(tree without i, θ) has p(tree without i, θ | other rows) · Z_i / p(x_i | other rows). So with weights ∝ 1 / Z_i
+
+    p(x_i | other rows) = 1 / E[1 / Z_i] = E_w[Z_i] ,      elpd = Σ_i log p(x_i | other rows) ,
+
+the weights smoothed by ArviZ's own Pareto smoothing. Its k̂ says how heavy their tail is: above 0.7 a row is so
+surprising that trees with it and without it differ too much for this.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..._runtime.formatting import some
+from ..._runtime.progress import Progress
+from ..._runtime.typing import ProgressLike
+from ..._runtime.validation import check_count, check_jobs
+from ...errors import CoaltreeWarning
+from ...numerics.weighted import pick_trees
+from ..diagnostics import ess as diagnostics
+from ..posterior import Posterior
+from .row_densities import ALL_UP_TO, RowDensities, require_model, row_densities
+
+_DRAWS, _DRAWS_OF_MANY_ROWS = 200, 100
+_BAD = 0.7  # k̂ above which no number of draws helps
+
+
+@dataclass(frozen=True, repr=False)
+class LeaveOneOut:
+    """Leave-one-out predictive densities of the rows of a posterior, in nats and in the units of the columns."""
+
+    elpd: float  #: Sum over the rows of the log density of each given all others.
+    se: float  #: Its standard error, the rows taken as a sample of what might have been observed.
+    p_loo: float  #: Effective number of parameters, that is, how much better rows are predicted that were seen.
+    pointwise: np.ndarray  #: (k,) the log density of each row.
+    pareto_k: np.ndarray  #: (k,) ArviZ's k̂ of each row; above `good_k` its density may be too high.
+    rows: np.ndarray  #: (k,) numbers of the rows in X, all but copies of others, which have no density.
+    labels: tuple[str, ...]  #: Names of these rows.
+    columns: tuple[str, ...]  #: Names of the columns in the model, whose density it is.
+    n_draws: int  #: Number of draws behind it.
+    _draws: RowDensities = field(repr=False)
+
+    @property
+    def good_k(self) -> float:
+        """Up to here a k̂ is good: min(1 - 1 / log10(draws), 0.7), as in ArviZ."""
+        return min(1.0 - 1.0 / math.log10(self.n_draws), _BAD) if self.n_draws > 10 else 0.0
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """Names of the rows whose k̂ is not good."""
+        return tuple(self.labels[i] for i in np.flatnonzero(~(self.pareto_k <= self.good_k)))
+
+    @property
+    def log_density(self) -> np.ndarray:
+        """(draws, k) log Z, the log density of each row given all others and a draw of the rest."""
+        return self._draws.log_density
+
+    def __repr__(self) -> str:
+        n = len(self.rows)
+        lines = [
+            f"Leave-one-out of {n} rows, from {self.n_draws} draws",
+            f"elpd  {self.elpd:10.2f}   standard error {self.se:.2f}; {self.elpd / n:.2f} nats a row",
+            f"p_loo {self.p_loo:10.2f}",
+        ]
+        doubtful = self.doubtful
+        if doubtful:
+            names = some([repr(name) for name in doubtful])
+            lines.append(
+                f"Pareto k̂ above {self.good_k:.2f} in {len(doubtful)} row(s), which may count too much: {names}"
+            )
+        else:
+            lines.append(f"Pareto k̂ is good, below {self.good_k:.2f}, in every row")
+        return "\n".join(lines)
+
+
+def loo(
+    posterior: Posterior,
+    *,
+    n_draws: int | None = None,
+    n_jobs: int | None = None,
+    progress: ProgressLike = "auto",
+) -> LeaveOneOut:
+    """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
+    draws, weights = draws_for(posterior, n_draws)
+    densities = kept_densities(posterior, draws, n_jobs, progress)
+    found = from_densities(posterior, densities, np.log(weights))
+    odd = int(np.sum(found.pareto_k > _BAD))
+    if odd and np.isfinite(found.pareto_k).any():
+        warnings.warn(
+            f"leave-one-out is not sure of {odd} of {len(found.rows)} rows (Pareto k̂ above {_BAD}): they are so odd "
+            "that trees with and without them differ, and may count too much; compare models that disagree about them "
+            "by held-out rows.",
+            CoaltreeWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def draws_for(posterior: Posterior, n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the draws that are asked, spread evenly over the chains or by weight, and what each then counts."""
+    require_model(posterior)
+    n_draws = draws_asked(posterior, n_draws)
+    if not posterior.has_equal_weights:
+        return pick_trees(posterior.weights, n_draws)
+    draws = thinned(diagnostics.last_of_chains(posterior.chain), n_draws).ravel()
+    return draws, np.full(len(draws), 1.0 / len(draws))
+
+
+def draws_asked(posterior: Posterior, n_draws: int | None) -> int:
+    """How many draws are asked where no number is given: a draw of many rows takes longer."""
+    usual = _DRAWS if posterior.n <= ALL_UP_TO else _DRAWS_OF_MANY_ROWS
+    return check_count("n_draws", usual if n_draws is None else n_draws)
+
+
+def thinned(index: np.ndarray, n_draws: int) -> np.ndarray:
+    """Every k-th of the draws (chains, draws) of each chain, so that about n_draws are left, one a chain at least."""
+    step = max(1, math.ceil(index.size / n_draws))
+    return index[:, ::-1][:, ::step][:, ::-1]
+
+
+def kept_densities(posterior: Posterior, draws: np.ndarray, n_jobs: int | None, progress: ProgressLike) -> RowDensities:
+    """The densities of these draws; those of the last question are remembered, for they take a while."""
+    check_jobs(n_jobs)
+    last = vars(posterior).get("_row_densities")
+    if last is not None and np.array_equal(last.draws, draws):
+        return last
+    with Progress(progress) as bar:
+        found = row_densities(posterior, draws, n_jobs=n_jobs, watch=bar.watcher("draw"))
+    vars(posterior)["_row_densities"] = found
+    return found
+
+
+def from_densities(posterior: Posterior, densities: RowDensities, log_weights: np.ndarray) -> LeaveOneOut:
+    """Leave-one-out from log Z (s, k) of draws with these log weights (s,)."""
+    log_z, s = densities.log_density, len(densities.draws)
+    log_weights = log_weights - _log_sum(log_weights)
+    ess = min(posterior.ess / len(posterior), 1.0)
+    smoothed, pareto_k = _smoothed(log_weights - log_z.T, ess)
+    pointwise = _log_sum(smoothed + log_z.T)
+    seen = _log_sum(log_weights[None, :] + log_z.T)
+    k = len(densities.rows)
+    se = math.sqrt(k) * float(pointwise.std(ddof=1))
+    return LeaveOneOut(
+        float(pointwise.sum()),
+        se,
+        float((seen - pointwise).sum()),
+        pointwise,
+        pareto_k,
+        densities.rows,
+        tuple(posterior.row_labels[i] for i in densities.rows),
+        posterior.model_columns,
+        s,
+        densities,
+    )
+
+
+def _smoothed(log_ratios, r_eff):
+    """Log weights (k, s) with smoothed tails that sum to 1, and ArviZ's k̂ (k,): NaN where there are too few draws."""
+    from arviz_stats.base import array_stats
+
+    pareto_k = np.full(len(log_ratios), np.nan)
+    for i, ratios in enumerate(log_ratios):
+        try:
+            log_ratios[i], pareto_k[i] = array_stats.psislw(-ratios, r_eff=r_eff)  # it takes log likelihoods
+        except (
+            ValueError,
+            IndexError,
+        ):  # fewer than 5 draws in the tail, or all the same there
+            continue
+    return log_ratios - _log_sum(log_ratios)[:, None], pareto_k
+
+
+def _log_sum(values):
+    """Log of the sum of exponentials over the last axis."""
+    top = values.max(axis=-1)
+    return top + np.log(np.exp(values - np.expand_dims(top, -1)).sum(axis=-1))

@@ -1,0 +1,1 @@
+"""Clades, their support and times, and one tree for many draws."""

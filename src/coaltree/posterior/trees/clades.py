@@ -1,0 +1,222 @@
+"""Clades of many trees at once: who occurs, how often, when.
+
+A clade (the leaf set of a merge) is known by a 128-bit key, the XOR of its leaves' keys, so that one pass up a tree
+gives the keys of all its clades. One pass over the T trees numbers the distinct clades 0 … K-1 in the order met; from
+then on a tree is a row of n-1 integers.
+
+    frequency of clade c:  f_c = Σ_t w_t [c in tree t]
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ..._runtime.memory import require_memory
+from ...numerics.weighted import weighted_quantile
+from ...tree.merges import leaf_keys
+from .leaf_positions import mean_over_pairs
+
+_BLOCK_BYTES = 64e6
+_TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a matrix
+
+
+class CladeTable(NamedTuple):
+    """The distinct clades of T trees."""
+
+    ids: np.ndarray  # (T, n-1) int32: the clade made by each merge
+    keys: np.ndarray  # (K, 2) uint64
+    sizes: np.ndarray  # (K,) number of leaves
+    first: np.ndarray  # (K,) where it was first met, as tree · (n-1) + merge
+    slots: np.ndarray  # open-addressing index from key to clade
+
+
+def enumerate_clades(children: np.ndarray) -> CladeTable:
+    """Number the clades of stacked trees (T, n-1, 2)."""
+    children = children.view()
+    children.flags.writeable = False  # one type of argument, one compiled kernel
+    return CladeTable(*_enumerate(children, leaf_keys(children.shape[1] + 1)))
+
+
+def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
+    """(K,) f_c = Σ_t w_t [c in tree t]."""
+    return weigh(table.ids, weights, len(table.keys))
+
+
+def find(table: CladeTable, keys: np.ndarray) -> np.ndarray:
+    """(m,) the number of each clade key (m, 2) in the table, -1 where no tree has it."""
+    return _find(table.slots, table.keys, keys)
+
+
+def time_quantiles(
+    table: CladeTable, times: np.ndarray, weights: np.ndarray, clades: np.ndarray, q: Sequence[float]
+) -> np.ndarray:
+    """(m, len(q)) weighted quantiles of each clade's merge time over the trees that have it, NaN where none has.
+
+    A quantile is the smallest draw with at least a share q of the weight at or below it.
+    """
+    q = np.asarray(q, dtype=np.float64)
+    quantiles = [weighted_quantile(values, weights, q) for values in clade_times(table, times, clades)]
+    return np.array(quantiles).reshape(len(clades), len(q))
+
+
+def clade_times(table: CladeTable, times: np.ndarray, clades: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield each clade's merge time in every tree (T,), NaN where the tree has it not."""
+    block = max(1, int(_BLOCK_BYTES / (8 * len(times))))
+    for start in range(0, len(clades), block):
+        yield from _gather_times(table.ids, times, clades[start : start + block], len(table.keys))
+
+
+def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n, n) weighted mean over trees of the value (T, n-1) of the merge that first joins two leaves; diagonal 0."""
+    from scipy.spatial.distance import squareform
+
+    n = values.shape[1] + 1
+    require_memory(16 * n * n, f"The cophenetic matrix of {n} leaves", "single trees answer cophenetic(pairs=…)")
+    total = np.zeros(n * (n - 1) // 2)
+    for t in range(0, len(values), _TREES_IN_CACHE):
+        some = slice(t, t + _TREES_IN_CACHE)
+        total += next(mean_over_pairs(children[some], values[some], weights[some], [np.arange(n)]))
+    return squareform(total, checks=False)
+
+
+@jit
+def clade_keys_into(children, leaf, keys):
+    """Fill keys (2n-1, 2): a leaf's own key, then for each merge the XOR of its two children's."""
+    n = len(leaf)
+    for i in range(n):  # an assignment of a whole slice takes seconds to compile, for its error message
+        keys[i, 0], keys[i, 1] = leaf[i, 0], leaf[i, 1]
+    for k in range(n - 1):
+        a, b = children[k, 0], children[k, 1]
+        keys[n + k, 0] = keys[a, 0] ^ keys[b, 0]
+        keys[n + k, 1] = keys[a, 1] ^ keys[b, 1]
+
+
+@jit
+def leaves_under(children, node):
+    """The leaves below a node of one tree, in no promised order."""
+    n = len(children) + 1
+    stack = np.empty(n, np.int64)
+    leaves = np.empty(n, np.int64)
+    stack[0] = node
+    height, found = 1, 0
+    while height > 0:
+        height -= 1
+        c = stack[height]
+        if c < n:
+            leaves[found] = c
+            found += 1
+        else:
+            stack[height] = children[c - n, 0]
+            stack[height + 1] = children[c - n, 1]
+            height += 2
+    return leaves[:found]
+
+
+@jit
+def _slot(slots, keys, key_0, key_1):
+    """Where this key is, or the empty slot where it belongs."""
+    mask = np.uint64(len(slots) - 1)
+    s = key_0 & mask
+    while True:
+        clade = slots[s]
+        if clade < 0 or (keys[clade, 0] == key_0 and keys[clade, 1] == key_1):
+            return s
+        s = (s + np.uint64(1)) & mask
+
+
+@jit
+def _index(keys, count, n_slots):
+    slots = np.full(n_slots, -1, np.int32)
+    for clade in range(count):
+        slots[_slot(slots, keys, keys[clade, 0], keys[clade, 1])] = clade
+    return slots
+
+
+@jit
+def grown(array, capacity):
+    """A copy with room for `capacity` values."""
+    grown = np.empty(capacity, array.dtype)
+    for i in range(len(array)):
+        grown[i] = array[i]
+    return grown
+
+
+@jit
+def _grown_pairs(pairs, capacity):
+    grown = np.empty((capacity, 2), pairs.dtype)
+    for i in range(len(pairs)):
+        grown[i, 0], grown[i, 1] = pairs[i, 0], pairs[i, 1]
+    return grown
+
+
+@jit
+def _enumerate(children, leaf):
+    """Number the distinct clades in the order met, with a hash table that doubles when half full."""
+    n_trees, n = len(children), len(leaf)
+    ids = np.empty((n_trees, n - 1), np.int32)
+    capacity = 1024
+    while capacity < 2 * n:
+        capacity *= 2
+    keys = np.empty((capacity, 2), np.uint64)
+    sizes = np.empty(capacity, np.int32)
+    first = np.empty(capacity, np.int64)
+    slots = np.full(2 * capacity, -1, np.int32)
+    count = 0
+    tree_keys = np.empty((2 * n - 1, 2), np.uint64)
+    tree_sizes = np.ones(2 * n - 1, np.int32)
+    for t in range(n_trees):
+        clade_keys_into(children[t], leaf, tree_keys)
+        for k in range(n - 1):
+            tree_sizes[n + k] = tree_sizes[children[t, k, 0]] + tree_sizes[children[t, k, 1]]
+            s = _slot(slots, keys, tree_keys[n + k, 0], tree_keys[n + k, 1])
+            if slots[s] < 0:
+                if count == capacity:
+                    capacity *= 2
+                    keys = _grown_pairs(keys, capacity)
+                    sizes = grown(sizes, capacity)
+                    first = grown(first, capacity)
+                    slots = _index(keys, count, 2 * capacity)
+                    s = _slot(slots, keys, tree_keys[n + k, 0], tree_keys[n + k, 1])
+                slots[s] = count
+                keys[count, 0], keys[count, 1] = tree_keys[n + k, 0], tree_keys[n + k, 1]
+                sizes[count] = tree_sizes[n + k]
+                first[count] = t * (n - 1) + k
+                count += 1
+            ids[t, k] = slots[s]
+    return ids, keys[:count], sizes[:count], first[:count], slots
+
+
+@jit
+def weigh(ids, weights, n_clades):
+    """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
+    frequency = np.zeros(n_clades)
+    for t in range(len(ids)):
+        for k in range(ids.shape[1]):
+            frequency[ids[t, k]] += weights[t]
+    return frequency
+
+
+@jit
+def _find(slots, keys, wanted):
+    clades = np.empty(len(wanted), np.int64)
+    for k in range(len(wanted)):
+        clades[k] = slots[_slot(slots, keys, wanted[k, 0], wanted[k, 1])]
+    return clades
+
+
+@jit
+def _gather_times(ids, times, clades, n_clades):
+    """(m, T) merge time of each wanted clade in each tree, NaN where the tree has it not."""
+    row_of = np.full(n_clades, -1, np.int64)
+    for row in range(len(clades)):
+        if clades[row] >= 0:
+            row_of[clades[row]] = row
+    gathered = np.full((len(clades), len(times)), np.nan)
+    for t in range(len(times)):
+        for k in range(times.shape[1]):
+            row = row_of[ids[t, k]]
+            if row >= 0:
+                gathered[row, t] = times[t, k]
+    return gathered

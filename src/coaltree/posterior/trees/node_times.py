@@ -1,0 +1,84 @@
+"""When the clades of a tree came to be, with intervals that rest on enough draws.
+
+The quantiles of a level need 2 / (1 - level) draws, so that each tail holds one (20 for 90 %). A clade in fewer trees
+is looked for in all of them as the closest clade there (`transfer`), which is the same one with a few leaves moved; if
+these are too few as well, there is no interval. Weighted draws count as (Σ w)² / Σ w².
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...numerics.weighted import pick_trees, shortest_interval, weighted_quantile
+from ...tree import Tree
+from . import clades
+from .transfer_support import transfers
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+
+_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where all trees would need more, some are asked
+_FEWEST_ASKED = 100
+
+
+class Intervals(NamedTuple):
+    """Intervals of times and where they are from."""
+
+    interval: np.ndarray  # (n-1, 2), NaN where there is none
+    basis: np.ndarray  # (n-1,) "exact", "closest" or "none"
+
+
+class Heights(NamedTuple):
+    """Medians and shortest intervals of times, NaN where there are too few draws for an interval."""
+
+    median: np.ndarray  # (n-1,)
+    shortest: np.ndarray  # (n-1, 2)
+
+
+def intervals(posterior: "Posterior", tree: Tree, level: float) -> Intervals:
+    """Equal-tailed intervals of the times of the clades of a tree whose leaves are the posterior's."""
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    return Intervals(
+        *_summaries(posterior, tree, level, lambda times, weights: weighted_quantile(times, weights, tails))
+    )
+
+
+def heights(posterior: "Posterior", tree: Tree, level: float) -> Heights:
+    """Medians and shortest intervals of the same times."""
+
+    def both(times, weights):
+        return np.append(weighted_quantile(times, weights, 0.5), shortest_interval(times, weights, level))
+
+    found, _ = _summaries(posterior, tree, level, both, 3)
+    return Heights(found[:, 0], found[:, 1:])
+
+
+def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
+    """Whether draws with this Σ w and Σ w² count as 2 / (1 - level), so that each tail of an interval holds one."""
+    return (total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0)
+
+
+def _summaries(posterior, tree, level, summary, width=2):
+    """(n-1, width) what `summary` says of each clade's draws and their weights, and (n-1,) where these are from."""
+    table, weights = posterior.clade_table, posterior.weights
+    found = clades.find(table, tree.clade_keys())
+    total, squares = (np.append(clades.weigh(table.ids, w, len(table.keys)), 0.0)[found] for w in (weights, weights**2))
+    enough = enough_draws(total, squares, level)
+    answer = np.full((tree.n - 1, width), np.nan)
+    drawn = clades.clade_times(table, posterior.times, found[enough])
+    for k, times in zip(np.flatnonzero(enough), drawn, strict=True):
+        answer[k] = summary(times, weights)
+    basis = np.where(enough, "exact", "none").astype("<U7")
+    rare = np.flatnonzero(~enough)
+    if len(rare) == 0:
+        return answer, basis
+    asked, weights = pick_trees(weights, max(_FEWEST_ASKED, int(_CLOSEST_BYTES / (4 * len(rare)))))
+    closest = transfers(tree, posterior.children[asked], weights, rare).closest
+    for k, merge in zip(rare, closest, strict=True):
+        close = np.flatnonzero(merge >= 0)
+        w = weights[close]
+        if enough_draws(w.sum(), np.square(w).sum(), level):
+            answer[k] = summary(posterior.times[asked[close], merge[close]], w)
+            basis[k] = "closest"
+    return answer, basis

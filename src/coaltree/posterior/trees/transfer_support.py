@@ -1,0 +1,121 @@
+"""Transfer distances: how many leaves must move to make a clade of one tree a clade of another.
+
+For a clade A of a reference tree and a drawn tree with clades C, its leaves and its root among them,
+
+    δ(A) = min_C |A Δ C| = min_C |A| + |C| - 2 |A ∩ C| ,      support(A) = 1 - E[δ(A)] / min(|A| - 1, n - |A|)
+
+(Lemoine et al. 2018, rooted): a leaf of A leaves |A| - 1 to move and the root n - |A|, so that support is between 0
+and 1. Of the clades with the same leaves of A the smallest is best, which is a common ancestor of two neighbours of A
+in the drawn tree's order of leaves. For these there is one gap each, the latest merge between them, and it has the
+leaves of A as far as no later gap: a clade costs O(|A|), a tree O(Σ |A|), about n log n for a coalescent tree.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._runtime.jit import jit
+from ...tree import Tree
+from .leaf_positions import exponents, fill_windows, latest, place
+from .stacked import read_only
+
+_CLOSE = 0.25  # of the greatest distance: further away another clade is not the same one with a few leaves moved
+
+
+class Transfers(NamedTuple):
+    """Clades of a tree looked for in T drawn trees."""
+
+    distance: np.ndarray  # (n-1,) E[δ] of each merge's clade
+    closest: np.ndarray  # (m, T) for m of the merges, the closest merge of each drawn tree, -1 where none is close
+
+
+def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.ndarray) -> Transfers:
+    """Look for the clades of `tree` in stacked trees; which is closest is kept for the given `merges` (m,) of it.
+
+    Of clades that are equally close it is the one with more leaves of A. Trees without weight are passed over.
+    """
+    n = tree.n
+    row_of = np.full(n - 1, -1, np.int64)
+    row_of[merges] = np.arange(len(merges))
+    closest = np.full((len(merges), len(children)), -1, np.int32)
+    nearby = close(tree.sizes[n:], n)
+    position = np.empty(n, np.int64)
+    position[tree.leaf_order()] = np.arange(n)
+    drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
+    distance = _transfers(np.array(tree.children), position, *drawn, row_of, nearby, closest)
+    return Transfers(distance, closest)
+
+
+def greatest(sizes: np.ndarray | int, n: int) -> np.ndarray:
+    """min(|A| - 1, n - |A|), but 1 for the root, whose distance is 0."""
+    return np.maximum(np.minimum(sizes - 1, n - sizes), 1)
+
+
+def close(sizes: np.ndarray | int, n: int) -> np.ndarray:
+    """The distance up to which another clade counts as the same one with a few leaves moved."""
+    return (_CLOSE * greatest(sizes, n)).astype(np.int64)
+
+
+@jit
+def _transfers(pairs, position, children, weights, row_of, close, closest):
+    n = len(position)
+    total = np.zeros(n - 1)
+    size, start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)  # of the drawn tree
+    own_size, own_start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
+    own_gap = np.empty(n - 1, np.int32)
+    place(pairs, own_size, own_start, own_gap)
+    exponent = exponents(n)
+    window = np.empty((exponent[n] + 1, n), np.int32)
+    at, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    stack, stacked = np.empty(n, np.int64), np.empty(n, np.int64)
+    for t in range(len(children)):
+        if weights[t] == 0.0:
+            continue
+        place(children[t], size, start, window[0, : n - 1])
+        fill_windows(window)
+        for i in range(n):
+            at[position[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on
+        for k in range(n - 1):
+            low = own_start[n + k]
+            middle, high = low + own_size[pairs[k, 0]], low + own_size[n + k]
+            x, y = low, middle
+            for z in range(high - low):
+                if y == high or (x < middle and at[x] < at[y]):
+                    merged[z] = at[x]
+                    x += 1
+                else:
+                    merged[z] = at[y]
+                    y += 1
+            s = high - low
+            at[low:high] = merged[:s]
+            ancestor = latest(window, exponent, merged[0], merged[s - 1])
+            least, found = size[n + ancestor] - s, ancestor
+            if least > 0:
+                least, found = _closest(merged[:s], window, exponent, size, stack, stacked)
+            total[k] += weights[t] * least
+            if row_of[k] >= 0 and least <= close[k]:
+                closest[row_of[k], t] = found
+    return total
+
+
+@jit
+def _closest(at, window, exponent, size, stack, stacked):
+    """min_C |A| + |C| - 2 |A ∩ C| for leaves at sorted positions, and the merge of that clade, -1 for a leaf.
+
+    Gap x stands between leaves x and x + 1 of A; as long as no later one comes, a gap waits on the stack.
+    """
+    n, s = (len(size) + 1) // 2, len(at)
+    least, found, most = s - 1, -1, 1
+    height = 0
+    for x in range(s):
+        gap = latest(window, exponent, at[x], at[x + 1]) if x < s - 1 else n
+        while height > 0 and stacked[height - 1] < gap:
+            height -= 1
+            merge = stacked[height]
+            shared = x - (stack[height - 1] if height > 0 else -1)
+            distance = s + size[n + merge] - 2 * shared
+            if distance < least or (distance == least and shared > most):
+                least, found, most = distance, merge, shared
+        stack[height], stacked[height] = x, gap
+        height += 1
+    return least, found

@@ -1,0 +1,26 @@
+"""Lists of names in messages."""
+
+from coaltree._runtime.formatting import beside, listed, some
+
+
+def test_long_lists_are_shortened():
+    assert some(["a", "b"], 2) == "a, b"
+    assert some(list("abcd"), 2) == "a, b and 2 more"
+    assert some(range(2000), 1) == "0 and 1,999 more"
+
+
+def test_long_names_are_cut():
+    assert some(["x" * 100]) == "x" * 59 + "…"
+    assert some(["x" * 60]) == "x" * 60
+
+
+def test_whole_lists():
+    assert [listed(list(names)) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+
+
+def test_a_number_that_is_beyond_a_limit_is_seen_to_be():
+    assert beside(1.0503, 1.05, 2) == "1.0503"
+    assert beside(1.062, 1.05, 2) == "1.06"
+    assert beside(99.97, 100, 0) == "99.97"
+    assert beside(4.2, 100, 0) == "4"
+    assert beside(1.05, 1.05, 2) == "1.05"

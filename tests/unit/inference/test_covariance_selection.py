@@ -1,0 +1,158 @@
+"""`covariance="best"`: what is tried, what wins, the same bits however it is run, and what it says of it."""
+
+import joblib
+import numpy as np
+import pytest
+from coaltree.posterior.diagnostics.ess.covariance_selection import in_a_line, is_choice
+
+import coaltree as ct
+from coaltree.inference.covariance_selection import candidates, rounds_of
+from coaltree.report.page import report_html
+
+pytestmark = [pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"), pytest.mark.usefixtures("few_trials")]
+SHORT = {"n_samples": 10, "n_warmup": 8, "random_state": 0, "progress": False}
+FITTED = []  # once for all tests
+
+
+def correlated(n=24, seed=0):
+    """Rows of a tree along which two columns change together."""
+    Phi = np.array([[1.0, 0.98, 0.0], [0.98, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    return np.asarray(ct.simulate(n, 3, ct.Fixed(Phi), noise=0.05, random_state=seed)[0])
+
+
+@pytest.fixture
+def fitted(few_trials):
+    if not FITTED:
+        FITTED.append(ct.fit(correlated(), "best", **SHORT))
+    return FITTED[0]
+
+
+def test_correlated_columns_ask_for_a_full_matrix(fitted):
+    choice = fitted.info["choice"]
+    assert choice["covariance"] == "full" and isinstance(fitted.covariance, ct.Full)
+    assert sorted(choice["names"]) == ["diagonal", "full", "scaled", "spherical"]
+    assert choice["names"][0] == "full" and choice["difference"][0] == 0.0
+    assert max(choice["difference"][1:]) < -10.0
+    assert choice["n_rows"] == 24
+    line = in_a_line(choice)
+    assert line.startswith("full, best of 4 by leave-one-out of 24 rows: ") and line.endswith("nats")
+    assert len(fitted) == 20 and fitted.info["n_warmup"] == 8
+
+
+def test_equal_columns_ask_for_one_variance():
+    X = np.asarray(ct.simulate(24, 8, ct.Spherical(amplitude=1.0), noise=0.05, random_state=1)[0])
+    post = ct.fit(X, "best", **SHORT)
+    assert post.info["choice"]["covariance"] in ("scaled", "spherical", "diagonal")
+
+
+def test_jobs_change_nothing_and_a_seed_repeats_it(fitted):
+    with joblib.parallel_config("threading"):
+        again = ct.fit(correlated(), "best", n_jobs=2, **SHORT)
+    np.testing.assert_array_equal(again.times, fitted.times)
+    same = [name for name in fitted.info["choice"] if name != "seconds"]
+    assert all(again.info["choice"][name] == fitted.info["choice"][name] for name in same)
+
+
+def test_a_checkpoint_remembers_what_was_chosen(fitted, tmp_path, monkeypatch):
+    from coaltree.inference.control.run import Run
+
+    path, real = tmp_path / "run.npz", Run._take_block
+    blocks = []
+
+    def stop_in_the_last_run(run, parallel, watch):
+        if run.choice is not None:
+            blocks.append(1)
+            if len(blocks) > 4:
+                raise KeyboardInterrupt
+            monkeypatch.setattr("coaltree.inference.control.run._SECONDS_A_BLOCK", 0.0)  # round by round
+        return real(run, parallel, watch)
+
+    monkeypatch.setattr(Run, "_take_block", stop_in_the_last_run)
+    part = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
+    assert part.info["interrupted"]
+    monkeypatch.undo()
+    monkeypatch.setattr(covariance_selection, "choose", None)  # it is not chosen again
+    whole = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
+    np.testing.assert_array_equal(whole.times, fitted.times)
+    assert whole.info["choice"]["covariance"] == "full"
+    with pytest.raises(ct.InputError, match="belongs to other data or settings"):
+        ct.fit(correlated(), "full", checkpoint=path, **SHORT)
+
+
+def test_which_families_make_sense():
+    rng = np.random.default_rng(0)
+    assert list(candidates(rng.normal(size=(20, 8)), False, None)) == ["scaled", "spherical", "diagonal", "full"]
+    assert list(candidates(rng.normal(size=(10, 8)), False, None)) == ["scaled", "spherical", "diagonal"]
+    assert "squared_exponential" in candidates(rng.normal(size=(10, 8)), True, None)
+    smooth = candidates(rng.normal(size=(10, 3)), False, [0.0, 1.0, 5.0])["squared_exponential"]
+    assert smooth.inputs.ravel().tolist() == [0.0, 1.0, 5.0]
+    with pytest.raises(ct.InputError):
+        candidates(rng.normal(size=(10, 3)), False, [0.0, 1.0])
+
+
+def test_a_short_fit_is_a_share_of_the_whole(monkeypatch):
+    """Three losers of four and the leave-one-out of all must not cost more than the fit: 600 rounds of each chain."""
+    monkeypatch.undo()  # what shortens them elsewhere
+    assert rounds_of(600, 500) == (60, 24)
+    assert rounds_of(600, 4000)[0] < 40
+    assert rounds_of(30, 20) == (30, 12)
+
+
+def test_hard_tables_are_met_by_the_choice():
+    """Constant, nearly constant and repeated columns, and fewer rows than columns."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(4, 3)) * 4, 8, axis=0) + rng.normal(size=(32, 3))
+    rare = np.zeros((32, 2))
+    rare[[3, 17], [0, 1]] = 1.0
+    hard = np.column_stack([X, np.ones(32), rare, X[:, 1]])
+    post = ct.fit(hard, "best", **SHORT)
+    assert post.used.tolist() == [0, 1, 2, 4, 5]
+    assert np.isfinite(post.info["choice"]["elpd"]).all() and 0.01 < np.median(post.times[:, -1]) < 100.0
+    wide = ct.fit(rng.normal(size=(8, 20)), "best", **SHORT)
+    assert "full" not in wide.info["choice"]["names"]
+
+
+def test_curves_may_be_asked_for():
+    X = np.asarray(ct.simulate(30, 10, ct.SquaredExponential(length2=9.0, noise=0.05), random_state=0)[0])
+    post = ct.fit(X, "best", ordered=True, **SHORT)
+    assert post.info["choice"]["covariance"] == "squared_exponential"
+
+
+def test_the_estimator_takes_it():
+    model = ct.CoalescentClustering(2, covariance="best", n_samples=10, n_warmup=5, random_state=0).fit(correlated())
+    assert model.posterior_.info["choice"]["covariance"] == "full"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"covariance": "full", "ordered": True}, "ordered and inputs add a candidate"),
+        ({"covariance": "best", "sampler": "mgreedy"}, 'sampler="regraft"'),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(settings, message):
+    with pytest.raises(ct.InputError, match=message):
+        ct.fit(correlated(), n_samples=2, **settings)
+    with pytest.raises(ct.InputError, match="name one or give"):
+        ct.sample_trees(correlated(), "best")
+
+
+def test_it_begins_anew(fitted):
+    with pytest.raises(ct.InputError, match="begins anew"):
+        ct.fit(correlated(), "best", start=fitted, **SHORT)
+
+
+def test_a_strange_table_is_no_choice(fitted):
+    assert in_a_line(None) is None and not is_choice({"covariance": "full", "names": []})
+    assert not is_choice(fitted.info["choice"] | {"elpd": ["x"] * 4})
+
+
+def test_files_report_and_info_show_it(fitted, tmp_path, capsys):
+    from coaltree.cli import main
+
+    path = tmp_path / "p.npz"
+    fitted.save(path)
+    assert ct.load(path).info["choice"] == fitted.info["choice"]
+    assert main(["info", str(path)]) == 0
+    assert "Full (full, best of 4 by leave-one-out of 24 rows" in capsys.readouterr().out
+    assert "<code>full</code> was chosen: it predicts each row best from all" in report_html(fitted)

@@ -1,0 +1,195 @@
+"""Columns that carry nothing are left out, named and put back; the rule of "auto"."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from coaltree.errors import CoaltreeWarning, InputError
+from coaltree.model.covariance import Diagonal, Full, InverseGamma, InverseWishart, Scaled, Spherical
+from coaltree.model.data.columns import (
+    choice_for,
+    constant_columns,
+    dependent_columns,
+    imputed_everywhere,
+    imputed_in_model,
+    modelled,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 4))
+
+
+def quiet(values, covariance, names=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoaltreeWarning)
+        return modelled(values, np.arange(len(values)), names, covariance)
+
+
+def family_of(values):
+    """What "auto" takes, and that all who ask are told the same."""
+    model, said = quiet(values, "auto"), choice_for(values)
+    assert model.info["covariance_choice"] == said
+    name = said.split(" (")[0]
+    assert type(model.covariance).__name__.lower() == name
+    return name
+
+
+@pytest.mark.parametrize(("n", "d", "name"), [(14, 4, "spherical"), (15, 4, "full"), (4, 2, "scaled"), (2, 1, "full")])
+def test_auto_is_full_where_rows_are_enough(n, d, name):
+    assert family_of(X[:n, :d]) == name
+
+
+def test_auto_says_why():
+    assert choice_for(X[:15]) == "full (15 rows are enough for 4 columns)"
+    assert choice_for(X[:2, :1]) == "full (2 rows are enough for 1 column)"
+    assert choice_for(X[:14]) == (
+        "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
+    )
+    assert choice_for(X[:14] * [1.0, 1.0, 1.0, 100.0]) == (
+        "scaled (columns have different ranges, as in different units; full needs 15 rows for 4 columns)"
+    )
+    assert choice_for(np.round(X[:14])) == "scaled (columns have few distinct values; full needs 15 rows for 4 columns)"
+
+
+def test_auto_counts_distinct_rows_and_columns_that_vary():
+    table = np.repeat(X[:14], 2, axis=0)
+    assert choice_for(table).startswith("spherical")
+    assert choice_for(np.column_stack([X[:15], np.ones(15)])).startswith("full (15 rows are enough for 4 columns")
+    assert isinstance(quiet(X, "auto").covariance, Full)
+    for scales, family in (([1.0, 1.0, 1.0, 1.0], Spherical), ([1.0, 1.0, 1.0, 100.0], Scaled)):
+        model = quiet(np.column_stack([X[:9] * scales, np.ones(9)]), "auto")
+        assert isinstance(model.covariance, family)
+        np.testing.assert_array_equal(model.used, range(4))  # under either the constant is left out
+
+
+EVEN = np.linspace(0.0, 1.0, 60)[np.array([RNG.permutation(60) for _ in range(24)]).T]  # the same range in each column
+
+
+@pytest.mark.parametrize(
+    ("scales", "name"),
+    [
+        (np.ones(24), "spherical"),
+        (np.repeat([1.0, 7.9], 12), "spherical"),
+        (np.repeat([1.0, 8.1], 12), "scaled"),
+        (np.repeat([1.0, 7.9], [23, 1]), "spherical"),
+        (np.repeat([1.0, 8.1], [23, 1]), "scaled"),  # one column would outweigh all others
+        (np.repeat([1.0, 1e-3], [22, 2]), "spherical"),  # a few that hardly vary are ignored
+        (np.repeat([1.0, 1e-3], [18, 6]), "scaled"),
+    ],
+)
+def test_auto_is_spherical_where_ranges_are_similar(scales, name):
+    table = EVEN * scales + RNG.normal(size=24)
+    assert family_of(table) == name
+    said = choice_for(table)
+    order, turned = RNG.permutation(60), RNG.permutation(24)
+    for same in (table[order], table[:, turned], 1e9 * table, -1e-9 * table, table.astype(np.float32)):
+        assert choice_for(same) == said
+
+
+@pytest.mark.parametrize("scales", [np.ones(24), np.repeat([1.0, 30.0], 12)])
+def test_outliers_and_missing_cells_do_not_change_the_unit(scales):
+    table = EVEN * scales
+    family = family_of(table)
+    for spoilt in (1e6, -1e6):
+        outlier = table.copy()
+        outlier[7, 3] = spoilt
+        assert family_of(outlier) == family
+        outlier[7] = spoilt
+        assert family_of(outlier) == family
+    table[RNG.random(table.shape) < 0.2] = np.nan
+    table[2:, 5] = np.nan  # of two cells nothing can be said
+    assert family_of(table) == family
+
+
+def test_pixels_that_are_blank_in_most_rows_are_in_one_unit():
+    images = np.where(RNG.random((60, 24)) < 0.1, RNG.integers(1, 17, (60, 24)), 0)
+    images[:, 0] = np.arange(60) == 4
+    assert family_of(images.astype(float)) == "spherical"
+
+
+@pytest.mark.parametrize(("n_values", "name"), [(2, "scaled"), (4, "scaled"), (5, "spherical")])
+def test_categories_have_no_unit(n_values, name):
+    assert family_of(np.floor(EVEN * (n_values - 1e-9))) == name
+    mixed = np.column_stack([np.floor(EVEN[:, :12] * (n_values - 1e-9)), EVEN[:, 12:] * n_values])
+    assert family_of(mixed) == "spherical"
+
+
+def test_constant_columns_to_within_rounding_and_beside_missing_values():
+    table = np.column_stack([X[:, 0], np.full(30, 7.0), np.full(30, 0.1) + 1e-17, X[:, 1] * 1e-300, np.zeros(30)])
+    table[3, 1] = np.nan
+    table[::2, 2] = 0.1 * 3 / 3
+    np.testing.assert_array_equal(constant_columns(table), [False, True, True, False, True])
+
+
+def test_one_warning_names_all_that_is_left_out():
+    table = np.column_stack([X, np.ones((30, 9)), X[:, 0] - 3 * X[:, 2]])
+    names = [f"c{j}" for j in range(14)]
+    with pytest.warns(CoaltreeWarning) as caught:
+        model = modelled(table, np.arange(30), names, "full")
+    (warning,) = caught
+    assert str(warning.message) == (
+        "left out of the model, though kept in tables and pictures: columns 'c4', 'c5', 'c6', 'c7', 'c8', 'c9' and 3 "
+        "more (constant) and column 'c13' (a linear function of columns before it)."
+    )
+    np.testing.assert_array_equal(model.used, range(4))
+    assert model.covariance.Phi.shape == (4, 4)
+    for family in ("scaled", "diagonal"):
+        np.testing.assert_array_equal(quiet(table, family).used, [0, 1, 2, 3, 13])
+    assert quiet(table, "spherical").used is None
+    assert quiet(X, "full").used is None
+
+
+@pytest.mark.parametrize("family", ["auto", "scaled", "diagonal", "full"])
+def test_nothing_but_constants_is_refused(family):
+    with pytest.raises(InputError, match="every column of X is constant"):
+        modelled(np.ones((5, 3)), np.arange(5), None, family)
+    assert isinstance(quiet(np.ones((5, 3)), "spherical").covariance, Spherical)
+
+
+def test_repeats_and_linear_functions_are_found_in_any_unit():
+    table = np.column_stack([X, 1e9 * X[:, 1], X[:, 0] + 1e-3, X @ [1.0, 2.0, -1.0, 0.5], RNG.normal(size=30)])
+    expected = [False] * 4 + [True] * 3 + [False]
+    np.testing.assert_array_equal(dependent_columns(table), expected)
+    np.testing.assert_array_equal(dependent_columns(table * 10.0 ** np.arange(-8, 8, 2)), expected)
+    table[2, 0] = np.nan
+    np.testing.assert_array_equal(dependent_columns(table), expected)
+
+
+def test_more_columns_than_rows_are_not_taken_for_functions_of_each_other():
+    wide = RNG.normal(size=(10, 40))
+    assert not dependent_columns(wide).any()
+    np.testing.assert_array_equal(np.flatnonzero(dependent_columns(np.column_stack([wide, -wide[:, 33]]))), [40])
+
+
+def test_what_was_given_for_each_column_is_cut_to_those_in_use():
+    table = np.column_stack([X[:, :2], np.ones(30)])
+    prior = InverseGamma([1.0, 2.0, 3.0], 1.0)
+    diagonal = quiet(table, Diagonal([1.0, 2.0, 3.0], priors={"variances": prior})).covariance
+    np.testing.assert_array_equal(diagonal.variances, [1.0, 2.0])
+    np.testing.assert_array_equal(diagonal.priors["variances"].shape, [1.0, 2.0])
+    S = np.diag([1.0, 2.0, 3.0])
+    full = quiet(table, Full(S, priors={"Phi": InverseWishart(7.0, S)})).covariance
+    assert full.priors["Phi"].df == 6.0 and full.Phi.shape == (2, 2)
+    for kept in (Diagonal([1.0, 2.0, 3.0], learn="amplitude"), Scaled([1.0, 2.0, 3.0]), Full(S, learn=False)):
+        assert quiet(table, kept).used is None  # a constant in known units says that branches are short
+
+
+def test_ties_are_spread_only_where_variances_are_learnt_by_column():
+    table = np.column_stack([X, RNG.integers(0, 3, 30)])
+    for family, is_spread in (("scaled", False), ("spherical", False), ("diagonal", True), ("full", True)):
+        model = quiet(table, family)
+        assert model.is_spread == is_spread == ("ties" in model.info)
+        np.testing.assert_array_equal(model.values[:, :4], X)
+    assert "column 4" in model.info["ties"]
+
+
+def test_missing_entries_of_columns_left_out_follow_from_the_others():
+    table = np.column_stack([X, np.full(30, 2.5), 1e6 * X[:, 0] - X[:, 1]])
+    table[4, 4] = table[4, 5] = table[6, 5] = table[6, 0] = np.nan
+    used = np.arange(4)
+    imputed = np.array([[0.3], [1.0]])
+    everywhere = imputed_everywhere(imputed, table, used)
+    expected = [[2.5, 1e6 * X[4, 0] - X[4, 1], v, 1e6 * v - X[6, 1]] for v in (0.3, 1.0)]
+    np.testing.assert_allclose(everywhere, expected, rtol=1e-9)
+    np.testing.assert_array_equal(imputed_in_model(everywhere, table, used), imputed)

@@ -1,0 +1,133 @@
+import math
+
+import numpy as np
+import pytest
+
+from coaltree.errors import InputError
+from coaltree.model.covariance import Covariance, Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
+from coaltree.model.data.missing import check_apart, check_observed, fill_at_random, impute, precision_of
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.diffusion import simulate_data
+from tests.reference.missing import conditional_of_missing
+
+PHI = np.array([[1.0, 0.6, 0.2], [0.6, 1.5, -0.3], [0.2, -0.3, 0.7]])
+
+
+def example(n, d, covariance, noise, seed=0):
+    rng = np.random.default_rng(seed)
+    tree = simulate_tree(n, rng)
+    return tree, simulate_data(tree, d, rng, covariance.whitener(d).color, leaf_var=noise)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("covariance", "row"),
+    [(Fixed(PHI), 0), (Fixed(PHI), 3), (Diagonal([1.0, 2.0, 0.5]), 0), (Spherical(amplitude=2.0), 3)],
+    ids=lambda value: type(value).__name__ if isinstance(value, Covariance) else f"row {value}",
+)
+def test_one_row_is_drawn_exactly(covariance, noise, row):
+    tree, X = example(5, 3, covariance, noise)
+    missing = np.zeros((5, 3), dtype=bool)
+    missing[row, [0, 2]] = True
+    rng = np.random.default_rng(1)
+    args = (tree.children, tree.times, X, missing, covariance, noise, rng)
+    draws = np.array([impute(*args)[missing] for _ in range(4000)])
+    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, covariance.matrix(3), noise)
+    z = (draws - mean) @ np.linalg.inv(np.linalg.cholesky(cov)).T
+    assert np.all(np.abs(z.mean(axis=0)) < 4.5 / math.sqrt(4000))
+    assert np.all(np.abs(z.T @ z / 4000 - np.eye(2)) < 4.5 * math.sqrt(2 / 4000))
+    shifted = z + 0.15  # a mean that is off by 0.15 standard deviations would be seen
+    assert np.any(np.abs(shifted.mean(axis=0)) > 4.5 / math.sqrt(4000))
+
+
+def test_observed_entries_stay():
+    tree, X = example(6, 3, Fixed(PHI), 0.0)
+    missing = np.random.default_rng(2).random((6, 3)) < 0.4
+    filled = impute(tree.children, tree.times, X, missing, Fixed(PHI), 0.0, np.random.default_rng(3))
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    assert np.all(filled[missing] != X[missing])
+    again = impute(tree.children, tree.times, X, missing, Fixed(PHI), 0.0, np.random.default_rng(3))
+    np.testing.assert_array_equal(again, filled)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_scans_over_many_rows_converge_to_the_joint_conditional(noise):
+    covariance = Fixed(PHI)
+    tree, X = example(6, 3, covariance, noise, seed=4)
+    missing = np.random.default_rng(5).random((6, 3)) < 0.35
+    missing[:, 1] = [True, True, False, True, False, False]
+    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, PHI, noise)
+    rng = np.random.default_rng(6)
+    values, draws = X, []
+    for _ in range(6000):
+        values = impute(tree.children, tree.times, values, missing, covariance, noise, rng)
+        draws.append(values[missing])
+    z = (np.array(draws) - mean) / np.sqrt(np.diag(cov))
+    batches = z.reshape(40, 150, -1).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / math.sqrt(40)
+    assert np.all(error < 0.1)
+    assert np.all(np.abs(z.mean(axis=0)) < 4.5 * error)
+    squares = (z**2).reshape(40, 150, -1).mean(axis=1)
+    error = squares.std(axis=0, ddof=1) / math.sqrt(40)
+    assert np.all(np.abs(squares.mean(axis=0) - 1.0) < 4.5 * error)
+
+
+def test_precision_is_the_inverse():
+    for covariance in (Fixed(PHI), Matern32(2.0, 0.1)):
+        np.testing.assert_allclose(precision_of(covariance, 3) @ covariance.matrix(3), np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(precision_of(Diagonal([1.0, 4.0]), 2), [[1.0, 0.25]])
+    assert precision_of(Spherical(amplitude=2.0), 3).shape == (1, 3)
+
+
+def test_a_start_is_drawn_from_the_columns():
+    rng = np.random.default_rng(7)
+    X = np.array([[0.0, 100.0]] * 2000) + rng.normal(size=(2000, 2)) * [1.0, 10.0]
+    X[rng.random(X.shape) < 0.5] = np.nan
+    missing = np.isnan(X)
+    filled = fill_at_random(X, Spherical(), rng)
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    drawn = filled[:, 1][missing[:, 1]]
+    assert drawn.mean() == pytest.approx(100.0, abs=2.0)
+    assert drawn.std() == pytest.approx(10.0, rel=0.15)
+    complete = np.ones((3, 2))
+    assert fill_at_random(complete, Spherical(), rng) is complete
+
+
+def test_a_start_under_a_smooth_covariance_is_smooth():
+    covariance = SquaredExponential(50.0, 1e-6)
+    _, X = example(10, 60, covariance, 0.0)
+    missing = np.random.default_rng(1).random(X.shape) < 0.1
+    X += 20.0  # where the root is does not matter
+    filled = fill_at_random(np.where(missing, np.nan, X), covariance, np.random.default_rng(2))
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    assert np.sqrt(np.mean((filled - X)[missing] ** 2)) < 0.02
+    by_columns = fill_at_random(np.where(missing, np.nan, X), Spherical(), np.random.default_rng(2))
+    assert np.sqrt(np.mean((by_columns - X)[missing] ** 2)) > 0.5
+
+
+def test_a_start_without_correlations_is_that_of_the_columns():
+    X = np.array([[0.0, np.nan], [np.nan, 100.0], [1.0, 110.0]])
+    rng = np.random.default_rng
+    np.testing.assert_array_equal(fill_at_random(X, Full(np.eye(2)), rng(3)), fill_at_random(X, Spherical(), rng(3)))
+
+
+def test_rows_and_columns_without_values_are_refused_by_name():
+    X = np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]])
+    with pytest.raises(InputError, match=r"row 'b' of X has only missing values"):
+        check_observed(X, ("a", "b", "c"), ("x", "y"))
+    X = np.array([[1.0, np.nan], [3.0, np.nan], [2.0, np.nan]])
+    with pytest.raises(InputError, match=r"column 'y' of X has only missing values"):
+        check_observed(X, ("a", "b", "c"), ("x", "y"))
+    with pytest.raises(InputError, match=r"column 1 of X"):
+        check_observed(X, ("a", "b", "c"), None)
+
+
+def test_rows_that_nothing_tells_apart_are_refused():
+    X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [0.0, 2.0, 3.0]])
+    with pytest.raises(InputError, match=r"rows 'b' and 'a' are equal in every column that both have"):
+        check_apart(X, ("a", "b", "c"))
+    check_apart(X, ("a", "b", "c"), has_density=True)
+    X[1, 0] = 1.5
+    check_apart(X, ("a", "b", "c"))
+    one_shared = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, np.nan]])
+    check_apart(one_shared, ("a", "b"))

@@ -1,0 +1,62 @@
+"""The prior over trees: rates, density, simulation."""
+
+import numpy as np
+import pytest
+
+from coaltree.errors import InputError
+from coaltree.model.process.coalescent import log_prior, rates, simulate_tree, standardized_gaps
+from coaltree.model.process.simulation import simulate
+from tests.reference import likelihood as reference
+from tests.reference.evidence import leaf_sets, ranked_topologies
+
+
+def test_rates_count_the_pairs_of_lineages():
+    np.testing.assert_array_equal(rates(5), [10, 6, 3, 1])
+
+
+def test_log_prior_equals_the_transcription_and_works_on_stacks():
+    trees = [simulate_tree(9, np.random.default_rng(seed)) for seed in range(4)]
+    stack = np.array([tree.times for tree in trees])
+    np.testing.assert_allclose(log_prior(stack), [reference.log_prior(tree.times) for tree in trees], rtol=1e-12)
+    np.testing.assert_allclose(trees[0].log_prior(), log_prior(stack[0]))
+
+
+def test_simulated_times_have_exponential_gaps():
+    rng = np.random.default_rng(1)
+    gaps = np.array([standardized_gaps(simulate_tree(12, rng).times) for _ in range(2000)])
+    standard_error = 1 / np.sqrt(gaps.shape[0])  # an Exp(1) variable has mean and deviation 1
+    assert np.abs(gaps.mean(axis=0) - 1).max() < 4.5 * standard_error
+    root = np.array([simulate_tree(12, rng).times[-1] for _ in range(2000)])
+    assert abs(root.mean() - 2 * (1 - 1 / 12)) < 4.5 * root.std() / np.sqrt(len(root))
+    assert np.abs((gaps * 1.3).mean(axis=0) - 1).max() > 4.5 * standard_error  # a rate wrong by 30 % is seen
+
+
+def test_simulated_ranked_topologies_are_uniform():
+    rng = np.random.default_rng(2)
+    n, draws = 4, 9000
+    counts = {leaf_sets(m): 0 for m in ranked_topologies(n)}
+    expected = {leaf_sets(m): 0.0 for m in ranked_topologies(n)}
+    for merges in ranked_topologies(n):
+        expected[leaf_sets(merges)] += 1 / len(ranked_topologies(n))
+    for _ in range(draws):
+        counts[leaf_sets(tuple(map(tuple, simulate_tree(n, rng).children)))] += 1
+
+    def chi_square(probabilities):
+        return sum((counts[c] - draws * q) ** 2 / (draws * q) for c, q in probabilities.items())
+
+    assert chi_square(expected) < 41  # 14 degrees of freedom, p = 2e-4
+    wrong = {c: 1 / len(counts) for c in counts}  # unranked topologies are not uniform
+    assert chi_square(wrong) > 100
+
+
+def test_simulation_is_repeatable_and_checks_n():
+    assert simulate_tree(6, np.random.default_rng(3)) == simulate_tree(6, np.random.default_rng(3))
+    for bad in (1, 0, -2, 2.5, True, "7"):
+        with pytest.raises(InputError, match="n must be a whole number of at least 2, not"):
+            simulate(bad, d=2)
+
+
+def test_a_hundred_thousand_leaves():
+    tree = simulate_tree(100_000, np.random.default_rng(4))
+    assert tree.n == 100_000
+    assert np.isfinite(tree.log_prior())

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from coaltree.errors import InputError
+from coaltree.plotting.color_scale import colour_limits, rescaled, scales_differ
+
+
+def table(seed=0):
+    return np.random.default_rng(seed).standard_normal((30, 4))
+
+
+def test_when_the_scales_of_columns_differ():
+    X = table()
+    assert not scales_differ(X)
+    assert scales_differ(X * [1, 1, 1, 20])
+    assert scales_differ(X + np.array([0, 10, 20, 30]))  # one scale of colours would show the levels only
+    assert not scales_differ(X + np.array([0, 0.5, 0, 0.5]))
+    assert not scales_differ(X * [1, 1, 1, 0])  # a constant column has no scale
+    assert not scales_differ(X[:, :1])
+    holes = X.copy()
+    holes[3] = np.nan
+    assert not scales_differ(holes)
+
+
+def test_rescaled_by_rows_by_columns_or_not():
+    X = table() * [1, 1, 1, 20]
+    X[2, 1] = np.nan
+    shown, words = rescaled(X)
+    assert words == "standard deviations from the column's mean"
+    np.testing.assert_allclose(np.nanmean(shown, axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.nanstd(shown, axis=0), 1.0)
+    np.testing.assert_array_equal(np.isnan(shown), np.isnan(X))
+    shown, words = rescaled(X, 0)
+    np.testing.assert_allclose(np.nanstd(shown, axis=1), 1.0)
+    assert words == "standard deviations from the row's mean"
+    assert rescaled(X, None) == (X, None)
+    shown, words = rescaled(X, standard_scale=1)
+    assert (np.nanmin(shown), np.nanmax(shown)) == (0.0, 1.0)
+    assert words == "share of the column's range"
+    np.testing.assert_array_equal(rescaled(np.ones((3, 2)), 1)[0], 0.0)
+    np.testing.assert_array_equal(rescaled(np.ones((3, 2)), standard_scale=0)[0], 0.0)
+
+
+@pytest.mark.parametrize("wrong", [{"z_score": 2}, {"z_score": True}, {"z_score": "rows"}, {"standard_scale": "auto"}])
+def test_other_scales_are_refused(wrong):
+    with pytest.raises(InputError, match=f"{next(iter(wrong))} must be 0"):
+        rescaled(table(), **wrong)
+    with pytest.raises(InputError, match="not both"):
+        rescaled(table(), 1, 1)
+
+
+def test_limits_of_colours():
+    low, high, is_two_sided = colour_limits(table())
+    assert is_two_sided
+    assert low == -high
+    assert not colour_limits(np.abs(table())).is_two_sided
+    assert colour_limits(np.abs(table()), center=1.0).is_two_sided
+    assert colour_limits(np.full((2, 2), np.nan)) == (0.0, 1.0, False)
+    assert colour_limits(np.ones((2, 2))) == (1.0, 2.0, False)

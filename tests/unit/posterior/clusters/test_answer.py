@@ -1,0 +1,100 @@
+"""The answer that every output gives is that of `cut`, `membership` and `stability`, in words that people read."""
+
+import warnings
+
+import numpy as np
+import pytest
+from coaltree.posterior.clusters.cut.answer import (
+    ClusterAnswer,
+    answer_for,
+    elsewhere_in_a_line,
+    in_a_line,
+    leaves_are,
+    leaves_one,
+)
+from scipy.cluster.hierarchy import fcluster
+
+import coaltree as ct
+from tests.posteriors import grouped_posterior, random_posterior, side_branch_posterior
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
+@pytest.mark.parametrize("k", [1, 2, 4, 12])
+def test_it_is_what_the_posterior_says(k):
+    post = random_posterior(0, n=12, n_trees=25)
+    answer = answer_for(post, k)
+    np.testing.assert_array_equal(answer.labels, post.cut(k))
+    np.testing.assert_array_equal(answer.membership, post.membership(answer.labels))
+    expected = post.stability(answer.labels)
+    np.testing.assert_array_equal(answer.stability.jaccard, expected.jaccard)
+    np.testing.assert_array_equal(answer.stability.interval, expected.interval)
+    assert answer.n_clusters == k
+    np.testing.assert_array_equal(
+        answer.probability, [row[c] for row, c in zip(answer.membership, answer.labels, strict=True)]
+    )
+    np.testing.assert_array_equal(answer.side_branch, post.mean_tree().cut(k, outliers=True) == -1)
+
+
+def test_side_branches_belong_to_a_cluster_and_are_told():
+    answer = answer_for(side_branch_posterior(), 2)
+    np.testing.assert_array_equal(answer.labels, [0] * 4 + [1] * 6)
+    np.testing.assert_array_equal(np.flatnonzero(answer.side_branch), [9])
+    assert not answer_for(side_branch_posterior(), 1).side_branch.any()
+
+
+def test_scipy_gives_the_same_clusters_but_for_side_branches():
+    tree = side_branch_posterior().mean_tree()
+    np.testing.assert_array_equal(fcluster(tree.to_linkage(), 2, "maxclust"), [1] * 9 + [2])  # it peels the side branch
+    np.testing.assert_array_equal(fcluster(tree.to_linkage(), 3, "maxclust"), [1] * 4 + [2] * 5 + [3])
+    post = ct.Posterior(np.array([[[0, 1], [2, 3], [5, 6], [4, 7]]]), np.array([[1.0, 1.1, 2.0, 5.0]]))
+    for k in range(1, 6):  # five leaves are too few for side branches
+        answer = answer_for(post, k)
+        assert not answer.side_branch.any()
+        theirs = fcluster(post.mean_tree().to_linkage(), k, "maxclust")
+        assert len(set(zip(theirs.tolist(), answer.labels.tolist(), strict=True))) == k
+
+
+def uncertain_answer():
+    """Of four leaves in three clusters: the second and the last are more probable in another, the third is not."""
+    membership = np.array([[0.9, 0.1, 0.0], [0.4, 0.5, 0.1], [0.2, 0.4, 0.4], [0.2, 0.65, 0.15]])
+    return ClusterAnswer(np.array([0, 0, 1, 2]), membership, None, np.zeros(4, bool))
+
+
+def test_leaves_that_are_more_probable_in_another_cluster_are_named():
+    answer = uncertain_answer()
+    np.testing.assert_array_equal(answer.most_probable, [0, 1, 1, 1])
+    np.testing.assert_array_equal(answer.is_elsewhere, [False, True, False, True])
+    assert elsewhere_in_a_line(answer, "abcd") == (
+        "2 rows are more probable in another cluster: d (15 % in its own, 3; 65 % in cluster 2), "
+        "b (40 % in its own, 1; 50 % in cluster 2)"
+    )
+    assert elsewhere_in_a_line(answer, "abcd", "leaves", most=1).endswith("cluster 2), and 1 more")
+    only = answer._replace(labels=np.array([0, 1, 1, 2]))
+    assert elsewhere_in_a_line(only, "abcd", "leaves").startswith("1 leaf is more probable in another cluster: d (")
+    assert elsewhere_in_a_line(answer._replace(labels=answer.most_probable), "abcd") is None
+
+
+def test_small_clusters_are_warned_of_unless_quietly():
+    caterpillar = [[0, 1], *([k + 9, k + 1] for k in range(1, 9))]
+    post = ct.Posterior(np.array([caterpillar] * 3), np.tile(np.arange(1.0, 10.0), (3, 1)))
+    with pytest.warns(ct.ClusterSizeWarning):
+        loud = answer_for(post, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quiet = answer_for(post, 2, quietly=True)
+    np.testing.assert_array_equal(loud.labels, quiet.labels)
+
+
+def test_in_a_line():
+    left = [[0, 1], [2, 3], [4, 5], [6, 7]]  # (0 1 4) (2 3), and (0 1) (2 3 4) in one tree of four
+    right = [[0, 1], [2, 3], [4, 6], [5, 7]]
+    post = ct.Posterior(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))
+    line = in_a_line(answer_for(post, 2))
+    assert line == "2 clusters: 3 rows (doubtful, 0.92, from 0.67), 2 rows (stable, 1.00)"
+    assert in_a_line(answer_for(post, 1), "leaves") == "1 cluster: all 5 leaves"
+    assert in_a_line(answer_for(post, 5), most=3).endswith("1 row (stable, 1.00), and 2 more")
+
+
+def test_leaves_are_rows_unless_rows_are_repeated():
+    assert leaves_are(random_posterior(0)) == "rows"
+    assert leaves_one(leaves_are(grouped_posterior())) == "leaf"

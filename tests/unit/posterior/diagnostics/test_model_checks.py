@@ -1,0 +1,182 @@
+"""Checks of the model, on posteriors made by hand: the truth is as good as a draw from the posterior."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from coaltree.posterior.diagnostics.ess.model_checks import judged
+
+import coaltree as ct
+from benchmarks.violations import diffused, noisy
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.posterior.diagnostics.ess import model_checks as checks
+from tests.posteriors import grouped_posterior
+
+
+def true_posterior(seed, n=40, d=3, *, level=0.1, covariance=None, fitted_noise=None, change=None, **extra):
+    """A table of the model with its true tree as the only draw, fitted with the true noise or another."""
+    rng = np.random.default_rng(seed)
+    tree = simulate_tree(n, rng)
+    X = noisy(diffused(tree, d, rng), rng, level)
+    X = X if change is None else change(X)
+    noise = level if fitted_noise is None else fitted_noise
+    covariance = ct.Fixed(np.eye(d)) if covariance is None else covariance
+    return ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=covariance, noise=noise, **extra)
+
+
+@pytest.mark.parametrize("n_tables", [pytest.param(80, marks=pytest.mark.slow), 30])
+def test_p_values_are_uniform_if_the_model_holds(n_tables):
+    """For a single draw from the posterior this is exact, whatever the statistic."""
+    found = [true_posterior(seed, n=20).check(n_trees=1, random_state=seed + 1) for seed in range(n_tables)]
+    assert [one.name for one in found[0]] == [
+        "noise", "tails", "odd rows", "skewness", "spread of columns", "correlation", "clades",
+    ]  # fmt: skip
+    p = np.array([[one.p_value for one in checks] for checks in found])
+    for level in (0.1, 0.5):
+        share = (p <= level).mean(axis=0)
+        assert np.all(np.abs(share - level) < 4.0 * math.sqrt(level * (1 - level) / len(p)))
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "words"),
+    [
+        ("noise", {"level": 0.3, "fitted_noise": 0.0}, "too little noise"),
+        ("noise", {"level": 0.0, "fitted_noise": 0.3}, "too much noise"),
+        ("tails", {"change": lambda X: X + 0.5 * np.random.default_rng(9).standard_t(1.5, X.shape)}, "heavier tails"),
+        ("skewness", {"change": lambda X: np.exp(0.7 * X)}, "varies more where its values are high"),
+        ("spread of columns", {"change": lambda X: X * [1, 1, 3]}, "column 2 varies"),
+        ("correlation", {"change": lambda X: X @ [[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]]}, "column 0 and column 1 most"),
+    ],
+)
+def test_what_is_wrong_is_found_and_named(name, how, words):
+    found = true_posterior(1, n=120, **how).check()
+    assert found[name].verdict == "wrong"
+    assert words in found[name].said
+    assert found[name].advice
+    assert found[name] in found.wrong
+    assert name in found.headline
+    assert found[name].said in str(found)
+    assert ("too sure" in found.headline) == found.is_too_sure
+    assert found.is_too_sure or name not in ("tails", "skewness", "correlation")
+
+
+def test_odd_rows_and_uneven_groups_are_found_by_the_tree():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    caterpillar = np.array([[0, 1], *([40 + k, k + 2] for k in range(38))])
+    times = simulate_tree(40, rng).times
+    post = ct.Posterior(caterpillar[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
+    found = post.check()["odd rows"]
+    assert found.verdict == "wrong"
+    assert "39, 38, 37" in found.said
+    one_side_first = [
+        [0, 1],
+        *([40 + k, k + 2] for k in range(18)),
+        [20, 21],
+        *([59 + k, 22 + k] for k in range(18)),
+        [58, 77],
+    ]
+    post = ct.Posterior(np.array(one_side_first)[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
+    found = post.check()["clades"]
+    assert found.verdict == "wrong"
+    assert "such as the 20 rows 20, 21, 22 and 17 more" in found.said
+
+
+def test_the_mean_over_draws_is_calibrated():
+    """S = a + b, a the same for all draws and b their own: the variance of its mean is that of a, plus what is kept."""
+    rng = np.random.default_rng(0)
+    made, weights = rng.standard_normal((500, 1)), np.full(50, 0.02)
+    z = []
+    for _ in range(1000):
+        seen = math.sqrt(0.5) * rng.standard_normal() + math.sqrt(0.5) * rng.standard_normal((50, 1))
+        z.append(judged(seen, made, weights).z[0])
+    # Three quarters of the variance among the draws count: 1 - 0.75 / 2 is left, of which 0.5 is there, and a little.
+    assert np.var(z) == pytest.approx(0.51 / (1 - 0.75 * 0.49), rel=0.2)
+    usual = [judged(rng.standard_normal((50, 1)) * 0.0 + x, made, weights).z[0] for x in rng.standard_normal(1000)]
+    assert np.var(usual) == pytest.approx(1.0, rel=0.2)
+
+
+def test_every_covariance_and_missing_values_and_one_column():
+    covariances = [
+        ct.Spherical(), ct.Scaled(), ct.Diagonal(), ct.Full(), ct.SquaredExponential(length2=1.0, noise=0.1),
+        ct.Matern32(length=1.0, noise=0.1), ct.Fixed(np.eye(3)),
+    ]  # fmt: skip
+    for covariance in covariances:
+        adapted = covariance.adapt(np.random.default_rng(0).standard_normal((30, 3)))
+        found = true_posterior(3, n=30, covariance=adapted).check(n_trees=4)
+        names = [one.name for one in found]
+        assert ("correlation" in names) == (not isinstance(covariance, ct.Full))
+        assert ("spread of columns" in names) == (type(covariance) not in (ct.Diagonal, ct.Full))
+        assert all(0.0 < one.p_value <= 1.0 for one in found)
+
+    def holes(X):
+        X[::3, 0] = np.nan
+        return X
+
+    imputed = np.zeros((1, 10))
+    assert len(true_posterior(0, n=30, change=holes, imputed=imputed).check(n_trees=4)) == 7
+    assert len(true_posterior(0, n=30, d=1).check(n_trees=4)) == 5
+
+
+def test_of_many_leaves_some_are_looked_at(monkeypatch):
+    """P-values stay uniform, what is wrong is still found, and rows of groups go with their leaves."""
+    monkeypatch.setattr(checks, "_MOST_LEAVES", 20)
+    found = [true_posterior(seed, n=30).check(n_trees=1, random_state=seed + 1) for seed in range(30)]
+    share = np.mean([[one.p_value <= 0.5 for one in each] for each in found], axis=0)
+    assert np.all(np.abs(share - 0.5) < 4.0 * math.sqrt(0.25 / 30))
+    monkeypatch.setattr(checks, "_MOST_LEAVES", 120)
+    assert true_posterior(1, n=200, change=lambda X: X * [1, 1, 3]).check()["spread of columns"].verdict == "wrong"
+    grouped = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
+    assert len(checks._rows_in_use(grouped).rows) == 27
+    monkeypatch.setattr(checks, "_MOST_LEAVES", 10)
+    rows = checks._rows_in_use(grouped)
+    assert len(rows.leaves) == 10
+    assert set(rows.groups) == set(range(10))
+    np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.groups[rows.rows])
+    assert len(grouped.check(n_trees=5)) == 7
+
+
+def test_groups_errors_and_students_scales():
+    post = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
+    found = post.check(n_trees=5)
+    assert len(found) == 7
+    assert found.n_trees == 5
+    assert "Student" in found["tails"].said or found["tails"].said
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_copies_of_rows_say_nothing():
+    X, _ = ct.simulate(14, 3, random_state=0, noise=0.1)
+    twice = np.concatenate([X, X[:5]])
+    for noise in (0.0, "learn"):
+        post = ct.fit(twice, "diagonal", noise=noise, n_samples=4, n_warmup=2, n_chains=1, random_state=0)
+        found = post.check()
+        assert all(np.isfinite(one.draws).all() for one in found)
+        assert len(found) == 6
+
+
+def test_a_seed_repeats_it_and_the_default_is_kept():
+    post = true_posterior(5)
+    assert post.check() is post.check()
+    first, second = (post.check(n_trees=3, random_state=7) for _ in range(2))
+    assert [one.p_value for one in first] == [one.p_value for one in second]
+    np.testing.assert_array_equal(first.figures.size_band, second.figures.size_band)
+
+
+def test_what_cannot_be_checked_says_why():
+    assert "there are 9 different rows, and it takes 10" in true_posterior(0, n=9).check().headline
+    assert str(true_posterior(0, n=9).check()).startswith("The model cannot be checked")
+    post = true_posterior(0)
+    with pytest.raises(ct.InputError, match="does not include its data"):
+        ct.Posterior(post.children, post.times).check()
+    with pytest.raises(ct.InputError, match="has no draws of its noise level"):
+        ct.Posterior(post.children, post.times, X=post.X, covariance=post.covariance, noise="learn").check()
+    with pytest.raises(ct.InputError, match="there is no check 'nonsense'; there are noise, tails"):
+        post.check()["nonsense"]
+    with pytest.raises(ct.InputError, match="n_trees"):
+        post.check(n_trees=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        at_once = ct.Posterior(post.children, np.zeros_like(post.times), X=post.X, covariance=post.covariance)
+        assert "joins different rows at time 0" in at_once.check().headline

@@ -1,0 +1,201 @@
+"""Answers as pandas objects, with the index that the user's table had."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coaltree as ct
+from coaltree.posterior.io.pandas_output import INDEX, describe_index, in_leaf_order, leaf_index, remember_index
+from tests.posteriors import random_posterior
+
+DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index(list("abcdefg"), name="who"),
+        pd.Index([30, 10, 20, -1, 7, 8, 9]),
+        pd.Index([0.1, 1 / 3, 2.5, 1e300, -7.0, 8.0, 9.0]),
+        DATES,
+        pd.date_range("2024-02-28", periods=7, freq="17min"),
+        pd.date_range("2024-03-30", periods=7, freq="8h", tz="Europe/Berlin"),
+        pd.date_range("2024-03-30", periods=7, freq="8h", tz="+05:30"),
+        pd.timedelta_range("1h", periods=7, freq="95min", name="after"),
+    ],
+    ids=["text", "integers", "numbers", "dates", "times", "summer time", "offset", "durations"],
+)
+def test_the_index_of_the_table_comes_back(index, tmp_path):
+    frame = pd.DataFrame(np.zeros((7, 2)), index=index)
+    post = random_posterior(1, weighted=False, labels=map(str, index), info={INDEX: describe_index(frame)})
+    assert leaf_index(post).equals(index) and leaf_index(post).name == index.name
+    post.save(tmp_path / "post.npz")
+    again = ct.load(tmp_path / "post.npz")
+    assert leaf_index(again).equals(index) and leaf_index(again).name == index.name
+    labels = again.cut(3, min_size=1, output="pandas")
+    np.testing.assert_array_equal(labels, again.cut(3, min_size=1))
+    assert labels.loc[index[2]] == labels.iloc[2]
+    assert labels.name == "cluster"
+
+
+def frame_of(index):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.standard_normal((len(index), 2)), index=index, columns=["p", "q"])
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_where_a_frame_was_fitted_answers_are_pandas_objects():
+    settings = {"n_samples": 8, "n_warmup": 2, "random_state": 0, "progress": False}
+    numbers = [5, 3, 1, 9, 7, 2]
+    post = ct.fit(frame_of(numbers), "spherical", **settings)
+    tree = post.mean_tree()
+    labels = post.cut(2, min_size=1)
+    assert list(labels.index) == numbers
+    assert list(post.membership(labels, min_size=1).index) == numbers
+    assert isinstance(post.clade_support(tree), pd.Series)
+    assert isinstance(post.node_times(tree), pd.DataFrame)
+    assert list(post[:4].cut(2, min_size=1).index) == numbers
+    assert list(ct.concat([post, post]).cut(2, min_size=1).index) == numbers
+    assert isinstance(post.cut(2, min_size=1, output="numpy"), np.ndarray)
+    assert post.set_output(transform="default") is post
+    assert isinstance(post.cut(2, min_size=1), np.ndarray)
+    assert isinstance(post[:4].cut(2, min_size=1), np.ndarray)
+    assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2, min_size=1), np.ndarray)
+    longer = post.extend(frame_of([11, 12]) + 0.5, n_rounds=1, random_state=0)
+    assert list(longer.cut(2, min_size=1).index) == [*numbers, 11, 12]
+
+
+def test_every_verb_keeps_the_index():
+    days = frame_of(DATES)
+    trees = ct.sample_trees(days, "spherical", "mgreedy")
+    assert trees.cut(2, min_size=1).index.equals(DATES)
+    clusterer = ct.CoalescentClustering(2, n_samples=8, n_warmup=2, random_state=0)
+    with pytest.warns(ct.ConvergenceWarning):
+        clusterer.fit(days)
+    assert clusterer.posterior_.cut(2).index.equals(DATES)
+    assert isinstance(clusterer.labels_, np.ndarray)
+    assert isinstance(clusterer.support_, np.ndarray)
+
+
+def test_leaves_of_several_rows_are_called_as_their_groups():
+    post = random_posterior(1)
+    rows = frame_of([f"row {i}" for i in range(9)])
+    post = random_posterior(1, labels=map(str, [40, 10, 20, 30, 5, 6, 7]))
+    remember_index(post, rows, pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], name="patient"))
+    assert list(post.cut(2, min_size=1).index) == [40, 10, 20, 30, 5, 6, 7]
+    assert post.cut(2, min_size=1).index.name == "patient"
+
+
+LEVELS = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1), ("d", 1), ("d", 2)])
+
+
+@pytest.mark.parametrize("index", [LEVELS, pd.period_range("2024-01", periods=7, freq="M")], ids=["levels", "periods"])
+def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(index, tmp_path):
+    post = random_posterior(1, labels=map(str, index))
+    remember_index(post, frame_of(index))
+    assert post.cut(2, min_size=1).index.equals(index)
+    post.save(tmp_path / "post.npz")
+    assert list(ct.load(tmp_path / "post.npz").cut(2, min_size=1).index) == list(map(str, index))
+
+
+def test_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_says_so():
+    tree = random_posterior(2, weighted=False).mean_tree()
+    classes = pd.Series([0, 0, 0, 1, 1, 1, 1])
+    shuffled = classes.iloc[[6, 0, 1, 2, 3, 4, 5]]
+    with pytest.warns(ct.CoaltreeWarning, match=r"taken as it stands, not by its index; sort it first"):
+        found = ct.metrics.dendrogram_purity(tree, shuffled)
+    assert found == ct.metrics.dendrogram_purity(tree, shuffled.to_numpy())
+    ct.metrics.dendrogram_purity(tree, classes)  # which is in order, or
+    ct.metrics.dendrogram_purity(tree, shuffled.set_axis(range(10, 17)))  # has another index: nothing to say
+
+
+def test_sorted_labels_mean_the_same_as_they_did():
+    post = random_posterior(2, weighted=False, labels=list("gfedcba")).set_output(transform="pandas")
+    labels = post.cut(3, min_size=1)
+    turned = labels.sort_index()
+    assert list(turned.index) == list("abcdefg")
+    pd.testing.assert_frame_equal(post.membership(turned, min_size=1), post.membership(labels, min_size=1))
+    tree = post.mean_tree()
+    assert ct.metrics.dendrogram_purity(tree, turned) == ct.metrics.dendrogram_purity(tree, labels)
+    numbered = labels.reset_index(drop=True)  # an index of something else: they count in order
+    np.testing.assert_array_equal(post.membership(numbered, min_size=1), post.membership(labels, min_size=1))
+
+
+def test_a_series_may_name_more_rows_than_were_fitted():
+    post = random_posterior(2, weighted=False, labels=list("gfedcba"))
+    classes = pd.Series([0, 0, 0, 1, 1, 1, 1], list("gfedcba"))
+    more = pd.concat([classes, pd.Series([5, 6], ["x", "y"])]).sort_index()
+    assert list(in_leaf_order(more, post.labels)) == list(classes)
+    assert ct.metrics.dendrogram_purity(post, more) == ct.metrics.dendrogram_purity(post, classes)
+    twice = pd.concat([classes, classes])  # which of the two is meant?
+    with pytest.raises(ct.InputError, match="7"):
+        ct.metrics.dendrogram_purity(post, twice)
+
+
+def test_without_pandas_a_saved_posterior_gives_arrays(monkeypatch):
+    post = random_posterior(1, info={INDEX: {"kind": "text", "name": None}})
+    assert isinstance(post.cut(2, min_size=1), pd.Series)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert isinstance(post.cut(2, min_size=1), np.ndarray)
+
+
+def test_frames_of_clusters_and_merges():
+    post = random_posterior(2, weighted=False, n_trees=60).set_output(transform="pandas")
+    tree = post.mean_tree()
+    labels = post.cut(2, min_size=1)
+    members = post.membership(labels)
+    assert list(members.columns) == [0, 1]
+    assert list(members.index) == list(post.labels)
+    np.testing.assert_array_equal(members, post.membership(labels, output="numpy"))
+    support = post.clade_support(tree, kind="transfer")
+    assert support.name == "transfer support"
+    assert support.index.name == "merge"
+    np.testing.assert_array_equal(support, post.clade_support(tree, kind="transfer", output="numpy"))
+    times = post.node_times(tree)
+    assert list(times.columns) == ["time", "low", "high"]
+    np.testing.assert_array_equal(times[["low", "high"]], post.node_times(tree, output="numpy"))
+    np.testing.assert_array_equal(times["time"], tree.times)
+    odd = np.where(np.arange(7) == 0, -1, labels)
+    assert list(post.membership(odd).columns)[-1] == -1
+
+
+def test_pictures_and_pages_do_not_mind_the_output(tmp_path):
+    post = random_posterior(3, weighted=False).set_output()
+    ct.plotting.dendrogram(post.mean_tree(), support=post, intervals=post, n_clusters=2)
+    ct.report.write_report(post, tmp_path / "page.html", n_clusters=2)
+    assert "posterior=" in post.annotated_tree()
+
+
+def test_other_outputs_are_refused():
+    post = random_posterior(1)
+    with pytest.raises(ct.InputError, match="output must be"):
+        post.cut(2, output="polars")
+    with pytest.raises(ct.InputError, match="transform must be"):
+        post.set_output(transform="polars")
+
+
+def test_an_index_that_no_longer_fits_is_text():
+    post = random_posterior(1, labels=list("abcdefg"), info={INDEX: {"kind": "integer", "name": 3}})
+    assert list(leaf_index(post)) == list("abcdefg")
+
+
+def test_a_shuffled_series_beside_an_array_is_taken_as_it_stands():
+    """Leaves of an array are numbered; a Series whose index is those numbers, shuffled, is in the order of the rows."""
+    X = np.vstack([np.zeros((4, 2)), np.full((4, 2), 9.0)]) + np.random.default_rng(0).normal(0, 0.1, (8, 2))
+    post = ct.fit(X, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
+    kind = np.repeat([0, 1], 4)
+    shuffled = pd.Series(kind, index=[3, 0, 6, 1, 7, 2, 5, 4])
+    purity = ct.metrics.dendrogram_purity(post, kind)
+    assert ct.metrics.dendrogram_purity(post, shuffled) == purity > 0.9
+    with pytest.warns(ct.CoaltreeWarning, match="taken as it stands"):  # a tree cannot know
+        assert ct.metrics.dendrogram_purity(post.mean_tree(), shuffled) == 1.0
+    assert ct.metrics.dendrogram_purity(post, shuffled.sort_index().to_numpy()) < 0.9  # had the index been heeded
+    np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))
+
+
+def test_a_part_keeps_the_index():
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(6, 2)), index=pd.period_range("2020", periods=6, freq="Y")
+    )
+    post = ct.fit(frame, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
+    assert post[::2].cut(2).index.equals(frame.index)

@@ -1,0 +1,207 @@
+"""Support of a user's own group, against sets of leaves, and all the ways to name it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coaltree as ct
+from coaltree.posterior.io.pandas_output import INDEX, describe_index
+from tests.posteriors import grouped_posterior, listed, random_posterior
+from tests.reference import summaries
+
+
+def named(**extra):
+    return random_posterior(1, labels=list("abcdefg"), **extra)
+
+
+# What it is
+
+
+@pytest.mark.parametrize(("seed", "n"), [(0, 7), (1, 12), (2, 30), (3, 3)])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_against_sets_of_leaves(seed, n, weighted):
+    post = random_posterior(seed, n=n, weighted=weighted)
+    trees, rng = listed(post), np.random.default_rng(seed)
+    for size in {2, 3, n // 2, n - 1} - {1}:
+        group = frozenset(rng.permutation(n)[:size].tolist())
+        found = post.support(list(group))
+        inside = np.array(summaries.inside_closest_clade(group, trees, post.weights))
+        assert found.rows == tuple(str(i) for i in sorted(group))
+        assert found.exact == pytest.approx(summaries.clade_frequencies(trees, post.weights).get(group, 0.0))
+        assert found.transfer == pytest.approx(summaries.transfer_support(group, trees, post.weights))
+        np.testing.assert_allclose(found.inside, inside, atol=1e-12)
+        wanders = np.array([1 - inside[i] if i in group else inside[i] for i in range(n)])
+        assert found.distance == pytest.approx(wanders.sum())
+        both = found.wanders_in | found.wanders_out
+        assert both == pytest.approx({str(i): wanders[i] for i in range(n) if wanders[i] >= 0.05 - 1e-12})
+        assert set(found.wanders_out) == set(both) & set(found.rows)
+        for listing in (found.wanders_in, found.wanders_out):
+            assert list(listing.values()) == sorted(listing.values(), reverse=True)
+
+
+def test_clades_of_trees_have_the_support_and_time_that_the_tree_is_given():
+    post = random_posterior(0, n=9, n_trees=300, weighted=False)
+    for tree in (post.trees[1], post.mcc_tree()):
+        exact, transfer = post.clade_support(tree), post.clade_support(tree, kind="transfer")
+        times = post.node_times(tree)
+        for k, clade in enumerate(tree.clades()):
+            found = post.support(clade)
+            assert (found.exact, found.transfer) == pytest.approx((exact[k], transfer[k]), abs=1e-12)
+            np.testing.assert_array_equal(found.interval, times[k])
+            assert np.isnan(found.time) or found.interval[0] <= found.time <= found.interval[1]
+
+
+def test_the_time_of_a_group_with_a_few_leaves_moved():
+    """Ten leaves, of which each tree has all but one of its own; the tree's other leaves hang above."""
+    n = 20
+    children, times = [], []
+    for t in range(40):
+        order = np.roll(np.arange(10), t)
+        order = np.concatenate([order[:9], np.arange(10, n), order[9:]])
+        children.append([[order[0], order[1]], *([n + k, order[k + 2]] for k in range(n - 2))])
+        times.append(np.arange(1.0, n) + t)
+    found = ct.Posterior(children, times).support(range(10))
+    assert (found.exact, found.distance) == (0.0, pytest.approx(1.0))
+    assert found.time == 8 + 19 and found.interval.tolist() == [8 + 1, 8 + 37]
+    assert found.wanders_in == {}
+    assert found.wanders_out == pytest.approx({str(i): 0.1 for i in range(10)})
+
+
+def test_one_tree():
+    post = ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=list("abcd"))
+    assert post.support(["a", "b"])[:6] == (("a", "b"), 1.0, 1.0, 0.0, {}, {})
+    found = post.support(["a", "b", "d"])
+    assert (found.exact, found.transfer, found.distance) == (0.0, 0.0, 1.0)
+    assert found.wanders_in == {"c": 1.0} and found.wanders_out == {}  # of two that are equally close it has more of it
+    assert np.isnan(found.time)
+    assert "unknown: too few trees" in str(found)
+    assert "on average 1 leaf must move" in str(found)
+    found = post.support(["c", "d"])  # with the root two leaves must move, one for either leaf alone
+    assert found.inside.tolist() == [0.0, 0.0, 0.5, 0.5]
+
+
+def test_missing_values_and_copies_at_time_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3)) + 9.0 * (np.arange(12) % 2)[:, None]
+    X[5], X[0, 1] = X[3], np.nan
+    with pytest.warns(ct.CoaltreeWarning):
+        post = ct.fit(X, "spherical", noise=0.0, n_samples=15, n_warmup=5, random_state=0)
+    assert (post.times == 0.0).any()
+    assert post.support([3, 5])[1:4] == (1.0, 1.0, 0.0)
+    assert post.support([3, 5]).time == 0.0
+    found = post.support(np.arange(12) % 2 == 1)
+    tree = post.mean_tree()
+    odd = tree.clades().index(frozenset(map(str, range(1, 12, 2))))
+    assert found.exact == pytest.approx(post.clade_support(tree)[odd])
+    assert found.exact > 0.5
+
+
+def test_all_leaves_are_always_a_clade():
+    found = named().support("abcdefg"[i] for i in range(7))
+    assert (found.exact, found.transfer, found.distance) == (1.0, 1.0, 0.0)
+    assert str(found) == "group        all 7 leaves, which are a clade of every tree: the support is 1"
+
+
+def test_what_is_printed():
+    children = [[[0, 1], [4, 2], [5, 3]]] * 9 + [[[0, 2], [4, 1], [5, 3]]]
+    post = ct.Posterior(children, [[1.0, 2.0, 3.0]] * 10, labels=["first", "b", "c", "d"])
+    assert str(post.support([0, 1])).splitlines() == [
+        "group        2 of 4 leaves: first, b",
+        "exact        90 % of the trees have exactly this group",
+        "transfer     0.90: on average 0.1 leaves must move",
+        "wanders in   c (10 %)",
+        "wanders out  no leaf with 5 % or more",
+        "time         unknown: too few trees have this group or one close to it",
+    ]
+    many = random_posterior(2, n=40, n_trees=200).support(range(20))
+    assert " and 12 more" in str(many)
+    assert f"and {len(many.wanders_out) - 8} more" in str(many)
+
+
+# How it is named
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["b", "d", "e"],
+        ("e", "d", "b", "d", "b"),
+        {"b", "d", "e"},
+        np.array(["b", "d", "e"]),
+        [1, 3, 4],
+        np.array([4, 3, 1, 1]),
+        [np.int32(1), 3, 4],
+        range(1, 5, 1),
+        [False, True, False, True, True, False, False],
+        np.isin(list("abcdefg"), ["b", "d", "e"]),
+        pd.Index(["b", "d", "e"]),
+        pd.Series(["b", "d", "e"], index=[7, 8, 9]),
+        pd.Series([1, 3, 4]),
+        pd.Series([True, True, True, False, False, False, False], index=list("edbacgf")),
+        pd.Series([True, True, True] + [False] * 5, index=[*"edbacgf", "another"]),
+        pd.Series([False, True, False, True, True, False, False], dtype="boolean"),
+    ],
+)
+def test_ways_to_name_a_group(rows):
+    expected = ("b", "c", "d", "e") if isinstance(rows, range) else ("b", "d", "e")
+    assert named().support(rows).rows == expected
+
+
+@pytest.mark.parametrize(
+    "index",
+    [[30, 10, 20, -1, 7, 8, 9], pd.date_range("2024-02-28", periods=7), np.arange(7) / 2],
+    ids=["integers", "dates", "numbers"],
+)
+def test_the_index_of_the_table_names_rows(index):
+    frame = pd.DataFrame(np.zeros((7, 2)), index=index)
+    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe_index(frame)})
+    expected = tuple(str(frame.index[i]) for i in (1, 2, 5))
+    assert post.support(frame.index[[5, 2, 1]]).rows == expected
+    assert post.support(expected).rows == expected
+    mask = pd.Series(frame.index.isin(frame.index[[5, 2, 1]]), index=frame.index)
+    assert post.support(mask.sort_index()).rows == expected
+
+
+def test_numbers_that_may_be_positions_or_names_are_refused():
+    frame = pd.DataFrame(np.zeros((7, 2)), index=[3, 1, 2, 0, 4, 5, 6])
+    post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe_index(frame)})
+    with pytest.raises(ct.InputError, match="may be positions or names"):
+        post.support([0, 1])
+    assert post.support(["0", "1"]).rows == ("1", "0")
+    frame = frame.reset_index(drop=True)  # positions are the names
+    post = random_posterior(1, info={INDEX: describe_index(frame)})
+    assert post.support([0, 1]).rows == ("0", "1")
+
+
+def test_replicates_are_named_by_their_group():
+    post = grouped_posterior()
+    assert post.support(["leaf 1", "leaf 3"]).rows == ("leaf 1", "leaf 3")
+    with pytest.raises(ct.InputError, match=r"names of leaves, such as leaf 0, leaf 1, leaf 2, not 'row 1', 'row 2'\."):
+        post.support(["leaf 1", "row 1", "row 2", "row 1"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (["a", "x", "b", "y", "z", "v"], "such as a, b, c, not 'x', 'y', 'z' and 1 more."),
+        (["a", 1], "not '1'."),
+        ([1.0, 2.0], "not '1.0', '2.0'."),
+        ([], "at least two different leaves, not 0."),
+        (["c"], "at least two different leaves, not 1."),
+        ([2, 2], "at least two different leaves, not 1."),
+        ([False] * 7, "at least two different leaves, not 0."),
+        ([True] * 6, "a mask of 6 entries, but there are 7 leaves."),
+        ([0, 7], "numbers from 0 to 6, not 7."),
+        ([0, -1, 10**30], "numbers from 0 to 6, not -1, 1000000000000000000000000000000."),
+        ("abc", "not 'abc'."),
+        (None, "not NoneType."),
+        (3, "not int."),
+        (np.array(3), "not ndarray."),
+        (np.zeros((2, 2)), "not ndarray."),
+        (pd.DataFrame({"u": [1]}), "an index such as X.index[:3], not DataFrame."),
+    ],
+)
+def test_what_is_no_group_is_refused_in_a_sentence(rows, words):
+    with pytest.raises(ct.InputError) as error:
+        named().support(rows)
+    assert str(error.value).startswith("rows ") and str(error.value).endswith(words)

@@ -1,0 +1,154 @@
+"""Odd rows moved together: the joint law of trees and scales is kept, and both ways to explain them are visited."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.random_streams import make_streams
+from coaltree.model.covariance import Spherical
+from coaltree.model.process.coalescent import log_prior, simulate_tree
+from coaltree.model.process.diffusion import log_likelihood, simulate_data
+from coaltree.model.process.whitened import make_problem
+from coaltree.samplers import MPost1, Regraft
+from coaltree.samplers.base import Tails
+from coaltree.samplers.regraft import outlier_moves
+from coaltree.samplers.regraft.outlier_scales import cells_of
+from coaltree.samplers.regraft.working_tree import load, unload
+from coaltree.tree import Tree, unchecked_tree
+
+HALF_DF, LEVEL, N, D = 2.5, 0.3, 8, 2
+
+
+def problem_of(X, leaf_var):
+    return make_problem(X, Spherical(), leaf_var)
+
+
+def draw_scales(rng, n=N):
+    return HALF_DF / rng.standard_gamma(HALF_DF, size=n)
+
+
+def numbers(children, times, X, scale):
+    """Numbers of finite variance, blind to where the root lies."""
+    likelihood = log_likelihood(children, times, X, leaf_var=LEVEL * scale)
+    logs = np.log(scale)
+    pair = float({*children[0]} == {0, 1})
+    spread = math.log(np.ptp(X, axis=0).max())
+    of_tree = [likelihood, float(log_prior(times)), math.log(times[-1]), math.log(times[0]), spread, pair]
+    return [*of_tree, logs.mean(), *(logs[:2]), *(logs[:2] ** 2), *(1.0 / scale[:2])]
+
+
+def largest_z(n_draws, half_df, seed):
+    """Geweke's test with moves of odd rows for the only moves of trees and scales."""
+    rng = np.random.default_rng(seed)
+    forward, by_turns = [], []
+    tree, scale = simulate_tree(N, rng), draw_scales(rng)
+    children, times = tree.children, tree.times
+    with single_threaded_blas():
+        for _ in range(n_draws):
+            other, s = simulate_tree(N, rng), draw_scales(rng)
+            X = simulate_data(other, D, rng, leaf_var=LEVEL * s)
+            forward.append(numbers(other.children, other.times, X, s))
+            X = simulate_data(unchecked_tree(children, times, tree.labels), D, rng, leaf_var=LEVEL * scale)
+            tails = Tails(scale, half_df, np.full(N, LEVEL))
+            sampler = Regraft(candidates="all")
+            problem = problem_of(X, LEVEL * scale)
+            (children, times), scale = sampler.move_odd_rows(problem, (children, times), tails, rng, n_blocks=6)
+            by_turns.append(numbers(children, times, X, scale))
+    forward, by_turns = np.array(forward), np.array(by_turns)
+    batches = by_turns[: n_draws // 40 * 40].reshape(40, -1, by_turns.shape[1]).mean(axis=1)
+    variance = forward.var(axis=0) / n_draws + batches.var(axis=0, ddof=1) / 40
+    return float(np.max(np.abs(by_turns.mean(axis=0) - forward.mean(axis=0)) / np.sqrt(variance)))
+
+
+def test_moves_of_odd_rows_keep_the_joint_law():
+    assert largest_z(1200, HALF_DF, seed=1) < 4.5
+
+
+def test_scales_of_another_prior_are_seen():
+    assert largest_z(1200, 2.0 * HALF_DF, seed=1) > 6.0
+
+
+@pytest.mark.slow
+def test_moves_of_odd_rows_keep_the_joint_law_at_length():
+    assert max(largest_z(12_000, HALF_DF, seed) for seed in (2, 3)) < 4.5
+
+
+@pytest.fixture(scope="module")
+def three_odd_rows():
+    """A cloud, and three rows beside it that resemble each other."""
+    rng = np.random.default_rng(0)
+    X = 0.6 * rng.standard_normal((40, 6))
+    X[37:] = X[37:] * 0.5 + np.array([2.0, -1.5, 0, 0, 0, 0])
+    return X
+
+
+def engine_of(X, scale):
+    return Regraft(candidates="all")._engine(
+        problem_of(X, LEVEL * scale), np.ascontiguousarray(X), np.empty((0, 40, 0))
+    )
+
+
+def test_rows_that_resemble_each_other_are_scattered_and_gathered(three_odd_rows):
+    X, rng = three_odd_rows, np.random.default_rng(1)
+    scale, block = np.ones(40), np.array([37, 38, 39])
+    sampler, state = Regraft(candidates="all"), make_streams(rng, 1)[0]
+    children, times = sampler.step(problem_of(X, LEVEL * scale), None, rng)[:2]
+    is_clade = []
+    for _ in range(60):
+        children, times, _ = sampler.step(problem_of(X, LEVEL * scale), (children, times), rng)
+        engine = engine_of(X, scale)
+        cells = cells_of(Tails(scale, HALF_DF, np.full(40, LEVEL)))
+        load(engine.tree, children, times, engine.W, engine.leaf_var)
+        top = outlier_moves._top_of_clade(engine.tree, block)
+        moved = outlier_moves._move(engine, block, cells, scale, state)
+        unload(engine.tree, children, times)
+        Tree(children, times)  # checks that it is one
+        held = [{*leaves} == {37, 38, 39} for leaves in clades_of(children)]
+        assert any(held) == ((top >= 0) != moved)  # a move changes from one to the other, and nothing else does
+        is_clade.append(any(held))
+    assert 0 < sum(is_clade) < 60
+
+
+def clades_of(children):
+    leaves = [[i] for i in range(len(children) + 1)]
+    for i, j in children:
+        leaves.append(leaves[i] + leaves[j])
+    return leaves
+
+
+def test_what_is_no_clade_is_not_taken_for_one():
+    tree = Tree([[0, 1], [8, 2], [3, 4], [5, 6], [11, 7], [9, 10], [13, 12]], np.arange(1.0, 8.0))
+    engine = Regraft(candidates="all")._engine(
+        problem_of(np.zeros((8, 1)), np.ones(8)), np.zeros((8, 1)), np.empty((0, 8, 0))
+    )
+    load(engine.tree, tree.children, tree.times, engine.W, engine.leaf_var)
+
+    def found(*leaves):
+        return outlier_moves._top_of_clade(engine.tree, np.array(leaves)) >= 0
+
+    assert found(0, 1) and found(2, 0, 1) and found(7, 6, 5) and found(3)
+    assert not found(0, 2) and not found(0, 1, 3) and not found(5, 7) and not found(0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("df", [1.0, 4.0, 60.0, 1e4])
+def test_cells_hold_a_probability_of_one(df):
+    cells = cells_of(Tails(np.ones(3), 0.5 * df, np.ones(3)))
+    assert np.exp(cells.log_prior).sum() == pytest.approx(1.0)
+    assert np.isfinite(cells.log_prior).all() and (np.diff(cells.bounds) > 0).all()
+
+
+def test_few_rows_stay_where_they_are():
+    rng = np.random.default_rng(0)
+    X, scale = rng.standard_normal((7, 2)), np.ones(7)
+    problem, sampler = problem_of(X, scale), Regraft()
+    tree = sampler.step(problem, None, rng)[:2]
+    same, scales = sampler.move_odd_rows(problem, tree, Tails(scale, 2.0, np.ones(7)), rng, n_blocks=5)
+    assert same is tree and scales is scale
+
+
+def test_other_samplers_leave_all_as_it_is():
+    tree, tails = (np.empty((0, 2), int), np.empty(0)), Tails(np.ones(1), 2.0, np.ones(1))
+    problem = problem_of(np.zeros((2, 1)), np.ones(2))
+    assert MPost1().move_odd_rows(problem, tree, tails, np.random.default_rng(0)) == (tree, tails.scale)
