@@ -22,11 +22,11 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from coaltree.posterior.diagnostics.ess.convergence import scalar_figures
 from sklearn.datasets import load_wine
 
 import coaltree as ct
 from coaltree._runtime.blas import single_threaded_blas
+from coaltree.posterior.diagnostics.convergence import scalar_figures
 
 from .kept import BUILD, is_full
 from .timing import table

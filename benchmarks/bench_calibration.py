@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from coaltree.posterior.clusters.cut.answer import answer_for
 from scipy.optimize import linear_sum_assignment
 
 import coaltree as ct
+from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.trees.transfer_support import greatest
 
 from .off_model import TABLES, agrees, masks_of, to_move, true_nodes

@@ -16,9 +16,9 @@ import time
 import warnings
 
 import numpy as np
-from coaltree.posterior.diagnostics.ess.convergence import scalar_figures
 
 import coaltree as ct
+from coaltree.posterior.diagnostics.convergence import scalar_figures
 
 from .kept import Kept, is_full
 from .timing import commit, table

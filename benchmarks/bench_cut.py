@@ -10,11 +10,11 @@ of all rows, the share of those that are outliers, and the share of outliers tha
 import warnings
 
 import numpy as np
-from coaltree.posterior.clusters.cut.partitions import whitened_rows
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
+from coaltree.posterior.clusters.partitions import whitened_rows
 from coaltree.tree.cuts import cut_trees
 from coaltree.tree.merges import check_cut
 

@@ -14,13 +14,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from coaltree.posterior.diagnostics.ess.convergence import scalar_figures
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from coaltree._runtime.blas import single_threaded_blas
 from coaltree.inference.chains.chain import Plan, Start, _problem, advance, begin, one_round
 from coaltree.model.process.noise import LEVEL, as_noise, noise_model
+from coaltree.posterior.diagnostics.convergence import scalar_figures
 from coaltree.samplers import MPost2, Regraft
 
 from .timing import duration, side_by_side, table

@@ -29,7 +29,6 @@ import warnings
 from functools import partial
 
 import numpy as np
-from coaltree.posterior.clusters.cut.n_clusters import ENOUGH
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.datasets import make_blobs
@@ -37,6 +36,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
+from coaltree.posterior.clusters.n_clusters import ENOUGH
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full

@@ -118,7 +118,7 @@ def effective_draws():
 
 def clade_ess(post, share=0.1):
     """The ESS that a tenth of the uncertain clades (support 0.1 to 0.9) fall below."""
-    from coaltree.posterior.diagnostics.ess.ess import series_ess
+    from coaltree.posterior.diagnostics.ess import series_ess
 
     ids, counts = np.unique(post.clade_table.ids, return_counts=True)
     uncertain = ids[(counts > 0.1 * len(post)) & (counts < 0.9 * len(post))]

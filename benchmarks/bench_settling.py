@@ -12,11 +12,11 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from coaltree.posterior.diagnostics.ess.ess import topology_ess
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs
 
 import coaltree as ct
 from coaltree.numerics.ess import mixing
+from coaltree.posterior.diagnostics.ess import topology_ess
 from coaltree.posterior.trees.clades import enumerate_clades
 from coaltree.samplers.regraft.update import Rule
 

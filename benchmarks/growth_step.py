@@ -81,10 +81,10 @@ def recall(W, lists):
 
 def posterior_stages(n, watch):
     """A short fit of blobs, and all that the command makes of it."""
-    from coaltree.posterior.clusters.cut.answer import answer_for
     from sklearn.metrics import adjusted_rand_score
 
     from coaltree.cli.outputs import write_all
+    from coaltree.posterior.clusters.answer import answer_for
 
     rng = np.random.default_rng(n)
     truth = rng.integers(20, size=n)

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from coaltree.posterior.clusters.cut.answer import answer_for
 
 import coaltree as ct
 from coaltree.plotting import geometry
+from coaltree.posterior.clusters.answer import answer_for
 from coaltree.report import figures, glance, write_report
 from coaltree.report.text import percent
 from tests.browser.chromium import Page

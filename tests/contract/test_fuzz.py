@@ -7,10 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
-from coaltree.cli.tables.reading.reading import Choice, read, understood
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli.tables.reading import Choice, read, understood
 from coaltree.inference.control import checkpoint
 from tests import hostile
 

@@ -12,10 +12,10 @@ import zlib
 import numpy as np
 import pandas
 import pytest
-from coaltree.cli.tables.reading.reading import Choice, read
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli.tables.reading import Choice, read
 from coaltree.inference.control import checkpoint
 from coaltree.posterior.io import archive as files
 from tests import hostile

@@ -4,14 +4,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from coaltree.posterior.clusters.cut.n_clusters import ClusterSuggestion
-from coaltree.posterior.clusters.cut.stability import ClusterStability
 
 import coaltree as ct
 from coaltree.inference.compare import Comparison, comparison_of
 from coaltree.metrics import Agreement, ARICurve, Errors
 from coaltree.plotting.clustermap import Side
 from coaltree.plotting.matrices import HeatmapAxes
+from coaltree.posterior.clusters.n_clusters import ClusterSuggestion
+from coaltree.posterior.clusters.stability import ClusterStability
 from coaltree.posterior.trees.group_support import GroupSupport
 from tests.posteriors import random_posterior
 

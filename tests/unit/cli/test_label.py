@@ -4,13 +4,13 @@ import csv
 
 import numpy as np
 import pytest
-from coaltree.cli.tables.reading.suspects import suspicious_columns
-from coaltree.posterior.clusters.cut.answer import answer_for
 
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.cli.outputs import write_clusters
+from coaltree.cli.tables.suspects import suspicious_columns
 from coaltree.model.data.table import Table
+from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.leaf_annotations import KEPT
 from tests.posteriors import random_posterior, side_branch_posterior
 

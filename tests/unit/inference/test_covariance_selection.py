@@ -3,10 +3,11 @@
 import joblib
 import numpy as np
 import pytest
-from coaltree.posterior.diagnostics.ess.covariance_selection import in_a_line, is_choice
 
 import coaltree as ct
+from coaltree.inference import covariance_selection
 from coaltree.inference.covariance_selection import candidates, rounds_of
+from coaltree.posterior.diagnostics.covariance_selection import in_a_line, is_choice
 from coaltree.report.page import report_html
 
 pytestmark = [pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"), pytest.mark.usefixtures("few_trials")]

@@ -25,7 +25,7 @@ from coaltree.model.covariance import Diagonal, Full, Kernel, Matern32, Spherica
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 from coaltree.model.process.noise import Noise, noise_model
-from coaltree.posterior.diagnostics.ess import convergence
+from coaltree.posterior.diagnostics import convergence
 from coaltree.samplers.merging.greedy import MGreedy
 from coaltree.samplers.merging.mpost import MPost2
 from coaltree.samplers.regraft.regraft import Regraft
@@ -503,7 +503,8 @@ KILLED = """
 import os, sys, threading
 import numpy as np
 import coaltree as ct
-from coaltree.inference import checkpoint, run
+from coaltree._runtime import temp_memmap
+from coaltree.inference.control import checkpoint, run
 
 def replace_and_wait(*paths):
     replaced.append(paths)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from coaltree.posterior.diagnostics.ess.outliers import describe_noise, odd_rows
 
 import coaltree as ct
 from coaltree import InputError, Noise
@@ -10,6 +9,7 @@ from coaltree._runtime import archive
 from coaltree.model.data.leaves import read_rows, warn_of_groups
 from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import rounding_share
+from coaltree.posterior.diagnostics.outliers import describe_noise, odd_rows
 
 QUICK = {"n_samples": 12, "n_warmup": 8, "progress": False, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")

@@ -11,11 +11,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from coaltree.posterior.clusters.cut.answer import ClusterAnswer, answer_for
-from coaltree.posterior.diagnostics.ess.outliers import describe_noise
 
 import coaltree as ct
 from coaltree.plotting import geometry
+from coaltree.posterior.clusters.answer import ClusterAnswer, answer_for
+from coaltree.posterior.diagnostics.outliers import describe_noise
 from coaltree.report import (
     checks,
     drawing,

@@ -331,7 +331,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path,
 
 
 def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path, capsys, blank_pages):
-    from coaltree.cli.tables.reading.reading import Choice, read
+    from coaltree.cli.tables.reading import Choice, read
 
     X = read(data, Choice(drop=("Art",)))
     with pytest.warns(ct.CoaltreeWarning):

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from coaltree.posterior.clusters.cut.answer import answer_for
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from coaltree import Tree
 from coaltree.cli import main
 from coaltree.cli.outputs import draw_tree, height_for
+from coaltree.posterior.clusters.answer import answer_for
 from tests.browser.posteriors import chain_posterior
 
 

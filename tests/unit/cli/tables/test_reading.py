@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from coaltree.cli.tables.reading.reading import Choice, read, understood
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coaltree import InputError
+from coaltree.cli.tables.reading import Choice, read, understood
 from coaltree.model.data.table import Table
 
 

@@ -14,7 +14,7 @@ from coaltree.errors import ConvergenceWarning, InputError, InterruptedWarning
 from coaltree.inference.chains.chain import Plan, Rounds
 from coaltree.inference.control import auto_stop, run
 from coaltree.inference.control import checkpoint as checkpoint_file
-from coaltree.posterior.diagnostics.ess import convergence
+from coaltree.posterior.diagnostics import convergence
 from tests import hostile
 from tests.unit.inference.test_fit import Interruptible, assert_same, data, pressing_ctrl_c, with_missing
 

@@ -4,7 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from coaltree.posterior.clusters.cut.answer import (
+from scipy.cluster.hierarchy import fcluster
+
+import coaltree as ct
+from coaltree.posterior.clusters.answer import (
     ClusterAnswer,
     answer_for,
     elsewhere_in_a_line,
@@ -12,9 +15,6 @@ from coaltree.posterior.clusters.cut.answer import (
     leaves_are,
     leaves_one,
 )
-from scipy.cluster.hierarchy import fcluster
-
-import coaltree as ct
 from tests.posteriors import grouped_posterior, random_posterior, side_branch_posterior
 
 

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
-from coaltree.posterior.clusters.cut import n_clusters
+from coaltree.posterior.clusters import n_clusters
 from tests.posteriors import ward_posterior
 
 

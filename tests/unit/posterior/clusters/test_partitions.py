@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import coaltree as ct
-from coaltree.posterior.clusters.cut import partitions
+from coaltree.posterior.clusters import partitions
 from coaltree.tree.cuts import cut_trees
 from coaltree.tree.merges import canonical, check_cut
 from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.clusters.cut import partitions, stability
+from coaltree.posterior.clusters import partitions, stability
 from coaltree.tree.merges import check_cut
 from tests.posteriors import random_posterior
 from tests.reference import summaries

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from coaltree.posterior.clusters.cut.t_mixture import TAILS, _cost, _fitted, _learnt, _shares, as_table, describe
 from scipy.integrate import quad
 from scipy.stats import invwishart, multivariate_normal, multivariate_t, norm
 from sklearn.mixture import GaussianMixture
+
+from coaltree.posterior.clusters.t_mixture import TAILS, _cost, _fitted, _learnt, _shares, as_table, describe
 
 
 def two_groups(rng, n=80, p=3, apart=3.0):

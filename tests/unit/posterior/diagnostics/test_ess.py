@@ -5,7 +5,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.model.process import coalescent
-from coaltree.posterior.diagnostics.ess import ess as diagnostics
+from coaltree.posterior.diagnostics import ess as diagnostics
 from tests.posteriors import listed, random_posterior
 from tests.reference import summaries
 

@@ -5,12 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
-from coaltree.posterior.diagnostics.ess.model_checks import judged
 
 import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
-from coaltree.posterior.diagnostics.ess import model_checks as checks
+from coaltree.posterior.diagnostics import model_checks as checks
+from coaltree.posterior.diagnostics.model_checks import judged
 from tests.posteriors import grouped_posterior
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from coaltree.posterior.diagnostics.ess.outliers import describe_noise, describe_rows, odd_rows
 
 import coaltree as ct
+from coaltree.posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
 from tests.posteriors import grouped_posterior, random_posterior
 
 

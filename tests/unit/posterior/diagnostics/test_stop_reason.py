@@ -1,7 +1,8 @@
 """Why a run stopped, in words."""
 
 import pytest
-from coaltree.posterior.diagnostics.ess.stop_reason import in_a_line, what_to_increase
+
+from coaltree.posterior.diagnostics.stop_reason import in_a_line, what_to_increase
 
 FIGURES = {"r_hat": 1.0123, "of_r_hat": "noise_level", "ess": 104.4, "of_ess": "log_joint", "topology_ess": 321.0}
 TARGETS = {"r_hat_target": 1.02, "ess_target": 100.0}
