@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
+from coaltree._runtime import temp_memmap
 from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from coaltree.inference.chains import chain as chain_of_fit
 from coaltree.inference.chains.chain import Plan, Start, advance, begin, with_neighbors_of_many
@@ -503,7 +504,6 @@ KILLED = """
 import os, sys, threading
 import numpy as np
 import coaltree as ct
-from coaltree._runtime import temp_memmap
 from coaltree.inference.control import checkpoint, run
 
 def replace_and_wait(*paths):
