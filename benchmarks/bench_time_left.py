@@ -18,14 +18,14 @@ from .timing import table
 RUNS = {
     "iris": (lambda: load_iris().data, {}),
     "wine": (lambda: load_wine().data, {}),
-    "breast cancer, at most 300 rounds": (lambda: load_breast_cancer().data, {"max_rounds": 300}),
+    "breast cancer, at most 300 rounds": (lambda: load_breast_cancer().data, {"max_iterations": 300}),
     "2,000 x 8 blobs, at most 150 rounds": (
         lambda: make_blobs(2000, 8, centers=6, random_state=0)[0],
-        {"max_rounds": 150},
+        {"max_iterations": 150},
     ),
     "iris, 500 rounds": (lambda: load_iris().data, {"n_samples": 400, "n_warmup": 100}),
 }
-BRIEFLY = {"RUNS": {"wine, at most 150 rounds": (lambda: load_wine().data, {"max_rounds": 150})}}
+BRIEFLY = {"RUNS": {"wine, at most 150 rounds": (lambda: load_wine().data, {"max_iterations": 150})}}
 SHARES = (0.1, 0.25, 0.5, 0.75)
 
 

@@ -5,10 +5,10 @@
 
 Tiny tables are fitted under hundreds of settings, and the posteriors asked for what they offer. The first command
 prints a line for each setting: the SHA-256 of all arrays of the result, with shapes and dtypes, and the setting's name;
-where a setting is refused, that of the exception's type and message, which is printed as well. The second prints the
-settings that differ and exits with 1, or says that all are equal. Sentences in results (the reason for a number of
-clusters, advice of checks) do not count, those of exceptions do. A setting that fails with anything but an InputError
-is shown on stderr, and both commands exit with 1. Compare on one machine, with the same versions of all packages.
+where a setting is refused, that of the exception's type, and its message is printed as well. The second prints the
+settings that differ and exits with 1, or says that all are equal. Sentences (the reason for a number of clusters,
+advice of checks, messages of exceptions) do not count. A setting that fails with anything but an InputError is shown
+on stderr, and both commands exit with 1. Compare on one machine, with the same versions of all packages.
 """
 
 import argparse
@@ -176,16 +176,16 @@ def _add_special_fits(add_fit):
     add_fit("2 jobs", n_jobs=2)
     add_fit("many rows", X=MANY_ROWS)
     add_fit("many rows", "2 jobs", X=MANY_ROWS, n_jobs=2)
-    add_fit("auto length", "12 iterations", **auto, max_rounds=12)
+    add_fit("auto length", "12 iterations", **auto, max_iterations=12)
     add_fit("auto length", "until converged", X=ROWS[:12], **auto, covariance="spherical", noise=0.1)
-    add_fit("auto length", "warm-up of 3", n_samples="auto", max_rounds=30)
-    add_fit("auto length", "missing", **auto, max_rounds=30, **TABLES["missing"])
+    add_fit("auto length", "warm-up of 3", n_samples="auto", max_iterations=30)
+    add_fit("auto length", "missing", **auto, max_iterations=30, **TABLES["missing"])
     add_fit("auto warm-up", n_warmup="auto", n_samples=2, n_chains=1)
     add_fit("best", covariance="best")
     add_fit("best", "missing", covariance="best", **TABLES["missing"])
     add_fit("best", "curves", covariance="best", X=CURVES, ordered=True)
     add_fit("best", "curves with inputs", covariance="best", X=CURVES, inputs=[0.0, 1.0, 2.0, 4.0, 8.0])
-    add_fit("best", "auto length", covariance="best", **auto, max_rounds=20)
+    add_fit("best", "auto length", covariance="best", **auto, max_iterations=20)
     add_fit("best", "mpost1", covariance="best", sampler="mpost1")
     add_fit("auto", "curves", X=CURVES)
     add_fit("auto", "columns of other units", X=ROWS[:8] * [1.0, 10.0, 100.0, 1000.0])
@@ -207,7 +207,7 @@ def _add_special_fits(add_fit):
             add_fit(f"start {start}", table, start=start, covariance="full", **data)
     add_fit("start tree", start="tree")
     add_fit("start rows", start="rows", random_state=6)
-    add_fit("start rows", "auto length", start="rows", **auto, max_rounds=12)
+    add_fit("start rows", "auto length", start="rows", **auto, max_iterations=12)
     for name, k in (("5 neighbors", 5), ("2 neighbors", 2)):
         add_fit(name, neighbors=_neighbors(ROWS, k), sampler=ct.Regraft(candidates="local", n_neighbors=3))
     add_fit("neighbors", "many rows", X=MANY_ROWS, neighbors=_neighbors(MANY_ROWS, 10))
@@ -256,7 +256,7 @@ class Stopped(Exception):
     """What a progress function raises to end a run."""
 
 
-AUTO = {"n_samples": "auto", "n_warmup": "auto", "max_rounds": 30}
+AUTO = {"n_samples": "auto", "n_warmup": "auto", "max_iterations": 30}
 INTERRUPTIONS = {
     "exception": {},
     "exception, missing": TABLES["missing"],
@@ -273,8 +273,8 @@ INTERRUPTIONS = {
     "interrupt after 2 calls, missing": TABLES["missing"] | {"how": KeyboardInterrupt, "calls": 2},
     "interrupt after 2 calls, auto length": AUTO | {"how": KeyboardInterrupt, "calls": 2},
     "finished": {"calls": 10**6},
-    "max_rounds": AUTO | {"max_rounds": 12, "calls": 10**6},
-    "max_rounds, then more": AUTO | {"max_rounds": 12, "calls": 10**6, "then": {"max_rounds": 30}},
+    "max_iterations": AUTO | {"max_iterations": 12, "calls": 10**6},
+    "max_iterations, then more": AUTO | {"max_iterations": 12, "calls": 10**6, "then": {"max_iterations": 30}},
     "other seed": {"then": {"random_state": 6}},
 }
 
@@ -415,15 +415,16 @@ def parts(value):
 
 
 def numbers_of(info):
-    return [_without_words(info.get(name)) for name in INFO]
+    """All numbers below the names of `INFO`, sorted, as texts: words and names may change."""
+    return [sorted(_numbers(info.get(name))) for name in INFO]
 
 
-def _without_words(value):
+def _numbers(value):
     if isinstance(value, dict):
-        return {key: _without_words(one) for key, one in value.items() if key != "seconds"}
+        return [text for key, one in value.items() if key != "seconds" for text in _numbers(one)]
     if isinstance(value, list | tuple):
-        return [_without_words(one) for one in value]
-    return None if isinstance(value, str) else value
+        return [text for one in value for text in _numbers(one)]
+    return [] if value is None or isinstance(value, str) else [repr(value)]
 
 
 def digest_of(run):
@@ -437,7 +438,7 @@ def digest_of(run):
             message = re.sub(r"'[^']*[/\\]([^/\\']*)'", r"'\1'", str(error))  # folders have other names each time
             word = "refused" if isinstance(error, ct.InputError) else FAILED
             refusal = " ".join(f"{word}, {type(error).__name__}: {message}".split())
-            found = [refusal.encode()]
+            found = [f"{word}, {type(error).__name__}".encode()]
     digest = hashlib.sha256()
     for part in found:
         digest.update(len(part).to_bytes(8, "little") + part)

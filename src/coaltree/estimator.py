@@ -42,7 +42,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `coaltree.fit`. Where only `n_samples` is a number, 50 rounds are discarded.
     n_chains : int
         Number of independent chains.
-    max_rounds, max_seconds :
+    max_iterations, max_seconds :
         Where "auto" stops in any case, as in `coaltree.fit`.
     random_state : int, numpy Generator or RandomState, or None
     n_jobs : int or None
@@ -88,7 +88,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         ordered: bool = False,
         inputs: ArrayLike | None = None,
-        max_rounds: int | None = None,
+        max_iterations: int | None = None,
         max_seconds: float | None = None,
         neighbors: Any = None,
     ) -> None:
@@ -103,7 +103,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.ordered = ordered
         self.inputs = inputs
-        self.max_rounds = max_rounds
+        self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.neighbors = neighbors
 
@@ -131,7 +131,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             errors=errors,
             ordered=self.ordered,
             inputs=self.inputs,
-            max_rounds=self.max_rounds,
+            max_iterations=self.max_iterations,
             max_seconds=self.max_seconds,
             neighbors=self.neighbors,
         )

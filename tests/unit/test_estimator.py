@@ -77,7 +77,7 @@ def test_every_setting_reaches_fit(monkeypatch):
         "n_jobs": 2,
         "ordered": True,
         "inputs": [0.0, 1.0],
-        "max_rounds": None,
+        "max_iterations": None,
         "max_seconds": 60.0,
         "neighbors": None,
     }
@@ -90,7 +90,7 @@ def test_every_setting_reaches_fit(monkeypatch):
 def test_a_number_of_samples_has_its_usual_warmup(monkeypatch):
     seen = []
     monkeypatch.setattr("coaltree.estimator.fit", lambda *_, **settings: seen.append(settings) or 1 / 0)
-    for given in ({}, {"n_samples": 9}, {"n_samples": 9, "n_warmup": 4}, {"max_rounds": 20}):
+    for given in ({}, {"n_samples": 9}, {"n_samples": 9, "n_warmup": 4}, {"max_iterations": 20}):
         with pytest.raises(ZeroDivisionError):
             ct.CoalescentClustering(**given).fit(groups()[0])
     assert [(one["n_samples"], one["n_warmup"]) for one in seen] == [

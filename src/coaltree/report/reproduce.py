@@ -72,13 +72,13 @@ def _length(posterior):
     if stopping is None:
         n_chains = len(np.unique(posterior.chain))
         return f"n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}"
-    max_rounds = stopping.get("max_rounds") if isinstance(stopping, dict) else None
-    if not is_whole(max_rounds) or stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
+    max_iterations = stopping.get("max_iterations") if isinstance(stopping, dict) else None
+    if not is_whole(max_iterations) or stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
         return None
     if "max_seconds" in stopping:
         return None
     given = stopping.get("n_warmup_given")
-    return f'n_samples="auto"{f", n_warmup={given}" if is_whole(given) else ""}, max_rounds={max_rounds}'
+    return f'n_samples="auto"{f", n_warmup={given}" if is_whole(given) else ""}, max_iterations={max_iterations}'
 
 
 def versions() -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ def judge(posterior: Posterior) -> Verdict:
 
 _ASK_FOR_MORE = "Use coaltree.fit(X), which samples many trees in several chains."
 _MORE_CHAINS = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
-_GO_ON = "Run longer: increase max_rounds (or n_warmup and n_samples), or continue with fit(…, start=posterior)."
+_GO_ON = "Run longer: increase max_iterations (or n_warmup and n_samples), or continue with fit(…, start=posterior)."
 
 
 def _of_particles(posterior):

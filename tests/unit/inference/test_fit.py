@@ -731,8 +731,10 @@ def test_the_warning_says_what_would_help():
         "R-hat of log_joint is 1.30 (above 1.05)",
         "effective sample size of log_joint is 7 (below 100)",
     )
-    with pytest.warns(ConvergenceWarning, match=r"increase max_rounds, or continue this run with start=posterior\.$"):
-        convergence.warn_if_bad(bad, increase="max_rounds")
+    with pytest.warns(
+        ConvergenceWarning, match=r"increase max_iterations, or continue this run with start=posterior\.$"
+    ):
+        convergence.warn_if_bad(bad, increase="max_iterations")
 
 
 def test_convergence_figures_are_arviz_s_and_see_a_chain_apart():

@@ -45,7 +45,7 @@ CASES = {
     "copies and constants": (with_copies_and_constants, {"covariance": "diagonal"}),
     "steps": (in_steps, {"covariance": "diagonal"}),
     "groups": (some_rows, groups_of(some_rows())),
-    "best": (some_rows, {"covariance": "best", "n_samples": "auto", "n_warmup": "auto", "max_rounds": 40}),
+    "best": (some_rows, {"covariance": "best", "n_samples": "auto", "n_warmup": "auto", "max_iterations": 40}),
 }
 
 

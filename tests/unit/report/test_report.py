@@ -531,7 +531,7 @@ def test_a_model_that_cannot_be_checked_says_why_on_the_page():
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
 @pytest.mark.parametrize(
-    "length", [{"n_samples": 5, "n_warmup": 2}, {"max_rounds": 12}, {"n_warmup": 3, "max_rounds": 9}]
+    "length", [{"n_samples": 5, "n_warmup": 2}, {"max_iterations": 12}, {"n_warmup": 3, "max_iterations": 9}]
 )
 def test_the_call_on_the_page_repeats_the_run(length):
     X, _ = ct.simulate(n=10, d=3, random_state=0)

@@ -79,7 +79,7 @@ def length_option(option: str, argument: str, least: int, text: str) -> Callable
     "n_samples",
     1,
     "Trees to keep from each chain. auto goes on until the chains agree (R-hat at most 1.02) and there are enough "
-    "effective draws (100), or until --max-rounds or --max-seconds are spent, and says which.",
+    "effective draws (100), or until --max-iterations or --max-seconds are spent, and says which.",
 )
 @length_option(
     "--warmup",
@@ -89,7 +89,7 @@ def length_option(option: str, argument: str, least: int, text: str) -> Callable
     "--samples is a number.",
 )
 @click.option(
-    "--max-rounds",
+    "--max-iterations",
     type=click.IntRange(1),
     metavar="NUMBER",
     help="With --samples auto: rounds of each chain after which it stops in any case. [default: 4000, fewer for more "
@@ -237,8 +237,8 @@ def fit_table(
     from ..comparison import compared
     from ..outputs import FILES, write_all
 
-    if settings["n_samples"] != "auto" and (settings.get("max_rounds") or settings.get("max_seconds")):
-        raise InputError("--max-rounds and --max-seconds need --samples auto.")
+    if settings["n_samples"] != "auto" and (settings.get("max_iterations") or settings.get("max_seconds")):
+        raise InputError("--max-iterations and --max-seconds need --samples auto.")
     if settings.get("ordered") and not is_best(settings["covariance"]):
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     is_new = not out.exists()

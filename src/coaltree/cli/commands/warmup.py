@@ -52,7 +52,7 @@ def use_everything(folder: Path) -> None:
     from ..outputs import write_all
 
     # a look at R-hat, as runs of the default length take it, and trees enough for intervals of times
-    short: dict[str, Any] = {"max_rounds": 40, "n_warmup": 4, "random_state": 0, "progress": False}
+    short: dict[str, Any] = {"max_iterations": 40, "n_warmup": 4, "random_state": 0, "progress": False}
     few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (_FEW, _MANY))
     few[0] *= 10.0  # a row that is odd
     holes = few.copy()

@@ -46,7 +46,7 @@ _FARTHEST_PROJECTION = 10.0  # times as many rounds as were taken: beyond, figur
 class Auto(NamedTuple):
     """What a run may spend, and where it stands."""
 
-    max_rounds: int  # of each chain, warm-up included
+    max_iterations: int  # of each chain, warm-up included
     max_seconds: float | None
     most_kept: int  # draws of each chain
     given_warmup: int | None
@@ -89,7 +89,7 @@ class Length(NamedTuple):
 
     n_samples: int | None
     n_warmup: int | None
-    max_rounds: int | None
+    max_iterations: int | None
     max_seconds: float | None
 
     @property
@@ -98,18 +98,18 @@ class Length(NamedTuple):
         return _KEPT_AT_LEAST if self.n_samples is None else self.n_samples
 
 
-def check_length(n_samples: Any, n_warmup: Any, max_rounds: Any, max_seconds: Any) -> Length:
+def check_length(n_samples: Any, n_warmup: Any, max_iterations: Any, max_seconds: Any) -> Length:
     """What was given, checked."""
     n_samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, _MOST)
     usual = None if n_samples is None else _USUAL_WARMUP
     n_warmup = usual if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, _MOST)
-    if n_samples is not None and not (max_rounds is None and max_seconds is None):
-        raise InputError(f'max_rounds and max_seconds are for n_samples="auto", not for n_samples={n_samples}.')
-    if max_rounds is not None:
-        max_rounds = check_count("max_rounds", max_rounds, 1 + (n_warmup or 0), _MOST)
+    if n_samples is not None and not (max_iterations is None and max_seconds is None):
+        raise InputError(f'max_iterations and max_seconds are for n_samples="auto", not for n_samples={n_samples}.')
+    if max_iterations is not None:
+        max_iterations = check_count("max_iterations", max_iterations, 1 + (n_warmup or 0), _MOST)
     if max_seconds is not None:
         max_seconds = check_positive("max_seconds", max_seconds)
-    return Length(n_samples, n_warmup, max_rounds, max_seconds)
+    return Length(n_samples, n_warmup, max_iterations, max_seconds)
 
 
 def _is_auto(name, value):
@@ -118,7 +118,7 @@ def _is_auto(name, value):
     return isinstance(value, str)
 
 
-def default_max_rounds(n: int) -> int:
+def default_max_iterations(n: int) -> int:
     """Rounds of each chain that n leaves may take; fewer for many, whose rounds take longer."""
     return int(min(max(_ROWS_IN_ALL // n, _ROUNDS_AT_LEAST), _ROUNDS_AT_MOST))
 
@@ -126,10 +126,12 @@ def default_max_rounds(n: int) -> int:
 def begin_auto(length: Length, n: int, bytes_a_draw: float) -> Auto:
     """Plan a run over n leaves, of which a draw of every chain takes so many bytes."""
     n_warmup = length.n_warmup
-    max_rounds = (n_warmup or 0) + default_max_rounds(n) if length.max_rounds is None else length.max_rounds
-    most = int(min(max(_BYTES_IN_ALL / bytes_a_draw, _KEPT_AT_LEAST), _KEPT_AT_MOST, max_rounds))
-    first = _last_of_warmup(max_rounds, _FIRST_IN_WARMUP) if n_warmup is None else n_warmup + _FIRST_LOOK
-    return Auto(max_rounds, length.max_seconds, most, n_warmup, min(first, max_rounds))
+    max_iterations = (
+        (n_warmup or 0) + default_max_iterations(n) if length.max_iterations is None else length.max_iterations
+    )
+    most = int(min(max(_BYTES_IN_ALL / bytes_a_draw, _KEPT_AT_LEAST), _KEPT_AT_MOST, max_iterations))
+    first = _last_of_warmup(max_iterations, _FIRST_IN_WARMUP) if n_warmup is None else n_warmup + _FIRST_LOOK
+    return Auto(max_iterations, length.max_seconds, most, n_warmup, min(first, max_iterations))
 
 
 def decide(auto: Auto, plan: Plan, round: int, kept: Sequence[list[Rounds]]) -> tuple[Auto, Plan, list[list[Rounds]]]:
@@ -144,13 +146,13 @@ def decide(auto: Auto, plan: Plan, round: int, kept: Sequence[list[Rounds]]) -> 
             n_dropped = (seen.n_draws - len(later[0].times)) * thin
             n_warmup, chains, seen = n_warmup + n_dropped, later, look(later)
     is_long = seen.n_draws * thin >= _FIRST_LOOK // 2  # few draws have no figures, which are no proof
-    reason = CONVERGED if is_long and seen.are_enough else ROUNDS_SPENT if round >= auto.max_rounds else ""
+    reason = CONVERGED if is_long and seen.are_enough else ROUNDS_SPENT if round >= auto.max_iterations else ""
     if not reason:
         n_rounds = max(math.ceil(_GROWTH * (round - n_warmup)), _FIRST_LOOK)
         while n_rounds > thin * auto.most_kept:
             chains, thin = [_part(rounds, slice(1, None, 2)) for rounds in chains], 2 * thin
         last = n_warmup + math.ceil(n_rounds / thin) * thin
-        auto = auto._replace(next_look=min(last, auto.max_rounds))
+        auto = auto._replace(next_look=min(last, auto.max_iterations))
     plan = plan._replace(n_warmup=n_warmup, thin=thin)
     return auto._replace(reason=reason, seen=seen), plan, [[rounds] for rounds in chains]
 
@@ -165,7 +167,7 @@ def _decide_on_warmup(auto, plan, round, kept):
 
 def end_warmup(auto: Auto, plan: Plan, round: int) -> tuple[Auto, Plan]:
     """Keep what comes after this round."""
-    next_look = min(round + _FIRST_LOOK, auto.max_rounds)
+    next_look = min(round + _FIRST_LOOK, auto.max_iterations)
     return auto._replace(next_look=next_look, log_joints=()), plan._replace(n_warmup=round)
 
 
@@ -221,17 +223,17 @@ def _part(rounds, which):
 
 def longest_warmup(auto: Auto) -> int:
     """Rounds after which the warm-up ends at the latest, where its length is for the draws to say."""
-    return _last_of_warmup(auto.max_rounds, auto.max_rounds)
+    return _last_of_warmup(auto.max_iterations, auto.max_iterations)
 
 
-def _last_of_warmup(max_rounds, most):
-    return min(max_rounds // _SHARE_OF_WARMUP, most)
+def _last_of_warmup(max_iterations, most):
+    return min(max_iterations // _SHARE_OF_WARMUP, most)
 
 
 def earliest_end(auto: Auto, plan: Plan) -> int:
     """Rounds of each chain before which it does not stop, unless the clock says so."""
     first_look = auto.next_look if plan.n_warmup is not None else auto.next_look + _FIRST_LOOK
-    return min(first_look, auto.max_rounds)
+    return min(first_look, auto.max_iterations)
 
 
 def projected_rounds(auto: Auto, plan: Plan) -> int | None:
@@ -239,12 +241,17 @@ def projected_rounds(auto: Auto, plan: Plan) -> int | None:
     if auto.seen is None or plan.n_warmup is None:
         return None
     needed = min(auto.seen.still_needed, _FARTHEST_PROJECTION) * auto.seen.n_draws * plan.thin
-    return int(min(plan.n_warmup + needed, auto.max_rounds))
+    return int(min(plan.n_warmup + needed, auto.max_iterations))
 
 
 def summary(auto: Auto, plan: Plan, round: int, kept: Sequence[list[Rounds]]) -> dict[str, Any]:
     """What ``info["stopping"]`` keeps of a run; `posterior.stopped` puts it into words."""
-    found = {"reason": auto.reason or INTERRUPTED, "rounds": round, "thin": plan.thin, "max_rounds": auto.max_rounds}
+    found = {
+        "reason": auto.reason or INTERRUPTED,
+        "rounds": round,
+        "thin": plan.thin,
+        "max_iterations": auto.max_iterations,
+    }
     if auto.given_warmup is not None:
         found["n_warmup_given"] = auto.given_warmup
     if auto.max_seconds is not None:

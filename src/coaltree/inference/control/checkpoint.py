@@ -247,9 +247,9 @@ def _state_of_auto(auto, plan):
 
 def _fields_of_auto(auto: Any, round: int) -> dict[str, Any]:
     return {
-        "n_warmup": Value(int, lambda n: 0 <= n < auto.max_rounds, optional=True),
-        "thin": Value(int, lambda thin: 0 < thin <= auto.max_rounds and thin & (thin - 1) == 0),  # a power of 2
-        "next_look": Value(int, lambda look: round <= look <= auto.max_rounds),
+        "n_warmup": Value(int, lambda n: 0 <= n < auto.max_iterations, optional=True),
+        "thin": Value(int, lambda thin: 0 < thin <= auto.max_iterations and thin & (thin - 1) == 0),  # a power of 2
+        "next_look": Value(int, lambda look: round <= look <= auto.max_iterations),
         "reason": Value(str, lambda reason: reason in ("", CONVERGED, ROUNDS_SPENT)),
         "log_joints": Value(list),
     }

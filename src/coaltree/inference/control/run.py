@@ -55,7 +55,7 @@ class Run:
     def rounds_per_chain(self) -> int:
         """Rounds of each chain; under `auto`, at most."""
         if self.auto is not None:
-            return self.auto.max_rounds
+            return self.auto.max_iterations
         assert self.plan.n_warmup is not None
         return self.plan.n_warmup + self.n_samples
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..._runtime.progress import duration
 from ..._runtime.validation import as_number
 
-CONVERGED, ROUNDS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_rounds", "max_seconds", "interrupted"
+CONVERGED, ROUNDS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_iterations", "max_seconds", "interrupted"
 REASONS = (CONVERGED, ROUNDS_SPENT, SECONDS_SPENT, INTERRUPTED)
 _SPOKEN = {"log_joint": "log joint", "root_time": "root"}
 
@@ -36,7 +36,7 @@ def in_a_line(stopping: Any, n_warmup: Any = None) -> str | None:
     seconds = as_number(stopping.get("max_seconds"))
     line = {
         CONVERGED: f"converged after {taken}",
-        ROUNDS_SPENT: f"stopped where max_rounds were spent, after {taken}",
+        ROUNDS_SPENT: f"stopped where max_iterations were spent, after {taken}",
         SECONDS_SPENT: f"stopped where max_seconds{f' ({duration(seconds)})' if seconds > 0 else ''} were spent, "
         f"after {taken}",
         INTERRUPTED: f"interrupted after {taken}",

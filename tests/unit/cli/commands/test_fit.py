@@ -192,15 +192,15 @@ def test_every_stage_after_the_rounds_is_named(data, tmp_path, monkeypatch, blan
 
 
 def test_it_says_why_it_stopped(data, tmp_path, capsys):
-    how = ["--drop", "Art", "--clusters", "2", "--max-rounds", "40", "--out", str(tmp_path / "out")]
+    how = ["--drop", "Art", "--clusters", "2", "--max-iterations", "40", "--out", str(tmp_path / "out")]
     assert main(["fit", str(data), *how]) == 0
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
-    assert post.info["stopping"]["reason"] == "max_rounds"
+    assert post.info["stopping"]["reason"] == "max_iterations"
     rounds = f"40 rounds of each chain, {post.info['n_warmup']} of them warm-up"
-    said = f"stopped where max_rounds were spent, after {rounds}"
+    said = f"stopped where max_iterations were spent, after {rounds}"
     assert f"sampling: {said}: R-hat at most " in out
-    assert "Increase --max-rounds." in err
+    assert "Increase --max-iterations." in err
     assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert main(["info", str(tmp_path / "out")]) == 0
     assert said in capsys.readouterr().out
@@ -219,8 +219,8 @@ def test_it_says_why_it_stopped(data, tmp_path, capsys):
         ),
         (["--drop", "Art", "--samples", "0"], "'0' is neither auto nor a whole number of at least 1"),
         (
-            ["--drop", "Art", "--samples", "5", "--max-rounds", "9"],
-            "--max-rounds and --max-seconds need --samples auto.",
+            ["--drop", "Art", "--samples", "5", "--max-iterations", "9"],
+            "--max-iterations and --max-seconds need --samples auto.",
         ),
         (["--drop", "Art", "--noise", "-1"], "--noise"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'best', 'scaled', 'spherical'"),

@@ -21,7 +21,7 @@ def test_afterwards_a_fit_compiles_nothing(tmp_path, capsys):
         X[2, 1] = np.nan if name == "missing" else X[2, 1]
         np.save(tmp_path / f"{name}.npy", X)
         args = ["fit", str(tmp_path / f"{name}.npy"), "--out", str(tmp_path / name)]
-        assert main([*args, "--max-rounds", "150"]) == 0
+        assert main([*args, "--max-iterations", "150"]) == 0
         assert main([*args, "--force", "--samples", "6", "--warmup", "2"]) == 0
     assert len(kernel_cache.compiled_in()) == before
 

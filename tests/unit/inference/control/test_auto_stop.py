@@ -57,8 +57,8 @@ def test_it_stops_when_the_targets_are_met_and_says_so():
 
 @pytest.mark.parametrize("n_chains", [1, 2])
 def test_figures_of_few_draws_are_no_proof(n_chains):
-    post = auto_fit(data(), "spherical", max_rounds=3, n_chains=n_chains)
-    assert post.info["stopping"]["reason"] == "max_rounds"
+    post = auto_fit(data(), "spherical", max_iterations=3, n_chains=n_chains)
+    assert post.info["stopping"]["reason"] == "max_iterations"
 
 
 def test_chains_that_never_move_are_not_enough():
@@ -74,8 +74,8 @@ def test_a_slip_of_the_pen_is_told_of_auto(given):
 
 
 def test_it_is_a_run_of_given_length_once_its_length_is_known():
-    post = auto_fit(data(), "diagonal", max_rounds=60)
-    assert post.info["stopping"]["reason"] == "max_rounds"
+    post = auto_fit(data(), "diagonal", max_iterations=60)
+    assert post.info["stopping"]["reason"] == "max_iterations"
     assert post.info["stopping"]["rounds"] == 60
     n_warmup = post.info["n_warmup"]
     assert_same(post, auto_fit(data(), "diagonal", n_samples=60 - n_warmup, n_warmup=n_warmup))
@@ -83,7 +83,7 @@ def test_it_is_a_run_of_given_length_once_its_length_is_known():
 
 @pytest.mark.usefixtures("_short")
 def test_draws_that_do_not_fit_are_thinned_by_doubling():
-    post = auto_fit(data(), "diagonal", max_rounds=70)
+    post = auto_fit(data(), "diagonal", max_iterations=70)
     thin, n_warmup = post.info["stopping"]["thin"], post.info["n_warmup"]
     assert thin == 8
     assert len(post) / 2 == (70 - n_warmup) // thin <= 8
@@ -93,7 +93,7 @@ def test_draws_that_do_not_fit_are_thinned_by_doubling():
 
 
 def test_a_given_warmup_is_kept_to():
-    post = auto_fit(data(), n_warmup=7, max_rounds=30)
+    post = auto_fit(data(), n_warmup=7, max_iterations=30)
     assert post.info["n_warmup"] == 7
     assert len(post) == 2 * 23
     assert_same(post, auto_fit(data(), n_warmup=7, n_samples=23))
@@ -115,20 +115,20 @@ def test_the_clock_ends_it_with_some_draws():
 
 
 def test_one_tiny_budget_after_another():
-    for max_rounds in (1, 2, 5):
-        post = auto_fit(data(), max_rounds=max_rounds)
-        assert post.info["stopping"]["rounds"] == max_rounds
-        assert post.info["n_warmup"] == max_rounds // 4
+    for max_iterations in (1, 2, 5):
+        post = auto_fit(data(), max_iterations=max_iterations)
+        assert post.info["stopping"]["rounds"] == max_iterations
+        assert post.info["n_warmup"] == max_iterations // 4
 
 
 def test_few_rows_and_equal_rows_stop_too():
     assert len(auto_fit(data(2, 2))) > 0
     with pytest.warns(ct.CoaltreeWarning, match="duplicate row"):
-        assert len(auto_fit(np.ones((4, 3)), "spherical", max_rounds=150)) > 0
+        assert len(auto_fit(np.ones((4, 3)), "spherical", max_iterations=150)) > 0
 
 
 def test_budgets_fall_with_the_number_of_leaves_and_draws_with_their_size():
-    assert [auto_stop.default_max_rounds(n) for n in (2, 300, 2000, 10_000, 10**6)] == [4000, 4000, 600, 120, 60]
+    assert [auto_stop.default_max_iterations(n) for n in (2, 300, 2000, 10_000, 10**6)] == [4000, 4000, 600, 120, 60]
     length = auto_stop.check_length("auto", "auto", None, None)
     assert [auto_stop.begin_auto(length, 100, size).most_kept for size in (1e3, 5e6, 1e9)] == [1000, 200, 100]
 
@@ -138,10 +138,10 @@ def test_budgets_fall_with_the_number_of_leaves_and_draws_with_their_size():
     [
         ({"n_samples": "many"}, 'n_samples must be "auto"'),
         ({"n_warmup": "long"}, 'n_warmup must be "auto"'),
-        ({"max_rounds": 0}, "max_rounds must be a whole number"),
-        ({"max_rounds": 50, "n_warmup": 50}, "max_rounds must be a whole number from 51"),
+        ({"max_iterations": 0}, "max_iterations must be a whole number"),
+        ({"max_iterations": 50, "n_warmup": 50}, "max_iterations must be a whole number from 51"),
         ({"max_seconds": 0}, "max_seconds must be a positive number"),
-        ({"n_samples": 10, "max_rounds": 50}, 'are for n_samples="auto", not for n_samples=10'),
+        ({"n_samples": 10, "max_iterations": 50}, 'are for n_samples="auto", not for n_samples=10'),
         ({"n_samples": 10, "max_seconds": 5.0}, 'are for n_samples="auto", not for n_samples=10'),
     ],
 )
@@ -214,11 +214,11 @@ def test_figures_say_how_much_more_is_needed():
 @pytest.mark.usefixtures("_short")
 def test_blocks_and_threads_make_no_difference(monkeypatch):
     X = with_missing(data(8, 4))
-    whole = auto_fit(X, "full", max_rounds=50)
+    whole = auto_fit(X, "full", max_iterations=50)
     with joblib.parallel_config("threading"):
-        assert_same(auto_fit(X, "full", max_rounds=50, n_jobs=2), whole)
+        assert_same(auto_fit(X, "full", max_iterations=50, n_jobs=2), whole)
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
-    again = auto_fit(X, "full", max_rounds=50)
+    again = auto_fit(X, "full", max_iterations=50)
     assert_same(again, whole)
     assert again.info["stopping"] == whole.info["stopping"]
 
@@ -240,13 +240,13 @@ WHOLE = {}  # runs that were never stopped
 def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(case, rounds_before, tmp_path, monkeypatch):
     X, options = CASES[case]
     if case not in WHOLE:
-        WHOLE[case] = auto_fit(X, max_rounds=40, **options)
+        WHOLE[case] = auto_fit(X, max_iterations=40, **options)
     whole = WHOLE[case]
     assert whole.info["stopping"]["thin"] > 1
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
     monkeypatch.setattr(checkpoint_file, "SECONDS_BETWEEN", 0.0)
     path = tmp_path / "run.checkpoint"
-    settings = {"max_rounds": 40, "checkpoint": path, **options}
+    settings = {"max_iterations": 40, "checkpoint": path, **options}
     with monkeypatch.context() as patch:
         patch.setattr(run, "_require_sense", _interrupts_after(rounds_before))
         if rounds_before == 3:
@@ -272,7 +272,7 @@ def test_a_crafted_state_is_refused(rounds_before, tmp_path, monkeypatch):
         warnings.simplefilter("ignore", InterruptedWarning)
         patch.setattr(run, "_require_sense", _interrupts_after(rounds_before))
         with contextlib.suppress(KeyboardInterrupt):
-            auto_fit(data(), max_rounds=40, checkpoint=path)
+            auto_fit(data(), max_iterations=40, checkpoint=path)
     kind = ("coaltree checkpoint", checkpoint_file._VERSION)
     content = archive.read(path, *kind)
     assert (content["auto"]["n_warmup"] is None) == (rounds_before == 3)
@@ -284,10 +284,10 @@ def test_a_crafted_state_is_refused(rounds_before, tmp_path, monkeypatch):
             if repr(value) != repr(right):
                 archive.write(path, *kind, content | {"auto": content["auto"] | {name: value}})
                 with pytest.raises(InputError, match="is damaged"):
-                    auto_fit(data(), max_rounds=40, checkpoint=path)
+                    auto_fit(data(), max_iterations=40, checkpoint=path)
     archive.write(path, *kind, content | {"auto": None})
     with pytest.raises(InputError, match="is damaged"):
-        auto_fit(data(), max_rounds=40, checkpoint=path)
+        auto_fit(data(), max_iterations=40, checkpoint=path)
 
 
 def _interrupts_after(n_rounds):
@@ -301,7 +301,7 @@ def _interrupts_after(n_rounds):
 @pytest.mark.usefixtures("_short", "few_trials")
 def test_the_chosen_family_goes_on_as_long_as_needed():
     X, options = CASES["best"]
-    post = auto_fit(X, max_rounds=40, **options)
+    post = auto_fit(X, max_iterations=40, **options)
     assert post.info["stopping"]["rounds"] == 40
     assert "choice" in post.info
 
@@ -316,8 +316,8 @@ def test_a_run_stopped_by_the_clock_may_go_on(tmp_path):
 
 
 def test_a_posterior_is_continued():
-    first = auto_fit(data(), max_rounds=30)
-    second = auto_fit(data(), start=first, max_rounds=30)
+    first = auto_fit(data(), max_iterations=30)
+    second = auto_fit(data(), start=first, max_iterations=30)
     assert not np.array_equal(first.times, second.times)
     assert second.info["stopping"]["rounds"] == 30
 
@@ -325,9 +325,9 @@ def test_a_posterior_is_continued():
 def test_an_interruption_keeps_what_there_is(monkeypatch):
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 1e-9)  # blocks of one round, however fast the machine is
     X = data()
-    whole = auto_fit(X, max_rounds=100)
+    whole = auto_fit(X, max_iterations=100)
     with pytest.warns(InterruptedWarning) as caught:
-        part = auto_fit(X, max_rounds=100, sampler=pressing_ctrl_c(2 * 90))
+        part = auto_fit(X, max_iterations=100, sampler=pressing_ctrl_c(2 * 90))
     assert 0 < len(part) < len(whole)
     (warning,) = [one.message for one in caught if isinstance(one.message, InterruptedWarning)]
     assert warning.n_done == len(part) / 2

@@ -34,7 +34,7 @@ def made_run(n_warmup=10, auto=None, local=False, half_df=0.0):
         round=0,
         n_chains=2,
         chains=[SimpleNamespace(neighbors=lists)],
-        rounds_per_chain=40 if auto is None else auto.max_rounds,
+        rounds_per_chain=40 if auto is None else auto.max_iterations,
         rounds_done=0,
         is_finished=False,
         estimate={"n_bytes": 1e6},
@@ -69,7 +69,7 @@ def test_the_first_block_counts_only_until_there_is_another(how, share):
 
 
 def an_auto_run(**given):
-    length = check_length("auto", "auto", **({"max_rounds": 1000, "max_seconds": None} | given))
+    length = check_length("auto", "auto", **({"max_iterations": 1000, "max_seconds": None} | given))
     return made_run(None, begin_auto(length, 50, 1e4))
 
 
