@@ -91,9 +91,9 @@ def fit(
     sampler : a name or a sampler object; it draws one tree per round.
     n_samples : trees to keep from each chain, or "auto": as many as are needed. Chains then go on until R-hat is at
         most 1.02 and effective sample sizes are at least 100 (log joint, root, every parameter, topologies), or until
-        `max_iterations` or `max_seconds` are spent; ``info["stopping"]`` says which. Of a long run every second, fourth, …
-        round is kept, so that there are at most 1,000 trees of each chain.
-    n_warmup : warm-up (burn-in) rounds to discard before them; "auto" ends the warm-up when the log joint has settled,
+        `max_iterations` or `max_seconds` are spent; ``info["stopping"]`` says which. Long runs are thinned to at most
+        1,000 trees of each chain.
+    n_warmup : warm-up (burn-in) iterations to discard before them; "auto" ends the warm-up when the log joint has settled,
         or is 100 where `n_samples` is a number.
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`). Where it is given, searches
@@ -115,8 +115,8 @@ def fit(
     metric : "precomputed" if X (n, n) holds squared distances between rows, as points in a Euclidean space have them.
         Rows with these distances are found by classical scaling and fitted, under a spherical covariance;
         ``info["distances"]`` says what share of the eigenvalues speaks against such points, from 1 % on with a warning.
-    max_iterations : for "auto": rounds of each chain, warm-up included, after which it stops in any case; by default 4,000
-        for up to 300 leaves, and beyond the fewer the more there are (1.2 million / n, but at least 60).
+    max_iterations : for "auto": iterations of each chain, warm-up included, after which it stops in any case; by
+        default 4,000 for up to 300 leaves, and 1.2 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
     neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows: distances or
         connectivities as `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp`` have them, of which only the
