@@ -93,8 +93,8 @@ def fit(
         most 1.02 and effective sample sizes are at least 100 (log joint, root, every parameter, topologies), or until
         `max_iterations` or `max_seconds` are spent; ``info["stopping"]`` says which. Long runs are thinned to at most
         1,000 trees of each chain.
-    n_warmup : warm-up (burn-in) iterations to discard before them; "auto" ends the warm-up when the log joint has settled,
-        or is 100 where `n_samples` is a number.
+    n_warmup : warm-up (burn-in) iterations to discard before them; "auto" ends the warm-up when the log joint has
+        settled, or is 100 where `n_samples` is a number.
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`). Where it is given, searches
         for neighbours take no more threads in all; otherwise up to eight. Draws are the same whatever it is.
