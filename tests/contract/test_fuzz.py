@@ -10,7 +10,7 @@ import pytest
 
 import coaltree as ct
 from coaltree._runtime import archive
-from coaltree.cli.tables.reading import Choice, read, understood
+from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.inference.control import checkpoint
 from tests import hostile
 
@@ -202,7 +202,12 @@ PIECES = [*',;\t"\n\r |.-+0123456789abé東', "NA", "inf", "1e400", "1_0", "10%"
 def test_mangled_text_is_refused_or_a_whole_table(n_cases, tmp_path):
     rng = np.random.default_rng(n_cases)
     path = tmp_path / "x.csv"
-    choices = [Choice(), Choice(header=True), Choice(header=False, decimal=","), Choice(separator="space")]
+    choices = [
+        TableOptions(),
+        TableOptions(header=True),
+        TableOptions(header=False, decimal=","),
+        TableOptions(separator="space"),
+    ]
     for _ in range(n_cases):
         text = list(TABLES[rng.integers(len(TABLES))])
         for _ in range(rng.integers(1, 5)):
@@ -211,8 +216,8 @@ def test_mangled_text_is_refused_or_a_whole_table(n_cases, tmp_path):
             text[at : to if kind == 0 else at] = text[at:to] * 2 if kind == 1 else PIECES[rng.integers(len(PIECES))]
         path.write_bytes("".join(text).encode())
         choice = choices[rng.integers(len(choices))]
-        if not refused(lambda choice=choice: understood(path, choice)):
-            table, how, *_ = understood(path, choice)
+        if not refused(lambda choice=choice: read_file(path, choice)):
+            table, how, *_ = read_file(path, choice)
             assert table.values.shape == (len(table.labels), len(table.features))
             assert len(set(table.labels)) == len(table.labels)
             assert not np.isinf(table.values).any()
@@ -234,6 +239,6 @@ def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
     whole, rng = path.read_bytes(), np.random.default_rng(n_cases)
     for _ in range(n_cases):
         path.write_bytes(mangled(whole, rng))
-        if not refused(lambda: read(path)):
-            table = read(path)
+        if not refused(lambda: read_file(path, TableOptions())):
+            table = read_file(path, TableOptions()).table
             assert table.values.shape == (len(table.labels), len(table.features))

@@ -15,7 +15,7 @@ import pytest
 
 import coaltree as ct
 from coaltree._runtime import archive
-from coaltree.cli.tables.reading import Choice, read
+from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.inference.control import checkpoint
 from coaltree.posterior.io import archive as files
 from tests import hostile
@@ -317,7 +317,7 @@ def table_of(folder, content, name="data.csv", **choice):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     try:
-        read(path, Choice(**choice))
+        read_file(path, TableOptions(**choice))
     finally:
         path.unlink()
 
@@ -345,7 +345,7 @@ def decimal_commas_in_one_column(folder):
     table_of(folder, "x\n1,5\n2,5\n")
 
 
-@case("'1,000' is not a number (one of 2 such cells); remove separators of thousands, or give --decimal ,")
+@case("'1,000' is not a number (one of 2 such cells); remove thousands separators, or give --decimal ,")
 def thousands(folder):
     table_of(folder, 'a,b\n"1,000",2\n"2,500",3\n')
 
@@ -397,7 +397,7 @@ def npy(array):
 
 def read_and_remove(path):
     try:
-        read(path)
+        read_file(path, TableOptions())
     finally:
         path.unlink()
 

@@ -331,9 +331,9 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(data, tmp_path,
 
 
 def test_force_starts_anew_where_another_run_left_its_checkpoint(data, tmp_path, capsys, blank_pages):
-    from coaltree.cli.tables.reading import Choice, read
+    from coaltree.cli.tables.reading import TableOptions, read_file
 
-    X = read(data, Choice(drop=("Art",)))
+    X = read_file(data, TableOptions(drop=("Art",))).table
     with pytest.warns(ct.CoaltreeWarning):
         ct.fit(X, random_state=0, n_samples=3, n_warmup=0, checkpoint=tmp_path / CHECKPOINT)
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]

@@ -11,25 +11,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coaltree import InputError
-from coaltree.cli.tables.reading import Choice, read, understood
+from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.model.data.table import Table
+
+
+def read(path, **options):
+    return read_file(path, TableOptions(**options)).table
 
 
 @pytest.fixture
 def table(tmp_path):
     """Write text (or bytes) to a file and read it as a table."""
 
-    def write_and_read(text, name="data.csv", **choice):
+    def write_and_read(text, name="data.csv", **options):
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read(path, Choice(**choice))
+        return read(path, **options)
 
     return write_and_read
 
 
-def refused(table, *args, **choice):
+def refused(table, *args, **options):
     with pytest.raises(InputError) as info:
-        table(*args, **choice)
+        table(*args, **options)
     message = str(info.value)
     assert "\n" not in message
     return message
@@ -146,14 +150,14 @@ def test_marks_may_be_said(table):
 def test_it_says_how_the_file_was_read(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text(GERMAN, encoding="utf-8")
-    assert understood(path, Choice(decimal=","))[1].splitlines() == [
+    assert read_file(path, TableOptions(decimal=",")).description.splitlines() == [
         "x.csv: 2 rows, 2 columns",
         "  columns    Höhe, Gewicht",
         "  first row  anna: 1.72, 63",
         "  read with  separator ';', header in line 1, rows named by the column 'name'",
     ]
     path.write_text("\n".join(["1.5\t?" + "\t7" * 7] * 3), encoding="utf-8")
-    assert understood(path)[1].splitlines() == [
+    assert read_file(path, TableOptions()).description.splitlines() == [
         "x.csv: 3 rows, 9 columns",
         "  columns    0, 1, 2, 3, 4, 5 and 3 more",
         "  first row  0: 1.5, –, 7, 7, 7, 7 and 3 more",
@@ -170,7 +174,7 @@ def test_unknown_names_are_refused_with_the_known_ones(table):
 
 
 def test_other_files_are_refused(table, tmp_path):
-    assert "data.xlsx: unsupported file type; expected .csv" in refused(table, "x", "data.xlsx")
+    assert "data.xls: unsupported file type; expected .csv" in refused(table, "x", "data.xls")
     assert "not a readable NumPy file" in refused(table, "x", "data.npy")
     assert "not a readable NumPy file" in refused(table, "x", "data.npz")
     with pytest.raises(InputError, match="file not found"):
@@ -185,12 +189,12 @@ def test_arrays(tmp_path):
     frame = read(tmp_path / "x.npy")
     assert (frame.labels, frame.features) == (("0", "1", "2"), ("0", "1"))
     np.testing.assert_array_equal(frame.values, X)
-    np.testing.assert_array_equal(read(tmp_path / "x.npy", Choice(drop=("0",))).values, X[:, 1:])
+    np.testing.assert_array_equal(read(tmp_path / "x.npy", drop=("0",)).values, X[:, 1:])
 
     np.savez(tmp_path / "x.npz", X=X, labels=["p", "q", "r"], columns=["a", "b"], other=X + 1)
     frame = read(tmp_path / "x.npz")
     assert (frame.labels, frame.features) == (("p", "q", "r"), ("a", "b"))
-    np.testing.assert_array_equal(read(tmp_path / "x.npz", Choice(array="other")).values, X + 1)
+    np.testing.assert_array_equal(read(tmp_path / "x.npz", array="other").values, X + 1)
 
     np.savez(tmp_path / "two.npz", u=X, v=X)
     with pytest.raises(InputError, match="contains the arrays u, v; choose a table with --array"):
@@ -222,7 +226,7 @@ def test_parquet(tmp_path):
         match=r"column 'kind' contains text .*; leave it out with --drop kind, or",
     ):
         read(path)
-    frame = read(path, Choice(drop=("kind",)))
+    frame = read(path, drop=("kind",))
     assert (frame.labels, frame.features) == (("p", "ü"), ("a",))
     np.testing.assert_array_equal(frame.values, [[1.0], [np.nan]])
     pandas.DataFrame({"a": [1, 2]}, index=["u", "v"]).to_parquet(path)
@@ -278,7 +282,7 @@ def test_whatever_is_written_is_read_again(data, separator):
                 [name, *("" if value is None else repr(value) for value in row)]
                 for name, row in zip(index, values, strict=True)
             )
-        frame = read(path, Choice(header=True, names=columns[0]))
+        frame = read(path, header=True, names=columns[0])
     assert frame.labels == tuple(index)
     assert frame.features == tuple(columns[1:])
     np.testing.assert_array_equal(frame.values, np.array(values, dtype=float))
