@@ -1,0 +1,186 @@
+"""Arguments and options that commands share, and the checks of the files they name."""
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import InputError
+from .parameter_types import COUNT, POSITIVE_COUNT
+
+if TYPE_CHECKING:
+    from ..posterior.posterior import Posterior
+    from .tables.reading import TableFile
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+POSTERIOR = "posterior.npz"
+
+posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+
+
+def folder_option(default: str | None = None) -> Callable[[Command], Command]:
+    """The folder that a command writes its files into; required if there is no default."""
+    folder = click.Path(path_type=Path, file_okay=False)
+    required = {"required": True} if default is None else {"default": default, "show_default": True}
+    return click.option("-o", "--out", type=folder, help="Output folder.", **required)
+
+
+def file_option(text: str, **more: Any) -> Callable[[Command], Command]:
+    """The file that a command writes."""
+    return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
+
+
+def clusters_option(
+    text: str = "Number of clusters. [default: the suggested number]",
+) -> Callable[[Command], Command]:
+    """The number of clusters."""
+    return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
+
+
+def sampling_options(command: Command) -> Command:
+    """How long to sample, and in how many chains."""
+    return _add_options(
+        command,
+        click.option(
+            "--samples",
+            "n_samples",
+            type=POSITIVE_COUNT,
+            metavar="auto|NUMBER",
+            default="auto",
+            show_default=True,
+            help="Trees to keep from each chain. auto samples until the chains agree (R-hat at most 1.02) and there "
+            "are enough effective draws (100), or until --max-iterations or --max-seconds is reached.",
+        ),
+        click.option(
+            "--warmup",
+            "n_warmup",
+            type=COUNT,
+            metavar="auto|NUMBER",
+            default="auto",
+            show_default=True,
+            help="Iterations to discard before them. auto ends the warm-up when the log joint is stationary; it is "
+            "100 if --samples is a number.",
+        ),
+        click.option(
+            "--max-iterations",
+            type=click.IntRange(1),
+            metavar="NUMBER",
+            help="With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more "
+            "than 300 rows]",
+        ),
+        click.option(
+            "--max-seconds",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="With --samples auto: maximum time.",
+        ),
+        click.option(
+            "--chains",
+            "n_chains",
+            type=click.IntRange(1),
+            default=2,
+            show_default=True,
+            help="Number of independent chains.",
+        ),
+        click.option(
+            "--jobs",
+            "n_jobs",
+            type=click.IntRange(1),
+            help="Number of chains to run in parallel, each in its own process. [default: threads, one for each "
+            "processor]",
+        ),
+    )
+
+
+def table_options(command: Callable[..., Any]) -> Any:
+    """How to read a table; the command gets these options as one `TableOptions`."""
+    names = ("names", "columns", "drop", "header", "decimal", "separator", "array")
+
+    @functools.wraps(command)
+    def with_table_options(**options: Any) -> Any:
+        from .tables.reading import TableOptions
+
+        return command(table_options=TableOptions(**{name: options.pop(name) for name in names}), **options)
+
+    return _add_options(
+        with_table_options,
+        click.option(
+            "--names", metavar="COLUMN", help="Column of the row names. [default: the first, if it has names]"
+        ),
+        click.option(
+            "--columns", multiple=True, metavar="COLUMN", help="Column to use (may be repeated). [default: all]"
+        ),
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out (may be repeated)."),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether the first line has the column names. [default: whether it has text]",
+        ),
+        click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
+        click.option(
+            "--separator", metavar="MARK", help="Mark between cells, such as ; or the word tab. [default: as found]"
+        ),
+        click.option(
+            "--array",
+            "--sheet",
+            "array",
+            metavar="NAME",
+            help="Array of an .npz file, or sheet of an .xlsx file. [default: X or the only table; the first sheet]",
+        ),
+    )
+
+
+def _add_options(command: Any, *options: Callable[[Any], Any]) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def load_posterior(path: Path) -> "Posterior":
+    """Read a posterior from its file, or from the output folder of `coaltree fit`."""
+    from ..posterior.io.archive import load
+
+    return load(path / POSTERIOR if path.is_dir() else path)
+
+
+def read_new_rows(path: Path, options: Any, post: "Posterior") -> "TableFile":
+    """Read rows that were not fitted: the fitted columns, unless `options` name others."""
+    import dataclasses
+
+    from .tables.reading import read_file
+
+    if post.columns is not None and not (options.columns or options.drop):
+        options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
+    found = read_file(path, options)
+    click.echo(found.description, err=True)
+    return found
+
+
+def output_folder(path: Path, names: Iterable[str], force: bool) -> Path:
+    """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`."""
+    existing = [name for name in names if (path / name).exists()]
+    if existing and not force:
+        raise InputError(f"{path / existing[0]} already exists; choose another --out, or overwrite it with --force.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
+    return path
+
+
+def output_file(path: Path, force: bool, is_figure: bool = False) -> Path:
+    """Refuse an existing file, unless `force`, a folder that does not exist, and a suffix that is no figure's."""
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+    if is_figure:
+        from matplotlib.figure import Figure
+
+        if path.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
+            raise InputError(f"{path.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
+    return path
