@@ -1,8 +1,7 @@
 """Does the model hold? Its checks as a list: what was looked at, what was seen, what to try."""
 
 from .._runtime.formatting import listed
-from ..errors import InputError
-from ..posterior.diagnostics.model_checks import Check, ModelCheck, spoken
+from ..posterior.diagnostics.model_checks import Check, ModelCheck, check_or_reason, format_p
 from ..posterior.posterior import Posterior
 from . import drawing
 from .glance import Card
@@ -13,7 +12,7 @@ _BADGE = {"fine": "Fine", "doubtful": "Doubtful", "wrong": "Wrong"}
 _TITLE = {
     "noise": "Noise",
     "tails": "Heavy tails",
-    "odd rows": "Odd rows",
+    "outliers": "Outliers",
     "skewness": "Skewed columns",
     "spread of columns": "Spread of columns",
     "correlation": "Correlated columns",
@@ -22,7 +21,7 @@ _TITLE = {
 _LOOKED_AT = {
     "noise": "Do contrasts of young merges have the size of those of old ones? If they are larger, noise is lacking.",
     "tails": "Are there more large contrasts than a normal distribution has?",
-    "odd rows": "Do single rows join the others later than lineages of the coalescent do?",
+    "outliers": "Do single rows join the others later than lineages of the coalescent do?",
     "skewness": "Does a column vary more where its values are high, or have a long tail on one side?",
     "spread of columns": "Does every column vary along the tree as much as the covariance says?",
     "correlation": "Do columns vary together although the covariance says that they do not?",
@@ -32,11 +31,7 @@ _LOOKED_AT = {
 
 def found(posterior: Posterior) -> ModelCheck:
     """The checks of a posterior, none where it cannot be checked."""
-    try:
-        return posterior.check()
-    except InputError as error:
-        reason = str(error).rstrip(".")
-        return ModelCheck((), None, 0, reason[:1].lower() + reason[1:])
+    return check_or_reason(posterior)
 
 
 def card(model: ModelCheck) -> Card:
@@ -45,7 +40,7 @@ def card(model: ModelCheck) -> Card:
         return Card("The model was not checked", f"{_sentence(model.reason)}.", "unknown")
     if not model.wrong:
         return Card("No sign of a wrong model", model.headline, "good")
-    advice = model.wrong[0].advice
+    advice = str(model.wrong[0].advice)
     names = listed([one.name for one in model.wrong])
     advice = f" {_sentence(advice)}." if advice else ""
     if model.is_too_sure:
@@ -66,11 +61,7 @@ def section(model: ModelCheck) -> str:
         "wrong at so low a p-value that at most 5 % of true models would be found wrong by any of them."
     )
     items = "\n".join(map(_item, model))
-    more = (
-        " Change one thing and check again: what is wrong in one way shows in others too."
-        if len(model.wrong) > 1
-        else ""
-    )
+    more = f" {model.note}" if model.note else ""
     return (
         f"<p>{escape(words)}</p>\n<p><strong>{escape(model.headline)}</strong>{more}</p>\n{_figures(model)}\n"
         f'<ul class="findings">\n{items}\n</ul>'
@@ -79,10 +70,10 @@ def section(model: ModelCheck) -> str:
 
 def _item(one: Check) -> str:
     label = f"{one.name}: the data at {one.draws.mean():.1f} standard deviations of what the model draws"
-    advice = f'<p class="advice">{escape(_sentence(one.advice))}.</p>' if one.advice else ""
+    advice = f'<p class="advice">{escape(_sentence(str(one.advice)))}.</p>' if one.advice else ""
     return (
         f'<li class="finding {_GRADE[one.verdict]}"><h3>{_TITLE[one.name]}</h3>'
-        f'<p class="value"><span class="grade">{_BADGE[one.verdict]}</span> p = {spoken(one.p_value)}</p>'
+        f'<p class="value"><span class="grade">{_BADGE[one.verdict]}</span> p = {format_p(one.p_value)}</p>'
         f"<p>{escape(_LOOKED_AT[one.name])}</p>{drawing.beside(one.draws, one.replicates, label)}"
         f"<p>{escape(_sentence(one.said))}.</p>{advice}</li>"
     )
