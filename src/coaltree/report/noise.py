@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
+from ..posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
 from ..posterior.posterior import Posterior
 from .text import count, escape, number, percent
 
@@ -32,12 +32,12 @@ def _level(posterior):
 def _odd(posterior):
     if posterior.tail_scale is None:
         return ""
-    found = odd_rows(posterior, len(posterior.row_labels))
+    found = find_outliers(posterior, len(posterior.row_labels))
     if not found:
         return "<p>No row is odd: none is likely to have four times the noise variance of a typical row.</p>\n"
     rows = "\n".join(
         f'<tr><th scope="row"><bdi>{escape(row.label)}</bdi></th>{_leaf_cell(row)}'
-        f"<td>{number(row.oddness, 2)}</td><td>{percent(row.probability)}</td></tr>"
+        f"<td>{number(row.score, 2)}</td><td>{percent(row.probability)}</td></tr>"
         for row in found[:_MOST_ODD]
     )
     leaf = "" if posterior.groups is None else '<th scope="col">leaf</th>'

@@ -49,7 +49,7 @@ def _contents(post):
     import numpy as np
 
     from ...posterior.diagnostics.covariance_selection import in_a_line
-    from ...posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
+    from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
     from ...report.reproduce import describe
     from ...report.text import count
 
@@ -75,7 +75,7 @@ def _contents(post):
         if name in post.info:
             yield name.replace("_", " "), str(post.info[name])
     yield "noise", describe_noise(post)
-    for row in odd_rows(post, 8):
+    for row in find_outliers(post, 8):
         yield "odd row", str(row)
 
 
