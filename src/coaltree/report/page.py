@@ -105,34 +105,38 @@ def report_html(
         "correlation": learnt["correlation"],
     }
     style, script = _style(), _script()
-    return environment().get_template("page.html").render(
-        title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
-        subtitle=subtitle(posterior, data),
-        cards=[
-            *cluster_cards(posterior, opening, answer),
-            Card(verdict.heading, verdict.sentence, verdict.grade),
-            model_checks.card(model),
-        ],
-        posterior=posterior,
-        data=content["data"],
-        together=content["together"],
-        uncertain=coclustering.uncertain_leaves(posterior, answer),
-        noise=outliers.summarize(posterior),
-        selection=parameters.selection(posterior),
-        parameters=learnt,
-        findings=verdict.findings,
-        trace=_trace(posterior),
-        model=model,
-        model_pictures=model_checks.pictures(model),
-        python_call=reproduce.python_call(posterior),
-        command_line=reproduce.command_line(posterior),
-        settings=reproduce.settings(posterior, data),
-        versions=reproduce.versions(),
-        policy=_policy(script, style),
-        style=style,
-        script=script,
-        # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
-        content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
+            subtitle=subtitle(posterior, data),
+            cards=[
+                *cluster_cards(posterior, opening, answer),
+                Card(verdict.heading, verdict.sentence, verdict.grade),
+                model_checks.card(model),
+            ],
+            posterior=posterior,
+            data=content["data"],
+            together=content["together"],
+            uncertain=coclustering.uncertain_leaves(posterior, answer),
+            noise=outliers.summarize(posterior),
+            selection=parameters.selection(posterior),
+            parameters=learnt,
+            findings=verdict.findings,
+            trace=_trace(posterior),
+            model=model,
+            model_pictures=model_checks.pictures(model),
+            python_call=reproduce.python_call(posterior),
+            command_line=reproduce.command_line(posterior),
+            settings=reproduce.settings(posterior, data),
+            versions=reproduce.versions(),
+            policy=_policy(script, style),
+            style=style,
+            script=script,
+            # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
+            content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        )
     )
 
 

@@ -67,9 +67,7 @@ def _number(
     }
 
 
-def _vector(
-    title: str, described: str, draws: np.ndarray, weights: np.ndarray, columns: list[str]
-) -> dict[str, Any]:
+def _vector(title: str, described: str, draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
     d = len(columns)
     shown = np.unique(np.linspace(0, d - 1, min(d, MAX_LINES)).astype(int))
     lows, medians, highs = np.array([svg.quantiles(draws[:, j], weights) for j in shown]).T

@@ -66,7 +66,9 @@ def intervals(
     return {
         "width": width,
         "height": height,
-        "total_height": round(height + (8.5 * max(map(len, shown)) + 12 if shown else 0)),  # more than most letters take
+        "total_height": round(
+            height + (8.5 * max(map(len, shown)) + 12 if shown else 0)
+        ),  # more than most letters take
         "margin": margin,
         "is_log": is_log,
         "lines": "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in zip(x, y(lows), y(highs), strict=True)),

@@ -232,8 +232,8 @@ def fit_table(
     from ...model.data.columns import choice_for, is_auto
     from ...posterior.clusters.answer import answer_for, in_a_line, leaves_are
     from ...posterior.diagnostics import covariance_selection, stop_reason
+    from ...posterior.diagnostics.model_checks import check_or_reason
     from ...posterior.leaf_annotations import KEPT, known_of, of_leaves
-    from ...report.checks import found as checks_of
     from ..comparison import compared
     from ..outputs import FILES, write_all
 
@@ -285,7 +285,7 @@ def fit_table(
     for column in known_of(post):
         click.echo(compared(answer, column))
     with shell.doing("comparing the rows with rows drawn from the model"):
-        found = checks_of(post)
+        found = check_or_reason(post)
     if found.wrong:
         click.echo(f"{found.headline} What to try is shown by: coaltree check {folder}")
     click.echo(f"{folder}:")
