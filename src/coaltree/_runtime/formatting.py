@@ -1,4 +1,6 @@
-"""Lists of names, shares in per cent, and numbers beside limits, in messages."""
+"""Lists of names, counts, shares in per cent, and numbers as people write them, in messages."""
+
+import math
 
 
 def some(names, most: int = 6) -> str:
@@ -32,3 +34,22 @@ def beside(value: float, limit: float, digits: int) -> str:
     while digits < 6 and value != limit and float(f"{value:.{digits}f}") == limit:
         digits += 1
     return f"{value:.{digits}f}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, thousands set apart, and no more zeros than needed."""
+    value = float(value)
+    if not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    if size != 0 and not 1e-4 <= size < 1e6:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
+    if size >= 10.0**digits:
+        return f"{value:,.0f}"
+    return f"{float(f'{value:.{digits}g}'):.10g}"
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun: 1 leaf, 1,000 leaves."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..errors import InputError
-from ..posterior.diagnostics.model_checks import ModelCheck, spoken
+from ..posterior.diagnostics.model_checks import ModelCheck, format_p
 from ..posterior.posterior import Posterior
 from .style import INK, PALE, PALETTE, new_axes
 
@@ -73,6 +73,6 @@ def _discrepancies(ax: Axes, model):
         ax.plot(np.quantile(one.draws, [0.05, 0.95]), [row, row], color=_COLOR[one.verdict], lw=1.5, zorder=2)
         ax.plot(one.draws.mean(), row, "o", color=_COLOR[one.verdict], ms=5, zorder=3)
     ax.axvline(0, color=INK, lw=0.5, zorder=0)
-    ax.set_yticks(range(len(names)), [f"{one.name}\np = {spoken(one.p_value)}" for one in model], fontsize=8)
+    ax.set_yticks(range(len(names)), [f"{one.name}\np = {format_p(one.p_value)}" for one in model], fontsize=8)
     ax.set_xlabel("in standard deviations of the model's draws")
     ax.invert_yaxis()

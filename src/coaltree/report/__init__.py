@@ -1,18 +1,19 @@
-"""One page for one posterior: an HTML file that needs nothing else, to open offline or to send to a colleague.
+"""Report of a posterior: one HTML file that needs nothing else, to open offline or to send to a colleague.
 
-    text           escaping, and numbers as people write them
-    drawing        small pictures as SVG text: histograms, intervals, traces
-    pixels         matrices as characters, one or two a cell, shrunk to what a screen can show
-    figures        what the page's script draws: tree, data, co-clustering
-    glance         the three cards at the top of the page
-    offers         the partitions that the page can show
-    known          classes and numbers that were not fitted, beside the clusters
-    parameters     the covariance's parameters and their posteriors
-    verdicts       convergence diagnostics, explained
-    reproduce      settings and versions
-    page           all of it in one file
+    page             all of it in one file
+    summary_cards    the cards at the top: number of clusters, stability
+    figures          tree and data, for the page's script
+    partitions       clusters at every number of the slider
+    annotations      classes and numbers of leaves beside the clusters
+    coclustering     how often two leaves are together, uncertain leaves
+    outliers         noise, outliers, rows of each leaf
+    parameters       draws of covariance and noise
+    model_checks     does the model hold?
+    reproduce        settings, versions, call and command line
+    svg, pixels      numbers of small pictures, matrices as characters
+    text             text that browsers can show
 
-Beside them lie page.html, page.css and the script's parts (script/), which are put into the page as they are.
+They compute values; templates/ (Jinja2, autoescaped), page.css and script/ show them.
 """
 
 from .page import report_html, write_report

@@ -1,8 +1,7 @@
-"""What the page's script draws, as plain lists, numbers and characters: the tree, the data and the co-clustering.
+"""Tree and data for the page's script, as plain lists, numbers and characters.
 
-Rows come in tree order: the mean tree with the smaller clade of each merge first. For matrices too
-large for a screen, neighbouring rows (and columns) of the data are averaged, and the co-clustering shows evenly spaced
-leaves only, so that the page stays small and no n × n matrix is ever made.
+Rows are in tree order: the mean tree with the smaller clade of each merge first. Of data too large for a screen
+neighbouring rows and columns are averaged, so that the page stays small.
 """
 
 from typing import Any, NamedTuple
@@ -13,25 +12,17 @@ from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
 from ..model.data.table import read_table
-from ..numerics.weighted import pick_evenly
 from ..plotting.color_scale import colour_limits, moments, rescaled, scales_differ
-from ..posterior.clusters import partitions
 from ..posterior.posterior import Posterior
 from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
-from ..tree.merges import check_cut
 from . import pixels
 from .text import printable
 
 LEVEL = 0.9  # of the credible intervals
-
-_MOST_COLUMNS = 256
-_MOST_CELLS = 160_000  # of the data; two characters each
-_MOST_TOGETHER = 512  # leaves across the co-clustering at the number of clusters the page starts with
-_MOST_TOGETHER_ELSEWHERE = 180  # and at others
-_OTHER_NUMBERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
-_MOST_DRAWS = 1000  # used for co-clustering
-_MOST_CELLS_TWICE = 60_000  # of data that the page has both scaled and as they are
+MAX_COLUMNS = 256
+MAX_CELLS = 160_000  # of the data; two characters each
+MAX_CELLS_TWICE = 60_000  # of data that the page has both scaled and as they are
 
 
 class TreeFigure(NamedTuple):
@@ -105,8 +96,8 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
     Columns are scaled where their scales differ; the page can switch to the other way, "other", unless that is large.
     """
     values = data.values[order]
-    n_columns = min(values.shape[1], _MOST_COLUMNS)
-    n_rows = min(len(values), max(1, _MOST_CELLS // n_columns))
+    n_columns = min(values.shape[1], MAX_COLUMNS)
+    n_rows = min(len(values), max(1, MAX_CELLS // n_columns))
     is_scaled = scales_differ(values)
     content = {
         "rows": n_rows,
@@ -116,7 +107,7 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
         "missing": int(np.isnan(data.values).sum()),
         **_coded(values, n_rows, n_columns, is_scaled),
     }
-    if values.shape[1] > 1 and n_rows * n_columns <= _MOST_CELLS_TWICE:
+    if values.shape[1] > 1 and n_rows * n_columns <= MAX_CELLS_TWICE:
         content["other"] = _coded(values, n_rows, n_columns, not is_scaled)
     if n_columns == len(data.names):
         mean, sd = moments(values)
@@ -124,7 +115,7 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
     return content
 
 
-def _coded(values, n_rows, n_columns, is_scaled):
+def _coded(values: np.ndarray, n_rows: int, n_columns: int, is_scaled: bool) -> dict[str, Any]:
     shown = pixels.shrink(rescaled(values, 1 if is_scaled else None)[0], n_rows, n_columns)
     low, high, is_two_sided = colour_limits(shown)
     return {
@@ -134,36 +125,6 @@ def _coded(values, n_rows, n_columns, is_scaled):
         "scaled": is_scaled,
         "codes": pixels.values(shown, low, high),
     }
-
-
-def together_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
-    """How often leaves are in one cluster, for the number of clusters the page starts with and some others."""
-    n = posterior.n
-    children, times, weights = _draws(posterior)
-    numbers = sorted({n_clusters, *(k for k in _OTHER_NUMBERS if k < n)} - {1, n})
-    levels = []
-    for k in numbers:
-        m = min(n, _MOST_TOGETHER if k == n_clusters else _MOST_TOGETHER_ELSEWHERE)
-        at = (2 * np.arange(m) + 1) * n // (2 * m)
-        together = np.zeros((m, m))
-        labels = _cut(posterior, children, times, k)[:, order[at]]
-        partitions.add_coclustering(together, np.ascontiguousarray(labels), weights)
-        levels.append({"clusters": k, "size": m, "codes": pixels.shares(together[np.triu_indices(m, 1)])})
-    return {"draws": len(times), "levels": levels}
-
-
-def _draws(posterior):
-    """At most so many draws, taken evenly by weight."""
-    children, times, weights = posterior.children, posterior.times, posterior.weights
-    if len(times) <= _MOST_DRAWS:
-        return children, times, weights
-    chosen = pick_evenly(weights, _MOST_DRAWS)
-    return children[chosen], times[chosen], np.full(_MOST_DRAWS, 1.0 / _MOST_DRAWS)
-
-
-def _cut(posterior, children, times, n_clusters):
-    """(T, n) the clusters of some of the posterior's trees, as `Posterior.coclustering` has them."""
-    return partitions.cut_labels(children, times, check_cut(posterior.n, n_clusters))
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[float | None]:

@@ -9,7 +9,7 @@ from coaltree._runtime import archive
 from coaltree.model.data.leaves import read_rows, warn_of_groups
 from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import rounding_share
-from coaltree.posterior.diagnostics.outliers import describe_noise, odd_rows
+from coaltree.posterior.diagnostics.outliers import describe_noise, find_outliers
 
 QUICK = {"n_samples": 12, "n_warmup": 8, "progress": False, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
@@ -149,7 +149,7 @@ def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
     # Both explanations are visited in turn: 1,500 rounds had the row at the root in 11 to 34 % of their trees.
     settings = QUICK | {"n_samples": 400, "n_warmup": 40, "n_chains": 1}
     post = ct.fit(X, "scaled", **settings)
-    assert [row.label for row in odd_rows(post)] == ["7"]
+    assert [row.label for row in find_outliers(post)] == ["7"]
     assert post.oddness.argmax() == 7
     plain = ct.fit(X, "scaled", noise=0.0, **settings)
 

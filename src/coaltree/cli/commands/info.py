@@ -4,7 +4,7 @@ import csv
 
 import click
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import count, shortened, some
 from ..shell import commands, debug_option, load_posterior, posterior_argument
 
 
@@ -49,9 +49,7 @@ def _contents(post):
     import numpy as np
 
     from ...posterior.diagnostics.covariance_selection import in_a_line
-    from ...posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
-    from ...report.reproduce import describe
-    from ...report.text import count
+    from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
 
     yield "leaves", f"{post.n}: {some(post.labels, 4)}"
     rows = describe_rows(post)
@@ -66,7 +64,7 @@ def _contents(post):
     yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}"
     for name in ("sampler", "seed", "n_warmup"):
         if name in post.info:
-            yield name.replace("n_", ""), describe(post.info[name])
+            yield name.replace("n_", ""), shortened(str(post.info[name]), 400)
     if post.covariance is not None:
         choice, best = post.info.get("covariance_choice"), in_a_line(post.info.get("choice"))
         family = type(post.covariance).__name__
@@ -75,7 +73,7 @@ def _contents(post):
         if name in post.info:
             yield name.replace("_", " "), str(post.info[name])
     yield "noise", describe_noise(post)
-    for row in odd_rows(post, 8):
+    for row in find_outliers(post, 8):
         yield "odd row", str(row)
 
 
@@ -95,7 +93,7 @@ def _parameters(post, most=20):
 
 def _diagnostics(post):
     from ...posterior.clusters.answer import answer_for, elsewhere_in_a_line, in_a_line, leaves_are
-    from ...report.verdicts import judge
+    from ...posterior.diagnostics.convergence_verdict import judge
 
     verdict = judge(post)
     for finding in verdict.findings:

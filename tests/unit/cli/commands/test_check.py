@@ -5,7 +5,6 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.cli.commands.check import as_options
 from tests.posteriors import random_posterior
 
 
@@ -13,24 +12,10 @@ def test_the_checks_are_those_of_the_posterior(folder, capsys):
     assert main(["check", str(folder)]) == 0
     out = capsys.readouterr().out
     found = ct.load(folder / "posterior.npz").check()
-    assert out == as_options(str(found)) + "\n"
+    assert out == found.to_text(options=True) + "\n"
     assert [line.split("  ")[0] for line in out.splitlines()[3:] if line[:1].strip()] == [one.name for one in found]
     assert main(["check", str(folder / "posterior.npz")]) == 0
     assert capsys.readouterr().out == out
-
-
-def test_advice_is_in_options_of_the_command():
-    said = 'try noise="student" (the default of fit) or noise="learn", covariance="full", or name them by groups='
-    assert (
-        as_options(said)
-        == "try --noise student (the default of fit) or --noise learn, --covariance full, or name them by --groups"
-    )
-
-
-def test_advice_that_no_option_gives_is_for_python():
-    python = 'noise=ct.Noise(tails="student", df=2)'
-    assert as_options(f'try {python} or noise="learn"') == "try --noise learn"
-    assert as_options(f"try {python}\nnext") == f"try {python} in Python, for which there is no option\nnext"
 
 
 def test_what_cannot_be_checked_is_said(tmp_path, capsys):

@@ -10,7 +10,7 @@ import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
-from coaltree.posterior.diagnostics.model_checks import judged
+from coaltree.posterior.diagnostics.model_checks import compare_with_replicates
 from tests.posteriors import grouped_posterior
 
 
@@ -30,7 +30,7 @@ def test_p_values_are_uniform_if_the_model_holds(n_tables):
     """For a single draw from the posterior this is exact, whatever the statistic."""
     found = [true_posterior(seed, n=20).check(n_trees=1, random_state=seed + 1) for seed in range(n_tables)]
     assert [one.name for one in found[0]] == [
-        "noise", "tails", "odd rows", "skewness", "spread of columns", "correlation", "clades",
+        "noise", "tails", "outliers", "skewness", "spread of columns", "correlation", "clades",
     ]  # fmt: skip
     p = np.array([[one.p_value for one in checks] for checks in found])
     for level in (0.1, 0.5):
@@ -67,7 +67,7 @@ def test_odd_rows_and_uneven_groups_are_found_by_the_tree():
     caterpillar = np.array([[0, 1], *([40 + k, k + 2] for k in range(38))])
     times = simulate_tree(40, rng).times
     post = ct.Posterior(caterpillar[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
-    found = post.check()["odd rows"]
+    found = post.check()["outliers"]
     assert found.verdict == "wrong"
     assert "39, 38, 37" in found.said
     one_side_first = [
@@ -90,10 +90,13 @@ def test_the_mean_over_draws_is_calibrated():
     z = []
     for _ in range(1000):
         seen = math.sqrt(0.5) * rng.standard_normal() + math.sqrt(0.5) * rng.standard_normal((50, 1))
-        z.append(judged(seen, made, weights).z[0])
+        z.append(compare_with_replicates(seen, made, weights).z[0])
     # Three quarters of the variance among the draws count: 1 - 0.75 / 2 is left, of which 0.5 is there, and a little.
     assert np.var(z) == pytest.approx(0.51 / (1 - 0.75 * 0.49), rel=0.2)
-    usual = [judged(rng.standard_normal((50, 1)) * 0.0 + x, made, weights).z[0] for x in rng.standard_normal(1000)]
+    usual = [
+        compare_with_replicates(rng.standard_normal((50, 1)) * 0.0 + x, made, weights).z[0]
+        for x in rng.standard_normal(1000)
+    ]
     assert np.var(usual) == pytest.approx(1.0, rel=0.2)
 
 
@@ -121,16 +124,16 @@ def test_every_covariance_and_missing_values_and_one_column():
 
 def test_of_many_leaves_some_are_looked_at(monkeypatch):
     """P-values stay uniform, what is wrong is still found, and rows of groups go with their leaves."""
-    monkeypatch.setattr(checks, "_MOST_LEAVES", 20)
+    monkeypatch.setattr(checks, "MAX_LEAVES", 20)
     found = [true_posterior(seed, n=30).check(n_trees=1, random_state=seed + 1) for seed in range(30)]
     share = np.mean([[one.p_value <= 0.5 for one in each] for each in found], axis=0)
     assert np.all(np.abs(share - 0.5) < 4.0 * math.sqrt(0.25 / 30))
-    monkeypatch.setattr(checks, "_MOST_LEAVES", 120)
+    monkeypatch.setattr(checks, "MAX_LEAVES", 120)
     assert true_posterior(1, n=200, change=lambda X: X * [1, 1, 3]).check()["spread of columns"].verdict == "wrong"
     grouped = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
-    assert len(checks._rows_in_use(grouped).rows) == 27
-    monkeypatch.setattr(checks, "_MOST_LEAVES", 10)
-    rows = checks._rows_in_use(grouped)
+    assert len(checks._distinct_rows(grouped).rows) == 27
+    monkeypatch.setattr(checks, "MAX_LEAVES", 10)
+    rows = checks._distinct_rows(grouped)
     assert len(rows.leaves) == 10
     assert set(rows.groups) == set(range(10))
     np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.groups[rows.rows])

@@ -1,16 +1,15 @@
-// What is known of the leaves besides what was fitted: strips of colour beside the tree, and tables with the clusters.
+// Leaf annotations: strips of colour beside the tree, and tables with the clusters.
 
-const known = content.known.map((column) =>
+const annotations = content.annotations.map((column) =>
   column.levels
     ? { ...column, codes: Array.from(column.codes, (c) => CODES.get(c) - 1) }
     : { ...column, values: fine(column.values, column.low, column.high) },
 );
 
-
 // The strips of the leaves in view, from the left end on: runs of leaves with the same colour.
-function knownStrips(at, left) {
+function annotationStrips(at, left) {
   const paths = new Map();
-  known.forEach((column, i) => {
+  annotations.forEach((column, i) => {
     const steps = column.levels ? null : ramp("heat-first", "heat-last");
     const colourOf = (leaf) => {
       if (column.levels) return column.codes[leaf] < 0 ? null : `var(--c${column.colours[column.codes[leaf]]})`;
@@ -42,11 +41,11 @@ const chip = (colour) => {
   return square;
 };
 
-function knownTable(column, at) {
+function annotationTable(column, at) {
   const { k, numbers, colours } = state.cut;
   const rows = Array.from({ length: Math.min(k, MOST_GROUPS) }, (_, c) => make("tr", {}, make("th", { scope: "row" }, chip(colours[c]), `Cluster ${c + 1}`)));
   const of = (c) => numbers.flatMap((cluster, leaf) => (cluster === c ? [leaf] : []));
-  const table = make("table", { class: "grid groups known" });
+  const table = make("table", { class: "grid groups annotations" });
   const heading = make("h4", {}, column.name);
   if (!column.levels) {
     rows.forEach((row, c) => {
@@ -74,21 +73,21 @@ function knownTable(column, at) {
 
 function showKnown() {
   const at = partitions.indexOf(state.cut);
-  $("known").replaceChildren(...known.flatMap((column) => knownTable(column, at)));
+  $("annotations").replaceChildren(...annotations.flatMap((column) => annotationTable(column, at)));
 }
 
 // What the strips are, from the left, and what their colours mean.
 function explainKnown() {
-  const words = known.map((column) => {
+  const words = annotations.map((column) => {
     if (!column.levels) return [make("span", {}, `${column.name}: ${number(column.low)}`, bar(ramp("heat-first", "heat-last")), number(column.high))];
     const shown = column.levels.slice(0, 10).map((level, i) => make("span", {}, chip(column.colours[i]), level));
     return [make("span", {}, `${column.name}:`), ...shown, ...(column.levels.length > 10 ? ["…"] : [])];
   });
-  $("known-legend").replaceChildren(...words.flat());
+  $("annotations-legend").replaceChildren(...words.flat());
 }
 
-if (known.length) {
+if (annotations.length) {
   on("theme", explainKnown);
-  $("known-heading").hidden = false;
+  $("annotations-heading").hidden = false;
   on("cut", showKnown);
 }
