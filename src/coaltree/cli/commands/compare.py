@@ -22,7 +22,12 @@ from ..shell import commands, debug_option
 @force_option
 @debug_option
 def compare(
-    posteriors: tuple[Path, ...], heldout: Path | None, draws: int | None, jobs: int | None, out: Path | None, force: bool
+    posteriors: tuple[Path, ...],
+    heldout: Path | None,
+    draws: int | None,
+    jobs: int | None,
+    out: Path | None,
+    force: bool,
 ) -> None:
     """Compare posteriors of a table: which predicts its rows best?
 

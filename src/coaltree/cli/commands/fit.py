@@ -111,9 +111,7 @@ CHECKPOINT = "checkpoint.npz"
 @options.seed_option
 @options.force_option
 @shell.debug_option
-def fit(
-    data: Path, out: Path, clusters: int | None, title: str | None, trees: bool, force: bool, **given: Any
-) -> None:
+def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: bool, force: bool, **given: Any) -> None:
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -196,7 +194,9 @@ def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
 
     others = [repr(name) for name in names if number(name) is None]
     if others or not names:
-        raise InputError(f"--inputs names needs column names that are numbers, not {some(others) or 'unnamed columns'}.")
+        raise InputError(
+            f"--inputs names needs column names that are numbers, not {some(others) or 'unnamed columns'}."
+        )
     return tuple(float(name) for name in names)
 
 
