@@ -1,9 +1,10 @@
 """Arguments and options that commands share, and the checks of the files they name."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,85 +15,55 @@ if TYPE_CHECKING:
     from ..posterior.posterior import Posterior
     from .tables.reading import TableFile
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
 
 posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
-seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 
-def folder_option(default: str | None = None) -> Callable[[Command], Command]:
-    """The folder that a command writes its files into; required if there is no default."""
-    folder = click.Path(path_type=Path, file_okay=False)
-    required = {"required": True} if default is None else {"default": default, "show_default": True}
-    return click.option("-o", "--out", type=folder, help="Output folder.", **required)
+def folder_option(**default: Any) -> Decorator:
+    """The folder that a command writes its files into."""
+    return click.option(
+        "-o", "--out", type=click.Path(path_type=Path, file_okay=False), help="Output folder.", **default
+    )
 
 
-def file_option(text: str, **more: Any) -> Callable[[Command], Command]:
+def file_option(text: str, **more: Any) -> Decorator:
     """The file that a command writes."""
     return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
 
 
-def clusters_option(
-    text: str = "Number of clusters. [default: the suggested number]",
-) -> Callable[[Command], Command]:
+def clusters_option(text: str = "Number of clusters.") -> Decorator:
     """The number of clusters."""
+    text = f"{text} [default: the suggested number]"
     return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
 
 
-def sampling_options(command: Command) -> Command:
+def column_option(name: str, text: str, **more: Any) -> Decorator:
+    """The name of a column."""
+    return click.option(name, metavar="COLUMN", help=text, **more)
+
+
+def sampling_options(command: Any) -> Any:
     """How long to sample, and in how many chains."""
+    length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
+    samples = """Trees to keep from each chain. auto samples until the chains agree (R-hat at most 1.02) and there are
+        enough effective draws (100), or until --max-iterations or --max-seconds is reached."""
+    warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
+    iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than
+        300 rows]"""
+    jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
+    seconds = "With --samples auto: maximum time."
     return _add_options(
         command,
-        click.option(
-            "--samples",
-            "n_samples",
-            type=POSITIVE_COUNT,
-            metavar="auto|NUMBER",
-            default="auto",
-            show_default=True,
-            help="Trees to keep from each chain. auto samples until the chains agree (R-hat at most 1.02) and there "
-            "are enough effective draws (100), or until --max-iterations or --max-seconds is reached.",
-        ),
-        click.option(
-            "--warmup",
-            "n_warmup",
-            type=COUNT,
-            metavar="auto|NUMBER",
-            default="auto",
-            show_default=True,
-            help="Iterations to discard before them. auto ends the warm-up when the log joint is stationary; it is "
-            "100 if --samples is a number.",
-        ),
-        click.option(
-            "--max-iterations",
-            type=click.IntRange(1),
-            metavar="NUMBER",
-            help="With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more "
-            "than 300 rows]",
-        ),
-        click.option(
-            "--max-seconds",
-            type=click.FloatRange(0, min_open=True),
-            metavar="SECONDS",
-            help="With --samples auto: maximum time.",
-        ),
-        click.option(
-            "--chains",
-            "n_chains",
-            type=click.IntRange(1),
-            default=2,
-            show_default=True,
-            help="Number of independent chains.",
-        ),
-        click.option(
-            "--jobs",
-            "n_jobs",
-            type=click.IntRange(1),
-            help="Number of chains to run in parallel, each in its own process. [default: threads, one for each "
-            "processor]",
-        ),
+        click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
+        click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
+        click.option("--max-iterations", type=click.IntRange(1), metavar="NUMBER", help=iterations),
+        click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
+        click.option("--chains", "n_chains", type=click.IntRange(1), default=2, help="Number of independent chains."),
+        click.option("--jobs", "n_jobs", type=click.IntRange(1), help=jobs),
     )
 
 
@@ -106,35 +77,22 @@ def table_options(command: Callable[..., Any]) -> Any:
 
         return command(table_options=TableOptions(**{name: options.pop(name) for name in names}), **options)
 
+    header = "Whether the first line has the column names. [default: whether it has text]"
+    separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
+    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first]."
     return _add_options(
         with_table_options,
-        click.option(
-            "--names", metavar="COLUMN", help="Column of the row names. [default: the first, if it has names]"
-        ),
-        click.option(
-            "--columns", multiple=True, metavar="COLUMN", help="Column to use (may be repeated). [default: all]"
-        ),
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out (may be repeated)."),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Whether the first line has the column names. [default: whether it has text]",
-        ),
+        column_option("--names", "Column of the row names. [default: the first, if it has names]"),
+        column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
+        column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
+        click.option("--header/--no-header", default=None, help=header),
         click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
-        click.option(
-            "--separator", metavar="MARK", help="Mark between cells, such as ; or the word tab. [default: as found]"
-        ),
-        click.option(
-            "--array",
-            "--sheet",
-            "array",
-            metavar="NAME",
-            help="Array of an .npz file, or sheet of an .xlsx file. [default: X or the only table; the first sheet]",
-        ),
+        click.option("--separator", metavar="MARK", help=separator),
+        click.option("--array", "--sheet", "array", metavar="NAME", help=array),
     )
 
 
-def _add_options(command: Any, *options: Callable[[Any], Any]) -> Any:
+def _add_options(command: Any, *options: Decorator) -> Any:
     for option in reversed(options):
         command = option(command)
     return command
@@ -149,8 +107,6 @@ def load_posterior(path: Path) -> "Posterior":
 
 def read_new_rows(path: Path, options: Any, post: "Posterior") -> "TableFile":
     """Read rows that were not fitted: the fitted columns, unless `options` name others."""
-    import dataclasses
-
     from .tables.reading import read_file
 
     if post.columns is not None and not (options.columns or options.drop):

@@ -119,7 +119,7 @@ debug_option = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @debug_option
 def commands() -> None:

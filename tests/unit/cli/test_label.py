@@ -8,7 +8,7 @@ import pytest
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.cli.outputs import write_clusters
-from coaltree.cli.tables.suspects import suspicious_columns
+from coaltree.cli.tables.column_hints import column_hints
 from coaltree.model.data.table import Table
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.leaf_annotations import KEPT
@@ -120,7 +120,7 @@ def test_classes_and_row_numbers_are_warned_of(flowers, tmp_path, capsys, blank_
 def suspected(**columns):
     values = np.column_stack([np.asarray(column, dtype=float) for column in columns.values()])
     table = Table(values, tuple(map(str, range(len(values)))), tuple(columns))
-    return [sentence.split("'")[1] for sentence in suspicious_columns(table)]
+    return [sentence.split("'")[1] for sentence in column_hints(table)]
 
 
 def test_who_is_suspected():

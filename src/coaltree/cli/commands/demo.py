@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @commands.command()
-@folder_option("demo-output")
+@folder_option(default="demo-output")
 @sampling_options
 @seed_option
 @force_option

@@ -31,83 +31,48 @@ OPTION_OF = {
 CHECKPOINT = "checkpoint.npz"
 
 
+COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
+    learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
+    auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else scaled.
+    best fits several for a while and continues with the one that predicts each row best from all others."""
+INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
+    squared_exponential and best."""
+NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
+    multiple of the covariance. [default: student with the sampler regraft, else 0]"""
+GROUPS_HELP = """Column (text or numbers) in which rows that measure the same thing have the same value: they become one leaf
+    of the tree, named after it. It is not fitted."""
+LABEL_HELP = (
+    "Column of classes or numbers to show in colours and compare with the clusters, not fitted (may be repeated)."
+)
+NEIGHBORS_HELP = (
+    "Nearest neighbours of the rows, in place of a search: a sparse matrix as scipy.sparse.save_npz writes it."
+)
+
+
 @shell.commands.command()
 @click.argument("data", type=click.Path(path_type=Path))
-@options.folder_option()
+@options.folder_option(required=True)
 @options.table_options
-@click.option(
-    "--covariance",
-    type=click.Choice(COVARIANCES),
-    default="auto",
-    show_default=True,
-    help="How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a learnt "
-    "variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32). auto is "
-    "full if there are enough rows, 0.75 d (d + 1) distinct ones for d columns that vary; else spherical if columns "
-    "have similar ranges, as in one unit, and scaled if they differ or have few distinct values. best fits several "
-    "for a while and continues with the one that predicts each row best from all others.",
-)
-@click.option(
-    "--ordered",
-    is_flag=True,
-    help="With --covariance best: columns are points of a curve, in order (squared_exponential).",
-)
-@click.option(
-    "--inputs",
-    type=INPUTS,
-    metavar="NUMBERS|names",
-    help="Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for "
-    "squared_exponential and best.",
-)
+@click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
+@click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
+@click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
 @click.option(
     "--metric",
     type=click.Choice(("euclidean", "precomputed")),
     default="euclidean",
-    show_default=True,
     help="precomputed: the table holds squared distances between its rows, as many columns as rows.",
 )
 @click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
-@click.option(
-    "--sampler", type=click.Choice(SAMPLERS), default="regraft", show_default=True, help="How trees are sampled."
-)
+@click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
 @options.sampling_options
-@click.option(
-    "--noise",
-    type=NOISE,
-    metavar="student|learn|NUMBER",
-    help="Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a "
-    "multiple of the covariance. [default: student with the sampler regraft, else 0]",
-)
-@click.option(
-    "--errors",
-    metavar="COLUMN",
-    help="Column of the standard errors of the rows, relative to each other; it is not fitted.",
-)
-@click.option(
-    "--groups",
-    metavar="COLUMN",
-    help="Column (text or numbers) in which rows that measure the same thing have the same value: they become one leaf "
-    "of the tree, named after it. It is not fitted.",
-)
-@click.option(
-    "--label",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column of classes or numbers that is not fitted, but shown in colours and compared with the clusters "
-    "(may be repeated).",
-)
-@click.option(
-    "--neighbors",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Nearest neighbours of the rows, in place of a search: a sparse matrix as scipy.sparse.save_npz writes it.",
-)
+@click.option("--noise", type=NOISE, metavar="student|learn|NUMBER", help=NOISE_HELP)
+@options.column_option("--errors", "Column of the standard errors of the rows, relative to each other; not fitted.")
+@options.column_option("--groups", GROUPS_HELP)
+@options.column_option("--label", LABEL_HELP, multiple=True)
+@click.option("--neighbors", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=NEIGHBORS_HELP)
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
-@click.option(
-    "--trees/--no-trees",
-    default=True,
-    help="Whether to write sampled trees as NEXUS: 1,000, or fewer of more than 2,000 leaves. [default: trees]",
-)
+@click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
 @options.seed_option
 @options.force_option
 @shell.debug_option

@@ -21,9 +21,7 @@ MAX_NAMED_LEAVES = 5  # of a clade
 @options.file_option("Output CSV file. [default: print to the terminal]")
 @options.clusters_option()
 @options.table_options
-@click.option(
-    "--trees", type=click.IntRange(min=1), default=200, show_default=True, help="Number of sampled trees to use."
-)
+@click.option("--trees", type=click.IntRange(min=1), default=200, help="Number of sampled trees to use.")
 @options.force_option
 @debug_option
 def place(

@@ -21,13 +21,12 @@ Z_SCORES = {"auto": "auto", "columns": 1, "rows": 0, "none": None}
 @commands.command()
 @options.posterior_argument
 @options.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
-@click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="Kind of plot.")
-@options.clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
+@click.option("--kind", type=click.Choice(KINDS), default="tree", help="Kind of plot.")
+@options.clusters_option("Number of clusters to colour, or to cut the trees into.")
 @click.option(
     "--scale",
     type=click.Choice(list(Z_SCORES)),
     default="auto",
-    show_default=True,
     help="What a heat map shows as standard deviations from its mean; auto is columns where their scales differ.",
 )
 @click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")

@@ -11,7 +11,7 @@ from ..shell import commands, debug_option
 @commands.command()
 @options.posterior_argument
 @options.file_option("Output file. [default: report.html beside the posterior]")
-@options.clusters_option("Number of clusters the page opens with. [default: the suggested number]")
+@options.clusters_option("Number of clusters the page opens with.")
 @click.option("--title", help="Title of the page.")
 @options.force_option
 @debug_option

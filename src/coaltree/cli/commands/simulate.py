@@ -9,22 +9,17 @@ from ..shell import commands, debug_option
 
 
 @commands.command()
-@click.option(
-    "--n", type=click.IntRange(min=2), default=64, show_default=True, help="Number of rows (leaves of the tree)."
-)
-@click.option("--d", type=click.IntRange(min=1), default=8, show_default=True, help="Number of columns.")
+@click.option("--n", type=click.IntRange(min=2), default=64, help="Number of rows (leaves of the tree).")
+@click.option("--d", type=click.IntRange(min=1), default=8, help="Number of columns.")
 @click.option(
     "--covariance",
     type=click.Choice(["spherical", "squared_exponential"]),
     default="spherical",
-    show_default=True,
     help="Covariance of the columns: the identity, or that of smooth curves over 0 … d-1.",
 )
-@click.option(
-    "--length2", type=float, default=1.0, show_default=True, help="Squared length scale of the smooth curves."
-)
-@click.option("--noise", type=float, default=1e-3, show_default=True, help="White noise added to the smooth curves.")
-@folder_option("simulated")
+@click.option("--length2", type=float, default=1.0, help="Squared length scale of the smooth curves.")
+@click.option("--noise", type=float, default=1e-3, help="White noise added to the smooth curves.")
+@folder_option(default="simulated")
 @seed_option
 @force_option
 @debug_option

@@ -3,17 +3,15 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas
 
 from ..._runtime.formatting import shortened
-
-if TYPE_CHECKING:
-    import pandas
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
 NAME_HEADINGS = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})  # of a column of row names
 SUFFIXES = ".csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz"
-
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
@@ -21,7 +19,7 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 class RawTable(NamedTuple):
     """A table as it is in a file: columns of text or numbers. An index other than a range names the rows."""
 
-    frame: "pandas.DataFrame"
+    frame: pandas.DataFrame
     lines: Sequence[int]  # number of each row in the file
     unit: str = "row"  # what is numbered: line or row
     decimal: str = "."  # decimal mark of text cells
@@ -41,12 +39,10 @@ class TableError(Exception):
 
 def number(cell: str, decimal: str = ".") -> float | None:
     """The cell as a finite float, or None."""
-    if decimal != ".":
-        if "." in cell:
-            return None
-        cell = cell.replace(decimal, ".")
+    if decimal != "." and "." in cell:
+        return None
     try:
-        value = float(cell)
+        value = float(cell.replace(decimal, "."))
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in cell else None
@@ -64,14 +60,13 @@ def looks_like_a_number(cell: str) -> bool:
 
 def is_name(cell: str) -> bool:
     """Whether the cell can only be a name: it has a letter; $1, 10 %, 2020-01-31, 1e5 and true are values."""
-    return any(letter.isalpha() for letter in cell) and number(cell) is None and cell.lower() not in ("true", "false")
+    return any(map(str.isalpha, cell)) and number(cell) is None and cell.lower() not in ("true", "false")
 
 
 def is_text(cells: Sequence[str], decimal: str) -> bool:
     """Whether most cells do not even look like numbers."""
     observed = [cell for cell in cells if not is_missing(cell)]
-    n_text = sum(number(cell, decimal) is None and not looks_like_a_number(cell) for cell in observed)
-    return 2 * n_text > len(observed)
+    return 2 * sum(number(cell, decimal) is None and not looks_like_a_number(cell) for cell in observed) > len(observed)
 
 
 def advice_for(cell: str, decimal: str) -> str:

@@ -10,31 +10,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas
+from pandas.api.types import is_numeric_dtype
 
 from ..._runtime.formatting import shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
+from . import cells as cell_rules
 from .binary_files import read_arrays, read_excel, read_parquet
-from .cells import (
-    NAME_HEADINGS,
-    SUFFIXES,
-    RawTable,
-    TableError,
-    advice_for,
-    is_missing,
-    is_name,
-    is_text,
-    number,
-    quoted,
-    shell_quoted,
-)
+from .cells import SUFFIXES, RawTable, TableError, is_missing, quoted, shell_quoted
 from .text_files import SEPARATORS, read_text
-
-if TYPE_CHECKING:
-    import pandas
 
 MAX_SHOWN = 6  # columns in the description of a table
 
@@ -89,11 +77,8 @@ def describe(table: Table) -> str:
     first, *names = (shortened(" ".join(name.split()), 30) for name in (table.labels[0], *features[:MAX_SHOWN]))
     cells = ", ".join("–" if np.isnan(value) else f"{value:.6g}" for value in table.values[0, :MAX_SHOWN])
     more = f" and {d - MAX_SHOWN:,} more" if d > MAX_SHOWN else ""
-    return (
-        f"{n} row{'s' if n > 1 else ''}, {d} column{'s' if d > 1 else ''}\n"
-        f"  columns    {', '.join(names)}{more}\n"
-        f"  first row  {first}: {cells}{more}"
-    )
+    size = f"{n} row{'s' if n > 1 else ''}, {d} column{'s' if d > 1 else ''}"
+    return f"{size}\n  columns    {', '.join(names)}{more}\n  first row  {first}: {cells}{more}"
 
 
 def _read_raw(path: Path, options: TableOptions) -> RawTable:
@@ -116,59 +101,53 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     name, count = Counter(frame.columns).most_common(1)[0]
     if count > 1:
         raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
-    aside = {
-        "--names": (options.names,),
-        "--groups": (options.groups,),
-        "--errors": (options.errors,),
-        "--label": options.label,
-        "--drop": options.drop,
-    }
-    for option, names in {**aside, options.columns_from: options.columns}.items():
+    single = {"--names": options.names, "--groups": options.groups, "--errors": options.errors}
+    aside = {option: (name,) for option, name in single.items() if name is not None}
+    aside |= {"--label": options.label, "--drop": options.drop}
+    for option, names in (*aside.items(), (options.columns_from, options.columns)):
         for name in names:
-            if name is not None and name not in frame:
+            if name not in frame:
                 raise TableError(f"there is no column {name!r} ({option}); the columns are {some(frame.columns)}.")
-    index = _find_names(frame, heading, options) if options.names is None else options.names
-    excluded = {index, *(name for names in aside.values() for name in names)}
-    fitted = [name for name in options.columns or frame.columns if name not in excluded]
+    excluded = {name for names in aside.values() for name in names}
+    index = options.names
+    if index is None and frame.columns[0] not in {*excluded, *options.columns} and _are_names(frame, heading):
+        index = frame.columns[0]
+    fitted = [name for name in options.columns or frame.columns if name not in {*excluded, index}]
     if not fitted:
         raise TableError(f"no column of numbers is left; the columns are {some(frame.columns)}.")
     values = _values(raw, fitted)
     labels, named_by = _row_names(raw, index)
     table = Table(values, tuple(labels), tuple(fitted))
-    how = ", ".join(filter(None, (raw.read_as, f"rows named by {named_by}")))
-    lines = [f"{file}: {describe(table)}", f"  read with  {how}"]
-    groups = errors = None
-    if options.groups is not None:
-        groups = _groups(raw, options.groups)
+    groups = None if options.groups is None else _groups(raw, options.groups)
+    errors = None if options.errors is None else _errors(raw, options.errors)
+    annotations = {name: _annotation(frame[name], name) for name in options.label}
+    lines = [f"{file}: {describe(table)}"]
+    lines.append(f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}")
+    if groups is not None:
         lines.append(f"  groups     {len(set(groups))} leaves, by the column {options.groups!r}")
-    if options.errors is not None:
-        errors = _errors(raw, options.errors)
+    if errors is not None:
         lines.append(f"  errors     {errors.min():.4g} to {errors.max():.4g}, in the column {options.errors!r}")
-    annotations = {name: _annotation(frame, name) for name in options.label}
     for name, cells in annotations.items():
-        distinct = sorted(set(filter(None, cells)))
+        distinct = sorted(set(cells) - {""})
         lines.append(f"  label      {name!r}: {len(distinct)} distinct values, {some(distinct, 4)}")
     return TableFile(table, "\n".join(lines), groups, errors, annotations)
 
 
-def _find_names(frame: "pandas.DataFrame", heading: str, options: TableOptions) -> str | None:
-    """The first column, if it is headed as names are, or if all its cells are names and no two are the same."""
-    name = frame.columns[0]
-    used = (*options.drop, *options.columns, *options.label, options.groups, options.errors)
-    if not _is_unnamed(frame) or len(frame.columns) == 1 or name in used:
-        return None
-    if heading.lower() in NAME_HEADINGS:
-        return name
+def _are_names(frame: pandas.DataFrame, heading: str) -> bool:
+    """Whether the first column is headed as names are, or all its cells are names and no two are the same."""
+    if not isinstance(frame.index, pandas.RangeIndex) or len(frame.columns) == 1:
+        return False
     column = frame.iloc[:, 0]
-    return name if column.is_unique and not _is_numeric(column) and all(map(is_name, _texts(column))) else None
+    if heading.lower() in cell_rules.NAME_HEADINGS:
+        return True
+    return not is_numeric_dtype(column) and column.is_unique and all(map(cell_rules.is_name, _texts(column)))
 
 
 def _row_names(raw: RawTable, index: str | None) -> tuple[list[str], str]:
     """The names of the rows, and in words where they come from."""
     if index is None:
-        if _is_unnamed(raw.frame):
-            return [str(i) for i in range(len(raw.frame))], "their number, from 0"
-        return [str(name) for name in raw.frame.index], "the names beside the table"
+        is_range = isinstance(raw.frame.index, pandas.RangeIndex)
+        return list(map(str, raw.frame.index)), "their number, from 0" if is_range else "the names beside the table"
     labels = _texts(raw.frame[index])
     drop = f"or leave the column out with --drop {shell_quoted(index)}."
     label, count = Counter(labels).most_common(1)[0]
@@ -200,8 +179,8 @@ def _errors(raw: RawTable, name: str) -> np.ndarray:
     return errors
 
 
-def _annotation(frame: "pandas.DataFrame", name: str) -> list[str]:
-    cells = ["" if is_missing(cell) else cell for cell in _texts(frame[name])]
+def _annotation(column: pandas.Series, name: str) -> list[str]:
+    cells = ["" if is_missing(cell) else cell for cell in _texts(column)]
     if not any(cells):
         raise TableError(f"column {name!r} (--label) has only missing values; leave it out.")
     return cells
@@ -214,11 +193,11 @@ def _values(raw: RawTable, names: Sequence[str]) -> np.ndarray:
     values = np.empty((len(raw.frame), len(names)), np.float32 if is_single else np.float64)
     wrong: dict[str, list[int]] = {}  # rows of cells that are neither numbers nor missing, by column
     for j, column in enumerate(columns):
-        if _is_numeric(column):
+        if is_numeric_dtype(column):
             values[:, j] = column.to_numpy(dtype=values.dtype, na_value=np.nan)
             continue
         cells = _texts(column)
-        numbers = [number(cell, raw.decimal) for cell in cells]
+        numbers = [cell_rules.number(cell, raw.decimal) for cell in cells]
         values[:, j] = [np.nan if value is None else value for value in numbers]
         rows = [i for i, value in enumerate(numbers) if value is None and not is_missing(cells[i])]
         if rows:
@@ -230,42 +209,29 @@ def _values(raw: RawTable, names: Sequence[str]) -> np.ndarray:
 
 def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
     """The error of cells that are no numbers: of whole columns of text, if there are any, else of the first cell."""
-    texts = {name: _texts(raw.frame[name]) for name in wrong}
-    columns = [name for name in wrong if is_text(texts[name], raw.decimal)]
+    columns = [name for name in wrong if cell_rules.is_text(_texts(raw.frame[name]), raw.decimal)]
     name = next(iter(columns or wrong))
-    row = wrong[name][0]
-    cell = texts[name][row]
+    row, cells = wrong[name][0], _texts(raw.frame[name])
     if not columns:
         n_wrong = sum(map(len, wrong.values()))
         others = f" (one of {n_wrong} such cells)" if n_wrong > 1 else ""
+        advice = cell_rules.advice_for(cells[row], raw.decimal)
         where = f"{raw.where(row)}, column {quoted(name)}"
-        return TableError(f"{quoted(cell)} is not a number{others}; {advice_for(cell, raw.decimal)}.", where)
+        return TableError(f"{quoted(cells[row])} is not a number{others}; {advice}.", where)
     which, them = f"column {quoted(name)} contains", "it"
     if len(columns) > 1:
         which, them = f"columns {some([name[:30] for name in columns])} contain", "them"
     drop, label = (" ".join(f"--{option} {shell_quoted(name)}" for name in columns[:6]) for option in ("drop", "label"))
-    if raw.frame[name].is_unique and "" not in texts[name]:
+    instead = f"show and compare {them} with {label}"
+    if len(set(cells)) == len(cells) and "" not in cells:
         instead = f"use {quoted(name)} as row names with --names {shell_quoted(name)}"
-    else:
-        instead = f"show and compare {them} with {label}"
-    return TableError(f"{which} text ({quoted(cell)} in {raw.where(row)}); leave {them} out with {drop}, or {instead}.")
+    text = f"text ({quoted(cells[row])} in {raw.where(row)})"
+    return TableError(f"{which} {text}; leave {them} out with {drop}, or {instead}.")
 
 
-def _texts(column: "pandas.Series") -> list[str]:
+def _texts(column: pandas.Series) -> list[str]:
     """The cells as text, empty where a value is missing."""
     return [
         "" if is_na else f"{cell:.17g}" if isinstance(cell, float) else str(cell)
         for cell, is_na in zip(column, column.isna(), strict=True)
     ]
-
-
-def _is_numeric(column: "pandas.Series") -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return is_numeric_dtype(column.dtype)
-
-
-def _is_unnamed(frame: "pandas.DataFrame") -> bool:
-    from pandas import RangeIndex
-
-    return isinstance(frame.index, RangeIndex)

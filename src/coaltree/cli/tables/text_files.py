@@ -1,4 +1,4 @@
-"""Read text files, by a rule that docs/data.md tells users.
+"""Read text files, by a rule that docs/guides/data.md tells users.
 
 Separator   Of comma, semicolon and tab the one that splits all lines into equally many cells; of several, the one that
             leaves more numbers. A .tsv file has tabs.
@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import pandas
 
 from ..._runtime.memory import require_memory
 from .cells import NAME_HEADINGS, SUFFIXES, RawTable, TableError, is_missing, looks_like_a_number, number
@@ -44,8 +46,6 @@ def table_of_rows(
     rows: list[list[str]], lines: list[int], unit: str, decimal: str = ".", header: bool | None = None
 ) -> RawTable:
     """Make a table of rows of text, the first of which may be the header."""
-    import pandas
-
     if not rows:
         raise TableError("the file is empty; expected rows and columns.")
     has_header = _has_header(rows, decimal, f"{unit} {lines[0]}") if header is None else header

@@ -197,11 +197,11 @@ def test_arrays(tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "x.npz", array="other").values, X + 1)
 
     np.savez(tmp_path / "two.npz", u=X, v=X)
-    with pytest.raises(InputError, match="contains the arrays u, v; choose a table with --array"):
+    with pytest.raises(InputError, match="contains the arrays u, v; choose one with --array"):
         read(tmp_path / "two.npz")
     for name, array in {"text": np.array([["a"]]), "cube": np.zeros((2, 2, 2))}.items():
         np.save(tmp_path / f"{name}.npy", array)
-        with pytest.raises(InputError, match="expected a table of numbers, rows by columns, not shape"):
+        with pytest.raises(InputError, match="expected a table of numbers, not an array of shape"):
             read(tmp_path / f"{name}.npy")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a readable NumPy file"):
