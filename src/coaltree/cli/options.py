@@ -13,7 +13,7 @@ from .parameter_types import COUNT, POSITIVE_COUNT
 
 if TYPE_CHECKING:
     from ..posterior.posterior import Posterior
-    from .tables.reading import TableFile
+    from .tables.reading import TableOptions
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
@@ -105,15 +105,15 @@ def load_posterior(path: Path) -> "Posterior":
     return load(path / POSTERIOR if path.is_dir() else path)
 
 
-def read_new_rows(path: Path, options: Any, post: "Posterior") -> "TableFile":
-    """Read rows that were not fitted: the fitted columns, unless `options` name others."""
+def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:
+    """Read a table of rows that were not fitted: the fitted columns, unless `options` name others."""
     from .tables.reading import read_file
 
     if post.columns is not None and not (options.columns or options.drop):
         options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
     found = read_file(path, options)
     click.echo(found.description, err=True)
-    return found
+    return found.table
 
 
 def output_folder(path: Path, names: Iterable[str], force: bool) -> Path:

@@ -3,22 +3,22 @@
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import pandas
 
 from .._runtime.atomic_write import clear_away, move_into_place
 from ..errors import CoaltreeWarning
+from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
+from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.leaf_annotations import known_of
+from ..posterior.posterior import Posterior
+from ..tree.tree import Tree
 from . import shell
 from .options import POSTERIOR
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ..posterior.clusters.answer import ClusterAnswer
-    from ..posterior.clusters.n_clusters import ClusterSuggestion
-    from ..posterior.posterior import Posterior
-    from ..tree.tree import Tree
+from .tables.cells import number
 
 TREES = "trees.nex"  # the only file that may be left out
 FILES = {
@@ -44,24 +44,42 @@ MAX_LINEAR_LEAVES = 100  # above which a tree is drawn on a square-root time sca
 
 def write_all(
     folder: Path,
-    post: "Posterior",
-    answer: "ClusterAnswer",
+    post: Posterior,
+    answer: ClusterAnswer,
     title: str | None,
     *,
-    suggestion: "ClusterSuggestion | None" = None,
+    suggestion: ClusterSuggestion | None = None,
     with_trees: bool = True,
 ) -> dict[str, str]:
     """Write the files of `FILES` into `folder`, replacing existing ones, and return what each one is.
 
     `suggestion` is where the number of clusters comes from, if the user gave none.
     """
+    from ..report import write_report
+
     files = {name: text for name, text in FILES.items() if with_trees or name != TREES}
     clear_away(folder, [TEMPORARY, *FILES])
     temporary = folder / f".{TEMPORARY}.{os.getpid()}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number
     temporary.mkdir()
     try:
-        _write_files(temporary, post, answer, title, suggestion, with_trees)
+        with shell.stage("computing the mean tree"):
+            tree = post.mean_tree()
+        with shell.stage("saving the posterior"):
+            post.save(temporary / POSTERIOR)
+        if with_trees:
+            with shell.stage("writing the sampled trees"):
+                post.to_nexus(temporary / TREES, max_trees=trees_to_write(post.n))
+        with shell.stage("writing the tree with its supports, and the clusters"):
+            (temporary / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
+            (temporary / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
+            write_linkage(temporary / "linkage.csv", tree)
+            write_clusters(temporary / "clusters.csv", post, answer)
+        with shell.stage("drawing the figure"):
+            paths = [temporary / "tree.png", temporary / "tree.svg"]
+            draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
+        with shell.stage("writing the report page"):
+            write_report(post, temporary / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
         for name in files:
             move_into_place(temporary / name, folder / name)
         if not with_trees:
@@ -71,46 +89,14 @@ def write_all(
     return files
 
 
-def _write_files(
-    folder: Path,
-    post: "Posterior",
-    answer: "ClusterAnswer",
-    title: str | None,
-    suggestion: "ClusterSuggestion | None",
-    with_trees: bool,
-) -> None:
-    with shell.stage("computing the mean tree"):
-        tree = post.mean_tree()
-    with shell.stage("saving the posterior"):
-        post.save(folder / POSTERIOR)
-    if with_trees:
-        with shell.stage("writing the sampled trees"):
-            post.to_nexus(folder / TREES, max_trees=trees_to_write(post.n))
-    with shell.stage("writing the tree with its supports, and the clusters"):
-        (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
-        (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
-        write_linkage(folder / "linkage.csv", tree)
-        write_clusters(folder / "clusters.csv", post, answer)
-    with shell.stage("drawing the figure"):
-        paths = [folder / "tree.png", folder / "tree.svg"]
-        draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
-    with shell.stage("writing the report page"):
-        from ..report import write_report
-
-        write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
-
-
 def trees_to_write(n_leaves: int) -> int:
     """Number of sampled trees in a file: 1,000, or fewer of many leaves (some 100 MB in all), but at least ten."""
     return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
 
 
-def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> None:
+def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations."""
-    from ..posterior.clusters.answer import leaves_are, leaves_one
-    from ..posterior.leaf_annotations import known_of
-
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Iterable[Any]] = {
         leaves_one(leaves_are(post)): post.labels,
         "cluster": answer.labels + 1,
         "probability": [f"{probability:.4g}" for probability in answer.probability],
@@ -128,27 +114,21 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
     write_csv(path, columns)
 
 
-def write_linkage(path: Path, tree: "Tree") -> None:
+def write_linkage(path: Path, tree: Tree) -> None:
     """Write child, child, time and leaves of each merge; row k makes node n + k."""
     child_1, child_2, time, leaves = tree.to_linkage().T
-    write_csv(
-        path,
-        {"child_1": child_1.astype(int), "child_2": child_2.astype(int), "time": time, "leaves": leaves.astype(int)},
-    )
+    whole = {"child_1": child_1.astype(int), "child_2": child_2.astype(int)}
+    write_csv(path, {**whole, "time": time, "leaves": leaves.astype(int)})
 
 
-def write_csv(target: Path | IO[str], columns: Mapping[str, Sequence[Any]]) -> None:
+def write_csv(target: Path | IO[str], columns: Mapping[str, Iterable[Any]]) -> None:
     """Write named columns; no cell is one that a spreadsheet takes for a formula."""
-    import pandas
-
     harmless = {_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()}
     pandas.DataFrame(harmless).to_csv(target, index=False, lineterminator="\n", encoding="utf-8")
 
 
 def _harmless(cell: Any) -> Any:
     """The cell, with a quote before text that begins as formulas do and is no number."""
-    from .tables.cells import number
-
     is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) and number(cell) is None
     return f"'{cell}" if is_formula else cell
 
@@ -159,14 +139,13 @@ def height_for(n_leaves: int) -> float:
     return min(max(2.5, 0.17 * n_leaves), maximum)
 
 
-def draw_tree(ax: "Axes", tree: "Tree", post: "Posterior", answer: "ClusterAnswer") -> None:
+def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> None:
     """Draw the tree with supports, intervals and clusters; the many recent merges of a large one get more room."""
     from matplotlib.lines import Line2D
 
     from ..plotting import dendrogram
     from ..plotting.style import Direction, add_legend, add_legend_outside, color_of
     from ..posterior.clusters.stability import similarity
-    from ..posterior.leaf_annotations import known_of
 
     k = answer.n_clusters
     in_line = k + bool(answer.side_branch.any()) <= MAX_IN_LINE  # a legend beside that of supports and side branches
@@ -193,14 +172,14 @@ def draw_tree(ax: "Axes", tree: "Tree", post: "Posterior", answer: "ClusterAnswe
         add_legend_outside(ax, handles)
 
 
-def draw(plot: Callable[["Axes"], object], paths: Iterable[Path], size: tuple[float, float]) -> None:
+def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:
     """Call `plot` with the axes of a new figure (size in inches) and save it; the suffix is the format."""
     import matplotlib
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
     # A fixed salt and no date: the same run leaves the same bytes. Text stays text, in the fonts of its reader.
-    svg = {"svg.hashsalt": "coaltree", "svg.fonttype": "none"}
+    svg: Any = {"svg.hashsalt": "coaltree", "svg.fonttype": "none"}
     with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context(svg):
         warnings.simplefilter("always")
         plot(figure.add_subplot())

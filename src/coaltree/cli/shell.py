@@ -31,11 +31,10 @@ def main(args: Sequence[str] | None = None) -> int:
             status = commands.main(args, prog_name="coaltree", obj=state, standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "coaltree"
-        return _fail(f"{error.format_message()} (see {where} --help)", error.exit_code)
     except click.ClickException as error:
-        return _fail(error.format_message(), error.exit_code)
+        context = getattr(error, "ctx", None)  # of bad usage
+        hint = f" (see {context.command_path} --help)" if context else ""
+        return _fail(error.format_message() + hint, error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted.", 130)
     except InputError as error:

@@ -53,7 +53,7 @@ def compare(
         output_file(out, force, is_figure=True)
     found = {str(path): load_posterior(path) for path in posteriors}
     first = next(iter(found.values()))
-    rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first).table
+    rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
     comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)
     click.echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
     click.echo(str(comparison))

@@ -31,7 +31,8 @@ def demo(out: Path, seed: int, force: bool, **settings: Any) -> None:
     Example:
       coaltree demo --out wines
     """
-    fit_table(load_wines(), {**settings, "random_state": seed}, out, n_clusters=3, title="178 wines", force=force)
+    settings |= {"covariance": "auto", "random_state": seed}
+    fit_table(load_wines(), settings, out, n_clusters=3, title="178 wines", force=force)
 
 
 def load_wines() -> "TableFile":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..._runtime.formatting import some
 from ..._runtime.memory import require_room_for_kernels
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
@@ -22,31 +23,20 @@ COVARIANCES = ("auto", "best", "scaled", "spherical", "diagonal", "full", "squar
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
-OPTION_OF = {
-    "n_samples": "--samples",
-    "n_warmup": "--warmup",
-    "max_iterations": "--max-iterations",
-    "max_seconds": "--max-seconds",
-}
 CHECKPOINT = "checkpoint.npz"
-
-
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
     auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else scaled.
     best fits several for a while and continues with the one that predicts each row best from all others."""
 INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
     squared_exponential and best."""
+METRIC_HELP = "precomputed: the table holds squared distances between its rows, as many columns as rows."
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
-GROUPS_HELP = """Column (text or numbers) in which rows that measure the same thing have the same value: they become one leaf
-    of the tree, named after it. It is not fitted."""
-LABEL_HELP = (
-    "Column of classes or numbers to show in colours and compare with the clusters, not fitted (may be repeated)."
-)
-NEIGHBORS_HELP = (
-    "Nearest neighbours of the rows, in place of a search: a sparse matrix as scipy.sparse.save_npz writes it."
-)
+GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
+    named after it. It is not fitted."""
+LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clusters (may be repeated)."
+NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.sparse.save_npz writes it."
 
 
 @shell.commands.command()
@@ -56,12 +46,7 @@ NEIGHBORS_HELP = (
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
-@click.option(
-    "--metric",
-    type=click.Choice(("euclidean", "precomputed")),
-    default="euclidean",
-    help="precomputed: the table holds squared distances between its rows, as many columns as rows.",
-)
+@click.option("--metric", type=click.Choice(("euclidean", "precomputed")), default="euclidean", help=METRIC_HELP)
 @click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
 @options.sampling_options
@@ -124,7 +109,7 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
 
 
 def _settings(
-    source: "TableFile", covariance: str, grid: Any, inputs: Any, neighbors: Path | None, seed: int, **settings: Any
+    source: "TableFile", covariance: Any, grid: Any, inputs: Any, neighbors: Path | None, seed: int, **settings: Any
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
@@ -133,28 +118,29 @@ def _settings(
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
-    if grid is not None and covariance != "matern32":
-        raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
-    if inputs is not None and covariance not in ("squared_exponential", "best"):
-        raise InputError(f"--inputs needs --covariance squared_exponential or best, not {covariance}.")
+    settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
+    if neighbors is not None:
+        settings["neighbors"] = _sparse_matrix(neighbors)
     if inputs == "names":
         inputs = _numbers_in(source.table.features or ())
-    phi: Any = covariance
     if grid is not None:
-        phi = Matern32(grid=grid)
-    elif inputs is not None and covariance == "squared_exponential":
-        phi = SquaredExponential(inputs=inputs)
-    elif settings["metric"] == "precomputed" and covariance == "auto":
-        phi = "spherical"
-    if not isinstance(phi, str):
-        phi.check(source.table.values.shape[1])
-    settings |= {"covariance": phi, "random_state": seed, "groups": source.groups, "errors": source.errors}
-    settings |= {"inputs": inputs} if covariance == "best" else {}
-    return settings | ({"neighbors": _sparse_matrix(neighbors)} if neighbors is not None else {})
+        if covariance != "matern32":
+            raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
+        covariance = Matern32(grid=grid)
+    elif covariance == "best":
+        settings["inputs"] = inputs
+    elif inputs is not None:
+        if covariance != "squared_exponential":
+            raise InputError(f"--inputs needs --covariance squared_exponential or best, not {covariance}.")
+        covariance = SquaredExponential(inputs=inputs)
+    elif covariance == "auto" and settings["metric"] == "precomputed":
+        covariance = "spherical"
+    if not isinstance(covariance, str):
+        covariance.check(source.table.values.shape[1])
+    return {**settings, "covariance": covariance}
 
 
 def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
-    from ..._runtime.formatting import some
     from ..tables.cells import number
 
     others = [repr(name) for name in names if number(name) is None]
@@ -231,7 +217,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     click.echo(source.description)
-    if is_auto(settings.get("covariance", "auto")):
+    if is_auto(settings["covariance"]):
         click.echo(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():
         click.echo(f"resuming from {checkpoint}")
@@ -253,8 +239,6 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     require_room_for_kernels()
     from joblib import cpu_count, parallel_config
 
-    from ...inference.control.checkpoint import AnotherRun, UnusableCheckpoint
-    from ...inference.fit import fit
     from ...posterior.diagnostics.stop_reason import what_to_increase
 
     held: list[Any] = []
@@ -266,31 +250,38 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
             shell.show_warning(message, category)
 
     # Without --jobs chains run in threads, since kernels release the interpreter's lock; draws are the same.
-    threads = parallel_config("threading", n_jobs=cpu_count()) if settings.get("n_jobs") is None else None
+    threads = parallel_config("threading", n_jobs=cpu_count()) if settings["n_jobs"] is None else None
     try:
         with warnings.catch_warnings(), threads or contextlib.nullcontext():
             warnings.showwarning = show_or_hold
-            try:
-                post = fit(table, checkpoint=checkpoint, **settings)
-            except UnusableCheckpoint as error:
-                if not force:
-                    reason = "it is damaged, or of another version"
-                    if isinstance(error, AnotherRun):
-                        reason = "it belongs to a run with other data or settings; repeat that command to resume it"
-                    raise InputError(
-                        f"cannot resume from {checkpoint}: {reason}, choose another --out, or start over with --force."
-                    ) from error
-                checkpoint.unlink()
-                post = fit(table, checkpoint=checkpoint, **settings)
+            post = _fit_or_resume(table, settings, checkpoint, force)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     if post.info["interrupted"]:
         raise _interrupted(checkpoint)
+    option_of = {option.name: option.opts[0] for option in fit.params}
     for warning in held:
-        increase = " and ".join(OPTION_OF[name] for name in what_to_increase(post.info.get("stopping")))
-        findings = "; ".join(warning.findings)
-        shell.show_warning(f"the chains have not converged: {findings}. Increase {increase}.", ConvergenceWarning)
+        increase = " and ".join(option_of[name] for name in what_to_increase(post.info.get("stopping")))
+        text = f"the chains have not converged: {'; '.join(warning.findings)}. Increase {increase}."
+        shell.show_warning(text, ConvergenceWarning)
     return post
+
+
+def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
+    from ...inference.control.checkpoint import AnotherRun, UnusableCheckpoint
+    from ...inference.fit import fit
+
+    try:
+        return fit(table, checkpoint=checkpoint, **settings)
+    except UnusableCheckpoint as error:
+        if not force:
+            reason = "it is damaged, or of another version"
+            if isinstance(error, AnotherRun):
+                reason = "it belongs to a run with other data or settings; repeat that command to resume it"
+            instead = "choose another --out, or start over with --force"
+            raise InputError(f"cannot resume from {checkpoint}: {reason}, {instead}.") from error
+        checkpoint.unlink()
+        return fit(table, checkpoint=checkpoint, **settings)
 
 
 def _interrupted(checkpoint: Path) -> shell.Interrupted:

@@ -51,7 +51,7 @@ def place(
     if out is not None:
         options.output_file(out, force)
     post = options.load_posterior(posterior)
-    table = options.read_new_rows(rows, table_options, post).table
+    table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
     columns = _columns(post.place(table, classes=labels, n_trees=trees))
     write_csv(sys.stdout if out is None else out, columns)
@@ -60,15 +60,15 @@ def place(
 
 
 def _columns(placed: "Placement") -> dict[str, Any]:
-    best = placed.class_probability.argmax(axis=1)
+    probability: Any = placed.class_probability
     clades = [placed.nearest_clades(i, 1)[0] for i in range(len(placed.labels))]
     numbers = {
         "log_density": placed.log_density,
-        "cluster": best + 1,
-        "probability": placed.class_probability.max(axis=1),
+        "cluster": probability.argmax(axis=1) + 1,
+        "probability": probability.max(axis=1),
         "time_low": placed.time_interval(0.9)[:, 0],
         "time_high": placed.time_interval(0.9)[:, 1],
-        "clade_probability": [probability for probability, _ in clades],
+        "clade_probability": [share for share, _ in clades],
     }
     return {
         "row": placed.labels,

@@ -1,6 +1,5 @@
 """``coaltree plot``: plots of a posterior."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
 
 KINDS = ("tree", "cloud", "heatmap", "coclustering", "checks")
-Z_SCORES = {"auto": "auto", "columns": 1, "rows": 0, "none": None}
+Z_SCORES: dict[str, Any] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}
 
 
 @commands.command()
@@ -64,38 +63,40 @@ def plot(
 
     options.output_file(out, force, is_figure=True)
     post = options.load_posterior(posterior)
-    size = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
-    draw(_plot_of(post, kind, clusters, scale), [out], (width or size[0], height or size[1]))
+    usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
+    draw(lambda ax: _plot(ax, post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))
     click.echo(out)
 
 
-def _plot_of(post: "Posterior", kind: str, clusters: int | None, scale: str) -> Callable[[Any], object]:
-    """A function that draws on axes."""
+def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str) -> None:
     from ... import plotting
     from ...posterior.clusters.answer import answer_for
     from ...posterior.leaf_annotations import known_of
     from ..outputs import MAX_LINEAR_LEAVES, draw_tree
 
     if kind == "checks":
-        return lambda ax: plotting.checks(post, ax)
+        plotting.checks(post, ax)
+        return
     if kind == "cloud":
-        return lambda ax: plotting.cloud(post, ax)
+        plotting.cloud(post, ax)
+        return
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
     if kind == "coclustering":
-        return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
-    tree = post.mean_tree()
-    if kind == "tree":
-        answer = answer_for(post, n_clusters)
-        return lambda ax: draw_tree(ax, tree, post, answer)
-    if post.X is None:
+        plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
+    elif kind == "tree":
+        draw_tree(ax, post.mean_tree(), post, answer_for(post, n_clusters))
+    elif post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
-    is_large = tree.n > MAX_LINEAR_LEAVES
-    settings: dict[str, Any] = {
-        "support": False if is_large else post,
-        "time_scale": "sqrt" if is_large else "linear",
-        "features": post.columns,
-        "row_colors": known_of(post) or None,
-        "n_clusters": n_clusters if n_clusters > 1 else None,
-        "z_score": Z_SCORES[scale],
-    }
-    return lambda ax: plotting.heatmap(tree, post.leaf_values(), ax, **settings)
+    else:
+        is_large = post.n > MAX_LINEAR_LEAVES
+        plotting.heatmap(
+            post.mean_tree(),
+            post.leaf_values(),
+            ax,
+            support=False if is_large else post,
+            time_scale="sqrt" if is_large else "linear",
+            features=post.columns,
+            row_colors=known_of(post) or None,
+            n_clusters=n_clusters if n_clusters > 1 else None,
+            z_score=Z_SCORES[scale],
+        )

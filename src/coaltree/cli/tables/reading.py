@@ -102,8 +102,8 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     if count > 1:
         raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
     single = {"--names": options.names, "--groups": options.groups, "--errors": options.errors}
-    aside = {option: (name,) for option, name in single.items() if name is not None}
-    aside |= {"--label": options.label, "--drop": options.drop}
+    aside = {"--label": options.label, "--drop": options.drop}
+    aside |= {option: (name,) for option, name in single.items() if name is not None}
     for option, names in (*aside.items(), (options.columns_from, options.columns)):
         for name in names:
             if name not in frame:

@@ -12,7 +12,6 @@ Lines are split by the csv module: pandas fills short lines up silently, and doe
 
 import csv
 import io
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,11 @@ from .cells import NAME_HEADINGS, SUFFIXES, RawTable, TableError, is_missing, lo
 
 SEPARATORS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}  # by suffix; None: to be found
 MEMORY_PER_BYTE = 15  # bytes of memory for the cells of a file as strings
-_SEPARATOR_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-_SPOKEN = {"\t": "tab", " ": "space", ",": "','", ";": "';'"}
-_SNIFFED_LINES = 20
+MAX_SNIFFED_LINES = 20
+_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+_SPOKEN = {"\t": "tab", " ": "space", None: ""}
+
+Rows = list[list[str]]
 
 
 def read_text(path: Path, separator: str | None, decimal: str | None, header: bool | None) -> RawTable:
@@ -34,25 +35,34 @@ def read_text(path: Path, separator: str | None, decimal: str | None, header: bo
     require_memory(MEMORY_PER_BYTE * path.stat().st_size, f"reading {path.name}", "save the table as Parquet or .npy")
     if decimal not in (None, ".", ","):
         raise TableError(f"--decimal must be a point or a comma, not {decimal!r}.")
-    decimal = decimal or "."
-    mark = _checked_separator(separator, decimal) or SEPARATORS[path.suffix.lower()]
-    text = _decoded(path)
+    decimal, mark = decimal or ".", SEPARATORS[path.suffix.lower()]
+    if separator is not None:
+        mark = _WORDS.get(separator, separator)
+        if len(mark) != 1 or mark in '"\r\n' or mark.isalnum():
+            raise TableError(f"--separator must be one mark such as ; or the word tab or space, not {separator!r}.")
+        if mark == decimal:
+            raise TableError(f"--separator and --decimal cannot both be {mark!r}.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise TableError("not UTF-8 text; save the file as UTF-8.", f"line {line}") from None
+    if "\0" in text:
+        raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
     mark = mark or _find_separator(text, decimal)
     raw = table_of_rows(*_split(text, mark), "line", decimal, header)
     return raw._replace(read_as=f"separator {_SPOKEN.get(mark, repr(mark))}, {raw.read_as}") if mark else raw
 
 
-def table_of_rows(
-    rows: list[list[str]], lines: list[int], unit: str, decimal: str = ".", header: bool | None = None
-) -> RawTable:
+def table_of_rows(rows: Rows, lines: list[int], unit: str, decimal: str, header: bool | None) -> RawTable:
     """Make a table of rows of text, the first of which may be the header."""
     if not rows:
         raise TableError("the file is empty; expected rows and columns.")
-    has_header = _has_header(rows, decimal, f"{unit} {lines[0]}") if header is None else header
-    names, first, read_as = [str(j) for j in range(len(rows[0]))], f"{unit} {lines[0]}", "no header"
+    first = f"{unit} {lines[0]}"
+    names, read_as = [str(j) for j in range(len(rows[0]))], "no header"
+    has_header = _has_header(rows, decimal, first) if header is None else header
     if has_header:
-        names, first, read_as = rows[0], "the header", f"header in {first}"
-        rows, lines = rows[1:], lines[1:]
+        names, first, read_as, rows, lines = rows[0], "the header", f"header in {first}", rows[1:], lines[1:]
         if not rows:
             raise TableError("the file has a header but no rows below it.")
         if _lacks_heading_of_names(names, rows):
@@ -67,27 +77,7 @@ def table_of_rows(
     return RawTable(frame, lines, unit, decimal, read_as)
 
 
-def _decoded(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise TableError("not UTF-8 text; save the file as UTF-8.", f"line {line}") from None
-    if "\0" in text:
-        raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
-    return text
-
-
-def _checked_separator(separator: str | None, decimal: str) -> str | None:
-    mark = separator and _SEPARATOR_WORDS.get(separator, separator)
-    if mark is not None and (len(mark) != 1 or mark in '"\r\n' or mark.isalnum()):
-        raise TableError(f"--separator must be one mark such as ; or the word tab or space, not {separator!r}.")
-    if mark == decimal:
-        raise TableError(f"--separator and --decimal cannot both be {mark!r}.")
-    return mark
-
-
-def _split(text: str, separator: str | None) -> tuple[list[list[str]], list[int]]:
+def _split(text: str, separator: str | None) -> tuple[Rows, list[int]]:
     """Rows of cells without empty lines, and the number of the line that each ends in."""
     if separator == " ":  # any number of blanks is one
         text = "\n".join(line.strip(" ") for line in text.split("\n"))
@@ -106,21 +96,20 @@ def _split(text: str, separator: str | None) -> tuple[list[list[str]], list[int]
 
 def _reader(text: str, separator: str | None, strict: bool = False) -> Any:
     mark = separator or "\x1f"  # which no text has: a line is one cell
-    return csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=separator == " ", strict=strict)
+    return csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=mark == " ", strict=strict)
 
 
 def _find_separator(text: str, decimal: str) -> str | None:
     """The separator that fits best; None for a single column. Two that fit equally well are refused."""
-    marks = [mark for mark in ",;\t" if mark != decimal]
-    fits = {mark: _fit(text, mark, decimal) for mark in marks}
+    fits = {mark: _fit(text, mark, decimal) for mark in ",;\t" if mark != decimal}
     best = max(fits.values())
     if best[0] == 0 and _is_one_column(text):
         return None
     if best == (0, 0) and _fit(text, " ", decimal)[1] > 1:
         raise TableError("the cells seem to be separated by blanks; if so, give --separator space.")
-    found = [mark for mark in marks if fits[mark] == best]
+    found = [mark for mark, fit in fits.items() if fit == best]
     if len(found) > 1 and best[0] > 0:
-        ways = " or ".join(_SPOKEN[mark] for mark in found)
+        ways = " or ".join(_SPOKEN.get(mark, repr(mark)) for mark in found)
         raise TableError(f"the cells may be separated by {ways}; say which with --separator.")
     return found[0]
 
@@ -128,7 +117,7 @@ def _find_separator(text: str, decimal: str) -> str | None:
 def _fit(text: str, separator: str, decimal: str) -> tuple[int, int]:
     """How well a separator explains the first lines: whether they have equally many cells, and how many numbers."""
     try:
-        rows = [row for row in islice(_reader(text, separator, strict=True), _SNIFFED_LINES) if row]
+        rows = [row for row in islice(_reader(text, separator, strict=True), MAX_SNIFFED_LINES) if row]
     except csv.Error:  # such as text right after a closing quote, where another separator would be
         return 0, 0
     others = rows[1:] or rows
@@ -142,22 +131,21 @@ def _fit(text: str, separator: str, decimal: str) -> tuple[int, int]:
 
 def _is_one_column(text: str) -> bool:
     """Whether each line is a single number, possibly with a decimal comma; the first may be a word instead."""
-    lines = [line.strip() for line in islice(text.splitlines(), _SNIFFED_LINES) if line.strip()]
+    lines = [line.strip() for line in islice(text.splitlines(), MAX_SNIFFED_LINES) if line.strip()]
     are_numbers = [looks_like_a_number(line) or is_missing(line) for line in lines]
     return all(are_numbers[1:]) and (not lines or are_numbers[0] or not set(",;\t") & set(lines[0]))
 
 
-def _lacks_heading_of_names(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def _lacks_heading_of_names(names: list[str], rows: Rows) -> bool:
     """Whether the header is one cell short, as R writes it; names that are numbers must then be R's 1, 2, 3, …"""
     if any(len(row) != len(names) + 1 for row in rows):
         return False
     first = [row[0] for row in rows]
-    if not any(looks_like_a_number(cell) for cell in first):
-        return True
-    return len(names) > 1 and first == [str(i + 1) for i in range(len(first))]
+    is_count = len(names) > 1 and first == [str(i + 1) for i in range(len(first))]
+    return is_count or not any(map(looks_like_a_number, first))
 
 
-def _has_header(rows: list[list[str]], decimal: str, where: str) -> bool:
+def _has_header(rows: Rows, decimal: str, where: str) -> bool:
     """Whether the first line names the columns, by the rule above."""
     first, *beyond = rows[0]
     named = beyond if beyond and number(first, decimal) is None else rows[0]
@@ -167,12 +155,8 @@ def _has_header(rows: list[list[str]], decimal: str, where: str) -> bool:
     could_be_names = all(value is not None and value % 1 == 0 for value in numbers) and len(set(named)) == len(named)
     if first == "":
         return could_be_names or all(map(is_missing, named))
-    if first.lower() in NAME_HEADINGS:
-        return True
-    if could_be_names and len(rows) > 1:
+    if could_be_names and len(rows) > 1 and first.lower() not in NAME_HEADINGS:
         shown = ", ".join(rows[0][:4]) + (", …" if len(rows[0]) > 4 else "")
-        raise TableError(
-            f"its numbers ({shown}) may be names of columns or a row of data; say which with --header or --no-header.",
-            where,
-        )
-    return False
+        which = f"its numbers ({shown}) may be names of columns or a row of data"
+        raise TableError(f"{which}; say which with --header or --no-header.", where)
+    return first.lower() in NAME_HEADINGS
