@@ -124,7 +124,9 @@ def write_linkage(path: Path, tree: Tree) -> None:
 def write_csv(target: Path | IO[str], columns: Mapping[str, Iterable[Any]]) -> None:
     """Write named columns; no cell is one that a spreadsheet takes for a formula."""
     harmless = {_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()}
-    pandas.DataFrame(harmless).to_csv(target, index=False, lineterminator="\n", encoding="utf-8")
+    # with "\r\n", the csv module quotes cells that contain either
+    end = "\r\n" if isinstance(target, Path) else "\n"
+    pandas.DataFrame(harmless).to_csv(target, index=False, lineterminator=end, encoding="utf-8")
 
 
 def _harmless(cell: Any) -> Any:

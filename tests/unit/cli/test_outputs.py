@@ -21,12 +21,20 @@ def test_trees_to_write_are_fewer_of_many_leaves(n, expected):
 
 def test_write_csv_makes_text_of_formulas(tmp_path):
 
-    names = ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\tx", "-1.5", "+3", "x=1", "-", "東京"]
-    write_csv(tmp_path / "x.csv", {"leaf": names, "=x": range(10)})
+    names = ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\tx", "-1.5", "+3", "x=1", "-", "東京", "a\rb\nc"]
+    write_csv(tmp_path / "x.csv", {"leaf": names, "=x": range(len(names))})
     with open(tmp_path / "x.csv", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == ["leaf", "'=x"]
-    assert [row[0] for row in rows] == [f"'{name}" for name in names[:5]] + ["-1.5", "+3", "x=1", "'-", "東京"]
+    assert [row[1] for row in rows] == [*map(str, range(len(names)))]
+    assert [row[0] for row in rows] == [f"'{name}" for name in names[:5]] + [
+        "-1.5",
+        "+3",
+        "x=1",
+        "'-",
+        "東京",
+        "a\rb\nc",
+    ]
 
 
 def test_write_clusters_renames_annotations_called_like_another_column(tmp_path):
