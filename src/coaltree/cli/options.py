@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")

@@ -54,7 +54,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.column_option("--errors", "Column of the standard errors of the rows, relative to each other; not fitted.")
 @options.column_option("--groups", GROUPS_HELP)
 @options.column_option("--label", LABEL_HELP, multiple=True)
-@click.option("--neighbors", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=NEIGHBORS_HELP)
+@click.option("--neighbors", type=options.EXISTING_FILE, metavar="FILE", help=NEIGHBORS_HELP)
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
@@ -156,8 +156,6 @@ def _sparse_matrix(path: Path) -> Any:
 
     try:
         return load_npz(path)
-    except OSError as error:
-        raise InputError(f"--neighbors {path} cannot be read ({error.strerror or 'no .npz file'}).") from None
     except Exception:  # of a damaged archive, or another one
         raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
 

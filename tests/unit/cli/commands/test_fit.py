@@ -19,6 +19,7 @@ import coaltree as ct
 from coaltree.cli import main
 from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, SAMPLERS
 from coaltree.cli.outputs import FILES
+from coaltree.posterior.diagnostics.stop_reason import in_a_line
 
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
 NAMES = ["rosé", "東京", "Ελλ, 3", "Ñandú", "дом", "a'b", "twin", "z z", "_x_", "<b>&"]
@@ -184,9 +185,8 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
     assert post.info["stopping"]["reason"] == "max_iterations"
-    rounds = f"40 rounds of each chain, {post.info['n_warmup']} of them warm-up"
-    said = f"stopped where max_iterations were spent, after {rounds}"
-    assert f"sampling: {said}: R-hat at most " in out
+    said = in_a_line(post.info["stopping"], post.info["n_warmup"])
+    assert f"sampling: {said}\n" in out
     assert "Increase --max-iterations." in err
     assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert main(["info", str(tmp_path / "out")]) == 0
@@ -262,8 +262,8 @@ def test_fit_uses_a_grid(tmp_path, blank_pages):
 
 # --- interruption ---------------------------------------------------------------------------------------------------
 
-# Blocks of one round, and after the first checkpoint a run that says so and waits for its end. A process started in the
-# background may have been told to ignore Ctrl-C.
+# Blocks of one iteration, and after the first checkpoint a run that says so and waits for its end. A process started in
+# the background may have been told to ignore Ctrl-C.
 WAITING = """
 import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -284,7 +284,9 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("warmup", ["0", pytest.param("3", marks=pytest.mark.slow)])  # with rounds to show, and without
+@pytest.mark.parametrize(
+    "warmup", ["0", pytest.param("3", marks=pytest.mark.slow)]
+)  # with iterations to show, and without
 def test_fit_resumes_after_ctrl_c(data, tmp_path, warmup, capsys, blank_pages):
     out = tmp_path / "out"
     args = ["fit", str(data), "--drop", "Art", "--out", str(out), "--samples", "20", "--warmup", warmup, "--seed", "7"]
@@ -454,7 +456,7 @@ def test_fit_reads_neighbors_from_a_file(tmp_path, only_line, blank_pages):
     np.testing.assert_array_equal(given.times, expected.times)
 
 
-@pytest.mark.parametrize(("file", "said"), [("none.npz", "cannot be read"), ("x.npz", "holds no sparse matrix")])
+@pytest.mark.parametrize(("file", "said"), [("none.npz", "does not exist"), ("x.npz", "holds no sparse matrix")])
 def test_fit_refuses_unreadable_neighbors(tmp_path, file, said, only_line):
     np.save(tmp_path / "x.npy", np.eye(5))
     np.savez(tmp_path / "x.npz", np.eye(5))
