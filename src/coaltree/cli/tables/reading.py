@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_float_dtype, is_numeric_dtype
 
 from ..._runtime.formatting import shortened, some
 from ...errors import InputError
@@ -230,8 +230,9 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
 
 
 def _texts(column: pandas.Series) -> list[str]:
-    """The cells as text, empty where a value is missing."""
-    return [
-        "" if is_na else f"{cell:.17g}" if isinstance(cell, float) else str(cell)
-        for cell, is_na in zip(column, column.isna(), strict=True)
-    ]
+    """The cells as text, whole numbers without a point, empty where a value is missing."""
+    cells = column.to_numpy() if isinstance(column.dtype, np.dtype) else column  # nullable integers stay exact
+    texts = [str(cell) for cell in cells]
+    if is_float_dtype(column):
+        texts = [text.removesuffix(".0") for text in texts]
+    return ["" if is_na else text for text, is_na in zip(texts, column.isna().to_numpy(), strict=True)]

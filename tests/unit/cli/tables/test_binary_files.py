@@ -85,6 +85,16 @@ def test_read_parquet_with_index_text_and_large_numbers(read, tmp_path):
         read(path)
 
 
+def test_read_parquet_takes_labels_of_any_type(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"a": [1.5, 2.5], "x": [1.0, np.nan], "y": np.float32([0.1, 2])})
+    frame["z"] = pandas.array([2**60 + 1, None], dtype="Int64")
+    frame.to_parquet(tmp_path / "x.parquet")
+    found = read_file(tmp_path / "x.parquet", TableOptions(label=("x", "y", "z")))
+    assert found.annotations == {"x": ["1", ""], "y": ["0.1", "2"], "z": [str(2**60 + 1), ""]}
+
+
 def test_read_parquet_keeps_float32(read, tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
