@@ -225,7 +225,7 @@ def test_mangled_text_is_refused_or_a_whole_table(n_cases, tmp_path):
 
 
 @pytest.mark.parametrize("n_cases", [pytest.param(5000, marks=pytest.mark.slow), 90])
-@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet", "xlsx"])
 def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
     path, X = tmp_path / f"x.{suffix}", np.random.default_rng(0).normal(size=(5, 3))
     if suffix == "npy":
@@ -234,8 +234,9 @@ def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
         np.savez_compressed(path, X=X, labels=list("abcde"), columns=["u", "v", "w"])
     else:
         pandas = pytest.importorskip("pandas")
-        pytest.importorskip("pyarrow")
-        pandas.DataFrame(X, columns=["u", "v", "w"], index=list("abcde")).to_parquet(path)
+        pytest.importorskip("pyarrow" if suffix == "parquet" else "openpyxl")
+        frame = pandas.DataFrame(X, columns=["u", "v", "w"], index=list("abcde"))
+        frame.to_parquet(path) if suffix == "parquet" else frame.to_excel(path)
     whole, rng = path.read_bytes(), np.random.default_rng(n_cases)
     for _ in range(n_cases):
         path.write_bytes(mangled(whole, rng))
