@@ -1,11 +1,11 @@
-"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws, and how they were selected."""
+"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..posterior.diagnostics.covariance_selection import is_choice
+from ..numerics.weighted import weighted_quantile
 from ..posterior.posterior import Posterior
 from . import pixels, svg
 from .text import printable
@@ -14,20 +14,6 @@ MAX_ROWS = 12  # entries of an array that are shown one by one
 MAX_LINES = 240  # entries of a longer array, in a common picture
 MAX_CELLS_ACROSS = 96
 N_STRONGEST = 3  # correlations that are named
-
-
-def selection(posterior: Posterior) -> dict[str, Any] | None:
-    """Return how the covariance was selected (``covariance="best"``); None where it was not."""
-    found = posterior.info.get("choice")
-    if not is_choice(found):
-        return None
-    columns = (found[name] for name in ("names", "elpd", "difference", "standard_error", "weight"))
-    return {
-        "covariance": found["covariance"],
-        "n_rows": found["n_rows"],
-        "rows": list(zip(*columns, strict=True)),
-        "failed": list(found.get("failed", {})),
-    }
 
 
 def summarize(posterior: Posterior, scalars: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,14 +56,14 @@ def _number(
 def _vector(title: str, described: str, draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
     d = len(columns)
     shown = np.unique(np.linspace(0, d - 1, min(d, MAX_LINES)).astype(int))
-    lows, medians, highs = np.array([svg.quantiles(draws[:, j], weights) for j in shown]).T
+    ends = np.array([weighted_quantile(draws[:, j], weights, svg.INTERVAL) for j in shown]).T
     return {
         "title": title,
         "described": described,
         "n_columns": d,
-        "n_shown": len(shown),
-        "largest": [columns[j] for j in shown[np.argsort(-medians)[:3]]],
-        "picture": svg.intervals(lows, medians, highs, [columns[j] for j in shown]),
+        "largest": [columns[j] for j in shown[np.argsort(-ends[1])[:3]]],
+        "names": [columns[j] for j in shown],
+        "picture": svg.intervals(*ends),
     }
 
 

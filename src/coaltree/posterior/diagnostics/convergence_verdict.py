@@ -36,12 +36,12 @@ class Finding(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """All findings, and the answer in a sentence."""
+    """All findings, and the answer as a heading and a sentence."""
 
-    findings: list[Finding]
-    grade: str
     heading: str
-    sentence: str
+    text: str
+    grade: str
+    findings: list[Finding]
     scalars: dict[str, Any]  # {name: {"r_hat", "ess"}} of a chain's scalars
 
 
@@ -49,8 +49,8 @@ def judge(posterior: Posterior) -> Verdict:
     """Judge a posterior of chains, of weighted particles, or of a single tree."""
     if len(posterior) == 1:
         finding = Finding("one_tree", "Trees", "1", "unknown", _FIT)
-        sentence = "A single tree says nothing about uncertainty."
-        return Verdict([finding], "unknown", "Convergence cannot be checked", sentence, {})
+        text = "A single tree says nothing about uncertainty."
+        return Verdict("Convergence cannot be checked", text, "unknown", [finding], {})
     if posterior.is_chain and posterior.has_equal_weights:
         return _of_chains(posterior)
     if posterior.has_equal_weights:
@@ -67,8 +67,8 @@ def _of_particles(posterior: Posterior) -> Verdict:
     findings = [_finding("weighted_ess", _ESS, value, grade, "Use more particles, or the regraft sampler.")]
     if posterior.log_evidence is not None:
         findings.append(Finding("log_evidence", "Log evidence", number(posterior.log_evidence, 6), "plain"))
-    sentence = f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}."
-    return _verdict(findings, sentence, {})
+    text = f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}."
+    return _verdict(findings, text, {})
 
 
 def _of_chains(posterior: Posterior) -> Verdict:
@@ -134,17 +134,17 @@ def _finding(
     return Finding(key, name, value, grade, good if grade == "good" else advice)
 
 
-def _verdict(findings: list[Finding], sentence: str, scalars: dict[str, Any]) -> Verdict:
+def _verdict(findings: list[Finding], text: str, scalars: dict[str, Any]) -> Verdict:
     grade = max((finding.grade for finding in findings), key=_RANK.__getitem__)
     if grade == "unknown" and any(finding.grade == "good" for finding in findings):
         grade = "good"
     if grade in ("fair", "poor"):
         names = [finding.name for finding in findings if finding.grade == grade]
         lower = listed([name if name == "R-hat" else name.lower() for name in names])
-        sentence = f"See {lower} below before you rely on details of this page."
+        text = f"See {lower} below before you rely on details of this page."
     elif grade == "good":
-        sentence = f"{sentence} All diagnostics are good."
-    return Verdict(findings, grade, _HEADINGS[grade], sentence, scalars)
+        text = f"{text} All diagnostics are good."
+    return Verdict(_HEADINGS[grade], text, grade, findings, scalars)
 
 
 def _grade(value: float, good_to: float, fair_to: float) -> str:
