@@ -12,7 +12,6 @@ from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
 from ..model.data.table import read_table
-from ..plotting.color_scale import colour_limits, moments, rescaled, scales_differ
 from ..posterior.io.pandas_output import in_leaf_order
 from ..posterior.posterior import Posterior
 from ..posterior.trees import node_times
@@ -78,6 +77,8 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
 
     Columns are scaled where their scales differ; the page can switch to the other way, "other", unless that is large.
     """
+    from ..plotting.color_scale import moments, scales_differ  # with Matplotlib
+
     values = data.values[order]
     n_columns = min(values.shape[1], MAX_COLUMNS)
     n_rows = min(len(values), max(1, MAX_CELLS // n_columns))
@@ -99,6 +100,8 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
 
 
 def _coded(values: np.ndarray, n_rows: int, n_columns: int, is_scaled: bool) -> dict[str, Any]:
+    from ..plotting.color_scale import colour_limits, rescaled
+
     shown = pixels.shrink(rescaled(values, 1 if is_scaled else None)[0], n_rows, n_columns)
     low, high, is_two_sided = colour_limits(shown)
     codes = pixels.values(shown, low, high)
