@@ -156,4 +156,4 @@ def test_files_report_and_info_show_it(fitted, tmp_path, capsys):
     assert ct.load(path).info["choice"] == fitted.info["choice"]
     assert main(["info", str(path)]) == 0
     assert "Full (full, best of 4 by leave-one-out of 24 rows" in capsys.readouterr().out
-    assert "<code>full</code> was chosen: it predicts each row best from all" in report_html(fitted)
+    assert "<code>full</code> was selected: it predicts each row best from all" in report_html(fitted)

@@ -501,7 +501,7 @@ def test_a_table_of_squared_distances(tmp_path, capsys):
     assert "distances: classical scaling: 2 axes" in said
     assert "covariance:" not in said
     assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
-    assert "metric=&quot;precomputed&quot;" in (out / "report.html").read_text()
+    assert "metric=&#34;precomputed&#34;" in (out / "report.html").read_text()
 
 
 def test_where_columns_were_measured(tmp_path, only_line, capsys, blank_pages):
