@@ -54,17 +54,15 @@ def write_report(
     posterior : Posterior
     path : where to write; the name should end in .html.
     X : array-like (n, d) or DataFrame, optional
-        Data to show beside the tree, for example in other units; by default the fitted data. Where leaves have several
-        rows, either the leaves or all rows, of which the means are shown.
+        Data to show beside the tree, for example in other units; by default the fitted data. All rows, where leaves
+        have several, are shown by their means.
     n_clusters : int or suggestion, optional
-        Number of clusters that the page opens with, or what `Posterior.suggest_n_clusters` returned; by default the
-        suggested number.
+        Number of clusters that the page opens with; by default `Posterior.suggest_n_clusters`.
     classes : Series, DataFrame, mapping or sequence (n,), optional
-        Leaf annotations: classes or numbers, shown in colours beside the tree and compared with the clusters; by
-        default the columns of ``coaltree fit --label``.
+        Leaf annotations, classes or numbers, shown beside the tree and compared with the clusters; by default the
+        columns of ``coaltree fit --label``.
     title : str, optional
-    force : bool
-        Whether to overwrite an existing file.
+    force : whether to overwrite an existing file.
     """
     path = Path(path)
     if path.is_dir():

@@ -17,9 +17,10 @@ from ...numerics.ess import SHORTEST, mixing
 from ..posterior import Posterior
 from .ess import last_of_chains
 
-R_HAT_ABOVE = 1.05
-ESS_BELOW = 100
-SPLIT_SD_ABOVE = 0.05
+R_HAT_TARGET = 1.02  # at most, where a run with n_samples="auto" may stop
+R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2  # above the first `fit` warns; above the second the report calls it bad
+ESS_BELOW, ESS_BAD = 100, 25  # the same below; a run may stop from the first on
+SPLIT_SD_ABOVE, SPLIT_SD_BAD = 0.05, 0.1
 
 _MOST_ELEMENTS = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
 
