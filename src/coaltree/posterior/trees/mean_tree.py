@@ -48,7 +48,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
     n_draws = min(MAX_DRAWS, max(MIN_DRAWS, MAX_DRAWN_LEAVES // n))
     picked, weights = pick_trees(posterior.weights, n_draws)
     if len(picked) == 1:
-        return posterior.trees[picked[0]]
+        return posterior.trees[int(picked[0])]
     _require_memory(n, len(picked))
     table, times = posterior.clade_table, posterior.times[picked]
     draws = Draws(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
