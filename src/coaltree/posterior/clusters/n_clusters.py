@@ -1,8 +1,8 @@
 """How many clusters? The number that describes the rows best, of those whose clusters are stable across draws.
 
 For k = 1, 2, … the mean tree is cut into k clusters, and two things are asked of them. How well a mixture of k
-components that starts from them describes the rows: the log evidence E_k (`cloud_mixture`). And whether each is found
-in the drawn trees: the least stability J_k of the k clusters (`sureness`; J_1 = 1).
+components that starts from them describes the rows: the log evidence E_k (`t_mixture`). And whether each is found
+in the drawn trees: the least stability J_k of the k clusters (`stability`; J_1 = 1).
 
 Evidence alone cannot decide: rows that are no mixture of such components are described better and better by more and
 more of them, which no two draws share, by hundreds of nats. So stability comes first. How much of it is to be asked for
@@ -39,7 +39,7 @@ from ...errors import CoaltreeWarning
 from ...tree.merges import check_cut
 from .partitions import cut_labels, whitened_rows
 from .stability import WORD_LEVEL, most_similar, read_labels, stability
-from .t_mixture import describe
+from .t_mixture import mixture_evidence
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -144,7 +144,7 @@ def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.nda
     similarity = 0.0
     for labels in cuts:
         clusters = np.unique(labels[some], return_inverse=True)[1]
-        by_shape, components = describe(table, [clusters])
+        by_shape, components = mixture_evidence(table, clusters)
         evidence.append(float(np.logaddexp.reduce(by_shape, axis=None)))
         if evidence[-1] == max(evidence):
             found = np.unique(components, return_inverse=True)[1].astype(np.int32)
