@@ -160,7 +160,7 @@ def test_some_trees_at_a_time_make_no_difference(monkeypatch):
     post = random_posterior(5, n=12, n_trees=15)
     labels = np.arange(12) % 4
     at_once = post.stability(labels, min_size=2)
-    monkeypatch.setattr(stability, "_PAIRS_AT_ONCE", 50)  # two trees, and one
+    monkeypatch.setattr(stability, "_MAX_PAIRS_AT_ONCE", 50)  # two trees, and one
     in_parts = post.stability(labels, min_size=2)
     np.testing.assert_array_equal(in_parts.jaccard, at_once.jaccard)
     np.testing.assert_array_equal(in_parts.interval, at_once.interval)

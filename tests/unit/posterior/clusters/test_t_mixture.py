@@ -1,4 +1,4 @@
-"""Mixtures of components of one shape: fits against scikit-learn's and SciPy's densities, evidence against quadrature."""
+"""Mixtures against scikit-learn's and SciPy's densities, their evidence against quadrature."""
 
 import numpy as np
 import pytest
