@@ -128,31 +128,27 @@ def membership(
     """
     n, k = len(reference.numbers), len(reference.clusters)
     cuts = [cut_into(number) for number in numbers_beside(k, n)]
-    options = [_matched(reference, labels) for labels in cuts]
-    chosen = np.argmax([found.agreement for found in options] + _PREFERENCE[: len(options)], axis=0)
+    matches = [_matched(reference, labels) for labels in cuts]
+    best = np.argmax([agreement for _, _, agreement in matches] + _PREFERENCE[: len(matches)], axis=0)
     probability = np.zeros((n, k + outliers))
-    for option, (found, labels) in enumerate(zip(options, cuts, strict=True)):
-        theirs = np.flatnonzero(chosen == option)
+    for option, (labels, (stands_for, shared, _)) in enumerate(zip(cuts, matches, strict=True)):
+        trees = np.flatnonzero(best == option)
         for number in range(k + option - 1, 0, -1):
-            unsettled = theirs[(found.stands_for[theirs] < 0).any(axis=1)]
+            unsettled = trees[(stands_for[trees] < 0).any(axis=1)]
             if len(unsettled):
                 above = cut_into(number) if number > 1 else np.minimum(labels, 0)
-                _join_above(found.stands_for, found.shared, labels, above, unsettled)
-        _count(probability, found.stands_for, labels, theirs, weights)
+                _join_above(stands_for, shared, labels, above, unsettled)
+        _count(probability, stands_for, labels, trees, weights)
     normalised: np.ndarray = probability / probability.sum(axis=1, keepdims=True)
     return normalised
 
 
-class _Matches(NamedTuple):
-    """How cuts of trees are matched with the partition in question."""
+def _matched(reference: Reference, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Match the clusters of labels (T, n) with those in question so that most leaves are shared, then by similarity.
 
-    stands_for: np.ndarray  # (T, clusters) the cluster in question that each one is matched with, or -1
-    shared: np.ndarray  # (T, k, clusters) leaves
-    agreement: np.ndarray  # (T,)
-
-
-def _matched(reference: Reference, labels: np.ndarray) -> _Matches:
-    """The `_Matches` of labels (T, n). Of matchings that share as many leaves, it is the most similar one."""
+    Returns which one each cluster is matched with (T, clusters), -1 for none, the leaves that they share (T, k,
+    clusters), and the agreement (T,) of the matched ones.
+    """
     from scipy.optimize import linear_sum_assignment
 
     sizes = reference.sizes
@@ -164,7 +160,7 @@ def _matched(reference: Reference, labels: np.ndarray) -> _Matches:
         kept = theirs[t, partner] > 0
         stands_for[t, partner[kept]] = own[kept]
         agreement[t] = sizes[own] @ similarity[t, own, partner]
-    return _Matches(stands_for, shared, agreement)
+    return stands_for, shared, agreement
 
 
 @jit

@@ -37,28 +37,20 @@ def enumerate_clades(children: np.ndarray) -> CladeTable:
     children = children.view()
     children.flags.writeable = False  # one type of argument, one compiled kernel
     n_trees, m = children.shape[:2]
-    table = CladeTable(
-        np.empty((n_trees, m), np.int32),
-        np.empty((0, 2), np.uint64),
-        np.empty(0, np.int32),
-        np.empty(0, np.int64),
-        np.empty(0, np.int32),
-    )
-    leaves, count = leaf_keys(m + 1), 0
+    ids, leaves, count = np.empty((n_trees, m), np.int32), leaf_keys(m + 1), 0
+    table = _new_table(ids, max(m, 512))
     for t in range(n_trees):
         if count + m > len(table.keys):
-            table = _with_room(table, count, 2 * max(count + m, 512))
-        count = _add_tree(*table, children[t], leaves, t, count)
+            smaller, table = table, _new_table(ids, 2 * (count + m))
+            _copy(smaller, table, count)
+        count = _add_tree(table, children[t], leaves, t, count)
     return table._replace(keys=table.keys[:count], sizes=table.sizes[:count], first=table.first[:count])
 
 
-def _with_room(table: CladeTable, count: int, capacity: int) -> CladeTable:
-    """A copy with room for more clades, and an index that is at most half full."""
+def _new_table(ids: np.ndarray, capacity: int) -> CladeTable:
+    """An empty table with room for so many clades, and an index that is at most half full."""
     keys, sizes, first = np.empty((capacity, 2), np.uint64), np.empty(capacity, np.int32), np.empty(capacity, np.int64)
-    keys[:count], sizes[:count], first[:count] = table.keys[:count], table.sizes[:count], table.first[:count]
-    slots = np.full(1 << (2 * capacity - 1).bit_length(), -1, np.int32)
-    _fill_slots(slots, keys, count)
-    return CladeTable(table.ids, keys, sizes, first, slots)
+    return CladeTable(ids, keys, sizes, first, np.full(1 << (2 * capacity - 1).bit_length(), -1, np.int32))
 
 
 def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
@@ -147,41 +139,32 @@ def _slot(slots: np.ndarray, keys: np.ndarray, key_0: np.uint64, key_1: np.uint6
 
 
 @jit
-def _fill_slots(slots: np.ndarray, keys: np.ndarray, count: int) -> None:
+def _copy(table: CladeTable, larger: CladeTable, count: int) -> None:
     for clade in range(count):
-        slots[_slot(slots, keys, keys[clade, 0], keys[clade, 1])] = clade
+        key_0, key_1 = table.keys[clade, 0], table.keys[clade, 1]
+        larger.keys[clade, 0], larger.keys[clade, 1] = key_0, key_1
+        larger.sizes[clade], larger.first[clade] = table.sizes[clade], table.first[clade]
+        larger.slots[_slot(larger.slots, larger.keys, key_0, key_1)] = clade
 
 
 @jit
-def _add_tree(
-    ids: np.ndarray,
-    keys: np.ndarray,
-    sizes: np.ndarray,
-    first: np.ndarray,
-    slots: np.ndarray,
-    children: np.ndarray,
-    leaves: np.ndarray,
-    t: int,
-    count: int,
-) -> int:
+def _add_tree(table: CladeTable, children: np.ndarray, leaves: np.ndarray, t: int, count: int) -> int:
     """Number the clades of tree t, the new ones from `count` on; return how many there are now."""
     n = len(leaves)
-    own_keys, own_sizes = np.empty((2 * n - 1, 2), np.uint64), np.ones(2 * n - 1, np.int32)
+    keys, sizes = np.empty((2 * n - 1, 2), np.uint64), np.ones(2 * n - 1, np.int32)
     for i in range(n):  # an assignment of a whole slice takes seconds to compile, for its error message
-        own_keys[i, 0], own_keys[i, 1] = leaves[i, 0], leaves[i, 1]
+        keys[i, 0], keys[i, 1] = leaves[i, 0], leaves[i, 1]
     for k in range(n - 1):
         a, b = children[k, 0], children[k, 1]
-        key_0, key_1 = own_keys[a, 0] ^ own_keys[b, 0], own_keys[a, 1] ^ own_keys[b, 1]
-        own_keys[n + k, 0], own_keys[n + k, 1] = key_0, key_1
-        own_sizes[n + k] = own_sizes[a] + own_sizes[b]
-        s = _slot(slots, keys, key_0, key_1)
-        if slots[s] < 0:
-            slots[s] = count
-            keys[count, 0], keys[count, 1] = key_0, key_1
-            sizes[count] = own_sizes[n + k]
-            first[count] = t * (n - 1) + k
+        key_0, key_1 = keys[a, 0] ^ keys[b, 0], keys[a, 1] ^ keys[b, 1]
+        keys[n + k, 0], keys[n + k, 1], sizes[n + k] = key_0, key_1, sizes[a] + sizes[b]
+        s = _slot(table.slots, table.keys, key_0, key_1)
+        if table.slots[s] < 0:
+            table.slots[s] = count
+            table.keys[count, 0], table.keys[count, 1] = key_0, key_1
+            table.sizes[count], table.first[count] = sizes[n + k], t * (n - 1) + k
             count += 1
-        ids[t, k] = slots[s]
+        table.ids[t, k] = table.slots[s]
     return count
 
 

@@ -6,6 +6,7 @@ is the latest of the gaps between them, found in two looks at a table of the lat
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,30 +66,31 @@ def mean_over_pairs(
     each tree, none above that of the merge around it; no leaf is in two groups.
     """
     n = children.shape[1] + 1
-    group, local = np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    for g, leaves in enumerate(groups):
-        group[leaves], local[leaves] = g, np.arange(len(leaves))
     first = np.cumsum([0] + [len(leaves) for leaves in groups])
+    where = _Groups(np.full(n, -1, np.int64), np.zeros(n, np.int64), first)
+    for g, leaves in enumerate(groups):
+        where.group[leaves], where.number[leaves] = g, np.arange(len(leaves))
     listed, joined = np.empty((len(children), first[-1]), np.int32), np.empty((len(children), first[-1]))
     for t, of_tree in enumerate(values):
-        pairs = np.ascontiguousarray(children[t], dtype=np.int32)
-        _list_by_group(pairs, of_tree, group, local, first, listed[t], joined[t])
+        _list_by_group(np.ascontiguousarray(children[t], dtype=np.int32), of_tree, where, listed[t], joined[t])
     for low, high in itertools.pairwise(first.tolist()):
         yield _mean_over_pairs(listed[:, low:high].copy(), joined[:, low:high].copy(), weights)
 
 
+class _Groups(NamedTuple):
+    """Groups of leaves."""
+
+    group: np.ndarray  # (n,) of each leaf, -1 for none
+    number: np.ndarray  # (n,) of each leaf in its group
+    first: np.ndarray  # (groups + 1,) where each begins, one after the other
+
+
 @jit
 def _list_by_group(
-    children: np.ndarray,
-    values: np.ndarray,
-    group: np.ndarray,
-    local: np.ndarray,
-    first: np.ndarray,
-    listed: np.ndarray,
-    joined: np.ndarray,
+    children: np.ndarray, values: np.ndarray, groups: _Groups, listed: np.ndarray, joined: np.ndarray
 ) -> None:
     """Fill the leaves of each group from left to right, and the value of the merge that joins each to the next."""
-    n = len(group)
+    n, first = len(groups.group), groups.first
     size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
     place(children, size, start, gap)
     order, last, filled = np.empty(n, np.int64), np.empty(len(first), np.int64), first.copy()
@@ -102,11 +104,11 @@ def _list_by_group(
                 height -= 1
             where[height], highest[height] = a, value
             height += 1
-        g = group[order[a]]
+        g = groups.group[order[a]]
         if g < 0:
             continue
         x = filled[g]
-        listed[x] = local[order[a]]
+        listed[x] = groups.number[order[a]]
         if x > first[g]:
             low, high = 0, height - 1
             while low < high:
