@@ -182,15 +182,14 @@ def _join_above(
             for a in range(n_above):
                 if within[b, a] > within[b, around[b]]:
                     around[b] = a
-        for b in range(n_clusters):
-            if matched[b]:
-                continue
-            for c in range(n_clusters):
-                if matched[c] and around[c] == around[b]:
-                    own, best = stands_for[t, c], stands_for[t, b]
-                    more = best < 0 or shared[t, own, b] > shared[t, best, b]
-                    if more or (shared[t, own, b] == shared[t, best, b] and own < best):
-                        stands_for[t, b] = own
+        for b in np.flatnonzero(~matched):
+            for c in np.flatnonzero(matched):
+                own, best = stands_for[t, c], stands_for[t, b]
+                if around[c] != around[b] or own == best:
+                    continue
+                more = best < 0 or shared[t, own, b] > shared[t, best, b]
+                if more or (shared[t, own, b] == shared[t, best, b] and own < best):
+                    stands_for[t, b] = own
 
 
 @jit

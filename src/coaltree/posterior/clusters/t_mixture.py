@@ -4,9 +4,9 @@ In the metric of the fitted covariance the rows of a cluster have the same shape
 
     x_i ~ Σ_j π_j t_ν(c_j, W) ,   c_j ~ N(m, u W) ,   j = 1 … k ,   ν = 4, 10 or ∞ (normal) ,
 
-W round, v I, or learnt: an inverse Wishart prior with mean v I that counts as much as p + 2 rows, v the best one. The
+W spherical, v I, or learnt: an inverse Wishart prior with mean v I that counts as p + 2 rows, v the best one. The
 metric cannot be right where the covariance could not be learnt in full; one long component would then be described
-better by several round ones.
+better by several spherical ones.
 
 The likelihood L is maximised by expectation–maximisation, which starts from a given partition; W is its posterior mean.
 The centres are then integrated out (Laplace), with u from the spread of the fitted ones, n_j the expected sizes, p the
@@ -16,7 +16,7 @@ number of columns, and so is W, S being the rows' scatter around their centres:
                          - log N(S | W) + log ∫ N(S | W) p(W) dW .
 
 With the BIC each centre would cost p/2 log n, and W p (p+1)/4 log n; here centres that lie close together are cheaper,
-so that many weak columns add up, and so is a shape that is nearly round.
+so that many weak columns add up, and so is a shape that is nearly spherical.
 """
 
 from typing import NamedTuple
@@ -37,18 +37,18 @@ _MIN_VARIANCE = 1e-9  # as a share of the rows' variance: copies of k rows would
 class Shape(NamedTuple):
     """The covariance W of all components."""
 
-    whitening: np.ndarray | float  # (p, p), or a number where components are round
+    whitening: np.ndarray | float  # (p, p), or a number where components are spherical
     log_det: float
     n: int = 0  # rows that it was learnt from
-    scatter: np.ndarray | None = None  # (p,) of these rows along its axes; None where components are round
+    scatter: np.ndarray | None = None  # (p,) of these rows along its axes; None where components are spherical
     variance: float = 0.0  # v of the prior
 
     def standardise(self, rows: np.ndarray) -> np.ndarray:
-        """The rows (…, p) where components are round and have unit variance."""
+        """The rows (…, p) where components are spherical and have unit variance."""
         return rows * self.whitening if isinstance(self.whitening, float) else rows @ self.whitening
 
     def cost(self) -> float:
-        """log N(S | W) - log ∫ N(S | W) p(W) dW; 0 where components are round."""
+        """log N(S | W) - log ∫ N(S | W) p(W) dW; 0 where components are spherical."""
         from scipy.special import multigammaln
 
         if self.scatter is None:
@@ -89,7 +89,7 @@ class Mixture(NamedTuple):
 def mixture_evidence(rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(shapes, degrees of freedom) the log evidence of k components for rows (n, p), from labels (n,) 0 … k-1 on.
 
-    And the component of each row (n,) in the best description. Of one column, and of very many, only round components
+    And the component of each row (n,) in the best description. Of one column, and of very many, only spherical ones
     are looked at.
     """
     start = np.eye(int(labels.max()) + 1)[labels]

@@ -188,7 +188,7 @@ def test_suggest_n_clusters_of_rows_that_are_all_but_equal():
 
 
 def test_suggest_n_clusters_passes_over_a_number_whose_clusters_are_not_stable():
-    """One skewed group: more and more round components describe it better, but every tree draws others."""
+    """One skewed group: more and more spherical components describe it better, but every tree draws others."""
     X = np.random.default_rng(0).lognormal(size=(100, 6), sigma=0.8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)

@@ -19,7 +19,7 @@ def two_groups(rng, n=80, p=3, apart=3.0):
 
 
 def test_fit_mixture_of_normals_is_scikit_learns():
-    """One variance for all components is scikit-learn's "tied" where the rows are many and round."""
+    """One variance for all components is scikit-learn's "tied" where the rows are many and spherical."""
     rows, labels = two_groups(np.random.default_rng(0), n=4000, p=2)
     ours = fit_mixture(rows, shares(labels), np.inf)
     theirs = GaussianMixture(2, covariance_type="tied", means_init=[[0, 0], [3, 3]], tol=1e-6).fit(rows)
@@ -116,7 +116,7 @@ def test_mixture_evidence_of_a_long_component_is_highest_for_one_where_its_shape
     rows = long_component(np.random.default_rng(6))
     halves = (rows[:, 0] > np.median(rows[:, 0])).astype(int)
     one, two = mixture_evidence(rows, np.zeros(150, int))[0], mixture_evidence(rows, halves)[0]
-    assert two[0].max() > one[0].max() + 10  # round components
+    assert two[0].max() > one[0].max() + 10  # spherical components
     assert one[1].max() > max(one[0].max(), two.max()) + 2
 
 
