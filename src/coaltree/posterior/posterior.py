@@ -31,10 +31,11 @@ from .held_rows import HeldRows
 from .io import pandas_output
 from .model_questions import ModelQuestions
 from .trees import clades, node_times, transfer_support
+from .trees.consensus import ConsensusTree, majority_rule
 from .trees.group_support import GroupSupport, group_support
+from .trees.mcc import maximum_clade_credibility
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, check_trees, read_only
-from .trees.summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
 if TYPE_CHECKING:
     from ..model.covariance import Covariance
