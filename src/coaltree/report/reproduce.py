@@ -12,7 +12,7 @@ import numpy as np
 from .. import __version__
 from .._runtime.validation import is_whole
 from ..posterior.diagnostics.outliers import describe_noise, describe_rows
-from ..posterior.diagnostics.stop_reason import CONVERGED, ROUNDS_SPENT
+from ..posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT
 from ..posterior.io.pandas_output import INDEX
 from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
@@ -73,7 +73,7 @@ def _length(posterior):
         n_chains = len(np.unique(posterior.chain))
         return f"n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}"
     max_iterations = stopping.get("max_iterations") if isinstance(stopping, dict) else None
-    if not is_whole(max_iterations) or stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
+    if not is_whole(max_iterations) or stopping.get("reason") not in (CONVERGED, ITERATIONS_SPENT):
         return None
     if "max_seconds" in stopping:
         return None

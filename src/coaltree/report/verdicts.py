@@ -79,12 +79,12 @@ def _of_chains(posterior):
     of_r_hat, r_hat = _extreme(scalars, "r_hat", max)
     of_ess, ess = _extreme(scalars, "ess", min)
     ess = min(ess, n_draws)
-    enough = (-convergence.ESS_BELOW, -convergence.ESS_BELOW / 4)
+    enough = (-convergence.ESS_BELOW, -convergence.ESS_BAD)
     findings = [
         _finding(
             "R-hat",
             f"{r_hat:.3f} (largest: {of_r_hat})",
-            _grade(r_hat, convergence.R_HAT_ABOVE, 1.2),
+            _grade(r_hat, convergence.R_HAT_ABOVE, convergence.R_HAT_BAD),
             "R-hat compares the spread between chains (or between parts of one) with the spread within them: 1.00 "
             f"means that they agree, above {convergence.R_HAT_ABOVE} that they do not yet.",
             _GO_ON,
@@ -93,7 +93,7 @@ def _of_chains(posterior):
         _finding(
             "Standard deviation of split frequencies",
             f"{split_sd:.3f}",
-            _grade(split_sd, convergence.SPLIT_SD_ABOVE, 0.1),
+            _grade(split_sd, convergence.SPLIT_SD_ABOVE, convergence.SPLIT_SD_BAD),
             "How often a group of leaves occurs should not depend on the chain. This is the average standard deviation "
             f"of that share across chains. Below {convergence.SPLIT_SD_ABOVE} is good: supports on this page can be "
             "taken as they are, if the model holds.",
