@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import joblib
 import numpy as np
 
 from .._runtime.blas import single_threaded_blas
@@ -31,7 +32,7 @@ from . import covariance_selection
 from .chains.initial_states import starts_of_chains
 from .chains.state import concatenate
 from .control import auto_stop
-from .control.checkpoint import Checkpoint, fingerprint
+from .control.checkpoint import Checkpoint
 from .control.run import Run, bytes_per_draw
 from .fit_data import FitData, prepare, to_posterior
 from .settings import RunSettings, check_settings, with_limits
@@ -66,28 +67,27 @@ def fit(
     ----------
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing. A table of float32 is kept, and
         saved, as float32; its draws are those of the same numbers in float64.
-    covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d) array or an
-        object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows, d being the number of columns
-        that are not constant; else "spherical" where columns have similar ranges, as in one unit (pixels, expression),
-        and "scaled" where they differ or have few distinct values. Which and why is in ``info["covariance_choice"]``.
-        "best" fits the sensible families for a while and goes on with the one that predicts each row best from all
-        others; the table is in ``info["choice"]``. It is the best density, which need not have the best clusters.
-    sampler : a name or a sampler object; it draws one tree per round.
-    n_samples : trees to keep from each chain, or "auto": as many as are needed. Chains then go on until R-hat is at
-        most 1.02 and effective sample sizes are at least 100 (log joint, root, every parameter, topologies), or until
-        `max_iterations` or `max_seconds` are spent; ``info["stopping"]`` says which. Long runs are thinned to at most
-        1,000 trees of each chain.
-    n_warmup : warm-up (burn-in) iterations to discard before them; "auto" ends the warm-up when the log joint has
-        settled, or is 100 where `n_samples` is a number.
+    covariance : a name ("auto", "best", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d)
+        array or an object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows for d columns that
+        are not constant; else "spherical" where columns have similar ranges, as in one unit, and "scaled" where they
+        differ or have few distinct values; ``info["covariance_choice"]`` says which and why. "best" fits several
+        families for a while and continues with the one that predicts each row best from all others; the table is in
+        ``info["choice"]``. The best density need not have the best clusters.
+    sampler : a name or a sampler object; it draws one tree per iteration.
+    n_samples : trees to keep from each chain, or "auto": until R-hat is at most 1.02 and effective sample sizes are at
+        least 100 (log joint, root, every parameter, topologies), or `max_iterations` or `max_seconds` are reached;
+        ``info["stopping"]`` says which. Long runs are thinned to at most 1,000 trees of each chain.
+    n_warmup : warm-up (burn-in) iterations to discard; "auto" ends the warm-up when the log joint has settled, or is
+        100 where `n_samples` is a number.
     n_chains : number of independent chains.
     n_jobs : number of chains to run in parallel, by joblib (see `joblib.parallel_config`). Where it is given, searches
         for neighbours take no more threads in all; otherwise up to eight. Draws are the same whatever it is.
     random_state : int, numpy Generator or None; the seed in use is in ``info["seed"]``.
-    progress : True, False, "auto" (a progress bar on a terminal) or a function of (rounds done, total rounds), the
-        total being a guess where the draws say when to stop.
+    progress : True, False, "auto" (a progress bar on a terminal) or a function of (iterations done, total), the total
+        being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
         same result as without the interruption.
-    noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that odd rows do not bend the tree;
+    noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that outliers do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.
     errors : (n,) known standard errors of the rows, relative to each other; the noise is scaled by their squares. Rows
@@ -96,15 +96,15 @@ def fit(
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
     ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
     inputs : (d,) or (d, k) for the same: where the columns were measured.
-    metric : "precomputed" if X (n, n) holds squared distances between rows, as points in a Euclidean space have them.
-        Rows with these distances are found by classical scaling and fitted, under a spherical covariance;
-        ``info["distances"]`` says what share of the eigenvalues speaks against such points, from 1 % on with a warning.
-    max_iterations : for "auto": iterations of each chain, warm-up included, after which it stops in any case; by
-        default 4,000 for up to 300 leaves, and 1.2 million / n for n more, but at least 60.
+    metric : "precomputed" if X (n, n) holds squared Euclidean distances between rows. Rows with these distances are
+        found by classical scaling and fitted under a spherical covariance; ``info["distances"]`` gives the negative
+        eigenvalues as a share of the total, from 1 % on with a warning.
+    max_iterations : for "auto": iterations of each chain, warm-up included; by default 4,000 for up to 300 leaves,
+        and 1.2 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
-    neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows: distances or
-        connectivities as `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp`` have them, of which only the
-        places are read. 15 for each row are enough. It changes how fast chains mix, never what they converge to.
+    neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows, as from
+        `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp``; only the places of its entries are read. 15 for
+        each row are enough. It changes how fast chains mix, never what they converge to.
 
     Returns
     -------
@@ -115,18 +115,7 @@ def fit(
     began = time.perf_counter()
     check_jobs(n_jobs)
     settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
-    data = prepare(
-        X,
-        covariance,
-        settings,
-        noise=noise,
-        errors=errors,
-        groups=groups,
-        metric=metric,
-        neighbors=neighbors,
-        ordered=ordered,
-        inputs=inputs,
-    )
+    data = prepare(X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs)
     run = begin_run(data, settings, start, random_state, checkpoint)
     if data.candidates:
         data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
@@ -152,8 +141,8 @@ def begin_run(
     if checkpoint is not None:
         covariances = {name: model.covariance for name, model in data.candidates.items()} or data.model.covariance
         known = as_double(data.table.values), data.rows.labels, covariances, data.chains, starts
-        given = fingerprint((*known, settings._replace(max_seconds=None)))
-        saved = Checkpoint(checkpoint, given, seed_is_given=random_state is not None)
+        fingerprint = joblib.hash((*known, settings._replace(max_seconds=None)))
+        saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
     run = Run(data.chains, settings, seed_of(random_state), starts, saved)
     run.require_memory(n)
     return run

@@ -55,16 +55,15 @@ def prepare(
     X: Any,
     covariance: CovarianceLike,
     settings: RunSettings,
-    *,
-    noise: Any = None,
-    errors: Any = None,
-    groups: Any = None,
-    metric: str = "euclidean",
-    neighbors: Any = None,
-    ordered: bool = False,
-    inputs: Any = None,
+    noise: Any,
+    errors: Any,
+    groups: Any,
+    metric: str,
+    neighbors: Any,
+    ordered: bool,
+    inputs: Any,
 ) -> FitData:
-    """Read and check the data that `fit` was given, and choose columns and covariance."""
+    """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
     noise = default_noise(sampler) if noise is None else as_noise(noise)
     is_table = check_choice("metric", metric, METRICS) == "euclidean"

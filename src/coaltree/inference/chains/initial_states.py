@@ -41,10 +41,10 @@ def _from_draw(posterior: Posterior, t: int, rows: Rows, data: ChainData) -> Sta
     tree = restricted(posterior.children[t].astype(np.int64), posterior.times[t], rows.distinct.first)
     theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in posterior.theta.items()}
     start: Start = {"tree": tree, "theta": theta}
-    if posterior.imputed is not None and data.missing is not None:
+    if posterior.imputed is not None and data.n_missing:
         assert posterior.X is not None  # whose entries these are
         imputed = imputed_in_model(posterior.imputed[t : t + 1], posterior.X, posterior.used)[0]
-        if len(imputed) == data.missing.sum():
+        if len(imputed) == data.n_missing:
             start["imputed"] = imputed
     if posterior.tail_scale is not None and posterior.tail_scale.shape[1] == len(rows.places):
         start["tail_scale"] = posterior.tail_scale[t, rows.kept]

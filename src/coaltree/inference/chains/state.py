@@ -31,6 +31,16 @@ class ChainData(NamedTuple):
         """Number of leaves."""
         return len(self.values) if self.replicates is None else self.replicates.n
 
+    @property
+    def n_missing(self) -> int:
+        """Number of missing entries."""
+        return 0 if self.missing is None else int(self.missing.sum())
+
+    @property
+    def n_scales(self) -> int:
+        """Number of scales of Student's tails, one for each row; 0 for normal ones."""
+        return len(self.values) if self.noise.half_df > 0.0 else 0
+
     def filled(self, imputed: np.ndarray) -> np.ndarray:
         """Rows (N, d) with their missing entries filled in."""
         if self.missing is None:

@@ -1,11 +1,9 @@
 """Checkpoints: the state of a run in one file, replaced in one stroke, with a fingerprint of data and settings.
 
-A process killed at any moment leaves either the old checkpoint or the new one. The fingerprint is a digest by value, so
-that a checkpoint of another run is told apart; `run_state` checks every field of it.
+A process killed at any moment leaves either the old checkpoint or the new one. The fingerprint is joblib's hash by
+value, so that a checkpoint of another run is told apart; `run_state` checks every field of it.
 """
 
-import dataclasses
-import hashlib
 import os
 import time
 import warnings
@@ -13,14 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ... import __version__
 from ..._runtime import archive
 from ..._runtime.schema import Value, check_fields
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning, InputError
-from ...tree import Tree
 from ..chains.state import ChainData
 from ..settings import RunSettings
 from .run_state import FIELDS, RunState
@@ -119,43 +114,3 @@ def _check_writable(path: Any) -> None:
         raise InputError(f"checkpoint must name a file, and {str(path)!r} is a folder.")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"the checkpoint's folder {str(path.parent)!r} cannot be written to.")
-
-
-def fingerprint(value: Any) -> str:
-    """A digest of a value: numbers, strings, arrays, containers, and objects by the values of their settings."""
-    digest = hashlib.sha256()
-    _feed(digest, value)
-    return digest.hexdigest()
-
-
-def _feed(digest: Any, value: Any) -> None:
-    def say(*words: Any) -> None:
-        digest.update(("|".join(map(str, words)) + ";").encode())
-
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        say("array", value.dtype.str, value.shape)
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif value is None or isinstance(value, (bool, int, float, str, np.generic)):
-        say(type(value).__name__, repr(value))
-    elif isinstance(value, Mapping):
-        say("dict", len(value))
-        for key in sorted(value, key=repr):
-            _feed(digest, key)
-            _feed(digest, value[key])
-    elif isinstance(value, (list, tuple, np.ndarray)):
-        say("sequence", len(value))
-        for item in value:
-            _feed(digest, item)
-    else:
-        say(type(value).__name__)  # not its module, which an update may move
-        _feed(digest, _settings(value))
-
-
-def _settings(value: Any) -> dict[str, Any]:
-    if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Tree):
-        return {"children": value.children, "times": value.times, "labels": value.labels}
-    if hasattr(value, "get_params"):  # scikit-learn's kernels
-        return value.get_params(deep=False)
-    return {name: setting for name, setting in vars(value).items() if not name.startswith("_")}

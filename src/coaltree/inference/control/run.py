@@ -145,9 +145,8 @@ class Run:
 
 def bytes_per_draw(data: ChainData, n: int) -> int:
     """Memory of one draw of a chain, a tree over n rows and all else, twice: draws are put together in the end."""
-    per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in data.covariance.theta.values())
-    per_draw += 8 * len(data.values) if data.noise.half_df > 0.0 else 0
-    return 2 * (per_draw + 8 * (0 if data.missing is None else int(data.missing.sum())))
+    n_parameters = sum(np.size(value) for value in data.covariance.theta.values())
+    return 2 * (16 * (n - 1) + 8 * (n_parameters + data.n_scales + data.n_missing))
 
 
 def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:

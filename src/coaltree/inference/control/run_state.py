@@ -147,9 +147,9 @@ def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dic
         },
         "noise": {
             "level": Value(float, lambda level: is_number(level) and (level > 0.0 if is_learnt else level >= 0.0)),
-            "tail_scale": Array("f", (_n_scales(data),), _are_positive) if _n_scales(data) else _NONE,
+            "tail_scale": Array("f", (data.n_scales,), _are_positive) if data.n_scales else _NONE,
         },
-        "imputed": Array("f", (_n_missing(data),), is_finite),
+        "imputed": Array("f", (data.n_missing,), is_finite),
         "neighbors": Array("i", (None, n, None), lambda near: _are_leaves(near, n), optional=not has_neighbors),
         "rng": _RNG,
         "iteration": Value(int, lambda iteration: 0 <= iteration <= settings.max_iterations),
@@ -176,8 +176,8 @@ def _draws_schema(data: ChainData, n_draws: int, names: Iterable[str]) -> dict[s
         "times": Array("f", (n_draws, data.n - 1), is_finite),
         "log_joint": Array("f", (n_draws,), is_finite),
         "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
-        "tail_scale": Array("f", (n_draws, _n_scales(data)), _are_positive),
-        "imputed": Array("f", (n_draws, _n_missing(data)), is_finite),
+        "tail_scale": Array("f", (n_draws, data.n_scales), _are_positive),
+        "imputed": Array("f", (n_draws, data.n_missing), is_finite),
         "info": {name: Array("f", (n_draws,)) for name in names},
     }
 
@@ -192,14 +192,6 @@ def _draws_from_dict(content: Any, data: ChainData, n_draws: int) -> tuple[Chain
     if data.n > 1:
         check_trees(content["children"], content["times"])
     return (ChainDraws(**content),)
-
-
-def _n_missing(data: ChainData) -> int:
-    return 0 if data.missing is None else int(data.missing.sum())
-
-
-def _n_scales(data: ChainData) -> int:
-    return len(data.values) if data.noise.half_df > 0.0 else 0
 
 
 def _are_leaves(numbers: np.ndarray, n: int) -> bool:
