@@ -437,7 +437,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         self,
         X_new: ArrayLike,
         *,
-        n_rounds: int = 10,
+        n_iterations: int = 10,
         n_trees: int | None = None,
         sampler: "SamplerLike | None" = None,
         random_state: RandomState = None,
@@ -447,13 +447,15 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         Parameters
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
-        n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
+        n_iterations : iterations (a sweep, and an update of what else was learnt) of each tree after grafting.
         n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
         sampler : what sweeps; ``Regraft()`` by default.
         """
         from ..inference.extend import extend
 
-        return extend(self, X_new, n_rounds=n_rounds, n_trees=n_trees, sampler=sampler, random_state=random_state)
+        return extend(
+            self, X_new, n_iterations=n_iterations, n_trees=n_trees, sampler=sampler, random_state=random_state
+        )
 
 
 def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:

@@ -15,7 +15,7 @@ from .._runtime.formatting import number
 from .._runtime.validation import is_whole
 from ..errors import InputError
 from ..model.process.noise import as_noise
-from ..posterior.diagnostics.stop_reason import CONVERGED, ROUNDS_SPENT
+from ..posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT
 from ..posterior.io.pandas_output import INDEX
 from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
@@ -145,7 +145,7 @@ def _length(posterior: Posterior) -> dict[str, object] | None:
         return {"n_samples": n_samples, "n_warmup": int(n_warmup)} if is_whole(n_warmup) else None
     if not isinstance(stopping, dict) or "max_seconds" in stopping or not is_whole(stopping.get("max_iterations")):
         return None
-    if stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
+    if stopping.get("reason") not in (CONVERGED, ITERATIONS_SPENT):
         return None
     warmup: Any = stopping.get("n_warmup_given")
     given = {"n_warmup": int(warmup)} if is_whole(warmup) else {}

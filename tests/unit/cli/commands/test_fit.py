@@ -197,8 +197,8 @@ def test_it_says_why_it_stopped(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     post = ct.load(tmp_path / "out" / "posterior.npz")
     assert post.info["stopping"]["reason"] == "max_iterations"
-    rounds = f"40 rounds of each chain, {post.info['n_warmup']} of them warm-up"
-    said = f"stopped where max_iterations were spent, after {rounds}"
+    iterations = f"40 iterations per chain, {post.info['n_warmup']} of them warm-up"
+    said = f"stopped at max_iterations after {iterations}"
     assert f"sampling: {said}: R-hat at most " in out
     assert "Increase --max-iterations." in err
     assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -281,8 +281,8 @@ WAITING = """
 import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from coaltree import cli
-from coaltree.inference import checkpoint, run
-run._SECONDS_A_BLOCK = 0.0
+from coaltree.inference.control import checkpoint, run
+run.SECONDS_PER_BLOCK = 0.0
 save, saved = checkpoint.Checkpoint.save, []
 
 def save_and_wait(*args, **options):
