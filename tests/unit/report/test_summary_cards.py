@@ -49,10 +49,10 @@ def test_cluster_cards_tell_number_and_stability():
         post = ct.Posterior(np.array(children), times[: len(children)])
         return summary_cards.cluster_cards(post, start, answer_for(post, k, quietly=True))
 
-    number_card, sure = said([same] * 10)
+    number_card, stable = said([same] * 10)
     assert number_card == ("2 clusters suggested", "Because.", "")
-    assert sure[::2] == ("Both clusters are stable", "good")
-    assert "0 of 5 leaves have a probability below 90" in sure.text
+    assert stable[::2] == ("Both clusters are stable", "good")
+    assert "0 of 5 leaves have a probability below 90" in stable.text
     half = said([same] * 5 + [other] * 5)[1]
     assert half[::2] == ("1 of 2 clusters is stable", "fair")  # (1 + 2/3) / 2, and 1
     assert re.match(r"Least stable: cluster \d, 3 leaves, doubtful: similarity 0.83", half.text)
