@@ -16,6 +16,7 @@ from .._runtime.atomic_write import replacing
 from .._runtime.formatting import count, number
 from .._runtime.typing import ArrayLike, PathLike
 from ..errors import InputError
+from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics import convergence
@@ -141,7 +142,7 @@ def environment() -> "Environment":
     )
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": model_checks.sentence}
     made.globals |= {"number": number, "count": count, "percent": percent, "format_p": format_p}
-    made.globals |= {"limits": convergence, "min_certain": MIN_CERTAIN}
+    made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}
     return made
 
 
