@@ -62,6 +62,27 @@ def listed(post):
     return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]
 
 
+def leaf_sets(tree):
+    """The leaf numbers under each merge of a tree."""
+    return summaries.clades(tree.children.tolist())
+
+
+def times_of(tree):
+    """{names of a clade: its time}."""
+    return dict(zip(tree.clades(), tree.times.tolist(), strict=True))
+
+
+def stacked(drawn, **settings):
+    """The posterior of a list of trees."""
+    return ct.Posterior(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]), **settings)
+
+
+def renumbered(post, number, names):
+    """The same trees with leaf i as leaf number[i]; `names` are those of the new leaves."""
+    number = np.append(number, np.arange(post.n, 2 * post.n - 1))
+    return ct.Posterior(number[post.children], post.times, log_weights=post.log_weights, labels=names)
+
+
 def ward_posterior(X):
     """One tree, Ward's, of the rows that it was made from."""
     from scipy.cluster.hierarchy import linkage

@@ -15,6 +15,7 @@ from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count, is_whole
 from .errors import CoaltreeWarning
 from .inference.fit import fit
+from .inference.settings import DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
 from .model.data.table import Table
 from .model.process.noise import NoiseLike
@@ -24,8 +25,6 @@ from .posterior.clusters.stability import ClusterStability
 from .posterior.io.pandas_output import remember_index
 from .samplers.base import SamplerLike
 from .tree import Tree
-
-_USUAL_WARMUP = 50  # rounds, where only the number of samples is given
 
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
@@ -122,7 +121,9 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             self.covariance,
             self.sampler,
             n_samples=self.n_samples,
-            n_warmup=_USUAL_WARMUP if is_whole(self.n_samples) and self.n_warmup == "auto" else self.n_warmup,
+            n_warmup=DEFAULT_WARMUP_OF_ESTIMATOR
+            if is_whole(self.n_samples) and self.n_warmup == "auto"
+            else self.n_warmup,
             n_chains=self.n_chains,
             n_jobs=self.n_jobs,
             random_state=_seed(self.random_state),

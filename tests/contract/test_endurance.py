@@ -36,8 +36,8 @@ def table(tmp_path_factory):
 
 
 def command(table, out, *more):
-    program = "from coaltree.inference import checkpoint, run; checkpoint.SECONDS_BETWEEN = 0.0; "
-    program += "run._SECONDS_A_BLOCK = 0.05; import sys; from coaltree.cli import main; sys.exit(main(sys.argv[1:]))"
+    program = "from coaltree.inference.control import checkpoint, run; checkpoint.SECONDS_BETWEEN = 0.0; "
+    program += "run.SECONDS_PER_BLOCK = 0.05; import sys; from coaltree.cli import main; sys.exit(main(sys.argv[1:]))"
     settings = ("--samples", "60", "--warmup", "20", "--seed", "5", "--covariance", "diagonal")
     return [sys.executable, "-c", program, "fit", str(table), "--out", str(out), *settings, *more]
 
@@ -168,10 +168,12 @@ def test_many_threads_at_once_give_the_same_bits():
 
 
 def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch):
-    """Of four workers one is killed while it is sent the rows, two while they take a chain further."""
+    """Of four workers one is killed while it begins a chain, two while they take one further."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.2)
-    X, _ = ct.simulate(40, 4, random_state=1)  # more than a kilobyte, which joblib would scatter if it saw the array
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.2)
+    X, _ = ct.simulate(
+        40, 4, random_state=1
+    )  # more than a kilobyte, which joblib would scatter were the array an argument of its own
     settings = {"n_samples": 30, "n_warmup": 10, "n_chains": 4, "random_state": 0, "progress": False}
     alone = ct.fit(X, "diagonal", **settings)
     with (
@@ -187,7 +189,7 @@ def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch
         finally:
             finished.set()
             killer.join()
-    assert killed_at == ["sent", "kept", "kept"]
+    assert killed_at == ["begin", "advance", "advance"]
     np.testing.assert_array_equal(post.log_joint, alone.log_joint)
     np.testing.assert_array_equal(post.children, alone.children)
 
@@ -195,7 +197,7 @@ def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch
 def kill_workers(cluster, client, finished, killed_at):
     """Kill a worker that is at a task of each kind; no process twice."""
     killed = set()
-    for kind in ("sent", "kept", "kept"):  # rows, in the names of tasks
+    for kind in ("begin", "advance", "advance"):  # in the names of tasks
         while not finished.is_set() and len(killed) == len(killed_at):
             process_of = {worker.worker_address: worker.pid for worker in cluster.workers.values()}
             busy = {process_of.get(address) for address, tasks in client.processing().items() if kind in str(tasks)}

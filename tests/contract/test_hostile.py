@@ -267,7 +267,8 @@ def crafted_checkpoint(folder, place, value, version=CHECKPOINT):
     content = archive.read(path, "coaltree checkpoint", CHECKPOINT)
     archive.write(path, "coaltree checkpoint", version, hostile.changed(content, place, value))
     try:
-        saved.restore(hostile.small_run())
+        run = hostile.small_run()
+        saved.restore(run.data, run.settings, run.state)
     finally:
         path.unlink()
 
@@ -290,9 +291,9 @@ def checkpoint_with_a_learnt_level_of_zero(folder):
 
 
 @case("is damaged and cannot be read (Tree 1 of the posterior is not valid")
-def checkpoint_whose_kept_rounds_are_no_trees(folder):
+def checkpoint_whose_draws_are_no_trees(folder):
     children = np.array([[[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]], [[0, 0]] * 5], np.int32)
-    crafted_checkpoint(folder, ("kept", 0, 0, "children"), children)
+    crafted_checkpoint(folder, ("draws", 0, "children"), children)
 
 
 @case("was left by coaltree '0.0.1' and this is '")

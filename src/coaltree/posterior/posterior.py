@@ -31,10 +31,11 @@ from .held_rows import HeldRows
 from .io import pandas_output
 from .model_questions import ModelQuestions
 from .trees import clades, node_times, transfer_support
+from .trees.consensus import ConsensusTree, majority_rule
 from .trees.group_support import GroupSupport, group_support
+from .trees.mcc import maximum_clade_credibility
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, check_trees, read_only
-from .trees.summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
 
 if TYPE_CHECKING:
     from ..model.covariance import Covariance
@@ -436,7 +437,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         self,
         X_new: ArrayLike,
         *,
-        n_rounds: int = 10,
+        n_iterations: int = 10,
         n_trees: int | None = None,
         sampler: "SamplerLike | None" = None,
         random_state: RandomState = None,
@@ -446,13 +447,15 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         Parameters
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
-        n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
+        n_iterations : iterations (a sweep, and an update of what else was learnt) of each tree after grafting.
         n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
         sampler : what sweeps; ``Regraft()`` by default.
         """
         from ..inference.extend import extend
 
-        return extend(self, X_new, n_rounds=n_rounds, n_trees=n_trees, sampler=sampler, random_state=random_state)
+        return extend(
+            self, X_new, n_iterations=n_iterations, n_trees=n_trees, sampler=sampler, random_state=random_state
+        )
 
 
 def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:

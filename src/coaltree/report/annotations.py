@@ -48,7 +48,7 @@ def _largest(column: Known) -> tuple[Sequence[str], np.ndarray]:
 
 
 def _numbers(column: Known) -> dict[str, Any]:
-    low, high = float(np.nanmin(column.numbers)), float(np.nanmax(column.numbers))
+    numbers = np.asarray(column.numbers, dtype=float)
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
     high = high if high > low else low + 1.0
-    codes = pixels.values(column.numbers, low, high)
-    return {"name": printable(column.name), "low": low, "high": high, "values": codes}
+    return {"name": printable(column.name), "low": low, "high": high, "values": pixels.values(numbers, low, high)}

@@ -12,7 +12,7 @@ from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
 from ..model.data.table import read_table
-from ..plotting.color_scale import colour_limits, moments, rescaled, scales_differ
+from ..posterior.io.pandas_output import in_leaf_order
 from ..posterior.posterior import Posterior
 from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
@@ -25,39 +25,24 @@ MAX_CELLS = 160_000  # of the data; two characters each
 MAX_CELLS_TWICE = 60_000  # of data that the page has both scaled and as they are
 
 
-class TreeFigure(NamedTuple):
-    """The tree of the page and what the posterior says of its merges."""
-
-    tree: Tree
-    support: np.ndarray  # (n-1,) transfer support
-    exact: np.ndarray  # (n-1,) share of trees with exactly this clade
-    interval: np.ndarray  # (n-1, 2) of the time; NaN where too few trees have such a clade
-    basis: np.ndarray  # (n-1,) what the interval is taken from: "exact", "closest" or "none"
-
-    def content(self) -> dict[str, Any]:
-        return {
-            "labels": [printable(label) for label in self.tree.labels],
-            "children": self.tree.children.ravel().tolist(),
-            "times": self.tree.times.tolist(),  # all digits: some differ by very little, in the order of clusters
-            "support": rounded(self.support, 3),
-            "exact": rounded(self.exact, 3),
-            "low": rounded(self.interval[:, 0]),
-            "high": rounded(self.interval[:, 1]),
-            "closest": np.flatnonzero(self.basis == "closest").tolist(),
-            "level": LEVEL,
-        }
-
-
-def tree_figure(posterior: Posterior) -> TreeFigure:
-    """The mean tree, smaller clades first, with supports and intervals."""
-    best = posterior.mean_tree()
-    sizes = best.sizes[best.children]
-    swap = sizes[:, 0] > sizes[:, 1]
-    children = np.where(swap[:, None], best.children[:, ::-1], best.children)
-    tree = unchecked_tree(children, best.times, best.labels)
-    support = posterior.clade_support(tree, kind="transfer", output="numpy")
-    exact = posterior.clade_support(tree, output="numpy")
-    return TreeFigure(tree, support, exact, *node_times.intervals(posterior, tree, LEVEL))
+def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
+    """Return the mean tree, smaller clades first, and what the page's script is given: supports and intervals too."""
+    mean = posterior.mean_tree()
+    sizes = mean.sizes[mean.children]
+    swap = sizes[:, :1] > sizes[:, 1:]
+    tree = unchecked_tree(np.where(swap, mean.children[:, ::-1], mean.children), mean.times, mean.labels)
+    interval, basis = node_times.intervals(posterior, tree, LEVEL)
+    return tree, {
+        "labels": [printable(label) for label in tree.labels],
+        "children": tree.children.ravel().tolist(),
+        "times": tree.times.tolist(),  # all digits: some differ by very little, in the order of clusters
+        "support": rounded(posterior.clade_support(tree, kind="transfer", output="numpy"), 3),
+        "exact": rounded(posterior.clade_support(tree, output="numpy"), 3),
+        "low": rounded(interval[:, 0]),
+        "high": rounded(interval[:, 1]),
+        "closest": np.flatnonzero(basis == "closest").tolist(),  # intervals of the most similar clades
+        "level": LEVEL,
+    }
 
 
 class Data(NamedTuple):
@@ -69,25 +54,22 @@ class Data(NamedTuple):
 
 
 def read_data(posterior: Posterior, X: ArrayLike | None) -> Data | None:
-    """The data to show: X if given, in the order of the leaves, otherwise what was fitted."""
+    """Return the data to show: X if given, in the order of the leaves, otherwise what was fitted."""
+    if X is None and posterior.X is None:
+        return None
+    groups = posterior.groups
     if X is None:
-        if posterior.X is None:
-            return None
         given, names = posterior.X, posterior.columns
     else:
-        given, rows, names = read_table(X, allow_missing=True)
-        has_rows = posterior.groups is not None and len(given) == len(posterior.groups)
+        has_rows = groups is not None and np.shape(X)[:1] == groups.shape
+        X = in_leaf_order(X, posterior.row_labels if has_rows else posterior.labels)
+        given, _, names = read_table(X, allow_missing=True)
         if not has_rows and len(given) != posterior.n:
             raise InputError(f"X must have one row per leaf, {posterior.n} of them, not {len(given)}.")
-        labels = posterior.row_labels if has_rows else posterior.labels
-        if names is not None and set(rows) == set(labels):
-            row_of = {name: row for row, name in enumerate(rows)}
-            given = given[[row_of[label] for label in labels]]
     given = np.asarray(given, dtype=float)
-    groups = posterior.groups
     values = given if groups is None or len(given) != len(groups) else leaf_means(given, groups)
-    names = [str(j) for j in range(values.shape[1])] if names is None else [printable(name) for name in names]
-    return Data(values, names, given)
+    names = range(values.shape[1]) if names is None else names
+    return Data(values, [printable(name) for name in names], given)
 
 
 def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
@@ -95,6 +77,8 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
 
     Columns are scaled where their scales differ; the page can switch to the other way, "other", unless that is large.
     """
+    from ..plotting.color_scale import moments, scales_differ  # with Matplotlib
+
     values = data.values[order]
     n_columns = min(values.shape[1], MAX_COLUMNS)
     n_rows = min(len(values), max(1, MAX_CELLS // n_columns))
@@ -116,15 +100,12 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
 
 
 def _coded(values: np.ndarray, n_rows: int, n_columns: int, is_scaled: bool) -> dict[str, Any]:
+    from ..plotting.color_scale import colour_limits, rescaled
+
     shown = pixels.shrink(rescaled(values, 1 if is_scaled else None)[0], n_rows, n_columns)
     low, high, is_two_sided = colour_limits(shown)
-    return {
-        "low": low,
-        "high": high,
-        "twoSided": is_two_sided,
-        "scaled": is_scaled,
-        "codes": pixels.values(shown, low, high),
-    }
+    codes = pixels.values(shown, low, high)
+    return {"low": low, "high": high, "twoSided": is_two_sided, "scaled": is_scaled, "codes": codes}
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[float | None]:

@@ -17,7 +17,7 @@ def card(model: ModelCheck) -> Card:
     advice = model.wrong[0].advice
     text = f"See {listed([one.name for one in model.wrong])}.{f' {sentence(advice)}' if advice else ''}"
     if model.is_too_sure:
-        claim = "Supports, memberships and intervals on this page are likely to be too high or too narrow."
+        claim = "Supports, memberships and intervals on this page are likely to be overconfident."
         return Card("Supports may be too high", f"{claim} {text}", "poor")
     return Card("The model is not quite right", text, "fair")
 

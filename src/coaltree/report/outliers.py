@@ -14,7 +14,7 @@ MAX_LEAVES = 200  # whose number of rows is listed
 def summarize(posterior: Posterior) -> dict[str, Any]:
     """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows of each leaf."""
     outliers = None if posterior.tail_scale is None else find_outliers(posterior, len(posterior.row_labels))
-    found = {
+    found: dict[str, Any] = {
         "noise": None if posterior.noise.level == 0.0 else describe_noise(posterior),
         "has_errors": posterior.errors is not None,
         "outliers": outliers and outliers[:MAX_OUTLIERS],

@@ -16,15 +16,17 @@ from .._runtime.atomic_write import replacing
 from .._runtime.formatting import count, number
 from .._runtime.typing import ArrayLike, PathLike
 from ..errors import InputError
+from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.convergence_verdict import judge
+from ..posterior.diagnostics.covariance_selection import is_choice
 from ..posterior.diagnostics.model_checks import check_or_reason, format_p
 from ..posterior.leaf_annotations import known_of, read_known
 from ..posterior.posterior import Posterior
 from . import annotations, coclustering, figures, model_checks, outliers, parameters, partitions, reproduce, svg
-from .summary_cards import MIN_CERTAIN, Card, cluster_cards, opening_number, subtitle
+from .summary_cards import MIN_CERTAIN, cluster_cards, opening_number
 from .text import percent, printable
 
 if TYPE_CHECKING:
@@ -53,17 +55,15 @@ def write_report(
     posterior : Posterior
     path : where to write; the name should end in .html.
     X : array-like (n, d) or DataFrame, optional
-        Data to show beside the tree, for example in other units; by default the fitted data. Where leaves have several
-        rows, either the leaves or all rows, of which the means are shown.
+        Data to show beside the tree, for example in other units; by default the fitted data. All rows, where leaves
+        have several, are shown by their means.
     n_clusters : int or suggestion, optional
-        Number of clusters that the page opens with, or what `Posterior.suggest_n_clusters` returned; by default the
-        suggested number.
+        Number of clusters that the page opens with; by default `Posterior.suggest_n_clusters`.
     classes : Series, DataFrame, mapping or sequence (n,), optional
-        Leaf annotations: classes or numbers, shown in colours beside the tree and compared with the clusters; by
-        default the columns of ``coaltree fit --label``.
+        Leaf annotations, classes or numbers, shown beside the tree and compared with the clusters; by default the
+        columns of ``coaltree fit --label``.
     title : str, optional
-    force : bool
-        Whether to overwrite an existing file.
+    force : whether to overwrite an existing file.
     """
     path = Path(path)
     if path.is_dir():
@@ -86,16 +86,17 @@ def report_html(
     """Return the report page as text; the arguments are those of `write_report`."""
     opening = opening_number(posterior, n_clusters)
     data = figures.read_data(posterior, X)
-    tree = figures.tree_figure(posterior)
-    order = tree.tree.leaf_order()
+    tree, tree_content = figures.tree_figure(posterior)
+    order = tree.leaf_order()
     shown = partitions.make_partitions(posterior, opening)
     answer = shown[opening.n_clusters].answer
     columns = known_of(posterior) if classes is None else read_known(classes, posterior.labels)
     verdict = judge(posterior)
     model = check_or_reason(posterior)
+    selection = posterior.info.get("choice")
     learnt = parameters.summarize(posterior, verdict.scalars)
     content = {
-        "tree": tree.content(),
+        "tree": tree_content,
         "clusters": opening.n_clusters,
         "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
@@ -104,47 +105,26 @@ def report_html(
         "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
         "correlation": learnt["correlation"],
     }
-    style, script = _style(), _script()
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
-            subtitle=subtitle(posterior, data),
-            cards=[
-                *cluster_cards(posterior, opening, answer),
-                Card(verdict.heading, verdict.sentence, verdict.grade),
-                model_checks.card(model),
-            ],
-            posterior=posterior,
-            data=content["data"],
-            together=content["together"],
-            uncertain=coclustering.uncertain_leaves(posterior, answer),
-            noise=outliers.summarize(posterior),
-            selection=parameters.selection(posterior),
-            parameters=learnt,
-            findings=verdict.findings,
-            trace=_trace(posterior),
-            model=model,
-            model_pictures=model_checks.pictures(model),
-            python_call=reproduce.python_call(posterior),
-            command_line=reproduce.command_line(posterior),
-            settings=reproduce.settings(posterior, data),
-            versions=reproduce.versions(),
-            policy=_policy(script, style),
-            style=style,
-            script=script,
-            # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
-            content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-        )
+    template = environment().get_template("page.html")
+    return template.render(
+        title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
+        cards=[*cluster_cards(posterior, opening, answer), verdict, model_checks.card(model)],
+        posterior=posterior,
+        data=content["data"],
+        together=content["together"],
+        uncertain=coclustering.uncertain_leaves(posterior, answer),
+        noise=outliers.summarize(posterior),
+        selection=selection if is_choice(selection) else None,
+        parameters=learnt,
+        verdict=verdict,
+        trace=svg.trace(posterior),
+        model=model,
+        model_pictures=model_checks.pictures(model),
+        run=reproduce.summarize(posterior, data),
+        **_assets(),
+        # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
+        content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
-
-
-def _trace(posterior: Posterior) -> dict[str, Any] | None:
-    """The log probability of each draw of a chain, as a picture."""
-    if not (posterior.is_chain and posterior.has_equal_weights) or posterior.log_joint is None or len(posterior) == 1:
-        return None
-    return svg.trace(posterior.log_joint, posterior.chain)
 
 
 @cache
@@ -158,32 +138,24 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: printable(value) if type(value) is str else value,  # leaves markup as it is
+        finalize=lambda value: value if hasattr(value, "__html__") or not isinstance(value, str) else printable(value),
     )
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": model_checks.sentence}
     made.globals |= {"number": number, "count": count, "percent": percent, "format_p": format_p}
-    made.globals |= {"limits": convergence, "min_certain": MIN_CERTAIN}
+    made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}
     return made
 
 
-def _read(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _style() -> str:
-    return _read("page.css")
-
-
-def _script() -> str:
-    body = "\n".join(_read(f"script/{name}") for name in SCRIPT_PARTS)
-    return f'(() => {{\n"use strict";\n{body}\n}})();'
-
-
-def _policy(script: str, style: str) -> str:
-    def digest(text: str) -> str:
-        return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-    return (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
+@cache
+def _assets() -> dict[str, str]:
+    """Style sheet, script, and the policy that allows them alone."""
+    folder = files(__package__)
+    style = folder.joinpath("page.css").read_text(encoding="utf-8")
+    parts = [folder.joinpath("script", name).read_text(encoding="utf-8") for name in SCRIPT_PARTS]
+    script = "\n".join(["(() => {", '"use strict";', *parts, "})();"])
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    policy = (
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+    return {"style": style, "script": script, "policy": policy.format(*digests)}

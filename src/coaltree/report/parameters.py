@@ -1,11 +1,11 @@
-"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws, and how they were selected."""
+"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..posterior.diagnostics.covariance_selection import is_choice
+from ..numerics.weighted import weighted_quantile
 from ..posterior.posterior import Posterior
 from . import pixels, svg
 from .text import printable
@@ -16,27 +16,15 @@ MAX_CELLS_ACROSS = 96
 N_STRONGEST = 3  # correlations that are named
 
 
-def selection(posterior: Posterior) -> dict[str, Any] | None:
-    """Return how the covariance was selected (``covariance="best"``); None where it was not."""
-    found = posterior.info.get("choice")
-    if not is_choice(found):
-        return None
-    columns = (found[name] for name in ("names", "elpd", "difference", "standard_error", "weight"))
-    return {
-        "covariance": found["covariance"],
-        "n_rows": found["n_rows"],
-        "rows": list(zip(*columns, strict=True)),
-        "failed": list(found.get("failed", {})),
-    }
-
-
-def summarize(posterior: Posterior, scalars: Mapping[str, Any]) -> dict[str, Any]:
+def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     """Return the parameters: single numbers, vectors with many entries, and the correlation of a full matrix."""
     names = None if posterior.columns is None else [printable(name) for name in posterior.model_columns]
     found: dict[str, Any] = {"numbers": [], "vectors": [], "correlation": None, "strongest": []}
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:
-            found["numbers"].append(_number(name, name, draws, posterior.weights, scalars.get(name)))
+            is_judged = name in scalars and np.isfinite(scalars[name]["ess"])
+            row = {"title": name, "described": name, "scalar": scalars[name] if is_judged else None}
+            found["numbers"].append(row | {"picture": svg.histogram(draws, posterior.weights)})
         if draws.ndim not in (2, 3) or len(set(draws.shape[1:])) > 1:  # a number, or an array without a picture
             continue
         d = draws.shape[1]
@@ -44,41 +32,23 @@ def summarize(posterior: Posterior, scalars: Mapping[str, Any]) -> dict[str, Any
         title = name if draws.ndim == 2 else f"{name} (diagonal)"
         entries = draws if draws.ndim == 2 else np.diagonal(draws, axis1=1, axis2=2)
         if d > MAX_ROWS:
-            found["vectors"].append(_vector(title, name, entries, posterior.weights, columns))
+            found["vectors"].append({"title": title, "described": name, **_vector(entries, posterior.weights, columns)})
         else:
-            found["numbers"] += [
-                _number(f"{title}[{column}]", name if j == 0 else "", entries[:, j], posterior.weights)
-                for j, column in enumerate(columns)
-            ]
+            for j, column in enumerate(columns):
+                row = {"title": f"{title}[{column}]", "described": name if j == 0 else "", "scalar": None}
+                found["numbers"].append(row | {"picture": svg.histogram(entries[:, j], posterior.weights)})
         if draws.ndim == 3:
             found["correlation"], found["strongest"] = _correlation(draws, posterior.weights, columns)
     return found
 
 
-def _number(
-    title: str, described: str, draws: np.ndarray, weights: np.ndarray, scalar: Mapping[str, float] | None = None
-) -> dict[str, Any]:
-    is_judged = scalar is not None and np.isfinite(scalar["ess"])
-    return {
-        "title": title,
-        "described": described,
-        "picture": svg.histogram(draws, weights),
-        "scalar": scalar if is_judged else None,
-    }
-
-
-def _vector(title: str, described: str, draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
-    d = len(columns)
-    shown = np.unique(np.linspace(0, d - 1, min(d, MAX_LINES)).astype(int))
-    lows, medians, highs = np.array([svg.quantiles(draws[:, j], weights) for j in shown]).T
-    return {
-        "title": title,
-        "described": described,
-        "n_columns": d,
-        "n_shown": len(shown),
-        "largest": [columns[j] for j in shown[np.argsort(-medians)[:3]]],
-        "picture": svg.intervals(lows, medians, highs, [columns[j] for j in shown]),
-    }
+def _vector(draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
+    """Medians and intervals of many entries, in one picture, and the names of the largest."""
+    shown = np.unique(np.linspace(0, len(columns) - 1, min(len(columns), MAX_LINES)).astype(int))
+    ends = np.array([weighted_quantile(draws[:, j], weights, svg.INTERVAL) for j in shown]).T
+    largest = [columns[j] for j in shown[np.argsort(-ends[1])[:3]]]
+    named = [columns[j] for j in shown]
+    return {"n_columns": len(columns), "names": named, "largest": largest, "picture": svg.intervals(*ends)}
 
 
 def _correlation(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..posterior.clusters.answer import ClusterAnswer, answer_for
 from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.leaf_annotations import matched_places
 from ..posterior.posterior import Posterior
 from . import pixels
 from .summary_cards import OpeningNumber, cluster_cards
@@ -42,14 +43,8 @@ def make_partitions(posterior: Posterior, opening: OpeningNumber) -> dict[int, P
 
 def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndarray) -> list[int]:
     """Colour the clusters of another partition like those that share most leaves; the rest get the rarest colours."""
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.zeros((next_labels.max() + 1, labels.max() + 1), dtype=np.int64)
-    np.add.at(shared, (next_labels, labels), 1)
-    found = [-1] * len(shared)
-    for own, other in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
-        if shared[own, other]:
-            found[own] = colours[other]
+    places = matched_places(next_labels, labels, int(next_labels.max()) + 1)
+    found = [colours[place] if place < len(colours) else -1 for place in places]
     for own, colour in enumerate(found):
         if colour < 0:
             found[own] = min(range(N_COLOURS), key=lambda c: (found.count(c), c))

@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.formatting import count, number
+from .._runtime.formatting import count
 from .._runtime.validation import check_count
 from ..posterior.clusters.answer import LEVEL, ClusterAnswer
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.clusters.stability import lower_end, similarity
 from ..posterior.posterior import Posterior
-from .figures import Data
 from .text import percent
 
 MIN_CERTAIN = 0.9  # probability of its cluster, below which a leaf is uncertain
@@ -74,16 +73,3 @@ def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
         f"{'its' if n_uncertain == 1 else 'their'} cluster."
     )
     return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair")
-
-
-def subtitle(posterior: Posterior, data: Data | None) -> str:
-    """Return the size of the posterior in one line."""
-    parts = [count(posterior.n, "leaf", "leaves")]
-    if posterior.groups is not None:
-        parts.append(count(len(posterior.groups), "row"))
-    if data is not None:
-        parts.append(count(data.values.shape[1], "column"))
-    parts.append(count(len(posterior), "sampled tree"))
-    if posterior.log_evidence is not None:
-        parts.append(f"log evidence {number(posterior.log_evidence, 6)}")
-    return " · ".join(parts)

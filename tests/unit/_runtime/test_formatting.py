@@ -1,6 +1,10 @@
 """Lists of names in messages."""
 
-from coaltree._runtime.formatting import beside, listed, some
+import math
+
+import pytest
+
+from coaltree._runtime.formatting import beside, count, listed, number, some
 
 
 def test_long_lists_are_shortened():
@@ -24,3 +28,30 @@ def test_a_number_that_is_beyond_a_limit_is_seen_to_be():
     assert beside(99.97, 100, 0) == "99.97"
     assert beside(4.2, 100, 0) == "4"
     assert beside(1.05, 1.05, 2) == "1.05"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1.0, "1"),
+        (0.123456, "0.123"),
+        (-2.5, "-2.5"),
+        (123.456, "123"),
+        (1234.5, "1,234"),
+        (999999, "999,999"),
+        (1e6, "1e6"),
+        (1.2345e7, "1.23e7"),
+        (0.0001, "0.0001"),
+        (0.00001234, "1.23e-5"),
+        (math.nan, "–"),
+        (math.inf, "–"),
+    ],
+)
+def test_number_has_three_significant_digits(value, text):
+    assert number(value) == text
+
+
+def test_count_has_its_noun():
+    assert count(1, "leaf", "leaves") == "1 leaf"
+    assert count(2000, "tree") == "2,000 trees"

@@ -18,7 +18,7 @@ def test_extending_three_rows_by_one_gives_the_posterior_of_four(n_samples):
     X, _ = ct.simulate(4, 2, random_state=42)
     exact = exact_posterior(X).clade_probabilities()
     post = ct.sample_trees(X[:3], np.eye(2), n_samples=n_samples, random_state=0, progress=False)
-    longer = post.extend(X[3:], n_rounds=4, random_state=1)
+    longer = post.extend(X[3:], n_iterations=4, random_state=1)
     found = dict.fromkeys(exact, 0.0)
     for children in longer.children:
         sets = [frozenset([i]) for i in range(4)]
@@ -38,19 +38,19 @@ def test_extending_a_fit_goes_on_learning_and_imputes():
     post = ct.fit(X[:36], "scaled", n_samples=15, n_warmup=10, n_chains=2, random_state=0, progress=False)
     new = X[36:].copy()
     new[0, 1] = new[3, 0] = np.nan
-    longer = post.extend(new, n_rounds=2, random_state=0)
+    longer = post.extend(new, n_iterations=2, random_state=0)
     assert longer.n == 40 and len(longer) == 30
     assert longer.imputed.shape == (30, 2)
     assert not np.array_equal(longer.theta["amplitude"], post.theta["amplitude"])
-    again = post.extend(new, n_rounds=2, random_state=0)
+    again = post.extend(new, n_iterations=2, random_state=0)
     np.testing.assert_array_equal(again.times, longer.times)
-    assert len(post.extend(new, n_rounds=1, n_trees=7, random_state=0)) <= 7
+    assert len(post.extend(new, n_iterations=1, n_trees=7, random_state=0)) <= 7
 
 
 def test_many_rows_are_grafted_near_their_neighbours():
     X, _ = ct.simulate(2100, 3, random_state=0)
     post = ct.sample_trees(X[:2050], np.eye(3), n_samples=1, n_warmup=2, random_state=0, progress=False)
-    longer = post.extend(X[2050:], n_rounds=1, random_state=0)
+    longer = post.extend(X[2050:], n_iterations=1, random_state=0)
     tree = ct.Tree(longer.children[0], longer.times[0])  # refuses what is none
     new = np.arange(2050, 2100)
     nearest = np.argmin(np.square(X[new, None] - X[None, :2050]).sum(axis=-1), axis=1)
@@ -69,7 +69,7 @@ def test_extending_takes_names_of_samplers_and_finds_free_labels():
     for options, words in [
         ({"sampler": "nonsense"}, "sampler must be one of"),
         ({"n_trees": 0}, "n_trees"),
-        ({"n_rounds": 0}, "n_rounds"),
+        ({"n_iterations": 0}, "n_iterations"),
     ]:
         with pytest.raises(InputError, match=words):
             post.extend(X[:2] + 0.5, **options)
@@ -86,6 +86,6 @@ def test_extending_rows_that_are_all_the_same():
 def test_a_covariance_that_was_known_is_not_learnt_by_extending():
     X, _ = ct.simulate(6, 3, random_state=0)
     post = ct.sample_trees(X, "spherical", n_samples=3, random_state=0, progress=False)
-    longer = post.extend(X[:1] + 0.5, n_rounds=1, random_state=0)
+    longer = post.extend(X[:1] + 0.5, n_iterations=1, random_state=0)
     assert longer.n == 7 and not longer.theta
-    assert longer.extend(X[:1] + 0.7, n_rounds=1, random_state=0).n == 8
+    assert longer.extend(X[:1] + 0.7, n_iterations=1, random_state=0).n == 8

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from coaltree import Fixed, InputError, Posterior, Tree, concat, metrics, plotting, simulate
 from coaltree.plotting import geometry, style
 from coaltree.plotting.style import INK, PALETTE
-from coaltree.posterior.trees.summary_trees import ConsensusTree
+from coaltree.posterior.trees.consensus import ConsensusTree
 from tests.posteriors import random_posterior, side_branch_posterior
 from tests.strategies import chain, random_tree
 

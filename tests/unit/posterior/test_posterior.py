@@ -2,15 +2,13 @@
 
 import math
 import pickle
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import coaltree as ct
-from tests.posteriors import grouped_posterior, listed, random_posterior
-from tests.reference import summaries
+from tests.posteriors import grouped_posterior, random_posterior
 
 POSTERIORS = [(0, 7, True), (1, 7, False), (2, 5, True), (3, 9, True), (4, 2, True), (5, 3, False)]
 
@@ -19,10 +17,6 @@ POSTERIORS = [(0, 7, True), (1, 7, False), (2, 5, True), (3, 9, True), (4, 2, Tr
 def post(request):
     seed, n, weighted = request.param
     return random_posterior(seed, n=n, weighted=weighted)
-
-
-def leaf_sets(tree):
-    return summaries.clades(tree.children.tolist())
 
 
 # What it holds
@@ -101,41 +95,6 @@ def test_pickles_leave_out_what_can_be_had_again():
 # Clades
 
 
-def test_clade_keys_are_those_of_the_tree(post):
-    table = post.clade_table
-    for t, tree in enumerate(post.trees):
-        np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
-        assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
-
-
-def test_the_clade_table_grows():
-    post = random_posterior(8, n=400, n_trees=40)
-    table = post.clade_table
-    assert len(table.keys) > 1024
-    every = {c for tree in post.trees for c in leaf_sets(tree)}
-    assert len(table.keys) == len(every)
-
-
-def test_clade_support(post):
-    frequency = summaries.clade_frequencies(listed(post), post.weights)
-    for tree in [*post.trees, random_posterior(99, n=post.n).trees[0]]:
-        expected = [frequency.get(c, 0.0) for c in leaf_sets(tree)]
-        np.testing.assert_allclose(post.clade_support(tree), expected, atol=1e-14)
-
-
-def test_clade_support_finds_leaves_by_name():
-    post = random_posterior(0)
-    tree = post.trees[3]
-    number = np.array([3, 0, 6, 1, 5, 2, 4, *range(7, 13)])  # leaf i of the tree becomes leaf number[i]
-    names = [""] * 7
-    for i, label in enumerate(tree.labels):
-        names[number[i]] = label
-    shuffled = ct.Tree(number[tree.children], tree.times, names)
-    np.testing.assert_array_equal(post.clade_support(shuffled), post.clade_support(tree))
-    with pytest.raises(ct.InputError, match="'x' is in only one"):
-        post.clade_support(tree.relabel([*"012345", "x"]))
-
-
 def test_map_tree(post):
     possible = [t for t in range(len(post)) if post.weights[t] > 0]
     best = max(possible, key=lambda t: post.log_joint[t])
@@ -146,85 +105,6 @@ def test_map_tree_needs_a_log_joint():
     post = ct.Posterior([[[0, 1]]], [[1.0]])
     with pytest.raises(ct.InputError, match="mcc_tree"):
         post.map_tree()
-
-
-def test_mcc_tree(post):
-    trees = listed(post)
-    frequency = {c: f for c, f in summaries.clade_frequencies(trees, post.weights).items() if f > 0}
-    scores = [
-        summaries.mcc_score(children, frequency)
-        if all(c in frequency for c in summaries.clades(children))
-        else -math.inf
-        for children, _ in trees
-    ]
-    found = post.mcc_tree()
-    assert summaries.mcc_score(found.children.tolist(), frequency) == pytest.approx(max(scores))
-    # times: medians, raised to the largest median within
-    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in leaf_sets(found)}
-    for clade, time in zip(leaf_sets(found), found.times, strict=True):
-        assert time == max(medians[inner] for inner in medians if inner <= clade)
-    assert ct.Tree(found.children, found.times) == found  # a valid tree
-
-
-def test_mcc_times_are_raised_where_medians_contradict():
-    """{0, 1} is late where it is without {0, 1, 2}, and {0, 1, 2} is early where it is without {0, 1}."""
-    children = [[[0, 1], [4, 2], [5, 3]], [[2, 3], [0, 1], [4, 5]], [[1, 2], [4, 0], [5, 3]]]
-    times = [[1.0, 2.0, 3.0], [1.0, 10.0, 11.0], [0.5, 0.6, 3.0]]
-    found = ct.Posterior(children, times, log_weights=np.log([0.2, 0.4, 0.4])).mcc_tree()
-    assert found.children.tolist() == children[0]
-    assert found.times.tolist() == [10.0, 10.0, 10.0]  # medians 10, 0.6 and 3
-
-
-@pytest.mark.parametrize("min_support", [0.5, 0.7, 1.0])
-def test_consensus(post, min_support):
-    trees = listed(post)
-    expected = summaries.majority(trees, post.weights, min_support)
-    tree = post.consensus(min_support)
-    names = [frozenset(map(int, clade)) for clade in tree.clades()]
-    assert set(names) == set(expected)
-    assert len(names) == len(expected)
-    np.testing.assert_allclose(tree.support, [expected[c] for c in names], atol=1e-12)
-    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in names}
-    for clade, time in zip(names, tree.times, strict=True):
-        assert time == max(medians[inner] for inner in names if inner <= clade)
-    assert sorted(tree.leaf_order()) == list(range(post.n))
-    assert np.all(np.diff(tree.times) >= 0)
-    assert tree.is_binary == (len(names) == post.n - 1)
-    parents = tree.parents
-    assert parents[tree.root] == -1
-    assert np.all(parents[:-1] > np.arange(tree.root))
-
-
-def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
-    """14 weights of 1/14: seven of them may sum to a little more than 1/2."""
-    children = np.array([[[0, 1], [2, 3]]] * 7 + [[[1, 2], [0, 3]]] * 7)
-    post = ct.Posterior(children, np.tile([1.0, 2.0], (14, 1)))
-    tree = post.consensus()
-    assert tree.children == ((0, 1, 2),)
-    assert not tree.is_binary
-
-
-def test_consensus_refuses_less_than_half():
-    post = random_posterior(0)
-    assert post.consensus(Decimal("0.5")).to_newick() == post.consensus().to_newick()
-    for wrong in (0.3, 1.2, "half"):
-        with pytest.raises(ct.InputError, match=r"min_support must be a number from 0\.5"):
-            post.consensus(wrong)
-
-
-def test_cophenetic(post):
-    mean, log_mean = post.cophenetic(), post.cophenetic(log=True)
-    n = post.n
-    expected, expected_log = np.zeros((n, n)), np.zeros((n, n))
-    for (children, times), w in zip(listed(post), post.weights, strict=True):
-        for (i, j), time in summaries.cophenetic(children, times).items():
-            expected[i, j] += w * time
-            expected_log[i, j] += w * math.log(time)
-    expected += expected.T
-    expected_log += expected_log.T
-    np.fill_diagonal(expected_log, -np.inf)
-    np.testing.assert_allclose(mean, expected, rtol=1e-12)
-    np.testing.assert_allclose(log_mean, expected_log, rtol=1e-12)
 
 
 # Parts and wholes

@@ -31,3 +31,9 @@ def test_leaves_can_be_left_out():
     everyone, same_times = merges.restricted(children, times, np.arange(5))
     np.testing.assert_array_equal(everyone, children)
     np.testing.assert_array_equal(same_times, times)
+
+
+def test_canonical_keeps_outliers():
+    assert merges.canonical(np.array([-1, 5, 5, 2, -1, 0])).tolist() == [-1, 0, 0, 1, -1, 2]
+    assert merges.canonical(np.array([5, 5, 2])).tolist() == [0, 0, 1]
+    assert merges.canonical(np.array(["-1", "a", "-1"])).tolist() == [0, 1, 0]

@@ -149,7 +149,7 @@ def applicable(covariance: Covariance, d: int) -> dict[str, Callable[[View], np.
 
 def contrast_sizes(view: View) -> np.ndarray:
     """(bins,) root mean square contrast of merges from young to old."""
-    return np.sqrt(means_by_age(np.square(view.E).mean(axis=1)))
+    return np.asarray(np.sqrt(means_by_age(np.square(view.E).mean(axis=1))))
 
 
 def means_by_age(values: np.ndarray) -> np.ndarray:

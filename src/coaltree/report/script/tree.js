@@ -56,7 +56,7 @@ function drawTree() {
   const at = measure();
   const lines = new Map(); // path data by class
   const wedges = new Map();
-  const dots = { sure: "", likely: "", weak: "" };
+  const dots = { strong: "", likely: "", weak: "" };
   const spans = [];
   const texts = shape("g", { class: "support" });
   const drawn = [];
@@ -89,7 +89,7 @@ function drawTree() {
     }
     if (v !== tree.root && lower - upper >= 12 && x > -8 && x - at.x(tree.time[tree.parent[v]]) >= 7) {
       const support = tree.support(v);
-      const kind = support >= 0.95 ? "sure" : support >= 0.5 ? "likely" : "weak";
+      const kind = support >= 0.95 ? "strong" : support >= 0.5 ? "likely" : "weak";
       dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
       if (state.intervals && tree.low(v) !== null) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
       if (lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {

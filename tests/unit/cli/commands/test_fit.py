@@ -269,7 +269,7 @@ import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from coaltree import cli
 from coaltree.inference.control import checkpoint, run
-run._SECONDS_A_BLOCK = 0.0
+run.SECONDS_PER_BLOCK = 0.0
 save, saved = checkpoint.Checkpoint.save, []
 
 def save_and_wait(*args, **options):

@@ -26,7 +26,7 @@ def true_posterior(seed, n=40, d=3, *, level=0.1, covariance=None, fitted_noise=
 
 
 @pytest.mark.parametrize("n_tables", [pytest.param(80, marks=pytest.mark.slow), 30])
-def test_p_values_are_uniform_if_the_model_holds(n_tables):
+def test_check_p_values_are_uniform_if_the_model_holds(n_tables):
     """For a single draw from the posterior this is exact, whatever the statistic."""
     found = [true_posterior(seed, n=20).check(n_trees=1, random_state=seed + 1) for seed in range(n_tables)]
     assert [one.name for one in found[0]] == [
@@ -49,7 +49,7 @@ def test_p_values_are_uniform_if_the_model_holds(n_tables):
         ("correlation", {"change": lambda X: X @ [[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]]}, "column 0 and column 1 most"),
     ],
 )
-def test_what_is_wrong_is_found_and_named(name, how, words):
+def test_check_finds_and_names_what_is_wrong(name, how, words):
     found = true_posterior(1, n=120, **how).check()
     assert found[name].verdict == "wrong"
     assert words in found[name].said
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_found_and_named(name, how, words):
     assert found.is_too_sure or name not in ("tails", "skewness", "correlation")
 
 
-def test_odd_rows_and_uneven_groups_are_found_by_the_tree():
+def test_check_finds_outliers_and_uneven_groups_by_the_tree():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     caterpillar = np.array([[0, 1], *([40 + k, k + 2] for k in range(38))])
@@ -83,7 +83,7 @@ def test_odd_rows_and_uneven_groups_are_found_by_the_tree():
     assert "such as the 20 rows 20, 21, 22 and 17 more" in found.said
 
 
-def test_the_mean_over_draws_is_calibrated():
+def test_compare_with_replicates_is_calibrated_for_the_mean_over_draws():
     """S = a + b, a the same for all draws and b their own: the variance of its mean is that of a, plus what is kept."""
     rng = np.random.default_rng(0)
     made, weights = rng.standard_normal((500, 1)), np.full(50, 0.02)
@@ -100,7 +100,7 @@ def test_the_mean_over_draws_is_calibrated():
     assert np.var(usual) == pytest.approx(1.0, rel=0.2)
 
 
-def test_every_covariance_and_missing_values_and_one_column():
+def test_check_takes_every_covariance_missing_values_and_one_column():
     covariances = [
         ct.Spherical(), ct.Scaled(), ct.Diagonal(), ct.Full(), ct.SquaredExponential(length2=1.0, noise=0.1),
         ct.Matern32(length=1.0, noise=0.1), ct.Fixed(np.eye(3)),
@@ -122,7 +122,7 @@ def test_every_covariance_and_missing_values_and_one_column():
     assert len(true_posterior(0, n=30, d=1).check(n_trees=4)) == 5
 
 
-def test_of_many_leaves_some_are_looked_at(monkeypatch):
+def test_check_looks_at_some_of_many_leaves(monkeypatch):
     """P-values stay uniform, what is wrong is still found, and rows of groups go with their leaves."""
     monkeypatch.setattr(checks, "MAX_LEAVES", 20)
     found = [true_posterior(seed, n=30).check(n_trees=1, random_state=seed + 1) for seed in range(30)]
@@ -140,7 +140,7 @@ def test_of_many_leaves_some_are_looked_at(monkeypatch):
     assert len(grouped.check(n_trees=5)) == 7
 
 
-def test_groups_errors_and_students_scales():
+def test_check_takes_groups_errors_and_students_scales():
     post = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
     found = post.check(n_trees=5)
     assert len(found) == 7
@@ -149,7 +149,7 @@ def test_groups_errors_and_students_scales():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_copies_of_rows_say_nothing():
+def test_check_ignores_copies_of_rows():
     X, _ = ct.simulate(14, 3, random_state=0, noise=0.1)
     twice = np.concatenate([X, X[:5]])
     for noise in (0.0, "learn"):
@@ -159,7 +159,7 @@ def test_copies_of_rows_say_nothing():
         assert len(found) == 6
 
 
-def test_a_seed_repeats_it_and_the_default_is_kept():
+def test_check_is_repeated_by_a_seed_and_the_default_is_kept():
     post = true_posterior(5)
     assert post.check() is post.check()
     first, second = (post.check(n_trees=3, random_state=7) for _ in range(2))
@@ -167,7 +167,7 @@ def test_a_seed_repeats_it_and_the_default_is_kept():
     np.testing.assert_array_equal(first.figures.size_band, second.figures.size_band)
 
 
-def test_what_cannot_be_checked_says_why():
+def test_check_says_why_it_cannot():
     assert "there are 9 different rows, and it takes 10" in true_posterior(0, n=9).check().headline
     assert str(true_posterior(0, n=9).check()).startswith("The model cannot be checked")
     post = true_posterior(0)

@@ -61,7 +61,7 @@ def test_where_a_frame_was_fitted_answers_are_pandas_objects():
     assert isinstance(post.cut(2, min_size=1), np.ndarray)
     assert isinstance(post[:4].cut(2, min_size=1), np.ndarray)
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2, min_size=1), np.ndarray)
-    longer = post.extend(frame_of([11, 12]) + 0.5, n_rounds=1, random_state=0)
+    longer = post.extend(frame_of([11, 12]) + 0.5, n_iterations=1, random_state=0)
     assert list(longer.cut(2, min_size=1).index) == [*numbers, 11, 12]
 
 

@@ -179,7 +179,7 @@ def test_duplicates_among_the_fitted_rows():
     placed = post.place(X[2:4] + 0.1)
     assert np.isfinite(placed.log_density).all()
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        longer = post.extend(np.vstack([X[2], X[0] + 0.5]), n_rounds=2, random_state=0)
+        longer = post.extend(np.vstack([X[2], X[0] + 0.5]), n_iterations=2, random_state=0)
     assert longer.n == 13
     assert all(tree.cophenetic([[2, 11]])[0] == 0.0 for tree in longer.trees)
 
@@ -283,7 +283,7 @@ def test_frames_are_matched_by_name():
         post.place(new.assign(z=1.0))
     with pytest.raises(InputError, match="must have the 3 columns that were fitted, not 2"):
         post.place(new.to_numpy()[:, :2])
-    assert post.extend(new, n_rounds=1, random_state=0).labels[-2:] == ("x", "y")
+    assert post.extend(new, n_iterations=1, random_state=0).labels[-2:] == ("x", "y")
     with pytest.raises(InputError, match="name 'row 3'"):
         post.extend(new.rename(index={"x": "row 3"}))
     with pytest.raises(InputError, match="n_trees"):

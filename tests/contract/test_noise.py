@@ -5,7 +5,6 @@ import pytest
 
 import coaltree as ct
 from coaltree import InputError, Noise
-from coaltree._runtime import archive
 from coaltree.model.data.leaves import read_rows, warn_of_groups
 from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import rounding_share
@@ -39,7 +38,7 @@ def test_groups_of_one_row_each_change_nothing_but_names(noise):
     assert grouped.labels == tuple(names)
 
 
-def test_the_log_joint_is_that_of_tree_parameters_and_noise():
+def test_log_joint_is_that_of_tree_parameters_and_noise():
     X = data()
     post = ct.fit(X, "spherical", noise=Noise(0.4), **QUICK)
     prior = post.covariance.priors["amplitude"]
@@ -49,7 +48,7 @@ def test_the_log_joint_is_that_of_tree_parameters_and_noise():
         assert post.log_joint[i] == pytest.approx(expected + prior.log_density(amplitude))
 
 
-def test_the_default_is_student_noise_where_the_sampler_learns_it_and_none_elsewhere():
+def test_noise_is_student_by_default_where_the_sampler_learns_it():
     X = data()
     post = ct.fit(X, **QUICK)
     assert post.noise == Noise("learn", "student")
@@ -88,11 +87,11 @@ def test_replicates_are_leaves_named_after_their_groups():
     assert post.X.shape == (30, 3) and post.groups.tolist() == groups.tolist()
     assert post.tail_scale.shape == (24, 30) and len(post.row_labels) == 30
     assert np.isfinite(post.place(X[:4]).log_density).all()
-    longer = post.extend(X[:2] + 0.5, n_rounds=2, n_trees=3, random_state=0)
+    longer = post.extend(X[:2] + 0.5, n_iterations=2, n_trees=3, random_state=0)
     assert longer.n == 12 and longer.tail_scale.shape == (3, 32)
 
 
-def test_the_level_is_recovered_from_replicates():
+def test_noise_level_is_recovered_from_replicates():
     """Halves of a data set as replicates: their differences tell the level, whatever the tree."""
     X, groups = replicated(n=40, d=4, each=2, level=0.3)
     post = ct.fit(X, np.eye(4), noise="learn", groups=groups, n_samples=60, n_warmup=30, random_state=0, progress=False)
@@ -104,7 +103,7 @@ def test_the_level_is_recovered_from_replicates():
 
 @pytest.mark.parametrize("covariance", ["scaled", "squared_exponential"])
 @pytest.mark.parametrize("noise", ["learn", "student", Noise(0.2, "student")])
-def test_everything_knows_of_the_noise(noise, covariance, tmp_path):
+def test_noise_reaches_every_part(noise, covariance, tmp_path):
     X = data()
     X[2, 1] = np.nan
     short = QUICK | {"n_samples": 6, "n_warmup": 3}
@@ -121,32 +120,13 @@ def test_everything_knows_of_the_noise(noise, covariance, tmp_path):
     assert len(ct.concat([post, again])) == 24
     ct.fit(X, covariance, noise=noise, start=post, **short)
     assert "learnt" in describe_noise(post) or post.noise.level == 0.2
-    assert post.extend(new, n_rounds=2, n_trees=3, random_state=0).n == 17
+    assert post.extend(new, n_iterations=2, n_trees=3, random_state=0).n == 17
 
 
-def test_a_run_with_noise_goes_on_from_its_checkpoint_to_the_same_bits(tmp_path):
-    X, groups = replicated()
-    X[4, 0] = np.nan
-    whole = ct.fit(X, groups=groups, **QUICK)
-    calls = []
-
-    def stop(done, total):
-        calls.append(done)
-        if done >= total // 2:
-            raise KeyboardInterrupt
-
-    with pytest.warns(ct.InterruptedWarning):
-        ct.fit(X, groups=groups, checkpoint=tmp_path / "run", **(QUICK | {"progress": stop}))
-    resumed = ct.fit(X, groups=groups, checkpoint=tmp_path / "run", **QUICK)
-    assert same(whole, resumed)
-    assert np.array_equal(whole.tail_scale, resumed.tail_scale)
-    assert np.array_equal(whole.theta["noise_level"], resumed.theta["noise_level"])
-
-
-def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
+def test_outlier_is_found_and_is_no_branch_of_its_own():
     X = data(30, 6, noise=0.1, seed=3)
     X[7] += 6.0 * np.array([1, -1, 1, -1, 1, -1]) * X.std(axis=0)
-    # Both explanations are visited in turn: 1,500 rounds had the row at the root in 11 to 34 % of their trees.
+    # Both explanations are visited in turn: 1,500 iterations had the row at the root in 11 to 34 % of their trees.
     settings = QUICK | {"n_samples": 400, "n_warmup": 40, "n_chains": 1}
     post = ct.fit(X, "scaled", **settings)
     assert [row.label for row in find_outliers(post)] == ["7"]
@@ -154,14 +134,14 @@ def test_an_odd_row_is_told_from_the_others_and_is_no_branch_of_its_own():
     plain = ct.fit(X, "scaled", noise=0.0, **settings)
 
     def is_alone(post):
-        """How often the odd row is one side of the split at the root."""
+        """How often the outlier is one side of the split at the root."""
         return np.mean([7 in tree.children[-1] for tree in post.trees])
 
     assert is_alone(plain) > 0.9
     assert is_alone(post) < 0.5
 
 
-def test_one_duplicated_row_and_rounded_data_do_not_draw_the_noise_to_nothing():
+def test_noise_level_survives_a_duplicate_and_rounding():
     X = data(40, 30, noise=0.2, seed=4)
     settings = QUICK | {"n_samples": 40, "n_warmup": 40, "n_chains": 1}
     level = np.median(ct.fit(X, noise="learn", **settings).theta["noise_level"])
@@ -172,7 +152,7 @@ def test_one_duplicated_row_and_rounded_data_do_not_draw_the_noise_to_nothing():
 
 
 @pytest.mark.parametrize("n_samples", [pytest.param(1500, marks=pytest.mark.slow), 250])
-def test_a_learnt_level_near_nothing_agrees_with_no_noise(n_samples):
+def test_noise_level_near_zero_agrees_with_no_noise(n_samples):
     X = data(12, 2, noise=0.0, seed=6)
     long = QUICK | {"n_samples": n_samples, "n_warmup": 50}
     none = ct.fit(X, np.eye(2), noise=0.0, **long)
@@ -184,7 +164,7 @@ def test_a_learnt_level_near_nothing_agrees_with_no_noise(n_samples):
     assert np.abs(none.clade_support(tree) - much.clade_support(tree)).max() > 4 * error
 
 
-def test_a_start_below_the_floor_of_the_prior_is_raised_to_it():
+def test_noise_level_of_a_start_is_raised_to_the_floor():
     X = np.round(3.0 * data())
     lower = ct.fit(X, "scaled", noise=Noise(prior=ct.LogNormal(1e-9, 0.1)), **QUICK)
     assert lower.theta["noise_level"].max() < 1e-8
@@ -192,17 +172,17 @@ def test_a_start_below_the_floor_of_the_prior_is_raised_to_it():
     assert post.theta["noise_level"].min() > rounding_share(X) * (1 - 1e-9) > 1e-4
 
 
-def test_rows_that_are_added_keep_the_floor_of_the_recorded_values():
+def test_noise_floor_is_kept_by_extend():
     X = np.round(3.0 * data(20, 2))
     settings = QUICK | {"noise": Noise(), "n_samples": 3}
     post = ct.fit(X, "diagonal", **settings)  # which spreads equal values
     assert post.fitted is not None
-    longer = post.extend(np.round(3.0 * data(3, 2, seed=1)) + 30.0, n_rounds=3, random_state=0)
+    longer = post.extend(np.round(3.0 * data(3, 2, seed=1)) + 30.0, n_iterations=3, random_state=0)
     assert longer.theta["noise_level"].min() > rounding_share(longer.X) * (1 - 1e-9) > 1e-4
 
 
 @pytest.mark.parametrize("family", [ct.Spherical, ct.Scaled])
-def test_an_improper_prior_of_the_amplitude_goes_with_learnt_noise(family):
+def test_amplitude_may_have_an_improper_prior_with_learnt_noise(family):
     covariance = family(priors={"amplitude": ct.InverseGamma(0, 0)})
     assert np.isfinite(ct.fit(data(), covariance, **QUICK).log_joint).all()
 
@@ -219,24 +199,16 @@ def test_equal_rows_of_a_group_are_named_where_the_noise_is_learnt():
     warn_of_groups(read_rows(rows, Noise(0.1), groups), rows, Noise(0.1))
 
 
-def test_the_unit_of_errors_changes_nothing():
+def test_errors_may_be_in_any_unit():
     X = np.round(data(16, 3), 1)
     errors = np.exp(np.random.default_rng(0).normal(size=16))
     new = data(3, 3, seed=1)
 
     def placed(unit):
         post = ct.fit(X, "scaled", noise="learn", errors=unit * errors, **(QUICK | {"n_samples": 2, "n_warmup": 0}))
-        longer = post.extend(new, n_rounds=1, random_state=0)
+        longer = post.extend(new, n_iterations=1, random_state=0)
         typical = np.exp(np.mean(np.log(longer.errors[16:])))
         levels = np.concatenate([post.theta["noise_level"], longer.theta["noise_level"]]) * typical**2
         return np.concatenate([levels, post.place(new).log_density])
 
     np.testing.assert_allclose(placed(1e3), placed(1.0), rtol=1e-6)
-
-
-def test_a_checkpoint_from_before_the_noise_is_refused_in_a_sentence(tmp_path):
-    """Older formats have no level and no scales, no choice of a covariance, or no rule when to stop."""
-    for version in (1, 2, 3, 4):
-        archive.write(tmp_path / "old", "coaltree checkpoint", version, {"coaltree": "0.1.0", "seed": 0})
-        with pytest.raises(InputError, match=rf"in format {version}, and this version reads format 5 and later\.$"):
-            ct.fit(data(), checkpoint=tmp_path / "old", **QUICK)

@@ -81,8 +81,8 @@ def test_all_that_is_asked_later_is_the_same(tmp_path):
         assert np.array_equal(post.completed(0), double.completed(0))
         assert np.array_equal(post.leaf_values(), double.leaf_values(), equal_nan=True)
         assert post.leaf_values().dtype == np.float64
-        assert bits_of(post.extend(new, n_rounds=1, random_state=0)) == bits_of(
-            double.extend(new, n_rounds=1, random_state=0)
+        assert bits_of(post.extend(new, n_iterations=1, random_state=0)) == bits_of(
+            double.extend(new, n_iterations=1, random_state=0)
         )
         assert str(post.check(random_state=0)) == str(double.check(random_state=0))
 

@@ -1,10 +1,7 @@
-"""One tree for many: maximum clade credibility, and the majority rule.
+"""The majority-rule consensus tree: just the clades with more than a share `min_support` ≥ 1/2 of the weight.
 
-- The *maximum clade credibility* tree is the sampled tree with the highest Σ_k log f(clade of merge k).
-- The *majority-rule* tree has just the clades with more than a share `min_support` ≥ 1/2 of the weight. Any two of
-  those occur together in some tree, so they nest; where the posterior is unsure a node has more than two children.
-
-In both a node's time is the weighted median of its clade's time over the trees that have the clade, raised where
+Any two of those occur together in some tree, so they nest; where the posterior is unsure a node has more than two
+children. A node's time is the weighted median of its clade's time over the trees that have the clade, raised where
 needed to the times of its children.
 """
 
@@ -12,32 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._runtime.jit import jit
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_number
-from ...tree import Tree, merges, newick, unchecked_tree
+from ...tree import newick
 from ...tree.rooted import RootedTree
 from . import clades
 from .clades import CladeTable
+from .mcc import raised
 from .stacked import read_only
-
-
-def maximum_clade_credibility(
-    children: np.ndarray, times: np.ndarray, weights: np.ndarray, table: CladeTable, labels: tuple[str, ...]
-) -> Tree:
-    """Return the tree with the highest Σ_k log f(clade of merge k), at median times."""
-    best = most_credible(table, weights)
-    median = clades.time_quantiles(table, times, weights, table.ids[best], [0.5])[:, 0]
-    pairs = children[best].astype(np.int64)
-    pairs, heights = merges.in_order_of_time(pairs, raised(merges.parents(pairs), median))
-    return unchecked_tree(pairs, heights, labels)
-
-
-def most_credible(table: CladeTable, weights: np.ndarray) -> int:
-    """Return the number of the tree with the highest Σ_k log f(clade of merge k)."""
-    with np.errstate(divide="ignore"):
-        log_frequency = np.log(clades.frequencies(table, weights))
-    return int(np.argmax(_sum_over_clades(table.ids, log_frequency)))
 
 
 class ConsensusTree(RootedTree):
@@ -139,22 +118,3 @@ def majority_rule(
         if parent[node] >= 0:
             nodes[number[parent[node]] - n].append(int(number[node]))
     return ConsensusTree(nodes, median[in_time], frequency[found][in_time], labels)
-
-
-def raised(parents: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Raise parents to their children's times; inner nodes have larger numbers than their children, the root is -1."""
-    n = len(parents) - len(times)
-    times = np.array(times)
-    for k, above in enumerate(parents[n:]):
-        if above >= 0:
-            times[above - n] = max(times[above - n], times[k])
-    return times
-
-
-@jit
-def _sum_over_clades(ids, values):
-    total = np.zeros(len(ids))
-    for t in range(len(ids)):
-        for k in range(ids.shape[1]):
-            total[t] += values[ids[t, k]]
-    return total
