@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
+FOLDER = click.Path(path_type=Path, file_okay=False)
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
@@ -26,9 +27,7 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help
 
 def folder_option(**default: Any) -> Decorator:
     """The folder that a command writes its files into."""
-    return click.option(
-        "-o", "--out", type=click.Path(path_type=Path, file_okay=False), help="Output folder.", **default
-    )
+    return click.option("-o", "--out", type=FOLDER, help="Output folder.", **default)
 
 
 def file_option(text: str, **more: Any) -> Decorator:

@@ -145,9 +145,7 @@ def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
 
     others = [repr(name) for name in names if number(name) is None]
     if others or not names:
-        raise InputError(
-            f"--inputs names needs column names that are numbers, not {some(others) or 'unnamed columns'}."
-        )
+        raise InputError(f"--inputs names needs numbers as column names, not {some(others) or 'unnamed columns'}.")
     return tuple(float(name) for name in names)
 
 

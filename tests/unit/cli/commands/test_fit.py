@@ -513,7 +513,7 @@ def test_fit_takes_inputs_of_columns(tmp_path, only_line, capsys, blank_pages):
         (["fit", path, "--inputs", "names"], "needs --covariance squared_exponential or best"),
         ([*curves, "--inputs", "0,1"], "inputs has 2 rows, but the data have 4 columns"),
         ([*curves, "--inputs", "0,x"], "is not names, or numbers such as 0,0.5,1"),
-        (["fit", str(wrong), "--covariance", "best", "--inputs", "names"], "column names that are numbers, not 'p'"),
+        (["fit", str(wrong), "--covariance", "best", "--inputs", "names"], "needs numbers as column names, not 'p'"),
     ):
         assert main([*given, "--out", str(tmp_path / "none")]) == 2
         assert sentence in only_line()
