@@ -27,7 +27,7 @@ from .clusters import as_clusters
 from .color_scale import MISSING, ZScore, draw_table, rescaled
 from .dendrogram import dendrogram, side_branch_line, support_dots
 from .geometry import Direction, arrange
-from .strips import Strip, as_strips, legend_entries, legend_title, text_entry
+from .strips import Strip, as_strips, legend_entries, text_entry
 from .style import LEGEND_FONT, MAX_FONT, as_text, cluster_lines, name_cells
 
 _MAX_NAME_LENGTH = 40
@@ -130,11 +130,6 @@ def clustermap(
     time_scale : "sqrt" or "linear"
     figsize : width and height in inches; by default what the table needs, within reason.
     random_state, **fit_settings : for `fit`, such as ``n_samples=100`` or ``covariance="diagonal"``.
-
-    Returns
-    -------
-    ClusterMap
-        With the axes as attributes (`ax_heatmap`, `ax_row_dendrogram`, …) and `savefig`.
     """
     frame, row_annotations = _take_out(data, row_colors, "row_colors", axis=1)
     frame, col_annotations = _take_out(frame, col_colors, "col_colors", axis=0)
@@ -299,7 +294,7 @@ def _add_legend(
     if number is not None:
         lines = cluster_lines(str(c + 1) for c in range(int(number.max()) + 1))
         sections.append(("clusters", [*lines, side_branch_line()] if "side branch" in marks else lines))
-    sections += [(legend_title(strip), legend_entries(strip)) for strip in strips if strip.meanings]
+    sections += [(strip.title, legend_entries(strip)) for strip in strips if strip.meanings]
     if marks & {"support", "numbers"}:
         title = "support, in %" if "numbers" in marks else "support"
         sections.append((title, support_dots(4) if "support" in marks else []))

@@ -13,7 +13,7 @@ from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
-from ..tree.rooted import RootedTree
+from ..tree.rooted import RootedTree, as_names
 from .clusters import Clusters, as_clusters
 from .geometry import Direction, TreeLayout, arrange, node_clusters
 from .strips import add_strip_legend, as_strips, draw_strips
@@ -51,20 +51,18 @@ def dendrogram(
     ----------
     tree : Tree or ConsensusTree
     ax : Axes, optional
-        Where to draw; by default a new figure that fits the tree.
+        By default a new figure that fits the tree.
     support : array (inner nodes,), Posterior or False, optional
         Support of each clade, or the posterior to compute transfer supports from (see `Posterior.clade_support`); by
-        default that of the tree itself, if it has any. Shown in percent above each branch if there is room, otherwise
-        as shaded dots.
+        default that of a consensus tree. In percent above each branch if there is room, otherwise as shaded dots.
     intervals : array (inner nodes, 2) or Posterior, optional
         Credible intervals of the node times, drawn as bars.
     clusters, n_clusters : array (n,) of labels, or int, optional
         Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
-        one, otherwise of the tree. Branches above several clusters, and outliers (-1), are grey; a folded clade of
+        one, otherwise of the tree. Outliers (-1) and branches above several clusters are grey; a folded clade of
         several is cut into slices as wide as their shares.
     side_branches : array (n,) of bool, optional
-        Which leaves hang beside the core of their cluster, in branches too small to be clusters: these are dashed, and
-        hollow where they are folded. With `n_clusters` they are found.
+        Leaves in side branches of their cluster, drawn dashed, or hollow if folded; found where `n_clusters` is given.
     number_clusters : bool
         Whether to write the number of each cluster, counted from 1, at its largest clade; colours repeat after ten.
     orientation : "left", "right", "top" or "bottom"
@@ -72,8 +70,8 @@ def dendrogram(
     labels : bool or sequence of str
         Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
     max_leaves : int, None or "auto"
-        How many tips to draw; smaller clades become triangles labelled with their number of leaves. By default as
-        many as there is room for; None draws all.
+        How many tips to draw, "auto" as many as there is room for, None all. Smaller clades become triangles labelled
+        with their number of leaves.
     time_scale : "linear" or "sqrt"
         "sqrt" gives the many recent merges of large trees more room.
     time_label : str or None
@@ -84,18 +82,15 @@ def dendrogram(
     row_colors : Series, DataFrame, mapping or sequence, optional
         Annotations of the leaves, as strips of colour beside them: classes, numbers, or colours. Rows are matched by
         an index that names the leaves. A class has the colour of the cluster that it shares most leaves with.
-
-    Returns
-    -------
-    The axes.
     """
     direction = Direction.of(orientation)
     names = leaf_names(tree, labels)
     coloured = as_clusters(tree, clusters, n_clusters, support, intervals)
     number = None if coloured is None else coloured.number
     is_side = _side_nodes(tree, coloured, side_branches)
-    node_support = _support_of(tree, support)
-    node_intervals = _intervals_of(tree, intervals)
+    own_support = getattr(tree, "support", None) if support is None else support
+    node_support = _per_node(tree, "support", own_support, (len(tree.times),))
+    node_intervals = _per_node(tree, "intervals", intervals, (len(tree.times), 2))
     if ax is None:
         most = max_leaves if isinstance(max_leaves, int) else _MAX_TIPS
         ax = direction.new_axes(min(tree.n, most if names is not None else min(most, _MAX_TIPS_WITHOUT_NAMES)))
@@ -132,12 +127,7 @@ def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] 
     """Return the names to write at the leaves, or None."""
     if labels is False or labels is None:
         return None
-    if labels is True:
-        return tree.labels
-    names = [str(label) for label in labels]
-    if len(names) != tree.n:
-        raise InputError(f"labels must have one name per leaf, {tree.n} of them, not {len(names)}.")
-    return names
+    return tree.labels if labels is True else as_names(labels, "labels", tree.n)
 
 
 def support_dots(size: float) -> list[Line2D]:
@@ -153,21 +143,14 @@ def side_branch_line() -> Line2D:
     return Line2D([], [], color=INK, lw=1.2, ls=_DASHES, label="side branch")
 
 
-def _support_of(tree: RootedTree, support: Any) -> np.ndarray | None:
-    if support is None:
-        support = getattr(tree, "support", None)
-    if isinstance(support, Posterior):
-        support = support.clade_support(tree, kind="transfer", output="numpy")  # type: ignore[arg-type]  # checked there
-    return None if support is None or support is False else _per_node("support", support, (tree.root + 1 - tree.n,))
-
-
-def _intervals_of(tree: RootedTree, intervals: Any) -> np.ndarray | None:
-    if isinstance(intervals, Posterior):
-        intervals = intervals.node_times(tree, output="numpy")  # type: ignore[arg-type]  # checked there
-    return None if intervals is None else _per_node("intervals", intervals, (tree.root + 1 - tree.n, 2))
-
-
-def _per_node(name: str, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+def _per_node(tree: Any, name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return values of the inner nodes, given as an array or computed by a posterior."""
+    if given is None or given is False:
+        return None
+    if isinstance(given, Posterior) and name == "support":
+        given = given.clade_support(tree, kind="transfer", output="numpy")
+    elif isinstance(given, Posterior):
+        given = given.node_times(tree, output="numpy")
     values = np.asarray(given, dtype=float)
     if values.shape != shape:
         raise InputError(f"{name} must have shape {shape}, one per inner node, not {values.shape}.")

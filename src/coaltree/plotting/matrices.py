@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..model.data.table import column_names
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
-from ..tree.rooted import RootedTree
+from ..tree.rooted import RootedTree, as_names
 from ..tree.tree import Tree
 from .clusters import as_clusters
 from .color_scale import ZScore, draw_table, rescaled
@@ -113,9 +113,7 @@ def heatmap(
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
         raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
-    columns = features if features is not None else column_names(X)
-    if columns is not None and len(columns) != values.shape[1]:
-        raise InputError(f"features must have one name per column of X, {values.shape[1]} of them, not {len(columns)}.")
+    columns = column_names(X) or () if features is None else as_names(features, "features", values.shape[1])
     coloured = as_clusters(tree, clusters, n_clusters, support)
     number, side_branch = (None, None) if coloured is None else (coloured.number, coloured.side_branch)
     order = arrange(tree).tips
@@ -138,7 +136,7 @@ def heatmap(
     shape: dict[str, Any] = {"labels": False, "max_leaves": None, "time_scale": time_scale, "time_label": time_label}
     dendrogram(tree, parts.tree, clusters=number, side_branches=side_branch, support=support, **shape)
     names = leaf_names(tree, labels)
-    name_cells(ax, list(columns) if columns is not None else [], [names[leaf] for leaf in order] if names else [])
+    name_cells(ax, columns, [names[leaf] for leaf in order] if names else [])
     ax.yaxis.tick_right()
     return parts
 

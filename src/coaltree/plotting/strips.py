@@ -30,6 +30,10 @@ class Strip(NamedTuple):
     colors: np.ndarray  # (n,) str
     meanings: list[tuple[str, str]]  # (text, colour) for the legend; none where the user gave colours
 
+    @property
+    def title(self) -> str:
+        return as_text(self.name[:_MAX_NAME_LENGTH])
+
 
 def as_strips(
     given: Any, labels: Sequence[str], what: str = "row_colors", clusters: np.ndarray | None = None
@@ -133,17 +137,13 @@ def legend_entries(strip: Strip) -> list[Patch]:
     return [*entries, text_entry(f"and {n_more} more")] if n_more else entries
 
 
-def legend_title(strip: Strip) -> str:
-    return as_text(strip.name[:_MAX_NAME_LENGTH])
-
-
 def add_strip_legend(ax: Axes, strips: Sequence[Strip], parts: Sequence[Axes] = ()) -> None:
     """Put the meanings of all strips below the axes, or below the figure if that has nothing but them."""
     lines = []
     for strip in strips:
         entries = legend_entries(strip)
         for first in range(0, len(entries), _ENTRIES_PER_LINE):
-            title = text_entry("" if first else f"{legend_title(strip)}:")
+            title = text_entry("" if first else f"{strip.title}:")
             lines.append([title, *entries[first : first + _ENTRIES_PER_LINE]])
     if not lines:
         return

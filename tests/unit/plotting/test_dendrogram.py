@@ -247,7 +247,7 @@ def test_dendrogram_names_are_text_and_not_formulas():
         ({"orientation": "up"}, 'orientation must be "top", "bottom", "left" or "right", not'),
         ({"support": [1.0]}, r"support must have shape \(4,\), one per inner node, not \(1,\)"),
         ({"intervals": [1.0]}, r"intervals must have shape \(4, 2\)"),
-        ({"labels": ["a"]}, "labels must have one name per leaf, 5 of them, not 1"),
+        ({"labels": ["a"]}, "labels must be 5 names, not 1"),
         ({"clusters": [0, 1]}, r"clusters must have shape \(5,\)"),
         ({"clusters": [0] * 5, "n_clusters": 2}, "give clusters or n_clusters, not both"),
         ({"max_leaves": 1}, "max_leaves must be a whole number of at least 2, not 1"),

@@ -84,5 +84,5 @@ def test_heatmap_colour_scale_suits_the_data(tree):
     assert plotting.heatmap(tree, np.arange(10.0).reshape(5, 2) * [1, 1000], z_score=None).bar.get_xlabel() == "value"
     with pytest.raises(InputError, match=r"X must have shape \(5, d\), one row per leaf, not \(4, 2\)"):
         plotting.heatmap(tree, np.ones((4, 2)))
-    with pytest.raises(InputError, match="features must have one name per column of X, 2 of them, not 1"):
+    with pytest.raises(InputError, match="features must be 2 names, not 1"):
         plotting.heatmap(tree, np.ones((5, 2)), features=["p"])
