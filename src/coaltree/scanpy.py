@@ -46,12 +46,9 @@ def dendrogram(
     adata : AnnData
     groupby : str or sequence of str
         Categorical columns of `adata.obs`; several are combined, as scanpy does.
-    use_rep : str
-        The values of the cells: a key of `adata.obsm`, or "X" for `adata.X`.
-    n_pcs : int, optional
-        How many columns of them to use.
-    key_added : str, optional
-        Where in `adata.uns`; by default ``dendrogram_<groupby>``.
+    use_rep : the values of the cells, a key of `adata.obsm`, or "X" for `adata.X`
+    n_pcs : int, optional, how many columns of them to use
+    key_added : where in `adata.uns`; by default ``dendrogram_<groupby>``
     max_cells : int, optional
         Larger groups are subsampled to this many cells; by default all cells are used.
     noise : as in `coaltree.fit`, but normal by default, for which sums over the cells of a group are enough. With
@@ -96,8 +93,7 @@ def cells(
     ----------
     adata, use_rep, n_pcs, random_state, **fit_settings : as in `dendrogram`; ``neighbors=adata.obsp["distances"]``
         uses scanpy's neighbour graph.
-    n_clusters : int, optional
-        By default the suggested number.
+    n_clusters : int, by default the suggested number
     key_added : str
         ``adata.obs[key_added]`` has the clusters, counted from 1, and ``adata.obs[f"{key_added}_probability"]`` how
         probable the cluster of each cell is.

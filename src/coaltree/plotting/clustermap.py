@@ -116,8 +116,7 @@ def clustermap(
     row_colors, col_colors : str, list of str, Series, DataFrame, mapping or sequence, optional
         Annotations of rows and columns, as strips: classes, numbers or colours. Text names columns (rows) of `data`
         that are taken out of it and used.
-    n_clusters : int, optional
-        Clusters of the rows to colour.
+    n_clusters : int, optional, clusters of the rows to colour
     z_score : 0, 1, None or "auto"
         Whether rows (0) or columns (1) are shown as standard deviations from their mean. "auto" does so with columns
         whose scales or levels differ so much that one scale of colours would show nothing else.
@@ -125,11 +124,10 @@ def clustermap(
         Whether rows (0) or columns (1) are shown as shares of their range.
     cmap, center, vmin, vmax : colours, the middle of a diverging scale, and its ends
         By default the 1st and 99th percentile, symmetric about 0 if both signs occur.
-    value_label : str, optional
-        What the colours measure.
+    value_label : str, optional, what the colours measure
     time_scale : "sqrt" or "linear"
-    figsize : width and height in inches; by default what the table needs, within reason.
-    random_state, **fit_settings : for `fit`, such as ``n_samples=100`` or ``covariance="diagonal"``.
+    figsize : width and height in inches; by default what the table needs, within reason
+    random_state, **fit_settings : for `fit`, such as ``n_samples=100`` or ``covariance="diagonal"``
     """
     frame, row_annotations = _take_out(data, row_colors, "row_colors", axis=1)
     frame, col_annotations = _take_out(frame, col_colors, "col_colors", axis=0)
@@ -153,8 +151,10 @@ def clustermap(
     if hasattr(frame, "iloc"):
         values = type(frame)(values, frame.index[rows.reordered_ind], frame.columns[cols.reordered_ind])
     found = _make_map(rows, cols, values, (len(row_strips), len(col_strips)), (row_names, column_names), figsize)
-    interpolation = "nearest" if len(values) <= _MAX_SHARP_ROWS else "antialiased"
-    image = draw_table(found.ax_heatmap, np.asarray(values), cmap, center, vmin, vmax, interpolation)
+    colors = {"cmap": cmap, "vmin": vmin, "vmax": vmax}
+    if len(values) > _MAX_SHARP_ROWS:
+        colors["interpolation"] = "antialiased"
+    image = draw_table(found.ax_heatmap, np.asarray(values), center, **colors)
     _draw_bar(found, image, value_label or scale_label or "value")
     row_clusters = {"clusters": number, "side_branches": side_branch}
     marks = _draw_tree(found.ax_row_dendrogram, rows, orientation="left", time_scale=time_scale, **row_clusters)

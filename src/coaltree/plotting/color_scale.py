@@ -30,11 +30,9 @@ def scales_differ(values: np.ndarray) -> bool:
     varying = sd > 0
     if varying.sum() < 2:
         return False
-    within = np.square(sd[varying]).mean()
-    return bool(
-        sd[varying].max() > _MAX_SD_RATIO * sd[varying].min()
-        or within < _MIN_SHARE_WITHIN * (within + mean[varying].var())
-    )
+    mean, sd = mean[varying], sd[varying]
+    within = np.square(sd).mean()
+    return bool(sd.max() > _MAX_SD_RATIO * sd.min() or within < _MIN_SHARE_WITHIN * (within + mean.var()))
 
 
 def rescaled(
@@ -86,24 +84,11 @@ def colour_limits(values: np.ndarray, center: float | None = None) -> tuple[floa
     return middle - reach, middle + reach, True
 
 
-def draw_table(
-    ax: Axes,
-    values: np.ndarray,
-    cmap: Any = None,
-    center: float | None = None,
-    vmin: float | None = None,
-    vmax: float | None = None,
-    interpolation: str = "nearest",
-) -> AxesImage:
-    """Draw a table as an image; missing entries are transparent, and what lies under them is hatched."""
+def draw_table(ax: Axes, values: np.ndarray, center: float | None = None, **settings: Any) -> AxesImage:
+    """Draw a table as an image, hatched where entries are missing; settings of `imshow` that are None are ours."""
     low, high, is_two_sided = colour_limits(values, center)
     if np.isnan(values).any():
         ax.patch.set(**MISSING)
-    return ax.imshow(
-        np.ma.masked_invalid(values),
-        aspect="auto",
-        interpolation=interpolation,
-        cmap=cmap or ("RdBu_r" if is_two_sided else "cividis"),
-        vmin=low if vmin is None else vmin,
-        vmax=high if vmax is None else vmax,
-    )
+    ours: dict[str, Any] = {"cmap": "RdBu_r" if is_two_sided else "cividis", "vmin": low, "vmax": high}
+    given = {name: value for name, value in settings.items() if value is not None}
+    return ax.imshow(np.ma.masked_invalid(values), aspect="auto", **{"interpolation": "nearest", **ours, **given})

@@ -65,17 +65,14 @@ def dendrogram(
         Leaves in side branches of their cluster, drawn dashed, or hollow if folded; found where `n_clusters` is given.
     number_clusters : bool
         Whether to write the number of each cluster, counted from 1, at its largest clade; colours repeat after ten.
-    orientation : "left", "right", "top" or "bottom"
-        Where the root is.
+    orientation : "left", "right", "top" or "bottom", where the root is
     labels : bool or sequence of str
         Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
     max_leaves : int, None or "auto"
         How many tips to draw, "auto" as many as there is room for, None all. Smaller clades become triangles labelled
         with their number of leaves.
-    time_scale : "linear" or "sqrt"
-        "sqrt" gives the many recent merges of large trees more room.
-    time_label : str or None
-        Label of the time axis; None hides the axis.
+    time_scale : "linear" or "sqrt", which gives the many recent merges of large trees more room
+    time_label : str, or None, which hides the time axis
     ladder : bool
         Whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`.
     linewidth : float, optional

@@ -43,11 +43,10 @@ def cloud(
         How many trees to draw, each standing for the same share of the posterior.
     reference : Tree or bool
         The tree that orders the leaves and is drawn on top, by default the mean tree; False does not draw it.
-    orientation : "left", "right", "top" or "bottom"
     shape : "slanted" or "square"
         How branches are drawn: straight from parent to child, or with a right angle.
-    alpha : float, optional
-        Opacity of one tree; by default it depends on the number of trees.
+    alpha : opacity of one tree; by default it depends on the number of trees
+    orientation, labels, time_scale, time_label : as in `dendrogram`
     """
     check_choice("shape", shape, ("slanted", "square"))
     check_count("max_trees", max_trees)

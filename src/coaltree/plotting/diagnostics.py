@@ -24,14 +24,9 @@ def traces(
     Parameters
     ----------
     posterior : Posterior
-    ax : Axes or sequence of Axes, optional
-        One for each name; by default a new figure.
+    ax : Axes or sequence of Axes, one for each name; by default a new figure
     names : sequence of str, optional
         Any of "log_joint", "root_time" and the covariance's parameters; by default all that are single numbers.
-
-    Returns
-    -------
-    The axes, or an array of them if there are several.
     """
     known = {name: draws for name, draws in series(posterior).items() if draws.ndim == 1}
     wanted = list(known) if names is None else [names] if isinstance(names, str) else list(names)
@@ -65,12 +60,7 @@ def traces(
 
 
 def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw a comparison of posteriors: difference from the best in nats, a bar of one standard error to either side.
-
-    Parameters
-    ----------
-    found : what `coaltree.compare` returns.
-    """
+    """Draw what `coaltree.compare` returns: differences from the best in nats, with bars of one standard error."""
     ax = ax or new_axes(5.0, 0.9 + 0.4 * len(found.names))
     rows = np.arange(len(found.names))
     error = np.nan_to_num(found.standard_error)
@@ -97,12 +87,7 @@ def checks(posterior: Posterior | ModelCheck, ax: Axes | Sequence[Axes] | None =
     Parameters
     ----------
     posterior : Posterior, or what its `check` returned
-    ax : Axes or three of them, optional
-        One is replaced by three in its place; by default there is a new figure.
-
-    Returns
-    -------
-    Array of the three axes.
+    ax : three Axes, or one, which is replaced by three in its place; by default a new figure
     """
     model = posterior if isinstance(posterior, ModelCheck) else posterior.check()
     shown = model.figures

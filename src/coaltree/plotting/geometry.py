@@ -62,16 +62,9 @@ class TreeLayout(NamedTuple):
 def arrange(
     tree: RootedTree, max_tips: int | None = None, room: float | None = None, ladder: bool = True
 ) -> TreeLayout:
-    """Lay out a tree, unfolding it from the root.
+    """Lay out a tree with this many tips, or as many as there is room for, the smaller clade of a node first.
 
-    Parameters
-    ----------
-    max_tips : int, optional
-        How many tips; by default as many as there is room for, or all.
-    room : float, optional
-        How many leaves would fit side by side; folded clades are made no wider than that allows.
-    ladder : bool
-        Whether the smaller clade of each node comes first.
+    `room` is how many leaves would fit side by side; folded clades are made no wider than that allows.
     """
     n, children = tree.n, child_lists(tree)
     n_nodes = n + len(children)

@@ -51,12 +51,10 @@ def coclustering(
     Parameters
     ----------
     posterior : Posterior
-    n_clusters, time :
-        How to cut the sampled trees: into this many clusters, or at this time.
+    n_clusters, time : how to cut the sampled trees, into this many clusters or at this time
     tree : Tree, optional
         The tree that orders the leaves; by default the mean tree.
-    labels : bool
-        Whether to write the names of the leaves, if there is room.
+    labels : bool, whether to write the names of the leaves if there is room
     """
     together = posterior.coclustering(n_clusters, time=time)
     base = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
@@ -103,12 +101,10 @@ def heatmap(
         Where to draw the data; the tree takes room on the left, the colour bar above.
     features : sequence of str, optional
         Names of the columns; by default those of the DataFrame.
-    clusters, n_clusters, support, labels, row_colors, time_scale, time_label :
-        As in `dendrogram`.
-    z_score, standard_scale, cmap, center, value_label :
-        As in `clustermap`.
     tree_share : float
         Width of the tree, relative to the width of the data.
+    clusters, n_clusters, support, labels, row_colors, time_scale, time_label : as in `dendrogram`
+    z_score, standard_scale, cmap, center, value_label : as in `clustermap`
     """
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
@@ -124,7 +120,7 @@ def heatmap(
         beside.append(("clusters", np.array([color_of(cluster) for cluster in number.tolist()])))
     parts = _split(ax, tree_share, 1.2 * _STRIP_WIDTH * len(beside))
     values, scale_label = rescaled(values, z_score, standard_scale)
-    image = draw_table(ax, values[order], cmap, center)
+    image = draw_table(ax, values[order], center, cmap=cmap)
     ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label or scale_label or "value")
     parts.bar.xaxis.set_ticks_position("top")
     parts.bar.xaxis.set_label_position("top")
