@@ -141,7 +141,7 @@ def clustermap(
     if n_clusters is not None:
         if rows.tree is None:
             raise InputError("n_clusters needs a tree of the rows, but row_tree is False.")
-        number, _, side_branch = as_clusters(rows.tree, None, n_clusters, rows.posterior) or (None, None, None)
+        number, _, side_branch = as_clusters(rows.tree, None, n_clusters, rows.posterior)
     row_strips = as_strips(row_annotations, table.labels, "row_colors", number)
     col_strips = as_strips(col_annotations, columns, "col_colors")
 

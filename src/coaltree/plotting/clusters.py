@@ -17,14 +17,12 @@ from ..tree.tree import Tree
 class Clusters(NamedTuple):
     """Numbered clusters of leaves, their names if they had any, and which leaves are in side branches."""
 
-    number: np.ndarray  # (n,) 0, 1, … in order of first leaf; -1 for outliers
+    number: np.ndarray | None  # (n,) 0, 1, … in order of first leaf; -1 for outliers; None where none are coloured
     names: list[str] | None
     side_branch: np.ndarray  # (n,) bool
 
 
-def as_clusters(
-    tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None, *posteriors: object
-) -> Clusters | None:
+def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None, *posteriors: object) -> Clusters:
     """Return the clusters asked for: labels of any kind, one per leaf, or a number to cut into.
 
     The first posterior among `posteriors` is cut if it has these leaves, otherwise the tree.
@@ -33,12 +31,12 @@ def as_clusters(
         raise InputError("give clusters or n_clusters, not both.")
     if n_clusters is not None:
         return _cut(tree, n_clusters, next((given for given in posteriors if isinstance(given, Posterior)), None))
+    no_leaf = np.zeros(tree.n, dtype=bool)
     if clusters is None:
-        return None
+        return Clusters(None, None, no_leaf)
     labels = np.asarray(in_order_of(clusters, tree))
     if labels.shape != (tree.n,):
         raise InputError(f"clusters must have shape ({tree.n},), one per leaf, not {labels.shape}.")
-    no_leaf = np.zeros(tree.n, dtype=bool)
     if np.issubdtype(labels.dtype, np.integer) and labels.min() >= -1:
         return Clusters(labels, None, no_leaf)  # already numbers: keep them, and with them their colours
     values, first = np.unique(labels, return_index=True)

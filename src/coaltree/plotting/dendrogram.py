@@ -14,7 +14,7 @@ from .._runtime.validation import check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree, as_names
-from .clusters import Clusters, as_clusters
+from .clusters import as_clusters
 from .geometry import Direction, TreeLayout, arrange, node_clusters
 from .strips import add_strip_legend, as_strips, draw_strips
 from .style import INK, MAX_FONT, MIN_FONT, PALE, PALETTE, add_legend, cluster_lines, color_of, font_that_fits
@@ -82,9 +82,8 @@ def dendrogram(
     """
     direction = Direction.of(orientation)
     names = leaf_names(tree, labels)
-    coloured = as_clusters(tree, clusters, n_clusters, support, intervals)
-    number = None if coloured is None else coloured.number
-    is_side = _side_nodes(tree, coloured, side_branches)
+    number, cluster_names, side_branch = as_clusters(tree, clusters, n_clusters, support, intervals)
+    is_side = _side_nodes(tree, side_branch if side_branches is None else side_branches)
     own_support = getattr(tree, "support", None) if support is None else support
     node_support = _per_node(tree, "support", own_support, (len(tree.times),))
     node_intervals = _per_node(tree, "intervals", intervals, (len(tree.times), 2))
@@ -114,8 +113,8 @@ def dendrogram(
         add_legend(ax, marks, below=direction.root == "bottom")
     if number_clusters:
         drawing.number_clusters()
-    if coloured is not None and coloured.names is not None:
-        add_legend(ax, cluster_lines(coloured.names), below=direction.root == "bottom")
+    if cluster_names is not None:
+        add_legend(ax, cluster_lines(cluster_names), below=direction.root == "bottom")
     add_strip_legend(ax, strips)
     return ax
 
@@ -154,11 +153,9 @@ def _per_node(tree: Any, name: str, given: Any, shape: tuple[int, ...]) -> np.nd
     return values
 
 
-def _side_nodes(tree: RootedTree, coloured: Clusters | None, given: ArrayLike | None) -> np.ndarray:
-    """Return (nodes,) bool: whether a node is in a side branch, given for the leaves or found with the clusters."""
-    if given is None:
-        given = np.zeros(tree.n, bool) if coloured is None else coloured.side_branch
-    leaves = np.asarray(given)
+def _side_nodes(tree: RootedTree, side_branches: ArrayLike) -> np.ndarray:
+    """Return (nodes,) bool: whether a node is in a side branch."""
+    leaves = np.asarray(side_branches)
     if leaves.shape != (tree.n,) or leaves.dtype != bool:
         was = f"{leaves.dtype} of shape {leaves.shape}"
         raise InputError(f"side_branches must be True or False for each of the {tree.n} leaves, not {was}.")

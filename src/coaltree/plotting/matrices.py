@@ -110,8 +110,7 @@ def heatmap(
     if values.ndim != 2 or len(values) != tree.n:
         raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
     columns = column_names(X) or () if features is None else as_names(features, "features", values.shape[1])
-    coloured = as_clusters(tree, clusters, n_clusters, support)
-    number, side_branch = (None, None) if coloured is None else (coloured.number, coloured.side_branch)
+    number, _, side_branch = as_clusters(tree, clusters, n_clusters, support)
     order = arrange(tree).tips
     ax = ax or new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
     strips = as_strips(row_colors, tree.labels, clusters=number)

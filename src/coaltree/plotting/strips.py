@@ -53,7 +53,7 @@ def _strip(column: Known, clusters: np.ndarray | None, may_be_colors: bool) -> S
     if column.numbers is not None:
         return _number_strip(column.name, column.numbers)
     are_colors = may_be_colors and all(map(_is_color, column.levels))
-    of_class = [to_hex(level) for level in column.levels] if are_colors else class_colors(column, clusters)
+    of_class = [to_hex(level) for level in column.levels] if are_colors else _class_colors(column, clusters)
     colors = np.array([*of_class, _MISSING])[column.codes]  # the code of what is missing is -1
     return Strip(column.name, colors, [] if are_colors else list(zip(column.levels, of_class, strict=True)))
 
@@ -63,7 +63,7 @@ def _is_color(text: str) -> bool:
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def class_colors(column: Known, clusters: np.ndarray | None = None) -> list[str]:
+def _class_colors(column: Known, clusters: np.ndarray | None) -> list[str]:
     """Return a colour for each class; paler ones from the eleventh on."""
     n_classes = len(column.levels)
     place = range(n_classes) if clusters is None else matched_places(column.codes, np.asarray(clusters), n_classes)
