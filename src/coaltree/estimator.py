@@ -31,8 +31,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int or None
-        Number of clusters of `labels_`; None uses the suggested number (see `Posterior.suggest_n_clusters`).
+    n_clusters : int; None uses the suggested number (see `Posterior.suggest_n_clusters`)
     n_samples, n_warmup : int or "auto"
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.

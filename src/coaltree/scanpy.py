@@ -44,13 +44,11 @@ def dendrogram(
     Parameters
     ----------
     adata : AnnData
-    groupby : str or sequence of str
-        Categorical columns of `adata.obs`; several are combined, as scanpy does.
+    groupby : str or sequence of str, categorical columns of `adata.obs`; several are combined, as scanpy does
     use_rep : the values of the cells, a key of `adata.obsm`, or "X" for `adata.X`
     n_pcs : int, optional, how many columns of them to use
     key_added : where in `adata.uns`; by default ``dendrogram_<groupby>``
-    max_cells : int, optional
-        Larger groups are subsampled to this many cells; by default all cells are used.
+    max_cells : int to which larger groups are subsampled; by default all cells are used
     noise : as in `coaltree.fit`, but normal by default, for which sums over the cells of a group are enough. With
         "student" (heavy tails) every iteration visits every cell, so that `max_cells` is of use.
     random_state, **fit_settings : for `coaltree.fit`, such as ``n_samples=200`` or ``covariance="scaled"``.

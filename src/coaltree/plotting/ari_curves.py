@@ -31,8 +31,7 @@ def ari_curves(
     ----------
     trees : mapping from name to Tree, Posterior or metrics.ARICurve
         For a posterior, the mean over its trees and a band that contains a share `level` of them.
-    classes : sequence (n,) or mapping from label to class
-        The known classes; not needed if all values are curves.
+    classes : sequence (n,) or mapping from label to class; not needed if all values are curves
     """
     if not isinstance(trees, Mapping) or not trees:
         raise InputError("trees must be a mapping from names to trees, such as {'coaltree': tree}.")

@@ -108,8 +108,7 @@ def clustermap(
 
     Parameters
     ----------
-    data : DataFrame or array (n, d)
-        NaN is missing: it is imputed for the trees, and hatched in the picture.
+    data : DataFrame or array (n, d); NaN is missing, imputed for the trees and hatched in the picture
     row_tree, col_tree : Posterior, Tree, linkage, False or None
         The trees; by default rows are fitted (`fit`), and columns as the rows of the transposed table, in the units in
         which it is shown. False keeps the order of the table.
@@ -120,8 +119,7 @@ def clustermap(
     z_score : 0, 1, None or "auto"
         Whether rows (0) or columns (1) are shown as standard deviations from their mean. "auto" does so with columns
         whose scales or levels differ so much that one scale of colours would show nothing else.
-    standard_scale : 0, 1 or None
-        Whether rows (0) or columns (1) are shown as shares of their range.
+    standard_scale : 0, 1 or None, whether rows (0) or columns (1) are shown as shares of their range
     cmap, center, vmin, vmax : colours, the middle of a diverging scale, and its ends
         By default the 1st and 99th percentile, symmetric about 0 if both signs occur.
     value_label : str, optional, what the colours measure

@@ -50,21 +50,18 @@ def dendrogram(
     Parameters
     ----------
     tree : Tree or ConsensusTree
-    ax : Axes, optional
-        By default a new figure that fits the tree.
+    ax : Axes; by default a new figure that fits the tree
     support : array (inner nodes,), Posterior or False, optional
         Support of each clade, or the posterior to compute transfer supports from (see `Posterior.clade_support`); by
         default that of a consensus tree. In percent above each branch if there is room, otherwise as shaded dots.
-    intervals : array (inner nodes, 2) or Posterior, optional
-        Credible intervals of the node times, drawn as bars.
+    intervals : array (inner nodes, 2) or Posterior; credible intervals of the node times, drawn as bars
     clusters, n_clusters : array (n,) of labels, or int, optional
         Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
         one, otherwise of the tree. Outliers (-1) and branches above several clusters are grey; a folded clade of
         several is cut into slices as wide as their shares.
     side_branches : array (n,) of bool, optional
         Leaves in side branches of their cluster, drawn dashed, or hollow if folded; found where `n_clusters` is given.
-    number_clusters : bool
-        Whether to write the number of each cluster, counted from 1, at its largest clade; colours repeat after ten.
+    number_clusters : bool, whether to write the number of each cluster, counted from 1, at its largest clade
     orientation : "left", "right", "top" or "bottom", where the root is
     labels : bool or sequence of str
         Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
@@ -73,8 +70,7 @@ def dendrogram(
         with their number of leaves.
     time_scale : "linear" or "sqrt", which gives the many recent merges of large trees more room
     time_label : str, or None, which hides the time axis
-    ladder : bool
-        Whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`.
+    ladder : bool, whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`
     linewidth : float, optional
     row_colors : Series, DataFrame, mapping or sequence, optional
         Annotations of the leaves, as strips of colour beside them: classes, numbers, or colours. Rows are matched by

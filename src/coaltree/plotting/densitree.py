@@ -39,12 +39,9 @@ def cloud(
     Parameters
     ----------
     posterior : Posterior
-    max_trees : int
-        How many trees to draw, each standing for the same share of the posterior.
-    reference : Tree or bool
-        The tree that orders the leaves and is drawn on top, by default the mean tree; False does not draw it.
-    shape : "slanted" or "square"
-        How branches are drawn: straight from parent to child, or with a right angle.
+    max_trees : int, how many trees to draw, each standing for the same share of the posterior
+    reference : Tree that orders the leaves and is drawn on top, by default the mean tree; False does not draw it
+    shape : "slanted" or "square", for branches straight from parent to child, or with a right angle
     alpha : opacity of one tree; by default it depends on the number of trees
     orientation, labels, time_scale, time_label : as in `dendrogram`
     """

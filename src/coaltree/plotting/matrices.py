@@ -52,8 +52,7 @@ def coclustering(
     ----------
     posterior : Posterior
     n_clusters, time : how to cut the sampled trees, into this many clusters or at this time
-    tree : Tree, optional
-        The tree that orders the leaves; by default the mean tree.
+    tree : Tree that orders the leaves; by default the mean tree
     labels : bool, whether to write the names of the leaves if there is room
     """
     together = posterior.coclustering(n_clusters, time=time)
@@ -97,12 +96,9 @@ def heatmap(
     tree : Tree or ConsensusTree
     X : (n, d) array, or DataFrame, rows in the order of the leaves
         NaN is hatched. Colours are limited to the 1st and 99th percentile, so that outliers do not hide the rest.
-    ax : Axes, optional
-        Where to draw the data; the tree takes room on the left, the colour bar above.
-    features : sequence of str, optional
-        Names of the columns; by default those of the DataFrame.
-    tree_share : float
-        Width of the tree, relative to the width of the data.
+    ax : Axes for the data; the tree takes room on the left, the colour bar above
+    features : sequence of str, names of the columns; by default those of the DataFrame
+    tree_share : float, width of the tree relative to that of the data
     clusters, n_clusters, support, labels, row_colors, time_scale, time_label : as in `dendrogram`
     z_score, standard_scale, cmap, center, value_label : as in `clustermap`
     """
