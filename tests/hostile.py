@@ -23,7 +23,7 @@ ODD_VALUES = [
     np.zeros((5, 2), np.int64), np.full((1, 6, 3), 99, np.int32), np.array(["x"] * 6), np.zeros((2, 5, 2), bool),
     np.zeros(5, ">f8"), np.zeros(5, complex), np.ones((2, 5)), np.full(2, np.inf), np.full((2, 5, 2), 2**31 - 1),
 ]  # fmt: skip
-"""What no field of a checkpoint or posterior of six leaves and two iterations is, whatever its name."""
+"""What no field of a checkpoint or posterior of six leaves and two rounds is, whatever its name."""
 
 
 def small_posterior(**extra):
@@ -66,7 +66,7 @@ def noisy_posterior():
 
 
 def small_run(noisy=False):
-    """A run of two chains, Regraft with local candidates over six leaves with missing entries, not yet begun.
+    """A run of two chains, Regraft with local candidates over six leaves with missing entries, and no round taken.
 
     The noise is learnt; a `noisy` run has heavy tails, errors and eight rows.
     """
@@ -79,7 +79,7 @@ def small_run(noisy=False):
 
 
 def small_checkpoint(path, noisy=False):
-    """Leave a checkpoint of `small_run` after three iterations, two of them kept; return it."""
+    """Leave a checkpoint of `small_run` after three rounds, two of them kept; return it."""
     from coaltree.inference.chains.chain import advance, begin
 
     run = small_run(noisy)

@@ -167,7 +167,7 @@ def test_fit_in_many_threads_at_once_gives_the_same_bits():
                 np.testing.assert_array_equal(post.log_joint, alone)
 
 
-def test_fit_on_a_dask_cluster_with_killed_workers_gives_the_same_bits(monkeypatch):
+def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch):
     """Of four workers one is killed while it is sent the rows, two while they take a chain further."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.2)

@@ -1,8 +1,7 @@
 """Geweke's joint-distribution test of the whole loop: trees, covariance, noise, missing entries.
 
-Two ways to draw (θ, tree, X) from the model: from the prior and forward; or in turn, one iteration of `fit` given X
-and fresh data given the rest. If, and only if, an iteration keeps p(θ, tree, missing | X), both have the same
-distribution.
+Two ways to draw (θ, tree, X) from the model: from the prior and forward; or by turns, one round of `fit` given X and
+fresh data given the rest. If, and only if, a round leaves p(θ, tree, missing | X) as it is, both have the same law.
 """
 
 import math
@@ -82,11 +81,11 @@ class Model:
         return rows + color(spread * rng.standard_normal(rows.shape))
 
     def observed(self, X):
-        """What is given in all steps of an iteration, and thus all that the neighbour graph may be made from."""
+        """What is given in all steps of a round, and thus all that lists of near leaves may be made from."""
         return X if self.missing is None else np.where(self.missing, 0.0, X)
 
     def statistics(self, covariance, noise, children, times, X):
-        """Numbers whose distribution is compared: of finite variance, independent of the (flat) place of the root."""
+        """Numbers whose law is compared: of finite variance, and blind to where the root lies, which is flat."""
         W = covariance.whitener(self.d).whiten(X)
         rows = (children, times) if self.replicates is None else self.replicates.expand(children, times)
         variances = row_variances(self.noise_model, noise)
@@ -184,17 +183,17 @@ SHORT = [
 
 @pytest.mark.parametrize("n_draws", [pytest.param(3000, marks=pytest.mark.slow), 600])
 @pytest.mark.parametrize(("covariance", "options", "sampler"), SHORT)
-def test_iteration_keeps_the_joint_distribution(covariance, options, sampler, n_draws):
+def test_a_round_keeps_the_joint_law(covariance, options, sampler, n_draws):
     assert largest_z(Model(COVARIANCES[covariance], **options), n_draws, sampler, seed=1) < 4.5
 
 
-def test_iteration_with_a_mistake_is_seen():  # by z = 13
+def test_a_mistake_is_seen():  # by z = 13
     assert largest_z(Model(UNSCALED), 600, Regraft(candidates="all"), seed=1) > 6.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", [CARELESS, OVERCONFIDENT], ids=["careless", "overconfident"])
-def test_iteration_with_a_small_mistake_is_seen(wrong):
+def test_a_small_mistake_is_seen(wrong):
     assert largest_z(Model(wrong), 3000, Regraft(candidates="all"), seed=1) > 6.0
 
 
@@ -223,7 +222,7 @@ class OfAnotherShape(ScalesOnTree):
     ],
     ids=["Jacobian forgotten", "scales of another shape"],
 )
-def test_iteration_with_a_small_mistake_of_the_noise_is_seen(monkeypatch, name, wrong, noise):
+def test_a_small_mistake_with_the_noise_is_seen(monkeypatch, name, wrong, noise):
     monkeypatch.setattr(gibbs_parameters, name, wrong)
     model = Model(COVARIANCES["spherical"], noise=noise)
     assert largest_z(model, 3000, Regraft(candidates="all"), seed=1) > 6.0
@@ -246,6 +245,6 @@ LONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("covariance", "options", "candidates"), LONG)
-def test_iteration_keeps_the_joint_distribution_to_one_percent(covariance, options, candidates):
+def test_a_round_keeps_the_joint_law_to_a_part_in_a_hundred(covariance, options, candidates):
     sampler = Regraft(candidates=candidates, n_neighbors=3)
     assert largest_z(Model(COVARIANCES[covariance], **options), 20000, sampler, seed=2) < 4.5
