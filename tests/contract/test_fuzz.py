@@ -221,7 +221,7 @@ def test_table_from_mangled_text_is_refused_or_whole(n_cases, tmp_path):
 
 @pytest.mark.parametrize("n_cases", [pytest.param(5000, marks=pytest.mark.slow), 90])
 @pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
-def test_table_from_mangled_arrays_is_refused_or_whole(n_cases, suffix, tmp_path):
+def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
     path, X = tmp_path / f"x.{suffix}", np.random.default_rng(0).normal(size=(5, 3))
     if suffix == "npy":
         np.save(path, X)
