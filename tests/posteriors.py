@@ -37,7 +37,7 @@ def side_branch_posterior(n_trees=3, **extra):
 
 
 def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
-    """Leaves of 1, 2, 3, 1, 2, 3 … rows, the second of which is odd, with Student's noise of a learnt level."""
+    """Leaves of 1, 2, 3, 1, 2, 3 … rows, the second of which is an outlier, with Student's noise of a learnt level."""
     rng = np.random.default_rng(seed)
     groups = rng.permutation(np.repeat(np.arange(n), 1 + np.arange(n) % 3))
     X = rng.normal(size=(len(groups), 3))

@@ -57,7 +57,7 @@ def undisturbed(table, tmp_path_factory):
     return draws(out), time.monotonic() - began
 
 
-def test_fifty_kills_lose_nothing(table, undisturbed, tmp_path):
+def test_checkpoint_survives_fifty_kills(table, undisturbed, tmp_path):
     """The same command again and again, killed at a random moment each time, ends in the same draws and files."""
     expected, seconds = undisturbed
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def is_complete(out):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_told_to_stop_no_worker_is_left(table, tmp_path, number):
+def test_interrupted_fit_leaves_no_worker(table, tmp_path, number):
     out = tmp_path / "out"
     started = command(table, out, "--samples", "1000000", "--jobs", "2")
     program = f"import signal; signal.signal(signal.{signal.Signals(number).name}, signal.SIG_DFL if {number} != 2 "
@@ -131,7 +131,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-def test_a_full_disk_is_said_and_loses_no_draws_that_were_saved(table, undisturbed, small_disk, tmp_path):
+def test_checkpoint_on_a_full_disk_is_reported_and_loses_no_saved_draws(table, undisturbed, small_disk, tmp_path):
     done = subprocess.run(command(table, small_disk / "out"), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "No space left on device" in done.stderr.splitlines()[-1]
@@ -140,14 +140,14 @@ def test_a_full_disk_is_said_and_loses_no_draws_that_were_saved(table, undisturb
     assert left in (["checkpoint.npz"], [])
     out = tmp_path / "out"
     out.mkdir()
-    for name in left:  # moved to where there is room, the run goes on
+    for name in left:  # moved to where there is room, the run resumes
         (out / name).write_bytes((small_disk / "out" / name).read_bytes())
     subprocess.run(command(table, out), check=True, capture_output=True)
     np.testing.assert_array_equal(draws(out), undisturbed[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
-def test_a_folder_that_cannot_be_written_to_is_refused_first(table, tmp_path):
+def test_checkpoint_refuses_a_read_only_folder_before_the_run(table, tmp_path):
     tmp_path.chmod(0o755)
     done = subprocess.run(
         command(table, "/proc/out"), capture_output=True, text=True, check=False
@@ -156,7 +156,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_first(table, tmp_path):
     assert "cannot create the folder" in done.stderr.splitlines()[-1]
 
 
-def test_many_threads_at_once_give_the_same_bits():
+def test_fit_in_many_threads_at_once_gives_the_same_bits():
     X, _ = ct.simulate(30, 12, random_state=1)
     settings = {"n_samples": 20, "n_warmup": 10, "n_chains": 2, "random_state": 0, "progress": False}
     for covariance in ("full", "diagonal", "squared_exponential"):

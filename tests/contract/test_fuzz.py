@@ -67,7 +67,7 @@ def crafted(content):
 
 @pytest.mark.parametrize("part", [pytest.param(1, marks=pytest.mark.slow), 23])
 @pytest.mark.parametrize("make", [hostile.small_posterior, hostile.noisy_posterior])
-def test_crafted_posteriors_are_refused_or_answer(make, part, tmp_path):
+def test_load_of_crafted_posteriors_is_refused_or_works(make, part, tmp_path):
     path = tmp_path / "posterior.npz"
     make().save(path)
     content = archive.read(path, "coaltree posterior", 2)
@@ -90,7 +90,7 @@ def answers(post):
 
 @pytest.mark.parametrize("part", [pytest.param(1, marks=pytest.mark.slow), 37])
 @pytest.mark.parametrize("noisy", [False, True], ids=["plain", "noisy"])
-def test_crafted_checkpoints_are_refused(noisy, part, tmp_path):
+def test_checkpoints_that_are_crafted_are_refused(noisy, part, tmp_path):
     path = tmp_path / "checkpoint.npz"
     saved = hostile.small_checkpoint(path, noisy)
     content = archive.read(path, "coaltree checkpoint", checkpoint._VERSION)
@@ -133,7 +133,7 @@ def mangled(whole, rng):
 
 @pytest.mark.parametrize("n_cases", [pytest.param(2500, marks=pytest.mark.slow), 30])
 @pytest.mark.parametrize("make", [hostile.small_posterior, hostile.noisy_posterior])
-def test_mangled_posteriors_are_refused_or_the_same(make, n_cases, tmp_path):
+def test_load_of_mangled_posteriors_is_refused_or_the_same(make, n_cases, tmp_path):
     path = tmp_path / "posterior.npz"
     post = make()
     post.save(path)
@@ -153,7 +153,7 @@ LETTERS = "()[]',:;_ \n\r\t=.0123456789eE+-abc#&\u00e9\u6771\ufeff\0"
 
 
 @pytest.mark.parametrize("n_cases", [pytest.param(100_000, marks=pytest.mark.slow), 1500])
-def test_mangled_newick_is_refused_or_a_tree(n_cases):
+def test_newick_that_is_mangled_is_refused_or_a_tree(n_cases):
     rng = np.random.default_rng(n_cases)
     for _ in range(n_cases):
         text = list(NEWICK[rng.integers(len(NEWICK))])
@@ -200,7 +200,7 @@ PIECES = [*',;\t"\n\r |.-+0123456789abé東', "NA", "inf", "1e400", "1_0", "10%"
 
 
 @pytest.mark.parametrize("n_cases", [pytest.param(30_000, marks=pytest.mark.slow), 400])
-def test_mangled_text_is_refused_or_a_whole_table(n_cases, tmp_path):
+def test_table_from_mangled_text_is_refused_or_whole(n_cases, tmp_path):
     rng = np.random.default_rng(n_cases)
     path = tmp_path / "x.csv"
     choices = [

@@ -1,7 +1,7 @@
 """One table of what once broke: each case is refused in one sentence that says what to do, and leaves nothing behind.
 
-A case is a function of an empty folder; its words are those of the sentence.
-`docs/background/reliability.md` lists what is promised.
+A case is a function of an empty folder; its words are those of the sentence. `docs/background/reliability.md` lists
+what is promised.
 """
 
 import io
@@ -504,7 +504,7 @@ def a_pipe_that_never_begins(folder):
     read_and_remove(path)
 
 
-# --- before the first round -------------------------------------------------------------------------------------------
+# --- before the first iteration ---------------------------------------------------------------------------------------
 
 
 @case("row 2 of X has an empty name; give it one, or reset the index.")
@@ -533,7 +533,7 @@ def full_of_ten_thousand_columns(folder):
 
 
 @pytest.mark.parametrize(("work", "words"), CASES)
-def test_it_is_refused_in_one_sentence_and_leaves_nothing(work, words, tmp_path):
+def test_hostile_input_is_refused_in_one_sentence_and_leaves_nothing(work, words, tmp_path):
     with pytest.raises(ct.InputError) as caught:
         work(tmp_path)
     said = str(caught.value)
@@ -543,7 +543,7 @@ def test_it_is_refused_in_one_sentence_and_leaves_nothing(work, words, tmp_path)
     assert not any(tmp_path.iterdir())
 
 
-def test_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
+def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     """The same large array under many names is read once."""
     name = "x" * 10
     array = hostile.npy_header((125_000,)) + bytes(1_000_000)

@@ -146,7 +146,7 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
     from matplotlib.lines import Line2D
 
     from ..plotting import dendrogram
-    from ..plotting.style import Direction, add_legend, add_legend_outside, color_of
+    from ..plotting.style import add_legend, add_legend_outside, color_of
     from ..posterior.clusters.stability import similarity
 
     k = answer.n_clusters
@@ -169,7 +169,7 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
     names = [f"cluster {c + 1}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in stability]
     handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
     if in_line:
-        add_legend(ax, Direction.of("left"), handles)
+        add_legend(ax, handles)
     else:
         add_legend_outside(ax, handles)
 
