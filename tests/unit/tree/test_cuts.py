@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coaltree import ClusterSizeWarning, Tree
-from coaltree.tree.cuts import cut_trees
-from coaltree.tree.merges import check_cut
+from coaltree.tree.cuts import check_cut, cut_trees
 from tests.reference import summaries
 from tests.strategies import chain, random_tree, trees
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ClusterSizeWarning
-from ...tree.cuts import side_branches
-from ...tree.merges import check_cut
+from ...tree.cuts import check_cut, side_branches
 from ..posterior import Posterior
 from . import stability
 from .cut import beside

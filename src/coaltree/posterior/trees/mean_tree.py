@@ -33,10 +33,9 @@ from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
-from ...tree.merges import check_cut
+from ...tree.cuts import check_cut
 from . import clades
 from .leaf_positions import mean_over_pairs
-from .leaf_positions import place as place_nodes
 from .summary_trees import most_credible, raised
 from .transfer_support import transfers
 
@@ -106,7 +105,7 @@ def _frame(posterior):
     given = given[np.lexsort((table.first[given], table.sizes[given], -frequency[given].round(9)))]
     parent, size = _compatible(posterior.children, table.first[given])
     by_size = n + np.argsort(size[n:], kind="stable")  # children before parents, the root last
-    draw = _layout(posterior.children[most_credible(table, posterior.weights)])
+    draw = merges.layout(posterior.children[most_credible(table, posterior.weights)])
     depth, start = np.zeros(len(parent), dtype=np.int64), np.append(draw.start[:n], np.full(len(parent) - n, n))
     np.minimum.at(start, parent[:n], start[:n])
     for v in by_size[:-1].tolist():
@@ -199,7 +198,7 @@ def _linkage(drawn, frame, rank):
         ):  # what is between small groups, then inside large ones
             children, heights = _linked(drawn, frame, rank, *_parted(frame.children, limit))
             frame = _as_frame(children, heights, frame)
-        clades_now = merges.clade_keys(_layout(frame.children))[:, 0]
+        clades_now = merges.clade_keys(merges.layout(frame.children))[:, 0]
         if np.isin(clades_now, before).mean() > _SETTLED:
             break
         before = clades_now
@@ -209,17 +208,17 @@ def _linkage(drawn, frame, rank):
 def _as_frame(children, heights, frame):
     """Another tree that has the given clades of a frame, in its place."""
     children, _ = merges.in_order_of_time(children, heights)
-    place = _layout(children)
+    place = merges.layout(children)
     beside = np.column_stack([place.order[:-1], place.order[1:]])
     depth = np.empty(len(children), dtype=np.int64)
-    depth[place.gap] = frame.depth[merges.common_ancestors(_layout(frame.children), beside)]
+    depth[place.gap] = frame.depth[merges.common_ancestors(merges.layout(frame.children), beside)]
     return Frame(children, depth)
 
 
 def _linked(drawn, frame, rank, small, parted):
     """The tree of linkages of the leaves of `small` subtrees, and of the subtrees that others are parted into."""
     n = len(frame.children) + 1
-    place = _layout(frame.children)
+    place = merges.layout(frame.children)
     leaf_at = place.order[np.lexsort((rank[place.order], _owners(place, small)))]  # by name within each subtree
     pairs, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     node, done = {}, 0
@@ -315,16 +314,6 @@ def _linkages(drawn, frame, groups):
             continue
         Z = linkage(condensed, "average")
         yield Z[:, :2].astype(np.int64), Z[:, 2] - step * np.floor(Z[:, 2] / step + 1e-6)
-
-
-def _layout(children):
-    """Like `merges.layout`, faster."""
-    n = len(children) + 1
-    start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    place_nodes(np.ascontiguousarray(children, dtype=np.int32), size, start, gap)
-    order = np.empty(n, np.int64)
-    order[start[:n]] = np.arange(n)
-    return merges.Layout(order, start, size, gap)
 
 
 @jit
