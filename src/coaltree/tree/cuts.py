@@ -83,7 +83,8 @@ def cut_trees(children: np.ndarray, n_splits: np.ndarray, min_sizes: np.ndarray)
 def side_branches(children: np.ndarray, how: Cut) -> np.ndarray:
     """(n,) which leaves of one tree, cut into a number of clusters, are in side branches."""
     assert how.n_clusters is not None
-    return cut_trees(children[None], np.array([how.n_clusters - 1]), how.min_sizes)[0][0] < 0
+    labels, _ = cut_trees(children[None], np.array([how.n_clusters - 1]), how.min_sizes)
+    return np.asarray(labels[0] < 0)
 
 
 def warn_of_smaller_clusters(asked: int, used: int) -> None:
@@ -163,4 +164,4 @@ def _choose(children: np.ndarray, size: np.ndarray, n_splits: int, min_sizes: np
             if k < 0:
                 k, m = len(children) - 1, m // 2
         chosen[k] = True
-    return min(m, min_sizes[0])
+    return int(min(m, min_sizes[0]))

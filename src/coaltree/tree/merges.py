@@ -115,7 +115,7 @@ def clade_keys(place: Layout) -> np.ndarray:
     prefix = np.zeros((n + 1, 2), dtype=np.uint64)
     np.bitwise_xor.accumulate(leaf_keys(n)[place.order], axis=0, out=prefix[1:])
     start, size = place.start[n:], place.size[n:]
-    return prefix[start] ^ prefix[start + size]
+    return np.asarray(prefix[start] ^ prefix[start + size])
 
 
 def as_array(values: ArrayLike, requirement: str) -> np.ndarray:
