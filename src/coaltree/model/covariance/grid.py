@@ -6,8 +6,9 @@ diagonal in that basis.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -83,18 +84,18 @@ class Matern32(KernelCovariance):
         self.check(d)
         return (d,) if self.grid is None else self.grid
 
-    def matrix(self, d: int) -> np.ndarray:
+    def _sizes_and_lengths(self, d: int) -> Iterable[tuple[int, float]]:
         axes = self._axes(d)
-        K = np.ones((1, 1))
-        for size, length in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True):
-            K = np.kron(K, _matern32(size, length))
+        return zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)
+
+    def matrix(self, d: int) -> np.ndarray:
+        K = reduce(np.kron, [_matern32(size, length) for size, length in self._sizes_and_lengths(d)])
         return self.amplitude * with_noise(K, self.noise)
 
     def whitener(self, d: int) -> Whitener:
-        axes = self._axes(d)
-        if len(axes) == 1:
+        if len(self._axes(d)) == 1:
             return super().whitener(d)
-        systems = [_eigen(*axis) for axis in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)]
+        systems = [_eigen(size, length) for size, length in self._sizes_and_lengths(d)]
         eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
         return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
 
@@ -108,12 +109,10 @@ class Matern32(KernelCovariance):
     def _terms(self, statistics: Statistics) -> Terms:
         axes = self._axes(statistics.d)
         if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
-            return lambda theta: dense_terms(
-                with_noise(_matern32(axes[0], theta["length"]), theta["noise"]), statistics
-            )
-        kept: list[
-            tuple[float, np.ndarray, np.ndarray]
-        ] = []  # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
+            size = axes[0]
+            return lambda theta: dense_terms(with_noise(_matern32(size, theta["length"]), theta["noise"]), statistics)
+        # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
+        kept: list[tuple[float, np.ndarray, np.ndarray]] = []
 
         def terms(theta: Theta) -> tuple[float, float] | None:
             lengths = np.broadcast_to(theta["length"], len(axes))
@@ -164,10 +163,7 @@ def _eigen(size: int, length: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _eigenvalues(per_axis: Sequence[np.ndarray], noise: float) -> np.ndarray:
     """All products of the axes' eigenvalues, plus the noise, in row-major order."""
-    product = np.ones(1)
-    for values in per_axis:
-        product = np.multiply.outer(product, values).ravel()
-    return product + max(noise, NOISE_FLOOR)
+    return np.asarray(reduce(np.kron, per_axis) + max(noise, NOISE_FLOOR))
 
 
 class _GridRows:

@@ -157,13 +157,6 @@ def _inputs_for(inputs: np.ndarray | None, d: int) -> np.ndarray:
     return inputs
 
 
-def _squared_distances(inputs: np.ndarray) -> np.ndarray:
-    if inputs.shape[1] == 1:
-        return np.asarray(np.square(inputs - inputs.T))
-    difference = inputs[:, None, :] - inputs[None, :, :]
-    return np.asarray(np.einsum("ijq,ijq->ij", difference, difference))
-
-
 def check_noise(covariance: Any) -> None:
     """Check the share of white noise of a kernel; 0 cannot be learnt."""
     covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
@@ -204,7 +197,10 @@ class SquaredExponential(KernelCovariance):
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
 
     def _distances(self, d: int) -> np.ndarray:
-        return _squared_distances(_inputs_for(self.inputs, d))
+        """(d, d) squared distances between inputs."""
+        inputs = _inputs_for(self.inputs, d)
+        difference = inputs[:, None, :] - inputs[None, :, :]
+        return np.asarray(np.einsum("ijq,ijq->ij", difference, difference))
 
     def _terms(self, statistics: Statistics) -> Terms:
         distances = self._distances(statistics.d)
