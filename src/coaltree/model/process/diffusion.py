@@ -224,20 +224,27 @@ def _gram_to_distances(gram: np.ndarray, W: np.ndarray, relative: float) -> None
         norms[i] = gram[i, i]
     for first in range(0, n, _TILE):
         for other in range(0, first + 1, _TILE):
-            for i in range(first, min(first + _TILE, n)):
-                stop = min(other + _TILE, i)
-                _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
-                for j in range(other, stop):
-                    eps = gram[i, j]
-                    if eps < relative * max(norms[i], norms[j]):
-                        eps = 0.0
-                        for f in range(W.shape[1]):
-                            difference = W[i, f] - W[j, f]
-                            eps += difference * difference
-                        gram[i, j] = eps
-                    gram[j, i] = eps
+            _tile_to_distances(gram, W, norms, relative, first, other)
     for i in range(n):
         gram[i, i] = 0.0
+
+
+@jit
+def _tile_to_distances(
+    gram: np.ndarray, W: np.ndarray, norms: np.ndarray, relative: float, first: int, other: int
+) -> None:
+    for i in range(first, min(first + _TILE, len(gram))):
+        stop = min(other + _TILE, i)
+        _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
+        for j in range(other, stop):
+            eps = gram[i, j]
+            if eps < relative * max(norms[i], norms[j]):
+                eps = 0.0
+                for f in range(W.shape[1]):
+                    difference = W[i, f] - W[j, f]
+                    eps += difference * difference
+                gram[i, j] = eps
+            gram[j, i] = eps
 
 
 @jit
