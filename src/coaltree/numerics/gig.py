@@ -21,15 +21,13 @@ from .._runtime.jit import jit
 from .._runtime.random_streams import exponential, uniform
 from .special import exp_in_range, log_gig_normaliser_k
 
-# --- the fall φ and its integral ----------------------------------------------------------------------------------
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
-_REACH = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
-_NARROW = 1.0
-_WIDE = 6.0
-_FLAT = 1e-14
-_SMALLEST, _LARGEST = 5e-324, 4e307  # of a and b if they are not 0: doubles, as their sum is
+_MAX_FALL = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
+_MAX_NARROW = 1.0  # widths of a panel
+_MAX_WIDE = 6.0
+_MAX_FLAT = 1e-14  # a and b without curvature
+_MIN_SIDE, _MAX_SIDE = 5e-324, 4e307  # a and b if they are not 0: doubles, as their sum is
 
 
 @jit
@@ -127,21 +125,21 @@ def _wide_panel(sigma: float, a: float, b: float, width: float) -> float:
 @jit
 def _fallen_integral(sigma: float, a: float, b: float, length: float) -> float:
     """∫_0^length e^{-φ(u)} du, σ, a, b >= 0; length may be inf."""
-    rest = min(reach(sigma, a, b, _REACH), length)
-    if rest <= _NARROW:
+    rest = min(reach(sigma, a, b, _MAX_FALL), length)
+    if rest <= _MAX_NARROW:
         return _narrow_panel(sigma, a, b, rest)
-    if rest <= _WIDE:
+    if rest <= _MAX_WIDE:
         return _wide_panel(sigma, a, b, rest)
     total = 0.0
     height = 1.0
     while rest > 0.0:
-        if a < _FLAT and b < _FLAT:
+        if a < _MAX_FLAT and b < _MAX_FLAT:
             # No curvature to speak of until b e^u matters: one exponential, however long.
-            width = min(rest, math.log(2.0 * _FLAT / max(b, 1e-321))) if b > 0.0 else rest
+            width = min(rest, math.log(2.0 * _MAX_FLAT / max(b, 1e-321))) if b > 0.0 else rest
             x = (sigma if b > 0.0 else sigma + a) * width
             total += height * (width if x < 1e-16 else width * (-math.expm1(-x) / x))
         else:
-            width = min(rest, _WIDE)
+            width = min(rest, _MAX_WIDE)
             total += height * _wide_panel(sigma, a, b, width)
         rest -= width
         if rest > 0.0:
@@ -150,9 +148,6 @@ def _fallen_integral(sigma: float, a: float, b: float, length: float) -> float:
             a *= math.exp(-width)
             b *= math.exp(width)
     return total
-
-
-# --- normalisers --------------------------------------------------------------------------------------------------
 
 
 @jit
@@ -169,17 +164,17 @@ def mode_of_log(p: float, chi: float, psi: float) -> float:
 @jit
 def _sides(chi: float, psi: float, v: float) -> tuple[float, float]:
     """(a, b) = (χ/(2v), ψv/2)."""
-    a = min(max(0.5 * (chi / v), _SMALLEST), _LARGEST) if chi > 0.0 else 0.0
-    b = min(max(0.5 * (psi * v), _SMALLEST), _LARGEST) if psi > 0.0 else 0.0
+    a = min(max(0.5 * (chi / v), _MIN_SIDE), _MAX_SIDE) if chi > 0.0 else 0.0
+    b = min(max(0.5 * (psi * v), _MIN_SIDE), _MAX_SIDE) if psi > 0.0 else 0.0
     return a, b
 
 
 @jit
 def _centre(p: float, chi: float, psi: float) -> tuple[float, float, float]:
     """(v_0, a, b) at the mode of log v, where b - a = p and 4ab = χψ."""
-    half = min(0.5 * math.sqrt(chi) * math.sqrt(psi), _LARGEST)
-    larger = min(max(0.5 * abs(p) + math.hypot(0.5 * p, half), _SMALLEST), _LARGEST)
-    smaller = max(half * (half / larger), _SMALLEST) if chi > 0.0 and psi > 0.0 else 0.0
+    half = min(0.5 * math.sqrt(chi) * math.sqrt(psi), _MAX_SIDE)
+    larger = min(max(0.5 * abs(p) + math.hypot(0.5 * p, half), _MIN_SIDE), _MAX_SIDE)
+    smaller = max(half * (half / larger), _MIN_SIDE) if chi > 0.0 and psi > 0.0 else 0.0
     v = mode_of_log(p, chi, psi)
     return (v, smaller, larger) if p >= 0.0 else (v, larger, smaller)
 
@@ -266,7 +261,7 @@ def log_cut_given_full(p: float, chi: float, psi: float, r: float, full: float) 
     if sigma >= 0.0:
         return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
     # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
-    if log_height - math.log(-sigma) < full - _REACH:
+    if log_height - math.log(-sigma) < full - _MAX_FALL:
         return full
     below = log_height + math.log(_fallen_integral(-sigma, b, a, np.inf)) - full
     if below < -0.7:
@@ -314,9 +309,6 @@ def log_survival(p: float, chi: float, psi: float, r: float, r_late: float) -> f
         return math.log1p(-between / whole)
     beyond = _fallen_integral(max(sigma_late, 0.0), a_late, b_late, np.inf)
     return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
-
-
-# --- draws --------------------------------------------------------------------------------------------------------
 
 
 @jit

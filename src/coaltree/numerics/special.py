@@ -22,8 +22,6 @@ import numpy as np
 
 from .._runtime.jit import jit
 
-# --- exp ------------------------------------------------------------------------------------------------------
-
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # 33 bits: k · _LN2_HIGH is exact for every exponent k
 _LN2_LOW = 1.90821492927058770002e-10
@@ -48,9 +46,6 @@ def exp_in_range(x: float) -> float:
 def fast_exp(x: float) -> float:
     """e^x as `exp_in_range`, but 0 below -708 and 8.2e307 above 709."""
     return 0.0 if x < -708.0 else exp_in_range(min(max(x, -708.0), 709.0))
-
-
-# --- log K_ν ------------------------------------------------------------------------------------------------------
 
 
 def _debye_polynomials(n_terms: int) -> np.ndarray:
@@ -211,8 +206,6 @@ def log_full_integral(eps: float, lam: float, d: float) -> float:
     """G(ε, λ); inf at ε = 0 for d >= 2."""
     return log_gig_normaliser_k(1.0 - 0.5 * d, eps, lam)
 
-
-# --- G(ε, λ) from a table -----------------------------------------------------------------------------------------
 
 _CELLS = 16  # per octave
 _CELL_BITS = 48  # of the 52 of a mantissa, what 16 cells leave

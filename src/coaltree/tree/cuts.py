@@ -44,11 +44,7 @@ class Cut(NamedTuple):
 
 
 def check_cut(
-    n: int,
-    n_clusters: int | None = None,
-    time: float | None = None,
-    min_size: MinSize = "auto",
-    outliers: bool = False,
+    n: int, n_clusters: int | None = None, time: float | None = None, min_size: MinSize = "auto", outliers: bool = False
 ) -> Cut:
     """Return how to cut trees of n leaves; `min_size="auto"` is a quarter of n / n_clusters, rounded up."""
     if (n_clusters is None) == (time is None):

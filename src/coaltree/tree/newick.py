@@ -116,7 +116,7 @@ def read(text: str, keep_underscores: bool = True, tolerance: float = TOLERANCE)
     state = "start"  # of a subtree; then "closed", "named", "colon", "measured"; "end" after the semicolon
     for kind, value, at in _parts(text):
         if state == "end":
-            raise _wrong(text, at, "text goes on after the semicolon, but one tree is read at a time")
+            raise _wrong(text, at, "text after the semicolon; one tree is read at a time")
         if kind != "mark":
             if state == "start":
                 latest, length = _Subtree(len(labels), (0.0, len(labels)), (0.0, len(labels))), None

@@ -224,7 +224,7 @@ def test_newick_of_a_tree_simulated_by_dendropy():
         ("(a:1,b[:1);", "a comment that is never closed"),
         ("(a:1,[[x]b:1);", "a comment that is never closed"),
         ("(a]:1,b:1);", "a ']' that closes no comment"),
-        ("(a:1,b:1);(c:1,d:1);", "text goes on after the semicolon, but one tree is read at a time"),
+        ("(a:1,b:1);(c:1,d:1);", "text after the semicolon; one tree is read at a time"),
         ("#NEXUS\nbegin trees;\ntree a = (a:1,b:1);", "is a NEXUS file"),
         ("(a:1e308,(b:1e308,c:1e308):1e308);", "add up to more than a float can hold"),
     ],

@@ -8,15 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ...errors import InputError
-from .base import (
-    Covariance,
-    DiagonalWhitener,
-    LearnableCovariance,
-    Statistics,
-    Whitener,
-    read_only,
-    weak_inverse_gamma,
-)
+from .base import Covariance, DiagonalWhitener, LearnableCovariance, Statistics, Whitener, read_only, weak_inverse_gamma
 from .priors import InverseGamma, InverseWishart, is_symmetric
 
 

@@ -1,6 +1,6 @@
 """Missing entries: drawn from their exact conditional given the tree, Φ and everything else.
 
-Let everything but leaf i say of its parent's value z ~ N(o, q Φ), the parent being at time τ. Then
+Given everything but leaf i, let its parent's value be z ~ N(o, q Φ), the parent being at time τ. Then
 
     x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_var ,
 

@@ -2,7 +2,7 @@
 
 Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Everything here runs on whitened data
 (Φ = I) with p <= d columns: rotated data may have fewer columns than the model has dimensions. Messages go from the
-leaves to the root: node c says z_c ~ N(mean_c, var_c I) at its time τ_c, a leaf says (x_i, leaf_var). For a merge
+leaves to the root: z_c ~ N(mean_c, var_c I) for node c at its time τ_c, (x_i, leaf_var) for a leaf. For a merge
 k of nodes 1 and 2 at time τ_k
 
     s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v
@@ -89,7 +89,7 @@ class Messages(NamedTuple):
 
 @jit(inline="always")
 def variance_at(c: int, k: int, times: np.ndarray, var: np.ndarray) -> float:
-    """Return s̃_c = var_c + τ_k - τ_c, what node c says at the time of merge k."""
+    """Return s̃_c = var_c + τ_k - τ_c, the variance of node c's message at the time of merge k."""
     n = times.shape[0] + 1
     return float(var[c] + times[k] - (times[c - n] if c >= n else 0.0))
 

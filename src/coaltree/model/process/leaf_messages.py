@@ -1,4 +1,4 @@
-"""Messages to the leaves, one after another: what everything else says of a leaf, in a depth-first walk.
+"""Messages to the leaves: mean and variance of each leaf's value given everything else, in a depth-first walk.
 
 A leaf may be changed, value and variance, when the walk stands at it; messages are renewed on the way back up, so that
 the next leaf sees the change. O(n p) for all leaves together.
@@ -19,7 +19,7 @@ class Walk(NamedTuple):
     times: np.ndarray
     mean: np.ndarray  # (2n-1, p) upward messages; those of leaves are theirs to change
     var: np.ndarray  # (2n-1,)
-    # What all but c's subtree says of the value of c's parent, for c on the path and where the walk stands: by depth.
+    # The value of c's parent given all but c's subtree, for c on the path and where the walk stands: by depth.
     outward: np.ndarray  # (height + 1, p)
     outward_var: np.ndarray  # (height + 1,)
     to_visit: np.ndarray  # (2n-1,) of bool
@@ -84,10 +84,7 @@ def start_again(walk: Walk) -> None:
 
 @jit(allocates=False)
 def next_leaf(walk: Walk) -> int:
-    """Go to the next leaf and return it, -1 after the last.
-
-    What the rest says of it is N(walk.outward[walk.depth[0]], `expected_var`).
-    """
+    """Go to the next leaf and return it, -1 after the last; given the rest it is N(outward[depth], `expected_var`)."""
     n = walk.times.size + 1
     while walk.depth[0] > 0:
         k = walk.path[walk.depth[0] - 1] - n
@@ -110,7 +107,7 @@ def next_leaf(walk: Walk) -> int:
 
 @jit(allocates=False)
 def expected_var(walk: Walk) -> float:
-    """The variance of what everything else says of the value under the leaf just visited."""
+    """The variance, given everything else, of the value under the leaf just visited."""
     n = walk.times.size + 1
     return float(walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n])
 
@@ -126,7 +123,7 @@ def _send_up(walk: Walk, k: int) -> None:
 
 @jit(allocates=False)
 def _send_out(walk: Walk, sibling: int, k: int) -> None:
-    """The outward message of a child of merge k: its sibling's word, and what comes from above if k is not the root."""
+    """The outward message of a child of merge k: from its sibling, and from above if k is not the root."""
     n, depth = walk.times.size + 1, walk.depth[0]
     s1 = variance_at(sibling, k, walk.times, walk.var)
     if depth == 1:

@@ -1,6 +1,6 @@
 """Student's noise as a mixture: a scale for each row, drawn given the tree.
 
-Everything but row i says that its leaf's value is N(m, v Φ), so that
+Given everything but row i, its leaf's value is N(m, v Φ), so that
 
     x_i ~ N(m, (v + λ r_i s_i) Φ) ,    s_i ~ InverseGamma(df/2, df/2) :
 
@@ -51,13 +51,7 @@ class ScalesOnTree:
 
 @jit(allocates=False)
 def _draw_scales(
-    walk: Walk,
-    unit: np.ndarray,
-    scales: np.ndarray,
-    half_d: float,
-    half_df: float,
-    n_passes: int,
-    state: np.ndarray,
+    walk: Walk, unit: np.ndarray, scales: np.ndarray, half_d: float, half_df: float, n_passes: int, state: np.ndarray
 ) -> None:
     for _ in range(n_passes):
         start_again(walk)
