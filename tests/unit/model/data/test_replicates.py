@@ -9,20 +9,15 @@ import pytest
 import coaltree as ct
 from coaltree import InputError
 from coaltree.model.data.replicates import read_groups, replicates_of
-from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import contrasts, log_likelihood
 from coaltree.model.process.whitened import make_problem
 from tests.reference import likelihood as reference
+from tests.strategies import coalescent_tree
 
 PHI = np.array([[1.0, 0.4], [0.4, 2.0]])
 
 
 GROUPS = np.array([0, 1, 1, 2, 0, 1, 3])
-
-
-def a_tree(n, seed=0):
-    tree = simulate_tree(n, np.random.default_rng(seed))
-    return tree.children, tree.times
 
 
 @pytest.mark.parametrize(
@@ -58,7 +53,7 @@ def rows_covariance(children, times, leaf, variances):
 
 def test_replicates_have_the_dense_likelihood():
     rng = np.random.default_rng(2)
-    children, times = a_tree(4)
+    children, times = coalescent_tree(4)
     X, variances = rng.standard_normal((7, 2)), rng.exponential(size=7) + 0.1
     difference = np.hstack([-np.ones((6, 1)), np.eye(6)])
     covariance = np.kron(difference @ rows_covariance(children, times, GROUPS, variances) @ difference.T, PHI)

@@ -1,21 +1,16 @@
-"""What the rest of the tree says of each leaf, against the dense conditional."""
+"""Messages to the leaves, against the dense conditional."""
 
 import numpy as np
 import pytest
 
-from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.leaf_messages import begin_walk, expected_var, next_leaf
 from tests.reference import likelihood as reference
-
-
-def a_tree(n, seed=0):
-    tree = simulate_tree(n, np.random.default_rng(seed))
-    return tree.children, tree.times
+from tests.strategies import coalescent_tree
 
 
 def test_leaf_messages_are_the_dense_conditionals():
     rng = np.random.default_rng(4)
-    children, times = a_tree(5)
+    children, times = coalescent_tree(5)
     X, variances = rng.standard_normal((5, 2)), rng.exponential(size=5)
     walk = begin_walk(children, times, X, variances)
     covariance = times[-1] - reference.cophenetic(children, times) + 1e7  # a root that is all but flat

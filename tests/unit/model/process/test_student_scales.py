@@ -5,19 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import log_likelihood
 from coaltree.model.process.student_scales import ScalesOnTree, scale_mode
-
-
-def a_tree(n, seed=0):
-    tree = simulate_tree(n, np.random.default_rng(seed))
-    return tree.children, tree.times
+from tests.strategies import coalescent_tree
 
 
 def test_student_scales_are_drawn_from_their_joint_posterior():
     """Two rows far from the rest: moments of log s against quadrature over both scales."""
-    children, times = a_tree(3, seed=5)
+    children, times = coalescent_tree(3, seed=5)
     W = np.array([[0.0, 0.0], [0.3, -0.2], [4.0, 3.0]])
     unit, half_df = np.array([0.2, 0.1, 0.3]), 2.0
     grid = np.linspace(-4.0, 8.0, 25)

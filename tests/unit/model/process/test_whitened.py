@@ -5,21 +5,16 @@ import pytest
 
 import coaltree as ct
 from coaltree.model.covariance import as_covariance
-from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.whitened import make_problem
 from tests.reference import likelihood as reference
+from tests.strategies import coalescent_tree
 
 PHI = np.array([[1.0, 0.4], [0.4, 2.0]])
 
 
-def a_tree(n, seed=0):
-    tree = simulate_tree(n, np.random.default_rng(seed))
-    return tree.children, tree.times
-
-
 def test_whitened_likelihood_with_unequal_variances_equals_the_dense_one():
     rng = np.random.default_rng(1)
-    children, times = a_tree(6)
+    children, times = coalescent_tree(6)
     X, variances = rng.standard_normal((6, 2)), rng.exponential(size=6)
     problem = make_problem(X, ct.Fixed(PHI), variances)
     assert problem.log_likelihood(children, times) == pytest.approx(
