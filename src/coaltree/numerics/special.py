@@ -16,7 +16,7 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -259,7 +259,7 @@ def _fill_table(d: float, edges: np.ndarray, nodes: np.ndarray, solve: np.ndarra
 
 
 @lru_cache(maxsize=8)
-def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> Any:
+def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> FullIntegralTable:
     """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
     ends = np.clip(np.array([low, high], dtype=float), 1e-100, 1e100)
     first, last = (int(bits) >> _CELL_BITS for bits in ends.view(np.int64))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, uniform
+from ...tree.merges import place_nodes
 from .diffusion import join, messages, variance_at
 
 _MIN_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
@@ -95,38 +96,21 @@ def shuffles(children: np.ndarray) -> Shuffles:
     Trees of the coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently
     from merge to merge.
     """
-    merge, z = _shuffles(np.ascontiguousarray(children, dtype=np.int64), _MIN_MERGES)
-    return Shuffles(merge, z)
+    return Shuffles(*_shuffles(np.ascontiguousarray(children, dtype=np.int32), _MIN_MERGES))
 
 
 @jit
 def _shuffles(children: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
     n = children.shape[0] + 1
-    size = np.zeros(n - 1, np.int64)  # merges below and at each merge
-    for k in range(n - 1):
-        size[k] = 1
-        for side in range(2):
-            c = children[k, side]
-            if c >= n:
-                size[k] += size[c - n]
-    # Merges depth first: those at and below merge k end at place[k].
-    end, order = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
-    end[n - 2] = n - 1
-    for k in range(n - 2, -1, -1):
-        order[end[k] - 1] = k
-        at = end[k] - 1
-        for side in range(2):
-            c = children[k, side]
-            if c >= n:
-                end[c - n] = at
-                at -= size[c - n]
+    size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
+    place_nodes(children, size, start, gap)
     found, z, count = np.empty(n - 1, np.int64), np.empty(n - 1), 0
     for k in range(n - 1):
-        i, j = children[k, 0] - n, children[k, 1] - n
-        if i < 0 or j < 0 or size[i] < least or size[j] < least:
+        i, j = children[k, 0], children[k, 1]
+        if size[i] <= least or size[j] <= least:  # leaves, one more than merges
             continue
-        first = np.sort(order[end[i] - size[i] : end[i]])
-        second = np.sort(order[end[j] - size[j] : end[j]])
+        first = np.sort(gap[start[i] : start[i] + size[i] - 1])
+        second = np.sort(gap[start[j] : start[j] + size[j] - 1])
         wins, below = 0.0, 0  # pairs in which the first one's merge is later
         for x in first:
             while below < second.size and second[below] < x:
