@@ -11,7 +11,7 @@ from ..numerics.weighted import pick_evenly
 from ..posterior.clusters import partitions
 from ..posterior.clusters.answer import ClusterAnswer
 from ..posterior.posterior import Posterior
-from ..tree.merges import check_cut
+from ..tree.cuts import check_cut
 from . import pixels
 from .summary_cards import MIN_CERTAIN
 from .text import percents_adding_up

@@ -67,7 +67,9 @@ def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None
     return Rows(labels, leaf, distinct, kept, replicates, errors, fixed or replicates is not None)
 
 
-def _distinct_leaves(table, leaf, counts, labels, has_density, quiet):
+def _distinct_leaves(
+    table: Table, leaf: np.ndarray, counts: np.ndarray, labels: tuple[str, ...], has_density: bool, quiet: bool
+) -> Distinct:
     """Leaves of one row that equal another such leaf are its copies; leaves of several rows stay apart."""
     alone = np.flatnonzero(counts[leaf] == 1)
     distinct = Distinct(np.arange(len(labels)), np.arange(len(labels)))

@@ -1,4 +1,4 @@
-"""`Graph`: nearest rows as a user has them already, such as scikit-learn's or scanpy's sparse matrix of neighbours.
+"""Neighbour graphs that a user has already, such as scikit-learn's or scanpy's sparse matrix of neighbours.
 
 Only which rows are neighbours is read, not how near they are: connectivities and distances mean the same, and the
 nearest are ranked under the covariance as it is learnt. An edge holds in both directions.
@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from .leaves import Rows
 
-_FEWEST = 3
+_MIN_NEIGHBORS = 3
 
 
 class Graph(NamedTuple):
@@ -48,10 +48,10 @@ def read_graph(neighbors: Any, rows: Rows, n_rows: int) -> Graph:
     both = csr_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(n, n))
     both.sum_duplicates()
     degree = np.diff(both.indptr)
-    if degree.min(initial=n) < min(_FEWEST, n - 1):
+    if degree.min(initial=n) < min(_MIN_NEIGHBORS, n - 1):
         least = int(np.argmin(degree))
         raise InputError(
             f"neighbors has {degree[least]} neighbour(s) of row {rows.labels[rows.distinct.first[least]]!r}; give at "
-            f"least {_FEWEST} for every row, better 15."
+            f"least {_MIN_NEIGHBORS} for every row, better 15."
         )
     return Graph(both.indptr.astype(np.int64), both.indices.astype(np.int32))

@@ -197,7 +197,7 @@ def _nearest_in_cells(queries, points, k, numbers):
     spare = k + k // 2 + 8
 
     def work(first, last):
-        _look_around(order[first:last], *padded, cells, look_at, spare, numbers, found)
+        _look_around(order[first:last], padded[0], padded[1], cells, look_at, spare, numbers, found)
 
     _in_blocks(work, len(queries), _QUERIES_A_BLOCK)
     is_among_themselves = np.array_equal(numbers, np.arange(len(queries)))
