@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.model.process.coalescent import simulate_tree
-from coaltree.tree.merges import canonical, check_cut
+from coaltree.tree.cuts import check_cut
+from coaltree.tree.merges import canonical
 from tests.posteriors import random_posterior
 from tests.strategies import chain
 

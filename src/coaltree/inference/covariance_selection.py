@@ -20,8 +20,8 @@ from .._runtime.typing import ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, SquaredExponential, as_covariance
 from ..model.data.columns import Modelled, constant_columns, modelled
-from ..model.data.leaves import Rows
-from ..model.process.noise import LEVEL
+from ..model.data.leaves import LeafRows
+from ..model.process.noise import NOISE_LEVEL
 from ..posterior import Posterior
 from ..posterior.predictive.loo import draws_for, from_densities
 from ..posterior.predictive.row_densities import row_densities
@@ -59,7 +59,7 @@ def requested(
     ordered: bool,
     inputs: Any,
     values: np.ndarray,
-    rows: Rows,
+    rows: LeafRows,
     names: Any,
 ) -> dict[str, Modelled]:
     """The candidates for the distinct rows (n, d) of a fit, none where its covariance is named."""
@@ -82,7 +82,7 @@ def go_on_with_best(
     run: Run,
     models: Mapping[str, Modelled],
     make_posterior: Callable[[Run, Modelled], Posterior],
-    rows: Rows,
+    rows: LeafRows,
     saved: Checkpoint | None,
     n_jobs: int | None,
     progress: ProgressLike,
@@ -134,7 +134,7 @@ def choose(
     whole: Run,
     models: Mapping[str, Modelled],
     make_posterior: Callable[[Run, Modelled], Posterior],
-    rows: Rows,
+    rows: LeafRows,
     *,
     n_jobs: int | None,
     progress: ProgressLike,
@@ -195,7 +195,7 @@ def _start_at(plan: Plan, chain: Chain) -> Start:
     """Where a chain stands, for another to go on from there."""
     theta = dict(chain.covariance.theta)
     if plan.noise.level is None:
-        theta[LEVEL] = chain.noise.level
+        theta[NOISE_LEVEL] = chain.noise.level
     imputed = None if plan.missing is None else chain.values[plan.missing]
     return Start(chain.tree, theta, imputed, chain.noise.tail_scale)
 

@@ -15,7 +15,7 @@ from ..model.data.leaves import read_rows
 from ..model.data.missing import check_apart, missing_entries
 from ..model.data.table import Table, as_double
 from ..model.data.ties import spread_ties
-from ..model.process.noise import LEVEL, at_least_floor, first_draw, noise_model, row_variances, typical_error
+from ..model.process.noise import NOISE_LEVEL, at_least_floor, first_draw, noise_model, row_variances, typical_error
 from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
@@ -173,7 +173,7 @@ def _noise_of(posterior, tree, model, old_rows):
     """The noise as it was drawn with a tree; new rows start as ordinary ones."""
     noise = first_draw(model)
     if model.level is None:
-        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[LEVEL][tree])))
+        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[NOISE_LEVEL][tree])))
     if noise.tail_scale is not None and posterior.tail_scale is not None:
         noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
     return noise

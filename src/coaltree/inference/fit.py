@@ -28,7 +28,7 @@ from ..model.data.columns import imputed_everywhere, modelled
 from ..model.data.leaves import read_rows, warn_of_groups
 from ..model.data.mds import require_spherical, rows_of_distances
 from ..model.data.missing import check_apart, missing_entries
-from ..model.data.neighbor_graph import read_graph
+from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
 from ..model.process.noise import Noise, NoiseLike, as_noise, noise_model
 from ..posterior import Posterior
@@ -229,7 +229,7 @@ def _check_sampler(sampler, noise, rows):
 def _graph(neighbors, sampler, rows, n_rows):
     if type(sampler).neighbors is Sampler.neighbors:
         raise InputError(f'neighbors are read by sampler="regraft" alone, not by {type(sampler).__name__}.')
-    return read_graph(neighbors, rows, n_rows)
+    return read_neighbor_graph(neighbors, rows, n_rows)
 
 
 def _judge(post):

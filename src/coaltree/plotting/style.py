@@ -14,8 +14,8 @@ from .._runtime.validation import check_choice
 from ..errors import InputError
 from ..posterior.io.pandas_output import in_order_of
 from ..posterior.posterior import Posterior
-from ..tree.cuts import side_branches
-from ..tree.merges import canonical, check_cut
+from ..tree.cuts import check_cut, side_branches
+from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
 from ..tree.tree import Tree
 

@@ -19,7 +19,7 @@ from ..posterior.clusters import partitions
 from ..posterior.posterior import Posterior
 from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
-from ..tree.merges import check_cut
+from ..tree.cuts import check_cut
 from . import pixels
 from .text import printable
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.process.noise import LEVEL
+from ..model.process.noise import NOISE_LEVEL
 from ..posterior.diagnostics.covariance_selection import is_choice
 from ..posterior.posterior import Posterior
 from . import drawing, pixels
@@ -18,7 +18,7 @@ _WORDS = {
     "length": "Length scale: columns closer than this vary together.",
     "noise": "Independent variance of each column, relative to the smooth part; it gathers along branches.",
     "Phi": "Covariance of the columns along a branch of length 1.",
-    LEVEL: "Measurement noise of a row: its variance as a multiple of what values gain along a branch of length 1.",
+    NOISE_LEVEL: "Measurement noise of a row: its variance as a multiple of what values gain along a branch of length 1.",
 }
 _MOST_ROWS = 12  # entries of an array that are shown one by one
 _MOST_LINES = 240

@@ -18,10 +18,10 @@ from ..._runtime.temp_memmap import stacked
 from ..._runtime.threads import at_most_threads
 from ...model.covariance import Covariance
 from ...model.data.missing import fill_at_random, impute
-from ...model.data.neighbor_graph import Graph
+from ...model.data.neighbor_graph import NeighborGraph
 from ...model.data.replicates import Replicates, Within, within_leaves
 from ...model.process.coalescent import log_prior
-from ...model.process.noise import LEVEL, NoiseDraw, NoiseModel, at_least_floor, first_draw, row_variances
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw, NoiseModel, at_least_floor, first_draw, row_variances
 from ...model.process.noise import log_prior as noise_log_prior
 from ...model.process.whitened import Problem, make_problem
 from ...samplers.base import Sampler, Tails
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     missing: np.ndarray | None  # (n, d) of bool, if any entry is
     n_warmup: int | None  # None as long as it is not known when the warm-up ends
     n_threads: int | None = None  # that a sampler may use; changes nothing in its draws
-    graph: Graph | None = None  # neighbours of the leaves, where a user has given them
+    graph: NeighborGraph | None = None  # neighbours of the leaves, where a user has given them
     thin: int = 1  # every so many-th round after the warm-up is kept
     n_tempered: int = 0  # first rounds, in which the sampler is told less than the data say
     within: Within | None = None  # what is left of rows that were put together into leaves
@@ -120,7 +120,7 @@ def begin(
     if start.imputed is not None:
         values = values.copy()
         values[plan.missing] = start.imputed
-    covariance = covariance.with_theta({name: value for name, value in start.theta.items() if name != LEVEL})
+    covariance = covariance.with_theta({name: value for name, value in start.theta.items() if name != NOISE_LEVEL})
     noise = _first_noise(plan.noise, start, rng if dispersed else None)
     with single_threaded_blas(), at_most_threads(plan.n_threads):
         values = fill_at_random(values, covariance, rng)
@@ -149,8 +149,8 @@ def with_neighbors_of_many(plan: Plan, chains: list[Chain]) -> list[Chain]:
 
 def _first_noise(model, start, rng):
     noise = first_draw(model, rng)
-    if LEVEL in start.theta:
-        noise = noise._replace(level=at_least_floor(model, float(start.theta[LEVEL])))
+    if NOISE_LEVEL in start.theta:
+        noise = noise._replace(level=at_least_floor(model, float(start.theta[NOISE_LEVEL])))
     if start.tail_scale is not None and noise.tail_scale is not None:
         noise = noise._replace(tail_scale=np.array(start.tail_scale))
     return noise
@@ -174,7 +174,7 @@ def advance(plan: Plan, chain: Chain, n_rounds: int) -> tuple[Chain, list[Rounds
         missing=_writeable(plan.missing),
         noise=plan.noise._replace(error2=_writeable(plan.noise.error2)),
         replicates=None if plan.replicates is None else Replicates(*map(_writeable, plan.replicates)),
-        graph=None if plan.graph is None else Graph(*map(_writeable, plan.graph)),
+        graph=None if plan.graph is None else NeighborGraph(*map(_writeable, plan.graph)),
         within=None if plan.within is None else plan.within._replace(rows=_writeable(plan.within.rows)),
     )
     chain = chain._replace(
@@ -298,7 +298,7 @@ def _record(plan, chain, problem, info):
     imputed = chain.values[plan.missing] if plan.missing is not None else np.empty(0)
     theta = {name: np.array([value]) for name, value in chain.covariance.theta.items()}
     if plan.noise.level is None:
-        theta[LEVEL] = np.array([chain.noise.level])
+        theta[NOISE_LEVEL] = np.array([chain.noise.level])
     tails = np.empty(0) if chain.noise.tail_scale is None else chain.noise.tail_scale
     info = {name: np.array([value]) for name, value in info.items()}
     return Rounds(

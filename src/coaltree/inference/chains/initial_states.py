@@ -7,8 +7,8 @@ import numpy as np
 from ...errors import InputError
 from ...model.covariance.base import Covariance
 from ...model.data.columns import imputed_in_model
-from ...model.data.leaves import Rows
-from ...model.process.noise import LEVEL, NoiseModel
+from ...model.data.leaves import LeafRows
+from ...model.process.noise import NOISE_LEVEL, NoiseModel
 from ...posterior import Posterior
 from ...tree import Tree
 from ...tree.merges import restricted
@@ -16,7 +16,7 @@ from .chain import Start
 
 
 def starts_of_chains(
-    start: Any, rows: Rows, values: np.ndarray, covariance: Covariance, noise: NoiseModel, n_chains: int
+    start: Any, rows: LeafRows, values: np.ndarray, covariance: Covariance, noise: NoiseModel, n_chains: int
 ) -> list[Start]:
     """A `Start` for each chain; a posterior with fewer chains gives each of its last draws several times."""
     if start is None:
@@ -28,7 +28,7 @@ def starts_of_chains(
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):
         return [Start(restricted(start.children, start.times, distinct.first))] * n_chains
-    learnt = {*covariance.learnt, *([LEVEL] if noise.level is None else [])}
+    learnt = {*covariance.learnt, *([NOISE_LEVEL] if noise.level is None else [])}
     if set(start.theta) != learnt:
         names = ", ".join(start.theta) or "no parameters"
         raise InputError(f"start has draws of {names}, but this fit learns {', '.join(sorted(learnt)) or 'none'}.")

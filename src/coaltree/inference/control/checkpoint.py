@@ -21,7 +21,7 @@ from ..._runtime import archive
 from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning, InputError
-from ...model.process.noise import LEVEL, NoiseDraw
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw
 from ...posterior.diagnostics.covariance_selection import is_choice
 from ...posterior.diagnostics.stop_reason import CONVERGED, ROUNDS_SPENT, SECONDS_SPENT
 from ...posterior.trees.stacked import check_trees
@@ -173,7 +173,7 @@ def _fields_of_state(run: Any, round: Any) -> dict[str, Any]:
 
 def _fields_of_rounds(run: Any, n_rounds: int, names: Iterable[str]) -> dict[str, Any]:
     n = run.plan.n_leaves(run.values)
-    theta = run.covariance.theta | ({LEVEL: 1.0} if run.plan.noise.level is None else {})
+    theta = run.covariance.theta | ({NOISE_LEVEL: 1.0} if run.plan.noise.level is None else {})
     return {
         "children": Array("i", (n_rounds, n - 1, 2)),
         "times": Array("f", (n_rounds, n - 1), is_finite),

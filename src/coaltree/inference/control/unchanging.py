@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.data.neighbor_graph import Graph
+from ...model.data.neighbor_graph import NeighborGraph
 from ...model.data.replicates import Replicates, Within
 from ..chains.chain import Chain, Plan
 
@@ -23,7 +23,7 @@ class Unchanging:
     missing: np.ndarray | None = None
     error2: np.ndarray | None = None
     replicates: Replicates | None = None
-    graph: Graph | None = None
+    graph: NeighborGraph | None = None
     within: Within | None = None
 
     def copied(self) -> "Unchanging":

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...errors import ClusterSizeWarning
-from ...tree.cuts import side_branches
-from ...tree.merges import check_cut
+from ...tree.cuts import check_cut, side_branches
 from . import stability
 from .cut import beside
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..._runtime.typing import ArrayLike, OutputLike
 from ..._runtime.validation import check_level
-from ...tree.cuts import side_branches
-from ...tree.merges import MinSize, check_cut
+from ...tree.cuts import MinSize, check_cut, side_branches
 from ..io import pandas_output
 from . import n_clusters, partitions, stability
 

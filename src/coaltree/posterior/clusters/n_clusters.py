@@ -36,7 +36,7 @@ from ..._runtime.formatting import percent
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.validation import check_count
 from ...errors import CoaltreeWarning
-from ...tree.merges import check_cut
+from ...tree.cuts import check_cut
 from .partitions import cut_labels, whitened_rows
 from .stability import WORD_LEVEL, most_similar, read_labels, stability
 from .t_mixture import mixture_evidence

@@ -21,8 +21,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.data.replicates import collapse, replicates_of
-from ...tree.cuts import cut_trees
-from ...tree.merges import Cut
+from ...tree.cuts import Cut, cut_trees
 
 if TYPE_CHECKING:
     from ..posterior import Posterior

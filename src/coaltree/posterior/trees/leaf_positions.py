@@ -11,23 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ...tree.merges import place_nodes
 
 _ROWS_PER_REMOVAL = 512  # of a matrix, after which leaves whose rows are done are taken out
-
-
-@jit
-def place(children: np.ndarray, size: np.ndarray, start: np.ndarray, gap: np.ndarray) -> None:
-    """Fill the sizes of a tree's nodes, their first positions from left to right, and the merge in each gap."""
-    n = len(gap) + 1
-    size[:n] = 1
-    for k in range(n - 1):
-        size[n + k] = size[children[k, 0]] + size[children[k, 1]]
-    start[2 * n - 2] = 0
-    for k in range(n - 2, -1, -1):
-        left, right = children[k, 0], children[k, 1]
-        start[left] = start[n + k]
-        start[right] = start[n + k] + size[left]
-        gap[start[right] - 1] = k
 
 
 @jit
@@ -92,7 +78,7 @@ def _list_by_group(
     """Fill the leaves of each group from left to right, and the value of the merge that joins each to the next."""
     n, first = len(groups.group), groups.first
     size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    place(children, size, start, gap)
+    place_nodes(children, size, start, gap)
     order, last, filled = np.empty(n, np.int64), np.empty(len(first), np.int64), first.copy()
     for i in range(n):
         order[start[i]] = i

@@ -25,7 +25,7 @@ import numpy as np
 from ..._runtime.memory import require_memory
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
-from ...tree.merges import check_cut
+from ...tree.cuts import check_cut
 from .average_linkage import MAX_AT_ONCE, MAX_EXACT, Draws, average_linkage
 from .extended_majority import extended_majority
 from .mcc import raised

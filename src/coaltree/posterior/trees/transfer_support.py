@@ -16,7 +16,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...tree import Tree
-from .leaf_positions import exponents, fill_windows, latest, place
+from ...tree.merges import place_nodes
+from .leaf_positions import exponents, fill_windows, latest
 from .stacked import read_only
 
 MAX_RELATIVE_DISTANCE = 0.25  # of a clade that counts as the same one with a few leaves moved
@@ -72,7 +73,7 @@ def _transfers(
     size, start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)  # of the drawn tree
     own_size, own_start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
     own_gap = np.empty(n - 1, np.int32)
-    place(pairs, own_size, own_start, own_gap)
+    place_nodes(pairs, own_size, own_start, own_gap)
     exponent = exponents(n)
     window = np.empty((exponent[n] + 1, n), np.int32)
     at, merged = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -80,7 +81,7 @@ def _transfers(
     for t in range(len(children)):
         if weights[t] == 0.0:
             continue
-        place(children[t], size, start, window[0, : n - 1])
+        place_nodes(children[t], size, start, window[0, : n - 1])
         fill_windows(window)
         for i in range(n):
             at[position[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on

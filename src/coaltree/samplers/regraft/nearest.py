@@ -18,7 +18,7 @@ import numpy as np
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
 from ..._runtime.threads import allowed_threads
-from ...model.data.neighbor_graph import Graph
+from ...model.data.neighbor_graph import NeighborGraph
 
 _EXACT_UP_TO = 20_000**2  # pairs
 _BLOCK = 1 << 22  # distances held at once
@@ -44,7 +44,7 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
         return _nearest_in_cells(queries, points, k, numbers)
 
 
-def nearest_in_graph(points: np.ndarray, k: int, graph: Graph) -> np.ndarray:
+def nearest_in_graph(points: np.ndarray, k: int, graph: NeighborGraph) -> np.ndarray:
     """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
     found = np.full((len(points), k), -1, np.int32)
 
@@ -197,7 +197,7 @@ def _nearest_in_cells(queries, points, k, numbers):
     spare = k + k // 2 + 8
 
     def work(first, last):
-        _look_around(order[first:last], *padded, cells, look_at, spare, numbers, found)
+        _look_around(order[first:last], padded[0], padded[1], cells, look_at, spare, numbers, found)
 
     _in_blocks(work, len(queries), _QUERIES_A_BLOCK)
     is_among_themselves = np.array_equal(numbers, np.arange(len(queries)))

@@ -8,7 +8,7 @@ import pytest
 from coaltree.inference.chains.chain import Chain, Plan
 from coaltree.inference.control import run as runs
 from coaltree.inference.control import unchanging
-from coaltree.model.data.neighbor_graph import Graph
+from coaltree.model.data.neighbor_graph import NeighborGraph
 from coaltree.model.data.replicates import replicates_of, within_leaves
 from coaltree.model.process.noise import Noise, NoiseDraw, noise_model
 from coaltree.samplers.regraft.regraft import Regraft
@@ -20,7 +20,7 @@ def a_plan(missing):
     noise = noise_model(Noise(), ROWS)
     replicates = replicates_of(np.arange(300) // 2)
     _, within = within_leaves(ROWS, noise.error2, replicates)
-    graph = Graph(np.arange(301), np.arange(300, dtype=np.int32))
+    graph = NeighborGraph(np.arange(301), np.arange(300, dtype=np.int32))
     return Plan(Regraft(), noise, replicates, missing, 10, graph=graph, within=within)
 
 
@@ -52,7 +52,7 @@ def test_plans_and_chains_travel_light_and_arrive_whole(share):
 def test_what_arrives_is_a_worker_s_own():
     read_only = ROWS.copy()
     read_only.flags.writeable = False
-    there = unchanging.Unchanging(read_only, graph=Graph(read_only[0], read_only[1])).copied()
+    there = unchanging.Unchanging(read_only, graph=NeighborGraph(read_only[0], read_only[1])).copied()
     assert there.values.flags.writeable and there.graph is not None and there.graph.start.flags.writeable
 
 

@@ -6,8 +6,8 @@ from scipy import stats
 
 import coaltree as ct
 from coaltree.posterior.clusters import partitions
-from coaltree.tree.cuts import cut_trees
-from coaltree.tree.merges import canonical, check_cut
+from coaltree.tree.cuts import check_cut, cut_trees
+from coaltree.tree.merges import canonical
 from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior
 from tests.reference import summaries
 

@@ -7,7 +7,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.clusters import partitions, stability
-from coaltree.tree.merges import check_cut
+from coaltree.tree.cuts import check_cut
 from tests.posteriors import random_posterior
 from tests.reference import summaries
 
