@@ -21,7 +21,7 @@ from coaltree._runtime.blas import single_threaded_blas
 from coaltree.inference.chains.chain import advance, begin, one_iteration, problem_of
 from coaltree.inference.chains.state import ChainData
 from coaltree.inference.settings import RunSettings
-from coaltree.model.process.noise import LEVEL, as_noise, noise_model
+from coaltree.model.process.noise import NOISE_LEVEL, as_noise, noise_model
 from coaltree.posterior.diagnostics.convergence import scalar_figures
 from coaltree.samplers import MPost2, Regraft
 
@@ -73,7 +73,7 @@ def compare_noises(name, X, covariance):
     rows = []
     for noise, chain in chains.items():
         kept = advance(*chain, FOLLOWED)[1]
-        draws = {"log joint": kept.log_joint, "level": kept.theta.get(LEVEL)}
+        draws = {"log joint": kept.log_joint, "level": kept.theta.get(NOISE_LEVEL)}
         total = FOLLOWED * seconds[noise]
         each = [
             "" if x is None else duration(total / scalar_figures(x, np.zeros(len(x)))["ess"]) for x in draws.values()

@@ -12,12 +12,11 @@ from .._runtime.typing import ArrayLike, RandomState
 from .._runtime.validation import check_count
 from ..errors import InputError
 from ..model.data.columns import Modelled
-from ..model.data.leaves import Rows, read_rows
+from ..model.data.leaves import LeafRows, read_rows
 from ..model.data.missing import check_apart, missing_entries
 from ..model.data.table import Table, as_double
 from ..model.data.ties import spread_ties
 from ..model.process.noise import (
-    LEVEL,
     NoiseDraw,
     NoiseModel,
     at_least_floor,
@@ -102,7 +101,7 @@ def _all_data(posterior: Posterior, table: Table) -> FitData:
     return FitData(table, rows, posterior.noise, model, chains)
 
 
-def _all_rows(posterior: Posterior, table: Table, X: np.ndarray) -> tuple[Rows, Table]:
+def _all_rows(posterior: Posterior, table: Table, X: np.ndarray) -> tuple[LeafRows, Table]:
     """Old rows with their groups and errors; each new row is a leaf of its own, with an error like theirs."""
     new = _new_labels(posterior, table)
     groups, errors = None, posterior.errors
@@ -179,7 +178,7 @@ def _noise_of(posterior: Posterior, tree: int, model: NoiseModel, old_rows: np.n
     """The noise as it was drawn with a tree; new rows start as ordinary ones."""
     noise = first_draw(model)
     if model.level is None:
-        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[LEVEL][tree])))
+        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[NOISE_LEVEL][tree])))
     if noise.tail_scale is not None and posterior.tail_scale is not None:
         noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
     return noise

@@ -16,10 +16,10 @@ from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance
 from ..model.covariance.base import column_variances
 from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, modelled
-from ..model.data.leaves import Rows, read_rows, warn_of_groups
+from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
 from ..model.data.mds import require_spherical, rows_of_distances
 from ..model.data.missing import check_apart, missing_entries
-from ..model.data.neighbor_graph import read_graph
+from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
 from ..model.process.noise import Noise, as_noise, noise_model
 from ..posterior import Posterior
@@ -38,7 +38,7 @@ class FitData(NamedTuple):
     """A table, the leaves of its rows, and the model of them."""
 
     table: Table
-    rows: Rows
+    rows: LeafRows
     noise: Noise
     model: Modelled
     chains: ChainData  # what chains see of all this
@@ -78,7 +78,7 @@ def prepare(
     if neighbors is not None:
         if type(sampler).neighbors is Sampler.neighbors:
             raise InputError(f'neighbors need sampler="regraft"; {type(sampler).__name__} does not read them.')
-        graph, info["neighbors_given"] = read_graph(neighbors, rows, len(table.values)), True
+        graph, info["neighbors_given"] = read_neighbor_graph(neighbors, rows, len(table.values)), True
     # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
     recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
@@ -107,7 +107,7 @@ def default_noise(sampler: Sampler) -> Noise:
     return Noise(tails="student") if sampler.learns_noise else Noise(0.0)
 
 
-def _check_sampler(sampler: Sampler, noise: Noise, rows: Rows) -> None:
+def _check_sampler(sampler: Sampler, noise: Noise, rows: LeafRows) -> None:
     """Refuse what a sampler cannot do before any work is done."""
     if sampler.learns_noise:
         return

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..model.process.noise import LEVEL
+from ..model.process.noise import NOISE_LEVEL
 from .trees.stacked import read_only
 
 
@@ -42,17 +42,17 @@ def checked_model(X: Any, used: Any, fitted: Any) -> tuple[np.ndarray | None, np
 
 def check_noise_level(theta: Mapping[str, np.ndarray], n_trees: int) -> None:
     """A learnt level of noise, where there are draws of it, has one for each tree."""
-    if LEVEL in theta:
-        level = theta[LEVEL]
+    if NOISE_LEVEL in theta:
+        level = theta[NOISE_LEVEL]
         if level.shape != (n_trees,) or not (np.isfinite(level) & (level > 0.0)).all():
-            raise InputError(f"theta[{LEVEL!r}] must hold a positive number for each of the {n_trees} trees.")
+            raise InputError(f"theta[{NOISE_LEVEL!r}] must hold a positive number for each of the {n_trees} trees.")
 
 
 def noise_levels(theta: Mapping[str, np.ndarray]) -> np.ndarray:
     """(T,) the draws of a learnt level of noise."""
-    if LEVEL not in theta:
+    if NOISE_LEVEL not in theta:
         raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
-    return theta[LEVEL]
+    return theta[NOISE_LEVEL]
 
 
 def checked_groups(groups: Any, n: int) -> np.ndarray | None:

@@ -19,7 +19,7 @@ from ..._runtime.blas import single_threaded_blas
 from ..._runtime.threads import at_most_threads
 from ...model.data.missing import fill_at_random, impute
 from ...model.process.coalescent import log_prior
-from ...model.process.noise import LEVEL, at_least_floor, first_draw, row_variances
+from ...model.process.noise import NOISE_LEVEL, at_least_floor, first_draw, row_variances
 from ...model.process.noise import log_prior as noise_log_prior
 from ...model.process.whitened import Problem, make_problem
 from ...samplers.base import Sampler, Tails
@@ -52,10 +52,10 @@ def begin(
     What is given of an earlier draw (`tree`, `theta`, …) is where it starts instead.
     """
     rng, theta = np.random.default_rng(seed), dict(theta or {})
-    covariance = data.covariance.with_theta({name: value for name, value in theta.items() if name != LEVEL})
+    covariance = data.covariance.with_theta({name: value for name, value in theta.items() if name != NOISE_LEVEL})
     noise = first_draw(data.noise, rng if dispersed else None)
-    if LEVEL in theta:
-        noise = noise._replace(level=at_least_floor(data.noise, float(theta[LEVEL])))
+    if NOISE_LEVEL in theta:
+        noise = noise._replace(level=at_least_floor(data.noise, float(theta[NOISE_LEVEL])))
     if tail_scale is not None and noise.tail_scale is not None:
         noise = noise._replace(tail_scale=np.array(tail_scale))
     with single_threaded_blas(), at_most_threads(settings.n_threads):
@@ -233,7 +233,7 @@ def _record(data: ChainData, chain: Chain, problem: Problem | None, info: dict[s
     log_joint = log_prior(times) + chain.covariance.log_prior() + noise_log_prior(data.noise, chain.noise)
     if problem is not None:
         log_joint += problem.log_likelihood(children, times)
-    theta = chain.covariance.theta | ({LEVEL: chain.noise.level} if data.noise.level is None else {})
+    theta = chain.covariance.theta | ({NOISE_LEVEL: chain.noise.level} if data.noise.level is None else {})
     tails = np.empty(0) if chain.noise.tail_scale is None else chain.noise.tail_scale
     return ChainDraws(
         children[None].astype(np.int32),

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...model.data.columns import imputed_in_model
-from ...model.data.leaves import Rows
-from ...model.process.noise import LEVEL
+from ...model.data.leaves import LeafRows
+from ...model.process.noise import NOISE_LEVEL
 from ...posterior import Posterior
 from ...tree import Tree
 from ...tree.merges import restricted
@@ -16,7 +16,7 @@ from .state import Chain, ChainData
 Start = dict[str, Any]  # tree, theta, imputed and tail_scale for `chain.begin`, as far as they are given
 
 
-def starts_of_chains(start: Any, rows: Rows, data: ChainData, n_chains: int) -> list[Start]:
+def starts_of_chains(start: Any, rows: LeafRows, data: ChainData, n_chains: int) -> list[Start]:
     """One start for each chain; a posterior with fewer chains gives each of its last draws several times."""
     if start is None:
         return [{}] * n_chains
@@ -26,7 +26,7 @@ def starts_of_chains(start: Any, rows: Rows, data: ChainData, n_chains: int) -> 
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):
         return [{"tree": restricted(start.children, start.times, rows.distinct.first)}] * n_chains
-    learnt = {*data.covariance.learnt, *([LEVEL] if data.noise.level is None else [])}
+    learnt = {*data.covariance.learnt, *([NOISE_LEVEL] if data.noise.level is None else [])}
     if set(start.theta) != learnt:
         names = ", ".join(start.theta) or "no parameters"
         raise InputError(f"start has draws of {names}, but this fit learns {', '.join(sorted(learnt)) or 'none'}.")
@@ -37,7 +37,7 @@ def starts_of_chains(start: Any, rows: Rows, data: ChainData, n_chains: int) -> 
     return [_from_draw(start, last[c % len(last)], rows, data) for c in range(n_chains)]
 
 
-def _from_draw(posterior: Posterior, t: int, rows: Rows, data: ChainData) -> Start:
+def _from_draw(posterior: Posterior, t: int, rows: LeafRows, data: ChainData) -> Start:
     tree = restricted(posterior.children[t].astype(np.int64), posterior.times[t], rows.distinct.first)
     theta = {name: draws[t] if draws.ndim > 1 else float(draws[t]) for name, draws in posterior.theta.items()}
     start: Start = {"tree": tree, "theta": theta}
@@ -53,6 +53,6 @@ def _from_draw(posterior: Posterior, t: int, rows: Rows, data: ChainData) -> Sta
 
 def start_at(data: ChainData, chain: Chain) -> Start:
     """Where a chain stands, for another to resume from."""
-    theta = chain.covariance.theta | ({LEVEL: chain.noise.level} if data.noise.level is None else {})
+    theta = chain.covariance.theta | ({NOISE_LEVEL: chain.noise.level} if data.noise.level is None else {})
     imputed = None if data.missing is None else chain.imputed
     return {"tree": chain.tree, "theta": theta, "imputed": imputed, "tail_scale": chain.noise.tail_scale}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._runtime.temp_memmap import stacked
 from ...model.covariance import Covariance
-from ...model.data.neighbor_graph import Graph
+from ...model.data.neighbor_graph import NeighborGraph
 from ...model.data.replicates import Replicates, Within, within_leaves
 from ...model.process.noise import NoiseDraw, NoiseModel
 
@@ -23,7 +23,7 @@ class ChainData(NamedTuple):
     noise: NoiseModel
     replicates: Replicates | None = None  # where leaves stand for several rows
     missing: np.ndarray | None = None  # (N, d) of bool, if any entry is
-    graph: Graph | None = None  # neighbours of the leaves, where a user has given them
+    graph: NeighborGraph | None = None  # neighbours of the leaves, where a user has given them
     within: Within | None = None  # what is left of rows that were put together into leaves
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
-from ...model.process.noise import LEVEL, NoiseDraw
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw
 from ...posterior.diagnostics.covariance_selection import is_choice
 from ...posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT
 from ...posterior.trees.stacked import check_trees
@@ -170,7 +170,7 @@ def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Ch
 
 
 def _draws_schema(data: ChainData, n_draws: int, names: Iterable[str]) -> dict[str, Any]:
-    theta = data.covariance.theta | ({LEVEL: 1.0} if data.noise.level is None else {})
+    theta = data.covariance.theta | ({NOISE_LEVEL: 1.0} if data.noise.level is None else {})
     return {
         "children": Array("i", (n_draws, data.n - 1, 2)),
         "times": Array("f", (n_draws, data.n - 1), is_finite),

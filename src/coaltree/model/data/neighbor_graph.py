@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from .leaves import Rows
+from .leaves import LeafRows
 
 _MIN_NEIGHBORS = 3
 
 
-class Graph(NamedTuple):
+class NeighborGraph(NamedTuple):
     """The neighbours of each row: those of row i are member[start[i] : start[i + 1]], in ascending order."""
 
     start: np.ndarray  # (n + 1,) int64
     member: np.ndarray  # int32
 
 
-def read_graph(neighbors: Any, rows: Rows, n_rows: int) -> Graph:
+def read_neighbor_graph(neighbors: Any, rows: LeafRows, n_rows: int) -> NeighborGraph:
     """Check a sparse matrix (rows, rows), and return the neighbours of each distinct row."""
     from scipy.sparse import coo_array, csr_array, issparse
 
@@ -54,4 +54,4 @@ def read_graph(neighbors: Any, rows: Rows, n_rows: int) -> Graph:
             f"neighbors has {degree[least]} neighbour(s) of row {rows.labels[rows.distinct.first[least]]!r}; give at "
             f"least {_MIN_NEIGHBORS} for every row, better 15."
         )
-    return Graph(both.indptr.astype(np.int64), both.indices.astype(np.int32))
+    return NeighborGraph(both.indptr.astype(np.int64), both.indices.astype(np.int32))

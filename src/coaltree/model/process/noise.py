@@ -27,7 +27,7 @@ _DEFAULT_PRIOR = LogNormal(0.1, 2.0)  # times are in coalescent units, the root 
 _MAX_LEVEL = 1e150  # beyond, the square of a variance is not a number
 _MIN_LEARNT_LEVEL = 1e-12
 _MAX_ERROR = 1e70
-LEVEL = "noise_level"  # name of a learnt level among the parameters
+NOISE_LEVEL = "noise_level"  # name of a learnt level among the parameters
 
 
 @dataclass(frozen=True)

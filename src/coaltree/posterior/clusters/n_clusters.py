@@ -83,8 +83,7 @@ _DOUBTFUL = 0.6  # stability at which only the gentle limit counts
 class ClusterSuggestion(NamedTuple):
     """A number of clusters or a range, the reason for it in a sentence, and the probability of every number considered.
 
-    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability``, ``score`` (the
-    log evidence; NaN without data) and ``stability`` (of the least stable cluster).
+    `score` of the candidates is the log evidence, NaN without data; `stability` is that of the least stable cluster.
     """
 
     n_clusters: int

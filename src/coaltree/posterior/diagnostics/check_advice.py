@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ _CLEARLY = 3.5  # standard deviations from which on a column is counted with the
 _MAX_TREES_FOR_LATENESS = 100
 
 
-class Advice(NamedTuple):
+@dataclass(frozen=True)
+class Advice:
     """What to do about a failed check; `str` gives it in a sentence, with arguments of `coaltree.fit`."""
 
     why: str  #: Why it matters.

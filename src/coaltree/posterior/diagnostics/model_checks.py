@@ -32,7 +32,7 @@ from ...model.data.leaves import read_rows
 from ...model.data.replicates import replicates_of
 from ...model.data.table import Table
 from ...model.process import pivots
-from ...model.process.noise import LEVEL
+from ...model.process.noise import NOISE_LEVEL
 from ...numerics.weighted import pick_trees
 from ...tree.merges import restricted
 from ..predictive.placement import covariance_of
@@ -160,7 +160,7 @@ def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomSta
     check_count("n_trees", n_trees, 1)
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which check needs.")
-    if posterior.noise.is_learnt and LEVEL not in posterior.theta:
+    if posterior.noise.is_learnt and NOISE_LEVEL not in posterior.theta:
         raise InputError("this posterior has no draws of its noise level, which check needs; fit() keeps them.")
     rows = _distinct_rows(posterior)
     if len(rows.leaves) < MIN_LEAVES:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._runtime.formatting import percent
-from ...model.process.noise import LEVEL
+from ...model.process.noise import NOISE_LEVEL
 from ...numerics.weighted import weighted_quantile
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def describe_noise(posterior: "Posterior") -> str:
     tails = f", Student's t with {noise.df:g} df" if noise.tails == "student" else ""
     if not noise.is_learnt:
         return f"{noise.level:g} of the covariance{tails}"
-    draws = posterior.theta.get(LEVEL)
+    draws = posterior.theta.get(NOISE_LEVEL)
     if draws is None:
         return f"learnt{tails}"
     low, middle, high = weighted_quantile(draws, posterior.weights, np.array([0.05, 0.5, 0.95]))

@@ -17,11 +17,11 @@ from joblib import Parallel, delayed
 from ..._runtime.blas import single_threaded_blas
 from ...errors import InputError
 from ...model.covariance.base import cholesky_whitener
-from ...model.data.leaves import Rows, read_rows
+from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse
 from ...model.data.table import Table, as_double
 from ...model.process.coalescent import log_prior
-from ...model.process.noise import LEVEL, NoiseDraw, noise_model
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw, noise_model
 from ...model.process.noise import log_prior as noise_log_prior
 from ...model.process.whitened import Problem, make_problem
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
@@ -78,7 +78,7 @@ def require_model(posterior: Posterior) -> None:
     """Refuse a posterior that does not say what its trees are of."""
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which leave-one-out needs.")
-    if posterior.noise.is_learnt and LEVEL not in posterior.theta:
+    if posterior.noise.is_learnt and NOISE_LEVEL not in posterior.theta:
         raise InputError("this posterior has no draws of its noise level, which leave-one-out needs; fit() keeps them.")
 
 
@@ -91,7 +91,7 @@ def can_be_asked(posterior: Posterior) -> bool:
         return False
 
 
-def rows_of(posterior: Posterior) -> Rows:
+def rows_of(posterior: Posterior) -> LeafRows:
     """The rows as `fit` read them."""
     assert posterior.X is not None
     names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
@@ -99,7 +99,7 @@ def rows_of(posterior: Posterior) -> Rows:
     return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
 
 
-def tree_of(posterior: Posterior, t: int, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def tree_of(posterior: Posterior, t: int, rows: LeafRows) -> tuple[np.ndarray, np.ndarray]:
     """Tree `t` over the distinct leaves of the rows, which are numbered in order of first sight."""
     children = posterior.children[t]
     if posterior.groups is not None:
@@ -109,7 +109,7 @@ def tree_of(posterior: Posterior, t: int, rows: Rows) -> tuple[np.ndarray, np.nd
     return restricted(children, posterior.times[t], rows.distinct.first)
 
 
-def problem_of(posterior: Posterior, t: int, rows: Rows) -> Problem:
+def problem_of(posterior: Posterior, t: int, rows: LeafRows) -> Problem:
     """What the sampler saw when it drew tree `t`."""
     values, variances = posterior.model_values(t)[rows.kept], posterior.row_variances(t)[rows.kept]
     return make_problem(values, covariance_of(posterior, t), variances, replicates=rows.replicates, rotate=True)
@@ -133,7 +133,7 @@ def log_parts(posterior: Posterior, draws: np.ndarray) -> dict[str, np.ndarray]:
 def _parts_of(posterior, t, rows, noise):
     children, times = tree_of(posterior, t, rows)
     tails = None if posterior.tail_scale is None else posterior.tail_scale[t, rows.kept]
-    level = float(posterior.theta[LEVEL][t]) if noise.level is None else noise.level
+    level = float(posterior.theta[NOISE_LEVEL][t]) if noise.level is None else noise.level
     covariance = covariance_of(posterior, t)
     return (
         problem_of(posterior, t, rows).log_likelihood(children, times),
@@ -150,7 +150,7 @@ def _is_drawn(posterior, covariance):
 
 
 class _Part(NamedTuple):
-    """Rows that have the same columns; `is_alone` where no other row measures their leaf."""
+    """LeafRows that have the same columns; `is_alone` where no other row measures their leaf."""
 
     columns: np.ndarray | None  # None for all
     rows: np.ndarray  # numbers among those kept

@@ -18,7 +18,7 @@ import numpy as np
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
 from ..._runtime.threads import allowed_threads
-from ...model.data.neighbor_graph import Graph
+from ...model.data.neighbor_graph import NeighborGraph
 
 _EXACT_UP_TO = 20_000**2  # pairs
 _BLOCK = 1 << 22  # distances held at once
@@ -44,7 +44,7 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
         return _nearest_in_cells(queries, points, k, numbers)
 
 
-def nearest_in_graph(points: np.ndarray, k: int, graph: Graph) -> np.ndarray:
+def nearest_in_graph(points: np.ndarray, k: int, graph: NeighborGraph) -> np.ndarray:
     """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
     found = np.full((len(points), k), -1, np.int32)
 

@@ -10,13 +10,15 @@ where a subtree was.
 
 import numpy as np
 
-from ...model.data.neighbor_graph import Graph
+from ...model.data.neighbor_graph import NeighborGraph
 from .nearest import nearest, nearest_in_graph
 
 _SMALLEST_LEVEL = 32
 
 
-def neighbor_lists(W: np.ndarray, n_neighbors: int, rng: np.random.Generator, graph: Graph | None = None) -> np.ndarray:
+def neighbor_lists(
+    W: np.ndarray, n_neighbors: int, rng: np.random.Generator, graph: NeighborGraph | None = None
+) -> np.ndarray:
     """Lists (levels, n, n_neighbors) int32 of nearest rows, nearest first; -1 where there are fewer.
 
     Exact up to 20,000 rows; above, more than 95 of 100 are found where rows have structure (`nearest`). With a

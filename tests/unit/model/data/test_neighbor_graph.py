@@ -7,7 +7,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from coaltree.errors import InputError
 from coaltree.model.data.leaves import read_rows
-from coaltree.model.data.neighbor_graph import read_graph
+from coaltree.model.data.neighbor_graph import read_neighbor_graph
 from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import as_noise
 
@@ -16,7 +16,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 
 def read(neighbors, X=X, groups=None):
     rows = read_rows(read_table(X), as_noise("learn"), groups, quiet=True)
-    return read_graph(neighbors, rows, len(X))
+    return read_neighbor_graph(neighbors, rows, len(X))
 
 
 def lists_of(graph):
