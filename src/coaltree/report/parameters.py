@@ -18,7 +18,7 @@ _WORDS = {
     "length": "Length scale: columns closer than this vary together.",
     "noise": "Independent variance of each column, relative to the smooth part; it gathers along branches.",
     "Phi": "Covariance of the columns along a branch of length 1.",
-    NOISE_LEVEL: "Measurement noise of a row: its variance as a multiple of what values gain along a branch of length 1.",
+    NOISE_LEVEL: "Measurement noise of a row: its variance, relative to what values gain along a branch of length 1.",
 }
 _MOST_ROWS = 12  # entries of an array that are shown one by one
 _MOST_LINES = 240
