@@ -33,6 +33,19 @@ Terms = Callable[[Theta], tuple[float, float] | None]
 class KernelCovariance(LearnableCovariance):
     """Φ = amplitude · K(θ): slice sampling of log θ for every family that can give log|K| and tr(K⁻¹S)."""
 
+    inputs: Any = None
+
+    def _inputs(self, d: int) -> np.ndarray:
+        """(d, q) the inputs of the columns, by default 0 … d-1."""
+        if self.inputs is None:
+            return np.arange(d, dtype=np.float64)[:, None]
+        if len(self.inputs) != d:
+            raise InputError(f"inputs has {len(self.inputs)} rows, but the data have {d} columns; give one per column.")
+        return np.asarray(self.inputs)
+
+    def check(self, d: int) -> None:
+        self._inputs(d)
+
     def _terms(self, statistics: Statistics) -> Terms:
         """A function of θ that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
         raise NotImplementedError
@@ -149,14 +162,6 @@ def _checked_inputs(given: Any) -> np.ndarray | None:
     return inputs.reshape(len(inputs), -1)
 
 
-def _inputs_for(inputs: np.ndarray | None, d: int) -> np.ndarray:
-    if inputs is None:
-        return np.arange(d, dtype=np.float64)[:, None]
-    if len(inputs) != d:
-        raise InputError(f"inputs has {len(inputs)} rows, but the data have {d} columns; give one per column.")
-    return inputs
-
-
 def check_noise(covariance: Any) -> None:
     """Check the share of white noise of a kernel; 0 cannot be learnt."""
     covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
@@ -187,18 +192,15 @@ class SquaredExponential(KernelCovariance):
         self._store("inputs", _checked_inputs(self.inputs))
         check_noise(self)
 
-    def check(self, d: int) -> None:
-        _inputs_for(self.inputs, d)
-
     def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        return self._replaced(inputs=_inputs_for(self.inputs, d)[columns])
+        return self._replaced(inputs=self._inputs(d)[columns])
 
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
 
     def _distances(self, d: int) -> np.ndarray:
         """(d, d) squared distances between inputs."""
-        inputs = _inputs_for(self.inputs, d)
+        inputs = self._inputs(d)
         difference = inputs[:, None, :] - inputs[None, :, :]
         return np.asarray(np.einsum("ijq,ijq->ij", difference, difference))
 
@@ -272,19 +274,18 @@ class Kernel(KernelCovariance):
         return [h for h in self.k.hyperparameters if not h.fixed]
 
     def check(self, d: int) -> None:
-        inputs = _inputs_for(self.inputs, d)
+        inputs = self._inputs(d)
         try:
             self.k(inputs[:1])
         except (TypeError, ValueError) as error:
-            raise InputError(
-                f"Kernel: k cannot be applied to inputs of {inputs.shape[1]} column(s): {error}."
-            ) from None
+            n_columns = inputs.shape[1]
+            raise InputError(f"Kernel: k cannot be applied to inputs of {n_columns} column(s): {error}.") from None
 
     def matrix(self, d: int) -> np.ndarray:
-        return self.amplitude * _kernel_matrix(self.k, _inputs_for(self.inputs, d))
+        return self.amplitude * _kernel_matrix(self.k, self._inputs(d))
 
     def _terms(self, statistics: Statistics) -> Terms:
-        inputs = _inputs_for(self.inputs, statistics.d)
+        inputs = self._inputs(statistics.d)
         # A clone of our own to change: one for every point would cost more than the point.
         kernel = self.k.clone_with_theta(self.k.theta)
         bounds = np.exp(self.k.bounds).reshape(-1, 2)
@@ -300,7 +301,7 @@ class Kernel(KernelCovariance):
         return terms
 
     def _diagonal_mean(self, d: int) -> float:
-        return float(np.mean(self.k.diag(_inputs_for(self.inputs, d)))) * (1.0 + NOISE_FLOOR)
+        return float(np.mean(self.k.diag(self._inputs(d)))) * (1.0 + NOISE_FLOOR)
 
     def _default_priors(self, d: int) -> dict[str, Prior]:
         needed = [h for h in self._free if h.name in self.learnt and h.name not in self.priors]

@@ -258,10 +258,9 @@ def simulate_data(
     d: int,
     rng: np.random.Generator,
     color: Callable[[np.ndarray], np.ndarray] | None = None,
-    root: float | np.ndarray = 0.0,
     leaf_var: Variances = 0.0,
 ) -> np.ndarray:
-    """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
+    """Draw data (n, d) by diffusion down `tree` from the value 0 at its root.
 
     `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.
     """
@@ -269,8 +268,7 @@ def simulate_data(
     steps = rng.standard_normal((2 * n - 1, d))
     times = np.concatenate([np.zeros(n), tree.times])
     _pass_down(tree.children, times, steps, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy())
-    values = steps[:n] if color is None else color(steps[:n])
-    return np.asarray(values + root)
+    return steps[:n] if color is None else color(steps[:n])
 
 
 @jit

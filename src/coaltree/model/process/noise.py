@@ -243,10 +243,10 @@ def draw_ratio(model: NoiseModel, draw: NoiseDraw, rng: np.random.Generator) -> 
     return draw._replace(level=draw.level * c, tail_scale=draw.tail_scale / c)
 
 
-def known_variances(noise: Any, errors: Any, n: int) -> Any:
+def known_variances(noise: Any, errors: Any, n: int) -> float | np.ndarray:
     """The variance of every row, or (n,) where `errors` are given, of a noise of which nothing is to be drawn."""
     noise = as_noise(noise)
     if noise.is_random:
         raise InputError("here the noise must be a number; fit() learns it.")
-    errors = check_errors(errors, n)
-    return noise.level if errors is None else noise.level * np.square(errors)
+    level, errors = float(noise.level), check_errors(errors, n)
+    return level if errors is None else level * np.square(errors)
