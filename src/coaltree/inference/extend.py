@@ -16,16 +16,8 @@ from ..model.data.leaves import Rows, read_rows
 from ..model.data.missing import check_apart, missing_entries
 from ..model.data.table import Table, as_double
 from ..model.data.ties import spread_ties
-from ..model.process.noise import (
-    LEVEL,
-    NoiseDraw,
-    NoiseModel,
-    at_least_floor,
-    first_draw,
-    noise_model,
-    row_variances,
-    typical_error,
-)
+from ..model.process import noise as noises
+from ..model.process.noise import NoiseDraw, NoiseModel
 from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
@@ -96,7 +88,7 @@ def _all_data(posterior: Posterior, table: Table) -> FitData:
     values = _model_values(posterior, X, rows.kept)
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
     recorded = X[rows.kept] if posterior.used is None else X[rows.kept][:, posterior.used]
-    noise = noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
+    noise = noises.noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     chains = ChainData(values, posterior.covariance, noise, rows.replicates, missing_entries(values))
     model = Modelled(posterior.covariance, values, posterior.used, posterior.fitted is not None, {})
     return FitData(table, rows, posterior.noise, model, chains)
@@ -110,7 +102,7 @@ def _all_rows(posterior: Posterior, table: Table, X: np.ndarray) -> tuple[Rows, 
     if posterior.groups is not None:
         groups = [*(posterior.labels[i] for i in posterior.groups), *new]
     if errors is not None:
-        errors = np.concatenate([errors, np.full(len(table.values), typical_error(errors))])
+        errors = np.concatenate([errors, np.full(len(table.values), noises.typical_error(errors))])
     every = Table(X, names, posterior.columns)
     return read_rows(every, posterior.noise, groups, errors), every
 
@@ -157,7 +149,7 @@ def _grafted(posterior: Posterior, tree: int, data: FitData, rng: np.random.Gene
     if given.n > 1:  # else all rows are the same: there is no tree
         values = _filled(values, len(old_rows), rng)
         old = restricted(posterior.children[tree], posterior.times[tree], rows.distinct.first[:n_old])
-        variances = row_variances(given.noise, noise)
+        variances = noises.row_variances(given.noise, noise)
         problem = make_problem(values, covariance, variances, replicates=given.replicates, rotate=True)
         merges = graft(problem, old, _nearest_old(problem.W, n_old), rng)
     imputed = np.empty(0) if given.missing is None else values[given.missing]
@@ -177,9 +169,10 @@ def _nearest_old(W: np.ndarray | None, n_old: int) -> np.ndarray:
 
 def _noise_of(posterior: Posterior, tree: int, model: NoiseModel, old_rows: np.ndarray) -> NoiseDraw:
     """The noise as it was drawn with a tree; new rows start as ordinary ones."""
-    noise = first_draw(model)
+    noise = noises.first_draw(model)
     if model.level is None:
-        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[LEVEL][tree])))
+        level = float(posterior.theta[noises.LEVEL][tree])
+        noise = noise._replace(level=noises.at_least_floor(model, level))
     if noise.tail_scale is not None and posterior.tail_scale is not None:
         noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
     return noise

@@ -157,9 +157,8 @@ def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dic
 
 
 def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Chain:
-    check_fields(
-        content, _chain_schema(data, settings, content.get("iteration") if isinstance(content, dict) else None)
-    )
+    iteration = content.get("iteration") if isinstance(content, dict) else None
+    check_fields(content, _chain_schema(data, settings, iteration))
     rng = np.random.default_rng()
     rng.bit_generator.state = content["rng"]
     tree = (np.array(content["children"]), np.array(content["times"]))
