@@ -49,6 +49,16 @@ class RunState(NamedTuple):
         """Draws kept of each chain."""
         return sum(len(block.times) for block in self.draws[0]) if self.draws else 0
 
+    @property
+    def all_draws(self) -> ChainDraws:
+        """The draws of all chains, one chain after the other."""
+        return concatenate([block for blocks in self.draws for block in blocks])
+
+    @property
+    def chain_of_draws(self) -> np.ndarray:
+        """The number of the chain that each of these is of."""
+        return np.repeat(np.arange(len(self.draws)), self.n_draws)
+
     def to_dict(self) -> dict[str, Any]:
         """All that a checkpoint saves."""
         return {
