@@ -53,8 +53,7 @@ def extend(
     """
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
-    table = read_new_rows(posterior, X_new)
-    rng = as_generator(random_state)
+    table, rng = read_new_rows(posterior, X_new), as_generator(random_state)
     data = _all_data(posterior, table)
     if data.chains.noise.is_random and not settings.sampler.learns_noise:
         raise InputError(f"{type(settings.sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
@@ -121,24 +120,23 @@ def _new_labels(posterior: Posterior, table: Table) -> tuple[str, ...]:
 def _model_values(posterior: Posterior, X: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """The rows that are kept as the model sees them; those that were fitted stay as they were."""
     used = np.arange(X.shape[1]) if posterior.used is None else posterior.used
-    values, old = np.ascontiguousarray(X[kept][:, used]), kept[: _n_old_rows(posterior, kept)]
+    values, old = np.ascontiguousarray(X[kept][:, used]), _old_rows(posterior, kept)
     if posterior.fitted is not None:
         values, _ = spread_ties(values, kept, used)
     values[: len(old)] = posterior.model_values()[old]
     return values
 
 
-def _n_old_rows(posterior: Posterior, kept: np.ndarray) -> int:
-    """How many of the rows that are kept were fitted: rows come in order of first sight."""
-    assert posterior.X is not None
-    return int(np.searchsorted(kept, len(posterior.X)))
+def _old_rows(posterior: Posterior, kept: np.ndarray) -> np.ndarray:
+    """Those of the rows that are kept which were fitted; they come first."""
+    return kept[kept < len(posterior.row_labels)]
 
 
 def _grafted(posterior: Posterior, tree: int, data: FitData, rng: np.random.Generator) -> Chain:
     """A chain that stands at one tree of the posterior with the new rows grafted on."""
     rows, given = data.rows, data.chains
     n_old = int(np.searchsorted(rows.distinct.first, posterior.n))  # distinct leaves come in order of first sight
-    old_rows = rows.kept[: _n_old_rows(posterior, rows.kept)]
+    old_rows = _old_rows(posterior, rows.kept)
     values = given.values.copy()
     values[: len(old_rows)] = posterior.model_values(tree)[old_rows]
     covariance: Any = covariance_of(posterior, tree)
