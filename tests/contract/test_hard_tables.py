@@ -205,19 +205,6 @@ def test_covariance_auto_is_in_info():
     assert default == ct.CoalescentClustering().covariance == "auto"
 
 
-def test_sample_trees_takes_the_columns_own_variances():
-    X, _, _ = numbers(20)
-    with pytest.warns(ct.CoaltreeWarning, match="column 4"):
-        post = ct.sample_trees(np.column_stack([X, np.ones(20)]), "scaled", n_samples=3, random_state=0)
-    known = np.diag(X.var(axis=0, ddof=1))
-    same = ct.sample_trees(X, known, n_samples=3, random_state=0)
-    np.testing.assert_allclose(post.times, same.times, rtol=1e-8)
-    longer = post.extend(np.column_stack([X[:2] + 0.1, np.ones(2)]), n_iterations=1, random_state=0)
-    assert longer.n == 22 and not longer.theta
-    with pytest.raises(ct.InputError, match="is for fit"):
-        ct.sample_trees(X, "auto")
-
-
 def test_checkpoint_over_spread_values_resumes_to_the_same_bits(tmp_path):
     X, _ = CASES["rare columns"][0]()
     short = {"n_samples": 4, "n_warmup": 2}

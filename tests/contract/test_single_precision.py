@@ -58,7 +58,7 @@ def bits_of(post):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "best" else []) for name in CASES]
 )
-def test_the_fit_is_that_of_the_same_numbers_in_float64(name):
+def test_float32_is_fitted_as_the_same_numbers_in_float64(name):
     make, settings = CASES[name]
     X = make()
     single, double = (ct.fit(values, **(SETTINGS | settings)) for values in (X, X.astype(np.float64)))
@@ -68,7 +68,7 @@ def test_the_fit_is_that_of_the_same_numbers_in_float64(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_all_that_is_asked_later_is_the_same(tmp_path):
+def test_float32_answers_as_float64(tmp_path):
     X = with_gaps()
     single, double = (ct.fit(values, **SETTINGS) for values in (X, X.astype(np.float64)))
     single.save(tmp_path / "single.ct")
@@ -88,14 +88,14 @@ def test_all_that_is_asked_later_is_the_same(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_run_goes_on_from_the_checkpoint_of_either(tmp_path):
+def test_float32_and_float64_share_a_checkpoint(tmp_path):
     X = some_rows()
     whole = ct.fit(X, checkpoint=tmp_path / "run", **SETTINGS)
     assert bits_of(ct.fit(X.astype(np.float64), checkpoint=tmp_path / "run", **SETTINGS)) == bits_of(whole)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_data_frames_and_the_estimator_keep_it_too():
+def test_float32_is_kept_by_data_frames_and_the_estimator():
     pandas = pytest.importorskip("pandas")
     X = some_rows()
     frame = pandas.DataFrame(X, columns=list("abcd"))
@@ -111,7 +111,7 @@ def test_data_frames_and_the_estimator_keep_it_too():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16, np.float64, ">f4", bool])
-def test_all_other_numbers_become_float64(dtype):
+def test_other_numbers_become_float64(dtype):
     X = (np.abs(np.round(some_rows(n=12) * 3)) % 16).astype(dtype)
     post = ct.fit(X, noise=0.1, **SETTINGS)
     assert post.X.dtype == np.float64
@@ -130,7 +130,7 @@ def signatures():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_no_kernel_is_compiled_for_it():
+def test_float32_compiles_no_kernel():
     X = with_gaps()
     ct.fit(X.astype(np.float64), **SETTINGS)
     before = signatures()
@@ -140,7 +140,7 @@ def test_no_kernel_is_compiled_for_it():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_neither_a_second_table_in_float64_nor_a_third_is_held():
+def test_float32_is_copied_once():
     X = np.ascontiguousarray(np.tile(some_rows(120, 40), (1, 50)))  # 120 x 2,000: 1 MB, and 2 in float64
     X += np.random.default_rng(0).normal(size=X.shape).astype(np.float32)
     seen = []

@@ -25,6 +25,7 @@ from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
+MAX_PARETO_K = 0.7
 
 
 @field_docs(
@@ -109,9 +110,8 @@ def compare(
 def compared(names: tuple[str, ...], left_out: list[LeaveOneOut], among: np.ndarray | None = None) -> Comparison:
     """The comparison of leave-one-out densities of the same rows, or of those `among` these numbers."""
     among = left_out[0].rows if among is None else among
-    places = [np.isin(loo.rows, among) for loo in left_out]
-    pairs = list(zip(left_out, places, strict=True))
-    doubtful = np.array([int(np.sum(loo.pareto_k[place] > 0.7)) for loo, place in pairs])
+    pairs = [(loo, np.isin(loo.rows, among)) for loo in left_out]
+    doubtful = np.array([int(np.sum(loo.pareto_k[place] > MAX_PARETO_K)) for loo, place in pairs])
     return comparison_of(names, np.array([loo.pointwise[place] for loo, place in pairs]), LEFT_OUT, doubtful)
 
 
@@ -123,24 +123,21 @@ def _common_rows(X: np.ndarray | None, left_out: list[LeaveOneOut]) -> np.ndarra
     if not len(aside):
         return everywhere
     assert X is not None  # else leave-one-out has refused
-    twins = {_bits(X[row]) for row in aside}
-    common = np.array([row for row in everywhere if _bits(X[row]) not in twins], dtype=int)
+    bits = {int(row): (X[row] + 0.0).tobytes() for row in np.concatenate([everywhere, aside])}  # 0 and -0 are the same
+    twins = {bits[row] for row in aside}
+    common = np.array([row for row in everywhere if bits[row] not in twins], dtype=int)
     if not len(common):
         raise InputError(
-            "every row has copies that some of the posteriors keep and others merge, so that no densities can be "
-            "compared; fit all to a table without copies, or give X_heldout."
+            "every row has duplicates that some posteriors keep and others merge, so that no densities can be "
+            "compared; fit all to a table without duplicates, or give X_heldout."
         )
     warnings.warn(
-        f"{len(aside)} of the rows are copies that some of the posteriors keep and others merge: these and the rows "
-        f"that they repeat are left aside, and {len(common)} rows compared.",
+        f"{len(aside)} rows are duplicates that some posteriors keep and others merge: these and the rows that they "
+        f"repeat are left aside, and {len(common)} rows compared.",
         CoaltreeWarning,
         stacklevel=3,
     )
     return common
-
-
-def _bits(row: np.ndarray) -> bytes:
-    return (row + 0.0).tobytes()  # 0 and -0 are the same
 
 
 def comparison_of(

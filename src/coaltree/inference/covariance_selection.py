@@ -22,7 +22,6 @@ from ..posterior.predictive.loo import LeaveOneOut, draws_for, from_densities
 from ..posterior.predictive.row_densities import row_densities
 from ..samplers import Regraft
 from .chains.initial_states import Start, start_at
-from .chains.state import concatenate
 from .compare import Comparison, compared
 from .control.run import Run
 from .fit_data import FitData, is_best, to_posterior
@@ -114,9 +113,7 @@ def _leave_one_out(data: FitData, run: Run, among: np.ndarray, n_jobs: int | Non
         run.complete(n_jobs, Progress(False))
     if run.is_interrupted:
         raise KeyboardInterrupt
-    every = concatenate([block for blocks in run.state.draws for block in blocks])
-    chain = np.repeat(np.arange(run.settings.n_chains), run.state.n_draws)
-    post = to_posterior(data, every, {}, chain=chain)
+    post = to_posterior(data, run.state.all_draws, {}, chain=run.state.chain_of_draws)
     densities = row_densities(post, draws_for(post, N_DRAWS)[0], among=among, n_jobs=n_jobs)
     if not np.isfinite(densities.log_density).all():
         raise InputError("rows have no finite density under it.")

@@ -16,15 +16,8 @@ from ..model.data.leaves import LeafRows, read_rows
 from ..model.data.missing import check_apart, missing_entries
 from ..model.data.table import Table, as_double
 from ..model.data.ties import spread_ties
-from ..model.process.noise import (
-    NoiseDraw,
-    NoiseModel,
-    at_least_floor,
-    first_draw,
-    noise_model,
-    row_variances,
-    typical_error,
-)
+from ..model.process import noise as noises
+from ..model.process.noise import NoiseDraw, NoiseModel
 from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
@@ -60,8 +53,7 @@ def extend(
     """
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
-    table = read_new_rows(posterior, X_new)
-    rng = as_generator(random_state)
+    table, rng = read_new_rows(posterior, X_new), as_generator(random_state)
     data = _all_data(posterior, table)
     if data.chains.noise.is_random and not settings.sampler.learns_noise:
         raise InputError(f"{type(settings.sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
@@ -95,7 +87,7 @@ def _all_data(posterior: Posterior, table: Table) -> FitData:
     values = _model_values(posterior, X, rows.kept)
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
     recorded = X[rows.kept] if posterior.used is None else X[rows.kept][:, posterior.used]
-    noise = noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
+    noise = noises.noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     chains = ChainData(values, posterior.covariance, noise, rows.replicates, missing_entries(values))
     model = Modelled(posterior.covariance, values, posterior.used, posterior.fitted is not None, {})
     return FitData(table, rows, posterior.noise, model, chains)
@@ -109,7 +101,7 @@ def _all_rows(posterior: Posterior, table: Table, X: np.ndarray) -> tuple[LeafRo
     if posterior.groups is not None:
         groups = [*(posterior.labels[i] for i in posterior.groups), *new]
     if errors is not None:
-        errors = np.concatenate([errors, np.full(len(table.values), typical_error(errors))])
+        errors = np.concatenate([errors, np.full(len(table.values), noises.typical_error(errors))])
     every = Table(X, names, posterior.columns)
     return read_rows(every, posterior.noise, groups, errors), every
 
@@ -128,24 +120,23 @@ def _new_labels(posterior: Posterior, table: Table) -> tuple[str, ...]:
 def _model_values(posterior: Posterior, X: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """The rows that are kept as the model sees them; those that were fitted stay as they were."""
     used = np.arange(X.shape[1]) if posterior.used is None else posterior.used
-    values, old = np.ascontiguousarray(X[kept][:, used]), kept[: _n_old_rows(posterior, kept)]
+    values, old = np.ascontiguousarray(X[kept][:, used]), _old_rows(posterior, kept)
     if posterior.fitted is not None:
         values, _ = spread_ties(values, kept, used)
     values[: len(old)] = posterior.model_values()[old]
     return values
 
 
-def _n_old_rows(posterior: Posterior, kept: np.ndarray) -> int:
-    """How many of the rows that are kept were fitted: rows come in order of first sight."""
-    assert posterior.X is not None
-    return int(np.searchsorted(kept, len(posterior.X)))
+def _old_rows(posterior: Posterior, kept: np.ndarray) -> np.ndarray:
+    """Those of the rows that are kept which were fitted; they come first."""
+    return kept[kept < len(posterior.row_labels)]
 
 
 def _grafted(posterior: Posterior, tree: int, data: FitData, rng: np.random.Generator) -> Chain:
     """A chain that stands at one tree of the posterior with the new rows grafted on."""
     rows, given = data.rows, data.chains
     n_old = int(np.searchsorted(rows.distinct.first, posterior.n))  # distinct leaves come in order of first sight
-    old_rows = rows.kept[: _n_old_rows(posterior, rows.kept)]
+    old_rows = _old_rows(posterior, rows.kept)
     values = given.values.copy()
     values[: len(old_rows)] = posterior.model_values(tree)[old_rows]
     covariance: Any = covariance_of(posterior, tree)
@@ -156,7 +147,7 @@ def _grafted(posterior: Posterior, tree: int, data: FitData, rng: np.random.Gene
     if given.n > 1:  # else all rows are the same: there is no tree
         values = _filled(values, len(old_rows), rng)
         old = restricted(posterior.children[tree], posterior.times[tree], rows.distinct.first[:n_old])
-        variances = row_variances(given.noise, noise)
+        variances = noises.row_variances(given.noise, noise)
         problem = make_problem(values, covariance, variances, replicates=given.replicates, rotate=True)
         merges = graft(problem, old, _nearest_old(problem.W, n_old), rng)
     imputed = np.empty(0) if given.missing is None else values[given.missing]
@@ -176,9 +167,10 @@ def _nearest_old(W: np.ndarray | None, n_old: int) -> np.ndarray:
 
 def _noise_of(posterior: Posterior, tree: int, model: NoiseModel, old_rows: np.ndarray) -> NoiseDraw:
     """The noise as it was drawn with a tree; new rows start as ordinary ones."""
-    noise = first_draw(model)
+    noise = noises.first_draw(model)
     if model.level is None:
-        noise = noise._replace(level=at_least_floor(model, float(posterior.theta[NOISE_LEVEL][tree])))
+        level = float(posterior.theta[noises.LEVEL][tree])
+        noise = noise._replace(level=noises.at_least_floor(model, level))
     if noise.tail_scale is not None and posterior.tail_scale is not None:
         noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
     return noise

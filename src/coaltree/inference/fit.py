@@ -30,7 +30,6 @@ from ..samplers.base import SamplerLike
 from ..tree.tree import Tree
 from . import covariance_selection
 from .chains.initial_states import starts_of_chains
-from .chains.state import concatenate
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
 from .control.run import Run, bytes_per_draw
@@ -163,8 +162,7 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
 
 def posterior_of(data: FitData, run: Run) -> Posterior:
     """The posterior of what a run has kept, and how it came about in `info`."""
-    settings, state = run.settings, run.state
-    draws = concatenate([block for blocks in state.draws for block in blocks])
+    settings, state, draws = run.settings, run.state, run.state.all_draws
     reported = {name: float(np.nanmean(value)) for name, value in draws.info.items() if not np.isnan(value).all()}
     info = {
         "seed": state.seed,
@@ -179,7 +177,7 @@ def posterior_of(data: FitData, run: Run) -> Posterior:
         info |= {"choice": state.selection, "covariance_given": "best"}
     if settings.is_auto:
         info["stopping"] = auto_stop.summary(settings, state)
-    return to_posterior(data, draws, info, chain=np.repeat(np.arange(settings.n_chains), state.n_draws))
+    return to_posterior(data, draws, info, chain=state.chain_of_draws)
 
 
 def _judge(post: Posterior) -> None:

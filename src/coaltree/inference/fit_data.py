@@ -181,7 +181,8 @@ def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more:
 
 def _announce_cost_of_full(covariance: CovarianceLike, d: int, settings: RunSettings) -> None:
     """Refuse or announce what a full covariance of many columns takes, before the first of its large matrices."""
-    if d < MANY_COLUMNS or not (isinstance(covariance, Full) or (isinstance(covariance, str) and covariance == "full")):
+    is_full = isinstance(covariance, Full) or (isinstance(covariance, str) and covariance == "full")
+    if d < MANY_COLUMNS or not is_full:
         return
     n_chains, n_draws = settings.n_chains, settings.min_draws
     what = f"a full covariance of {d:,} columns with {n_chains} chains of {n_draws} trees"

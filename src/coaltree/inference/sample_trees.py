@@ -51,26 +51,20 @@ def sample_trees(
 
     Parameters
     ----------
-    X : array-like or DataFrame (n, d)
-        The data; with ``metric="precomputed"`` the (n, n) squared distances between rows.
-    covariance : Covariance, str or (d, d) array
-        The covariance Φ of the diffusion. It is not learnt; use `fit` for that. "scaled" is that of the columns' own
-        variances.
-    sampler : Sampler or str
-        Such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
-    n_samples, n_warmup : int
-        For `Regraft`, sweeps to keep and to discard; other samplers return their particles, or one greedy tree.
-    random_state : int, numpy.random.Generator or None
-    noise : float
-        Variance of measurement noise, as a multiple of Φ. With 0, identical rows merge at time 0.
-    errors : (n,), optional
-        Known relative standard errors of the rows, by whose squares the noise is scaled (`Regraft`, `Insertion`).
-    metric : "euclidean" or "precomputed"
-    d : int
-        Number of columns behind precomputed distances.
-    n_threads : int, optional
-        Number of threads for the particles; it does not change the result.
-    progress : bool, "auto" or function of (done, total)
+    X : array-like or DataFrame (n, d); with ``metric="precomputed"`` the (n, n) squared distances between rows.
+    covariance : Covariance, name or (d, d) array of the diffusion, which is not learnt; use `fit` for that. "scaled" is
+        that of the columns' own variances.
+    sampler : such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
+    n_samples, n_warmup : for `Regraft`, sweeps to keep and to discard; other samplers return their particles, or one
+        greedy tree.
+    random_state : int, numpy.random.Generator or None.
+    noise : variance of measurement noise, as a multiple of Φ. With 0, identical rows merge at time 0.
+    errors : (n,) known relative standard errors of the rows, by whose squares the noise is scaled (`Regraft`,
+        `Insertion`).
+    metric : "euclidean" or "precomputed".
+    d : number of columns behind precomputed distances.
+    n_threads : number of threads for the particles; it does not change the result.
+    progress : bool, "auto" or function of (done, total).
 
     Returns
     -------
@@ -95,14 +89,8 @@ def sample_trees(
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
     else:
         with single_threaded_blas(), at_most_threads(n_threads), Progress(progress) as bar:
-            draws = sampler.run(
-                problem,
-                rng,
-                n_samples=n_samples,
-                n_warmup=n_warmup,
-                n_threads=n_threads,
-                progress=bar.watcher("step"),
-            )
+            options: Any = {"n_samples": n_samples, "n_warmup": n_warmup, "n_threads": n_threads}
+            draws = sampler.run(problem, rng, progress=bar.watcher("step"), **options)
     if draws.info.get("interrupted"):
         message = f"interrupted: the posterior holds {len(draws.times)} of {n_samples} trees."
         warnings.warn(InterruptedWarning(message, len(draws.times), n_samples), stacklevel=2)

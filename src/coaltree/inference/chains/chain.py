@@ -106,8 +106,8 @@ def advance(
 
 def _writeable(part: Any) -> Any:
     """Copy arrays that are read-only or in a file, as in other processes: kernels would be compiled again for them."""
-    if hasattr(part, "_make"):
-        return part._make(map(_writeable, part))
+    if isinstance(part, tuple):
+        return type(part)(*map(_writeable, part))
     is_other = isinstance(part, np.ndarray) and not (type(part) is np.ndarray and part.flags.writeable)
     return np.array(part) if is_other else part
 
@@ -116,7 +116,7 @@ def one_iteration(
     data: ChainData, settings: RunSettings, chain: Chain, problem: Problem | None, n_warmup: int | None = 0
 ) -> tuple[Chain, Problem | None, dict[str, float]]:
     """Draw a tree, then all else given the tree, as often as the sampler says; return the means of what it reports."""
-    is_warmup = n_warmup is None or chain.iteration < n_warmup
+    is_warmup = _is_warmup(chain, n_warmup)
     if is_warmup:
         settings = settings._replace(sampler=settings.sampler.for_warmup())
     chain = chain._replace(neighbors=_neighbors(data, settings.sampler, chain, problem, n_warmup))
@@ -130,15 +130,16 @@ def one_iteration(
     return chain._replace(iteration=chain.iteration + 1), problem, means
 
 
+def _is_warmup(chain: Chain, n_warmup: int | None) -> bool:
+    return n_warmup is None or chain.iteration < n_warmup
+
+
 def _one_step(
     data: ChainData, settings: RunSettings, chain: Chain, problem: Problem | None, n_steps: int, is_warmup: bool
 ) -> tuple[Chain, Problem | None, dict[str, Any]]:
     info: dict[str, Any] = {}
     if problem is not None:
-        chain, info = _draw_tree(settings, chain, problem, is_warmup)
-        if chain.noise.tail_scale is not None and data.replicates is None:
-            n_blocks = math.ceil(_outlier_blocks(problem.n, is_warmup) / n_steps)
-            chain = _move_outliers(data, settings.sampler, chain, problem, n_blocks)
+        chain, info = _draw_tree(data, settings, chain, problem, n_steps, is_warmup)
     chain = draw_parameters(data, chain, repeat=n_steps == 1)
     if data.missing is not None:
         tree, values = data.over_rows(chain.tree), data.filled(chain.imputed)
@@ -150,43 +151,38 @@ def _one_step(
     return chain, problem, info
 
 
-def _draw_tree(settings: RunSettings, chain: Chain, problem: Problem, is_warmup: bool) -> tuple[Chain, dict[str, Any]]:
-    if is_warmup:
-        problem = tempered(problem, chain.iteration, settings.n_tempered)
-    children, times, info = settings.sampler.step(
-        problem, chain.tree, chain.rng, neighbors=chain.neighbors, n_threads=settings.n_threads
-    )
-    return chain._replace(tree=(children, times)), info
-
-
-def _outlier_blocks(n: int, is_warmup: bool) -> int:
-    if n > MANY_LEAVES:  # a block costs O(n), and of many rows it moves few
-        return 1
-    return OUTLIER_BLOCKS_IN_WARMUP if is_warmup or n <= FEW_LEAVES else OUTLIER_BLOCKS
-
-
-def _move_outliers(data: ChainData, sampler: Sampler, chain: Chain, problem: Problem, n_blocks: int) -> Chain:
-    noise = chain.noise
-    assert noise.tail_scale is not None
-    tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
-    tree, scale = sampler.move_odd_rows(
-        problem, chain.tree, tails, chain.rng, neighbors=chain.neighbors, n_blocks=n_blocks
-    )
-    return chain._replace(tree=tree, noise=noise._replace(tail_scale=scale))
+def _draw_tree(
+    data: ChainData, settings: RunSettings, chain: Chain, problem: Problem, n_steps: int, is_warmup: bool
+) -> tuple[Chain, dict[str, Any]]:
+    """Draw a tree given covariance and noise; under Student's noise, also move blocks of outliers with their scales."""
+    sampler, neighbors, noise = settings.sampler, chain.neighbors, chain.noise
+    at = tempered(problem, chain.iteration, settings.n_tempered) if is_warmup else problem
+    children, times, info = sampler.step(at, chain.tree, chain.rng, neighbors=neighbors, n_threads=settings.n_threads)
+    tree = children, times
+    if noise.tail_scale is not None and data.replicates is None:
+        n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup or problem.n <= FEW_LEAVES else OUTLIER_BLOCKS
+        n_blocks = 1 if problem.n > MANY_LEAVES else math.ceil(n_blocks / n_steps)  # a block costs O(n)
+        tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
+        tree, scale = sampler.move_odd_rows(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
+        noise = noise._replace(tail_scale=scale)
+    return chain._replace(tree=tree, noise=noise), info
 
 
 def problem_of(data: ChainData, sampler: Sampler, chain: Chain) -> Problem | None:
     """Whiten the rows for the sampler; None where one leaf leaves no tree to draw."""
     if data.n == 1:
         return None
-    values, variances = data.filled(chain.imputed), row_variances(data.noise, chain.noise)
-    rotate = sampler.needs_vectors
-    problem = make_problem(values, chain.covariance, variances, replicates=data.replicates, rotate=rotate)
-    problem = problem._replace(graph=data.graph)
-    if data.within is None:
-        return problem
-    within = data.within.log_density(chain.covariance.whitener(values.shape[1]), chain.noise.level)
-    return problem._replace(log_replicates=within)
+    problem = make_problem(
+        data.filled(chain.imputed),
+        chain.covariance,
+        row_variances(data.noise, chain.noise),
+        replicates=data.replicates,
+        rotate=sampler.needs_vectors,
+    )
+    if data.within is not None:
+        whitener = chain.covariance.whitener(data.values.shape[1])
+        problem = problem._replace(log_replicates=data.within.log_density(whitener, chain.noise.level))
+    return problem._replace(graph=data.graph)
 
 
 def share_neighbors(
@@ -199,8 +195,7 @@ def share_neighbors(
     first = chains[0]
     if data.n <= MANY_LEAVES:
         return chains
-    is_warmup = n_warmup is None or first.iteration < n_warmup
-    sampler = settings.sampler.for_warmup() if is_warmup else settings.sampler
+    sampler = settings.sampler.for_warmup() if _is_warmup(first, n_warmup) else settings.sampler
     with single_threaded_blas(), at_most_threads(settings.n_threads):
         problem = problem_of(data, settings.sampler, first)
         assert problem is not None
@@ -215,13 +210,10 @@ def _neighbors(
 
     From then on they are constants; had they followed the chain's past, it would no longer be exact.
     """
-    if problem is None:
-        return None
-    if chain.neighbors is not None and problem.n > MANY_LEAVES:
+    if problem is None or (chain.neighbors is not None and problem.n > MANY_LEAVES):
         return chain.neighbors
     is_changing = chain.covariance.learnt or data.missing is not None
-    is_warmup = n_warmup is None or chain.iteration < n_warmup
-    is_stale = is_changing and is_warmup and chain.iteration % NEIGHBORS_EVERY == 0
+    is_stale = is_changing and _is_warmup(chain, n_warmup) and chain.iteration % NEIGHBORS_EVERY == 0
     if chain.neighbors is None or is_stale or chain.iteration == n_warmup:
         return sampler.neighbors(problem, chain.rng)
     return chain.neighbors

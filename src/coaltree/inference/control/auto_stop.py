@@ -82,8 +82,12 @@ def has_settled(log_joints: np.ndarray) -> bool:
 
 def look(chains: Sequence[ChainDraws]) -> dict[str, Any]:
     """Convergence figures of the draws of all chains, which have as many each."""
-    every, chain = concatenate(chains), np.repeat(np.arange(len(chains)), len(chains[0].times))
-    return convergence.worst_figures(_scalars(every), every.children, chain)
+    every = concatenate(chains)
+    return convergence.worst_figures(_scalars(every), every.children, _chain_of(chains))
+
+
+def _chain_of(chains: Sequence[ChainDraws]) -> np.ndarray:
+    return np.repeat(np.arange(len(chains)), len(chains[0].times))
 
 
 def _scalars(draws: ChainDraws) -> dict[str, np.ndarray]:
@@ -95,8 +99,8 @@ def _is_nearer(seen: dict[str, Any], later: Sequence[ChainDraws]) -> bool:
     """Whether R-hat, too large with the first draws, is less than half as far from 1 without them."""
     if not seen["r_hat"] > convergence.R_HAT_ABOVE:
         return False
-    chain = np.repeat(np.arange(len(later)), len(later[0].times))
-    r_hats = [convergence.scalar_figures(one, chain)["r_hat"] for one in _scalars(concatenate(later)).values()]
+    scalars = _scalars(concatenate(later)).values()
+    r_hats = [convergence.scalar_figures(draws, _chain_of(later))["r_hat"] for draws in scalars]
     return all(r_hat - 1.0 < 0.5 * (seen["r_hat"] - 1.0) for r_hat in r_hats if not math.isnan(r_hat))
 
 

@@ -107,10 +107,10 @@ def _check_writable(path: Any) -> None:
     """Refuse a path that cannot become a file, before any work is done."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"checkpoint must be a path, not {path!r}.")
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"the checkpoint's folder {str(path.parent)!r} does not exist; create it first.")
+    path, folder = Path(path), str(Path(path).parent)
     if path.is_dir():
         raise InputError(f"checkpoint must name a file, and {str(path)!r} is a folder.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"the checkpoint's folder {str(path.parent)!r} cannot be written to.")
+    if not path.parent.is_dir():
+        raise InputError(f"the checkpoint's folder {folder!r} does not exist; create it first.")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"the checkpoint's folder {folder!r} cannot be written to.")

@@ -131,16 +131,12 @@ class Run:
         total = auto_stop.expected_iterations(self.settings, state)
         bar.show(state.iteration * len(state.chains), total * len(state.chains), note)
 
-    def require_memory(self, n: int) -> int:
-        """Estimate the bytes that trees over n rows take, and refuse what the machine does not have.
-
-        Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
-        """
+    def require_memory(self, n: int) -> None:
+        """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
         n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
         work = 4 * n_chains * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
         require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples, or thin several runs")
-        return n_bytes
 
 
 def bytes_per_draw(data: ChainData, n: int) -> int:

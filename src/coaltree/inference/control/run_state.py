@@ -49,6 +49,16 @@ class RunState(NamedTuple):
         """Draws kept of each chain."""
         return sum(len(block.times) for block in self.draws[0]) if self.draws else 0
 
+    @property
+    def all_draws(self) -> ChainDraws:
+        """The draws of all chains, one chain after the other."""
+        return concatenate([block for blocks in self.draws for block in blocks])
+
+    @property
+    def chain_of_draws(self) -> np.ndarray:
+        """The number of the chain that each of these is of."""
+        return np.repeat(np.arange(len(self.draws)), self.n_draws)
+
     def to_dict(self) -> dict[str, Any]:
         """All that a checkpoint saves."""
         return {
@@ -157,9 +167,8 @@ def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dic
 
 
 def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Chain:
-    check_fields(
-        content, _chain_schema(data, settings, content.get("iteration") if isinstance(content, dict) else None)
-    )
+    iteration = content.get("iteration") if isinstance(content, dict) else None
+    check_fields(content, _chain_schema(data, settings, iteration))
     rng = np.random.default_rng()
     rng.bit_generator.state = content["rng"]
     tree = (np.array(content["children"]), np.array(content["times"]))
