@@ -88,7 +88,7 @@ def run():
     a_round = a_round_of(plan, chain)
 
     def its_sweeps():
-        for _ in range(plan.sampler.steps_a_round(problem.n, chain.neighbors)):
+        for _ in range(plan.sampler.steps_per_iteration(problem.n, chain.neighbors)):
             plan.sampler.step(problem, chain.tree, chain.rng, neighbors=chain.neighbors)
 
     seconds = side_by_side(

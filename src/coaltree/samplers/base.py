@@ -1,8 +1,7 @@
-"""What a sampler is: the base class of all of them, and what `run` gives back.
+"""Base class of samplers, and the draws that `run` returns.
 
 A sampler is a value of its settings, such as ``MPost2(n_particles=100)``, with two methods of its own: `run` draws
-trees for a fixed covariance (`sample_trees`), `step` gives the next tree of `fit`. The rest has defaults
-here; nothing else is ever asked of a sampler.
+trees for a fixed covariance (`sample_trees`), `step` draws the next tree of `fit`. The rest has defaults here.
 """
 
 from abc import ABC, abstractmethod
@@ -24,11 +23,11 @@ class Draws(NamedTuple):
     log_weights: np.ndarray  # (T,), up to a constant
     log_joint: np.ndarray  # (T,) log p(X, tree | Φ)
     log_evidence: float | None = None  # log of an unbiased estimate of p(X | Φ)
-    info: Mapping[str, Any] = MappingProxyType({})  # what a person wants to see of the run
+    info: Mapping[str, Any] = MappingProxyType({})  # figures about the run
 
 
 class Tails(NamedTuple):
-    """The scales of Student's noise, one for each leaf, and what they are drawn from."""
+    """The scales of Student's noise, one for each leaf, and their prior."""
 
     scale: np.ndarray  # (n,) inverse gamma (half_df, half_df)
     half_df: float
@@ -36,19 +35,19 @@ class Tails(NamedTuple):
 
 
 Merges = tuple[np.ndarray, np.ndarray]  # children and times of one tree
-Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and what a person wants to see of how it was drawn
-Watcher = Callable[[int, int], object]  # is told (done, total)
+Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and figures about how it was drawn
+Watcher = Callable[[int, int], object]  # called with (done, total)
 
 
 class Sampler(ABC):
-    """The base class of every sampler. `run` and `step` must be written; the rest may stay as it is.
+    """The base class of every sampler: `run` and `step` must be written, the rest has defaults.
 
     Attributes
     ----------
     needs_vectors : bool
         False where squared distances are enough: metric="precomputed" then works, and `problem.W` may be None.
     is_chain : bool
-        True where the draws of `run` follow one another, so that their order tells how well they mix.
+        True where the draws of `run` are a Markov chain, so that their order tells how well they mix.
     takes_leaf_variances : bool
         True where rows may have noise of different sizes; `problem.leaf_var` is then (n,).
     start : str or Tree
@@ -73,7 +72,7 @@ class Sampler(ABC):
     ) -> Draws:
         """Draw trees given the covariance; `progress(done, total)` is called now and then.
 
-        The number of threads must not change the draws; None means every processor.
+        The number of threads must not change the draws; by default all processors are used.
         """
 
     @abstractmethod
@@ -88,8 +87,8 @@ class Sampler(ABC):
     ) -> Step:
         """Return (children, times, info) of one tree, given the current one (children, times) or None.
 
-        `neighbors` is what the method of that name gave, now or in an earlier round. Numbers in `info` are averaged
-        over the steps of a fit.
+        `neighbors` is what the method of that name returned, now or in an earlier iteration. Numbers in `info` are
+        averaged over the steps of a fit.
         """
 
     @property
@@ -98,18 +97,18 @@ class Sampler(ABC):
         return self.is_chain and self.takes_leaf_variances
 
     def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:
-        """Lists that `step` reads, for `fit` to keep from round to round; None where there are none.
+        """The neighbour graph that `step` reads, for `fit` to keep between iterations; None where there is none.
 
-        `fit` makes them anew now and then in the warm-up, at its end, and never after it; those of many rows once for
-        all chains, by the sampler of the warm-up. They must not be changed in place.
+        `fit` renews it now and then in the warm-up, at its end, and never after it; that of many rows is made once for
+        all chains, by the sampler of the warm-up. It must not be changed in place.
         """
         return None
 
-    def steps_a_round(self, n: int, neighbors: np.ndarray | None) -> int:
-        """Steps of a round of `fit`, from 1 on; covariance and noise are drawn after each. `neighbors` as in `step`."""
+    def steps_per_iteration(self, n: int, neighbors: np.ndarray | None) -> int:
+        """Number of steps in an iteration of `fit`, at least 1; covariance and noise are drawn after each."""
         return 1
 
-    def move_odd_rows(
+    def move_outliers(
         self,
         problem: Problem,
         tree: Merges,
@@ -119,14 +118,14 @@ class Sampler(ABC):
         neighbors: np.ndarray | None = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Move some odd rows together, with the scales of their noise; return the tree and all scales.
+        """Move some outliers together, with the scales of their noise; return the tree and all scales.
 
-        Only asked where noise has Student's tails and every row is a leaf. By default all stays where it is.
+        Called only where noise has Student's tails and every row is a leaf. By default nothing moves.
         """
         return tree, tails.scale
 
     def for_warmup(self) -> "Sampler":
-        """The sampler that takes this one's place in the warm-up of a fit: itself, or one that explores more."""
+        """The sampler to use in the warm-up of a fit: itself, or one that explores more."""
         return self
 
 

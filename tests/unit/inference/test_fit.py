@@ -191,7 +191,7 @@ def test_lists_of_near_leaves_are_frozen_after_the_warmup():
     chain, _ = advance(plan, chain, 5)
     chain, _ = advance(plan, chain, 20)
     assert len(Watched.made) == 3  # before rounds 0 and 10 of the warm-up, and at its end
-    steps = Watched().steps_a_round(12, chain.neighbors)
+    steps = Watched().steps_per_iteration(12, chain.neighbors)
     assert len(Watched.used) == 25 * steps
     for step, used in enumerate(Watched.used):
         round = step // steps

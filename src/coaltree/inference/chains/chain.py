@@ -208,7 +208,7 @@ def one_round(plan: Plan, chain: Chain, problem: Problem | None) -> tuple[Chain,
     round = chain.round
     plan = plan._replace(sampler=plan.sampler.for_warmup() if plan.warms_up(round) else plan.sampler)
     chain = chain._replace(neighbors=_neighbors(plan, chain, problem))
-    n_steps = 1 if problem is None else plan.sampler.steps_a_round(problem.n, chain.neighbors)
+    n_steps = 1 if problem is None else plan.sampler.steps_per_iteration(problem.n, chain.neighbors)
     said = []
     for _ in range(n_steps):
         chain, problem, info = _one_step(plan, chain, problem, n_steps)
@@ -285,7 +285,7 @@ def _blocks_a_round(plan, n, round):
 
 def _move_odd_rows(plan, problem, tree, noise, neighbors, rng, n_blocks):
     tails = Tails(noise.tail_scale, plan.noise.half_df, noise.level * plan.noise.error2)
-    tree, scale = plan.sampler.move_odd_rows(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
+    tree, scale = plan.sampler.move_outliers(problem, tree, tails, rng, neighbors=neighbors, n_blocks=n_blocks)
     return tree, noise._replace(tail_scale=scale)
 
 
