@@ -35,15 +35,12 @@ _MIN_LEVEL = 32  # rows of the smallest level
 def neighbor_graphs(
     W: np.ndarray, n_neighbors: int, rng: np.random.Generator, graph: Graph | None = None
 ) -> np.ndarray:
-    """(levels, n, n_neighbors) int32: the neighbour graphs of local candidates, nearest first; -1 where there are fewer.
+    """(levels, n, k) int32: neighbour graphs of local candidates, nearest first; -1 where there are fewer neighbours.
 
-    Level 0 has the nearest rows of each row; level j its nearest among a random n / 4^j of them. A subtree high in the
-    tree holds all of a leaf's nearest rows; among a sample about as large as the number of lineages alive, the nearest
-    ones belong to the lineages around it. Nothing depends on a tree, so that candidate sets do not depend on where a
-    subtree was.
-
-    Exact up to 20,000 rows; above, more than 95 of 100 are found where rows have structure. With a `graph` level 0 has
-    its neighbours, ranked; the others are still searched, among a quarter of the rows or fewer.
+    Level 0 has the nearest rows of each row, or its neighbours in a `graph`; level j the nearest among a random n / 4^j
+    rows. A subtree high in the tree holds all of a leaf's nearest rows; among a sample about as large as the number of
+    lineages alive, the nearest ones belong to the lineages around it. Nothing depends on a tree, so that candidate sets
+    do not depend on where a subtree was. Exact up to 20,000 rows; above, more than 95 of 100 are found.
     """
     W = np.ascontiguousarray(W, dtype=np.float64)
     n = len(W)
