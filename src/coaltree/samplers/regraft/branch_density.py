@@ -70,13 +70,24 @@ def empty_proposals(n_rows: int) -> Proposals:
     return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))
 
 
+@jit(inline="always", allocates=False)
+def variance_at(branch: Branch, var_less_time: float, t: float) -> float:
+    """v(t)."""
+    A = t - branch.t0
+    return var_less_time + t + A * (1.0 - A * branch.inv_length)
+
+
+@jit(inline="always", allocates=False)
+def distance_at(branch: Branch, z: float) -> float:
+    """ε at z."""
+    return max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+
+
 @jit(allocates=False)
 def log_density(branch: Branch, target: Target, t: float) -> float:
     """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
-    A = t - branch.t0
-    z = A * branch.inv_length
-    v = max(target.var_less_time + t + A * (1.0 - z), _MIN_VAR)
-    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+    v = max(variance_at(branch, target.var_less_time, t), _MIN_VAR)
+    eps = distance_at(branch, (t - branch.t0) * branch.inv_length)
     return -exact_area(target.lineages, target.m, t) - target.half_d * math.log(v) - 0.5 * eps / v
 
 
@@ -91,7 +102,7 @@ def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, flo
     w = 1.0 - z
     v = max(target.var_less_time + t + A * w, _MIN_VAR)
     dv = 2.0 * w
-    r = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0) / v
+    r = distance_at(branch, z) / v
     de = (branch.e1 + 2.0 * branch.e2 * z) * branch.inv_length
     share = v * branch.inv_length
     spare = target.half_d - 0.5 * r
@@ -112,19 +123,15 @@ def log_mass_bound(branch: Branch, target: Target) -> float:
     """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
     if not branch.upper > branch.lower:
         return -math.inf
-    A_low = branch.lower - branch.t0
-    z_low = A_low * branch.inv_length
-    v_low = target.var_less_time + branch.lower + A_low * (1.0 - z_low)
+    v_low = variance_at(branch, target.var_less_time, branch.lower)
     width, v_high, eps = 1.0, math.inf, branch.e0
     if branch.inv_length > 0.0:
         width = min(branch.upper - branch.lower, 1.0)
-        A_high = branch.upper - branch.t0
-        z_high = A_high * branch.inv_length
-        v_high = target.var_less_time + branch.upper + A_high * (1.0 - z_high)
-        z = z_low
+        v_high = variance_at(branch, target.var_less_time, branch.upper)
+        z = (branch.lower - branch.t0) * branch.inv_length
         if branch.e2 > 0.0:
-            z = min(max(-0.5 * branch.e1 / branch.e2, z_low), z_high)
-        eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+            z = min(max(-0.5 * branch.e1 / branch.e2, z), (branch.upper - branch.t0) * branch.inv_length)
+        eps = distance_at(branch, z)
     _, area = count_and_area(target.lineages, target.m, branch.lower)
     log_bound = _log_ceiling(width) - area
     if target.half_d > 0.0:
@@ -136,15 +143,13 @@ def log_mass_bound(branch: Branch, target: Target) -> float:
 @jit(allocates=False)
 def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
-    z = (branch.lower - branch.t0) * branch.inv_length
-    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
+    eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
     k, _ = count_and_area(target.lineages, target.m, branch.lower)
     d = 2.0 * target.half_d
     v = 2.0 * eps / (d + math.sqrt(d * d + 4.0 * k * eps)) if eps > 0.0 else 0.0
     u = v - target.var_less_time - branch.t0
     t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
-    A = branch.lower - branch.t0
-    v_low = target.var_less_time + branch.lower + A * (1.0 - z)
+    v_low = variance_at(branch, target.var_less_time, branch.lower)
     inside = 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0)
     return min(t if t > branch.lower else branch.lower + inside, branch.upper)
 
@@ -297,14 +302,6 @@ def trace(branch: Branch, target: Target, proposals: Proposals, row: int, coarse
     return log_mass
 
 
-@jit(inline="always", allocates=False)
-def _log_spread(branch: Branch, t: float) -> float:
-    """Log density of the part spread over the whole branch: uniform, or exponential with mean 2 above the root."""
-    if branch.upper == math.inf:
-        return -0.5 * (t - branch.lower) - math.log(2.0)
-    return -math.log(branch.upper - branch.lower)
-
-
 @jit(allocates=False)
 def log_proposal(branch: Branch, proposals: Proposals, row: int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
@@ -313,7 +310,10 @@ def log_proposal(branch: Branch, proposals: Proposals, row: int, t: float) -> fl
     while i < end - 1 and t > ts[i + 1]:
         i += 1
     log_q = proposals.level[row, i] + proposals.slope[row, i] * (t - ts[i]) + math.log(_lift(proposals.shift[row, i]))
-    log_spread = proposals.log_mass[row] + _log_spread(branch, t)
+    if branch.upper == math.inf:  # the part spread over the branch is exponential with mean 2, or uniform
+        log_spread = proposals.log_mass[row] + (-0.5 * (t - branch.lower) - math.log(2.0))
+    else:
+        log_spread = proposals.log_mass[row] + -math.log(branch.upper - branch.lower)
     high = max(log_q, log_spread)
     return high + math.log((1.0 - _SPREAD) * math.exp(log_q - high) + _SPREAD * math.exp(log_spread - high))
 

@@ -92,13 +92,7 @@ def begin(cand: Candidates) -> None:
 
 
 @jit(allocates=False)
-def add_all_above(cand: Candidates, tree: WorkingTree, time: float) -> None:
-    """Add every branch that reaches beyond a time, from the root down."""
-    _add_clade(cand, tree, tree.top[0], time)
-
-
-@jit(allocates=False)
-def _add_clade(cand: Candidates, tree: WorkingTree, top: int, time: float) -> None:
+def add_clade(cand: Candidates, tree: WorkingTree, top: int, time: float) -> None:
     """Add the branch above a node, and every branch below it that reaches beyond a time, from the top down."""
     i = cand.counts[0]
     cand.node[i] = top
@@ -134,7 +128,7 @@ def add_clade_around(cand: Candidates, tree: WorkingTree, x: int, time: float, m
         x = above
         above = np.int64(tree.parent[x])
     cand.counts[3] = cand.counts[0]
-    _add_clade(cand, tree, x, time)
+    add_clade(cand, tree, x, time)
 
 
 @jit(allocates=False)
@@ -227,7 +221,7 @@ def pass_down(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: f
 def add_every_branch(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
     """Make every branch beyond a time the candidates of a subtree (mean_c, time_c)."""
     begin(cand)
-    add_all_above(cand, tree, time_c)
+    add_clade(cand, tree, tree.top[0], time_c)
     pass_down(cand, tree, mean_c, time_c)
 
 

@@ -25,7 +25,7 @@ from ...model.process.whitened import Problem
 from ..base import Draws, Merges, Watcher, require_apart
 from ..merging.smc import SMC, Population
 from .branch_density import Target
-from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
+from .candidates import add_clade, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
 from .lineage_counts import clear
 from .nearest import nearest
 from .update import Engine, make_engine, propose, update
@@ -55,7 +55,7 @@ def insert(engine: Engine, leaf: int, near: np.ndarray, state: np.ndarray) -> fl
     put_leaf(tree, leaf, engine.W[leaf], engine.leaf_var[leaf])
     begin(cand)
     if near.size == 0:
-        add_all_above(cand, tree, 0.0)
+        add_clade(cand, tree, tree.top[0], 0.0)
     else:
         for y in near:
             if y >= 0:

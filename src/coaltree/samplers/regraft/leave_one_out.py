@@ -24,7 +24,7 @@ from ...model.process.student_scales import scale_mode
 from ...model.process.whitened import Problem
 from ..base import Merges
 from .branch_density import Target, log_mass_bound, trace
-from .candidates import Candidates, Care, add_all_above, add_path, begin, branch_of, pass_down
+from .candidates import Candidates, Care, add_clade, add_path, begin, branch_of, pass_down
 from .placement import MAX_STEPS, NEGLIGIBLE, STEP, at_scale, log_scale_weight, log_sum, modes_of_scale
 from .update import Engine, make_engine
 from .working_tree import load, prune, regraft
@@ -83,7 +83,7 @@ def _log_mass(
     parent, x, t = prune(tree, leaf)
     begin(cand)
     if engine.neighbors.shape[0] == 0:
-        add_all_above(cand, tree, 0.0)
+        add_clade(cand, tree, tree.top[0], 0.0)
     else:
         for level in range(engine.neighbors.shape[0]):
             for y in engine.neighbors[level, leaf]:

@@ -10,7 +10,7 @@ All of it follows from the rows alone: no random numbers, and the same bits with
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,11 +75,7 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
 def nearest_in_graph(points: np.ndarray, k: int, graph: Graph) -> np.ndarray:
     """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
     found = np.full((len(points), k), -1, np.int32)
-
-    def work(first: int, last: int) -> None:
-        _rank_neighbors(first, last, points, graph.start, graph.member, found)
-
-    _in_blocks(work, len(points), _QUERIES_PER_BLOCK)
+    _in_blocks(_rank_neighbors, len(points), _QUERIES_PER_BLOCK, points, graph.start, graph.member, found)
     return found
 
 
@@ -99,16 +95,16 @@ def _rank_neighbors(
             found[i, place] = who[place]
 
 
-def _in_blocks(work: Callable[[int, int], object], n: int, size: int) -> None:
-    """Call work(first, last) for blocks of rows; kernels and matrix products release the interpreter's lock."""
-    starts = range(0, n, size)
-    ends = [min(n, first + size) for first in starts]
-    n_threads = min(allowed_threads(), _MAX_THREADS, len(starts)) if len(starts) > 1 else 1
+def _in_blocks(work: Callable[..., object], n: int, size: int, *args: Any) -> None:
+    """Call work(first, last, *args) for blocks of rows; kernels and matrix products release the interpreter's lock."""
+    blocks = [(first, min(n, first + size), *args) for first in range(0, n, size)]
+    n_threads = min(allowed_threads(), _MAX_THREADS, len(blocks)) if len(blocks) > 1 else 1
     if n_threads <= 1:
-        list(map(work, starts, ends))
+        for block in blocks:
+            work(*block)
         return
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, starts, ends))
+        list(pool.map(lambda block: work(*block), blocks))
 
 
 def _nearest_exactly(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray) -> np.ndarray:
@@ -210,6 +206,7 @@ class Cells(NamedTuple):
     """Points sorted by cell; columns are padded with zeros to a multiple of four."""
 
     points: np.ndarray  # (n, p)
+    numbers: np.ndarray  # (n,)
     centres: np.ndarray  # (cells, p)
     across: np.ndarray  # (p, cells) float32: the same, column by column
     radius: np.ndarray  # (cells,) distance of the farthest point from its centre
@@ -222,15 +219,11 @@ def _nearest_in_cells(queries: np.ndarray, points: np.ndarray, k: int, numbers: 
     scale = 1.0 / max(np.abs(points).max(initial=0.0), np.abs(queries).max(initial=0.0), 1e-300)
     padding = (0, 0), (0, max(4, -(-points.shape[1] // 4) * 4) - points.shape[1])
     queries, points = (np.pad(rows * scale, padding) for rows in (queries, points))
-    cells = make_cells(points)
+    cells = _make_cells(points, numbers)
     order = np.argsort(_nearest_centre(queries, cells.centres), kind="stable")  # for the cache
     found = np.full((len(queries), k), -1, np.int32)
     look_at = max(_MIN_SEEN, int(_SHARE_SEEN * len(points)))
-
-    def work(first: int, last: int) -> None:
-        _search_cells(order[first:last], queries, cells, look_at, numbers, found)
-
-    _in_blocks(work, len(queries), _QUERIES_PER_BLOCK)
+    _in_blocks(_search_cells, len(queries), _QUERIES_PER_BLOCK, order, queries, cells, look_at, found)
     is_among_themselves = np.array_equal(numbers, np.arange(len(queries)))
     return _among_neighbors(order, points, found) if is_among_themselves else found
 
@@ -238,21 +231,19 @@ def _nearest_in_cells(queries: np.ndarray, points: np.ndarray, k: int, numbers: 
 def _among_neighbors(order: np.ndarray, points: np.ndarray, found: np.ndarray) -> np.ndarray:
     """The nearest of what was found and of the neighbours of each row's neighbours."""
     better = np.empty_like(found)
-
-    def work(first: int, last: int) -> None:
-        _ask_neighbors(order[first:last], points, found, better)
-
-    _in_blocks(work, len(points), _QUERIES_PER_BLOCK)
+    _in_blocks(_ask_neighbors, len(points), _QUERIES_PER_BLOCK, order, points, found, better)
     return better
 
 
 @jit
-def _ask_neighbors(rows: np.ndarray, points: np.ndarray, found: np.ndarray, better: np.ndarray) -> None:
+def _ask_neighbors(
+    first: int, last: int, order: np.ndarray, points: np.ndarray, found: np.ndarray, better: np.ndarray
+) -> None:
     n, k = found.shape
     far, who = np.empty(k), np.empty(k, np.int64)
     seen = np.full(n, -1, np.int32)
     n_asked = min(k, _MAX_NEIGHBORS_ASKED)
-    for i in rows:
+    for i in order[first:last]:
         seen[i] = i
         n_kept = 0
         for j in found[i]:
@@ -263,17 +254,18 @@ def _ask_neighbors(rows: np.ndarray, points: np.ndarray, found: np.ndarray, bett
             if neighbor < 0:
                 continue
             for j in found[neighbor, :n_asked]:
-                if j >= 0 and seen[j] != i:
-                    seen[j] = i
-                    distance = _squared_distance(points[i], points[j])
-                    if n_kept < k or distance < far[0]:
-                        n_kept = push(far, who, n_kept, distance, j)
+                if j < 0 or seen[j] == i:
+                    continue
+                seen[j] = i
+                distance = _squared_distance(points[i], points[j])
+                if n_kept < k or distance < far[0]:
+                    n_kept = push(far, who, n_kept, distance, j)
         _rank(points[i], points, who, n_kept, far)
         better[i] = -1
         better[i, :n_kept] = who[:n_kept]
 
 
-def make_cells(points: np.ndarray) -> Cells:
+def _make_cells(points: np.ndarray, numbers: np.ndarray) -> Cells:
     """Find cells by k-means on a sample; each point is in the cell of the nearest centre."""
     n, p = points.shape
     n_cells = min(n, int(_CELLS_PER_ROOT_N * np.sqrt(n)))
@@ -291,7 +283,8 @@ def make_cells(points: np.ndarray) -> Cells:
     radius = np.zeros(n_cells)
     np.maximum.at(radius, cell[member], np.sqrt(np.einsum("ij,ij->i", inside, inside)))
     across = np.ascontiguousarray(centres.T, dtype=np.float32)
-    return Cells(points, centres, across, radius, start, member, np.ascontiguousarray(inside.T, dtype=np.float32))
+    inside = np.ascontiguousarray(inside.T, dtype=np.float32)
+    return Cells(points, numbers, centres, across, radius, start, member, inside)
 
 
 def _nearest_centre(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -321,7 +314,7 @@ def _squared_distances(x: np.ndarray, columns: np.ndarray, first: int, last: int
 
 @jit
 def _search_cells(
-    rows: np.ndarray, queries: np.ndarray, cells: Cells, look_at: int, numbers: np.ndarray, found: np.ndarray
+    first: int, last: int, order: np.ndarray, queries: np.ndarray, cells: Cells, look_at: int, found: np.ndarray
 ) -> None:
     """Write the nearest of about `look_at` points of each row, in the cells around it."""
     n_cells, p = cells.centres.shape
@@ -332,7 +325,7 @@ def _search_cells(
     probe, probe_far = np.empty(n_probes, np.int64), np.empty(n_probes)
     best, where = np.empty(spare), np.empty(spare, np.int64)
     x = np.empty(p, np.float32)
-    for i in rows:
+    for i in order[first:last]:
         for c in range(p):
             x[c] = queries[i, c]
         _squared_distances(x, cells.across, 0, n_cells, far)
@@ -344,19 +337,19 @@ def _search_cells(
         n_kept, n_seen = 0, 0
         for near in range(n_near):
             c = probe[near]
-            first, last = cells.start[c], cells.start[c + 1]
+            start, stop = cells.start[c], cells.start[c + 1]
             gap = np.sqrt(probe_far[near]) - cells.radius[c]
             if n_kept == spare and gap > 0.0 and gap * gap > best[0]:
                 continue
             for column in range(p):
                 x[column] = queries[i, column] - cells.centres[c, column]
-            _squared_distances(x, cells.inside, first, last, far)
-            for j in range(last - first):
-                if (n_kept < spare or far[j] < best[0]) and numbers[cells.member[first + j]] != i:
-                    n_kept = push(best, where, n_kept, np.float64(far[j]), cells.member[first + j])
-            n_seen += last - first
+            _squared_distances(x, cells.inside, start, stop, far)
+            for j in range(stop - start):
+                if (n_kept < spare or far[j] < best[0]) and cells.numbers[cells.member[start + j]] != i:
+                    n_kept = push(best, where, n_kept, np.float64(far[j]), cells.member[start + j])
+            n_seen += stop - start
             if n_seen >= look_at and n_kept == spare:
                 break
         _rank(queries[i], cells.points, where, n_kept, best)
         for j in range(min(n_kept, found.shape[1])):
-            found[i, j] = numbers[where[j]]
+            found[i, j] = cells.numbers[where[j]]

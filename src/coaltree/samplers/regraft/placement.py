@@ -17,7 +17,7 @@ from ..._runtime.random_streams import uniform
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.student_scales import scale_mode
 from ...model.process.whitened import Problem
-from .branch_density import MIDDLE, Branch, Target, draw_time, log_mass_bound, trace
+from .branch_density import MIDDLE, Target, distance_at, draw_time, log_mass_bound, trace, variance_at
 from .candidates import (
     Candidates,
     Care,
@@ -170,8 +170,9 @@ def _mode_from(cand: Candidates, target: Target, care: Care, half_df: float, y: 
             highest, best = bound, i
     branch = branch_of(cand, best)
     trace(branch, scaled, cand.proposals, 0, care.coarse)
-    v, eps = _variance_and_distance(branch, cand.proposals.t[0, MIDDLE])
-    return scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
+    t = cand.proposals.t[0, MIDDLE]
+    eps = distance_at(branch, (t - branch.t0) * branch.inv_length)
+    return scale_mode(variance_at(branch, 0.0, t), target.var_less_time, target.half_d, half_df, eps)
 
 
 @jit(allocates=False)
@@ -180,9 +181,9 @@ def _nearest_scale(cand: Candidates, target: Target, half_df: float) -> float:
     nearest, v = math.inf, 0.0
     for i in range(cand.counts[0]):
         branch = branch_of(cand, i)
-        v_here, eps = _variance_and_distance(branch, branch.lower)
+        eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
         if eps < nearest:
-            nearest, v = eps, v_here
+            nearest, v = eps, variance_at(branch, 0.0, branch.lower)
     return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
 
 
@@ -203,14 +204,6 @@ def log_sum(a: float, b: float) -> float:
     """log(e^a + e^b)."""
     high = max(a, b)
     return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
-
-
-@jit(inline="always", allocates=False)
-def _variance_and_distance(branch: Branch, t: float) -> tuple[float, float]:
-    """What the tree says of a leaf that joins a branch at t: its variance, and the squared distance to the row."""
-    A = t - branch.t0
-    z = A * branch.inv_length
-    return t + A * (1.0 - z), max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
 
 
 @jit(allocates=False)

@@ -18,7 +18,7 @@ from .branch_density import Target, draw_time, log_density, log_proposal
 from .candidates import (
     Candidates,
     Care,
-    add_all_above,
+    add_clade,
     add_clade_around,
     add_path,
     begin,
@@ -124,12 +124,12 @@ def gather(engine: Engine, c: int, leaf: int, x: int, state: np.ndarray) -> None
     time = tree.time[c]
     begin(cand)
     if engine.neighbors.shape[0] == 0 or uniform(state) < rule.global_share:
-        add_all_above(cand, tree, time)
+        add_clade(cand, tree, tree.top[0], time)
         return
     looks_around = uniform(state) < rule.around
     k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
     if k <= rule.max_global:
-        add_all_above(cand, tree, time)
+        add_clade(cand, tree, tree.top[0], time)
     elif looks_around:
         most = rule.min_around * (rule.max_around / rule.min_around) ** uniform(state)
         add_clade_around(cand, tree, x, time, np.int64(most))
