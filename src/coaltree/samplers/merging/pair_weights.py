@@ -177,7 +177,7 @@ def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float,
     return best_eps, best_a
 
 
-@jit(allocates=False)
+@jit(inline="always", allocates=False)
 def _weigh_row(
     context: Context, now: Merge, node: int, eps_reach: float, per_a: float, shift: float, buffer: np.ndarray
 ) -> tuple[float, float]:
