@@ -1,8 +1,4 @@
-"""Base class of samplers, and the draws that `run` returns.
-
-A sampler is a value of its settings, such as ``MPost2(n_particles=100)``, with two methods of its own: `run` draws
-trees for a fixed covariance (`sample_trees`), `step` draws the next tree of `fit`. The rest has defaults here.
-"""
+"""Base class of samplers: `run` draws trees for a fixed covariance, `step` the next tree of `fit`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -10,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ..errors import InputError
 from ..model.process.whitened import Problem
@@ -35,6 +32,7 @@ class Tails(NamedTuple):
 
 
 Merges = tuple[np.ndarray, np.ndarray]  # children and times of one tree
+Neighbors = np.ndarray | None  # a neighbour graph that a sampler keeps between steps
 Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and figures about how it was drawn
 Watcher = Callable[[int, int], object]  # called with (done, total)
 
@@ -63,32 +61,28 @@ class Sampler(ABC):
     def run(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
         n_samples: int = 100,
         n_warmup: int = 10,
         n_threads: int | None = None,
         progress: Watcher | None = None,
     ) -> Draws:
-        """Draw trees given the covariance; `progress(done, total)` is called now and then.
-
-        The number of threads must not change the draws; by default all processors are used.
-        """
+        """Draw trees given the covariance; the number of threads (by default all) must not change the draws."""
 
     @abstractmethod
     def step(
         self,
         problem: Problem,
         tree: Merges | None,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
-        neighbors: np.ndarray | None = None,
+        neighbors: Neighbors = None,
         n_threads: int | None = None,
     ) -> Step:
-        """Return (children, times, info) of one tree, given the current one (children, times) or None.
+        """Return (children, times, info) of one tree, given the current one or None; `info` is averaged over steps.
 
-        `neighbors` is what the method of that name returned, now or in an earlier iteration. Numbers in `info` are
-        averaged over the steps of a fit.
+        `neighbors` is what the method of that name returned, now or in an earlier iteration.
         """
 
     @property
@@ -96,15 +90,14 @@ class Sampler(ABC):
         """Whether `fit` can learn the rows' noise: a step must keep the posterior of trees, given the noise."""
         return self.is_chain and self.takes_leaf_variances
 
-    def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:
-        """The neighbour graph that `step` reads, for `fit` to keep between iterations; None where there is none.
+    def neighbors(self, problem: Problem, rng: Generator) -> Neighbors:
+        """The neighbour graph that `step` reads and must not change, for `fit` to keep between iterations.
 
-        `fit` renews it now and then in the warm-up, at its end, and never after it; that of many rows is made once for
-        all chains, by the sampler of the warm-up. It must not be changed in place.
+        `fit` renews it in the warm-up and never after it; that of many rows is made once for all chains.
         """
         return None
 
-    def steps_per_iteration(self, n: int, neighbors: np.ndarray | None) -> int:
+    def steps_per_iteration(self, n: int, neighbors: Neighbors) -> int:
         """Number of steps in an iteration of `fit`, at least 1; covariance and noise are drawn after each."""
         return 1
 
@@ -113,15 +106,12 @@ class Sampler(ABC):
         problem: Problem,
         tree: Merges,
         tails: Tails,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
-        neighbors: np.ndarray | None = None,
+        neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Move some outliers together, with the scales of their noise; return the tree and all scales.
-
-        Called only where noise has Student's tails and every row is a leaf. By default nothing moves.
-        """
+        """Move some outliers together with their scales, where noise has Student's tails; by default nothing moves."""
         return tree, tails.scale
 
     def for_warmup(self) -> "Sampler":

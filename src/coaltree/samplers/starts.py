@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from .._runtime.memory import require_memory
 from ..errors import InputError
@@ -16,7 +17,7 @@ from .regraft.insertion import insertion_tree
 _MAX_ROWS_FOR_LINKAGE = 5_000  # above, it takes longer than the few sweeps that insertion needs more
 
 
-def first_tree(problem: Problem, start: Any, rng: np.random.Generator) -> Merges:
+def first_tree(problem: Problem, start: Any, rng: Generator) -> Merges:
     """Return (children, times) of a tree to start from, all times different and above 0."""
     if isinstance(start, str) and start == "auto":
         start = "average" if problem.n <= _MAX_ROWS_FOR_LINKAGE else "insertion"
@@ -49,7 +50,7 @@ def strictly_increasing(times: np.ndarray) -> np.ndarray:
     return np.exp(np.maximum.accumulate(np.log(np.maximum(times, least)) - ramp) + ramp)
 
 
-def average_linkage(problem: Problem, rng: np.random.Generator | None = None) -> Merges:
+def average_linkage(problem: Problem, rng: Generator | None = None) -> Merges:
     """Average linkage, a merge at height h dated τ = h² / (2d): the squared distance of rows that split at τ is 2τd."""
     from scipy.cluster.hierarchy import linkage
 
@@ -59,16 +60,16 @@ def average_linkage(problem: Problem, rng: np.random.Generator | None = None) ->
     return Z[:, :2].astype(np.int64), np.square(Z[:, 2]) / (2.0 * max(problem.d, 1))
 
 
-def _greedy_tree(problem: Problem, rng: np.random.Generator) -> Merges:
+def _greedy_tree(problem: Problem, rng: Generator) -> Merges:
     return MGreedy().step(problem._replace(leaf_var=float(problem.leaf_vars().mean())))[:2]
 
 
-def _prior_tree(problem: Problem, rng: np.random.Generator) -> Merges:
+def _prior_tree(problem: Problem, rng: Generator) -> Merges:
     tree = simulate_tree(problem.n, rng)
     return tree.children, tree.times
 
 
-_MAKERS: dict[str, Callable[[Problem, np.random.Generator], Merges]] = {
+_MAKERS: dict[str, Callable[[Problem, Generator], Merges]] = {
     "average": average_linkage,
     "insertion": insertion_tree,
     "greedy": _greedy_tree,

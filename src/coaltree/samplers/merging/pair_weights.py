@@ -90,11 +90,10 @@ def scaled_integral(eps: float, lam: float, model: Model) -> float:
 
 @jit(allocates=False)
 def proposal_integral(eps: float, r: float, inner: float, model: Model) -> float:
-    """Return g for drawing a pair.
+    """Return g for drawing a pair, with ε at least what puts the mode of log v at r where lineages may coincide.
 
-    With leaf noise rows may be identical; without it a lineage may lie right on the mean of two others, as on a grid.
-    There ε is taken to be at least what puts the mode of log v at r, or such pairs would crowd out all others. The
-    weight corrects for whatever is used here.
+    With leaf noise rows may be identical; without it a lineage may lie on the mean of two others, as on a grid. Such
+    pairs would crowd out all others. The weight corrects for whatever is used here.
     """
     if model.leaf_var > 0.0 or eps < _EPS_ROUNDING * r:
         eps = max(eps, r * (inner * r + model.d - 2.0))
@@ -227,12 +226,12 @@ def weigh_rows(context: Context, now: Merge, prune: bool, row_sum: np.ndarray, b
             node = alive[q]
             row_sum[q] = 0.0
             behind = per_a * (top - a[node])
-            if least[node] * (1.0 + behind) <= eps_reach:
-                row_sum[q], row_highest = _weigh_row(
-                    context, now, node, _exp_or_inf(reach - behind), per_a, shift, buffer
-                )
-                total += row_sum[q]
-                highest = max(highest, row_highest)
+            if least[node] * (1.0 + behind) > eps_reach:  # not where `behind` is NaN, of tiny distances
+                continue
+            row_reach = _exp_or_inf(reach - behind)
+            row_sum[q], row_highest = _weigh_row(context, now, node, row_reach, per_a, shift, buffer)
+            total += row_sum[q]
+            highest = max(highest, row_highest)
         if highest <= shift + 300.0:
             return Weighed(total, shift, reach, per_a)
         shift = highest  # the pair taken for good was far from it: start again from the best one seen

@@ -1,14 +1,13 @@
 """Squared distances between lineages: rows in a pool that all particles of a run share.
 
 Every pair (i, j) belongs to the row of its younger node: leaf i owns its distances to leaves 0 … i-1, a merged node
-those to all lineages alive when it was made, in order of age. So a row never changes once it is written, and particles
-can share it. The smallest entries of each row are kept sorted beside it; entries whose partner has merged since are
-skipped, so both these and their last one (a bound on all others) stay valid.
+those to all lineages alive when it was made, in order of age. So a row never changes once it is written. Its smallest
+entries are kept sorted beside it; those whose partner has merged since are skipped, so that their last one stays a
+bound on all others.
 
-The row of a merged node lies in a slot. Slots are counted: a particle copied by resampling shares the rows of its
-ancestor, and a slot is free again when its node has merged in every particle that held it. Each row is shorter than
-those before it, so a free slot fits the next row, and the first n/2 merges need the most: 3n²/8 numbers, 3n² bytes, for
-each particle that shares nothing.
+The row of a merged node lies in a slot, shared by copies of a particle, and free again when its node has merged in all
+of them. Each row is shorter than those before it, so a free slot fits the next row, and the first n/2 merges need the
+most: 3n²/8 numbers, 3n² bytes, for each particle that shares nothing.
 """
 
 import math

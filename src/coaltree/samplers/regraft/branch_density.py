@@ -158,8 +158,7 @@ def _guess_mode(branch: Branch, target: Target) -> float:
 def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float, float]:
     """Climb from t to within about a twentieth of a nat of the mode; returns t and `_height` there.
 
-    Newton steps on v² l', which is nearly a quadratic in t, between points known to lie on either side. An end of the
-    branch where v = 0 is never reached: l is not finite there.
+    Newton steps on v² l', nearly a quadratic in t, between points on either side; never to an end where v = 0.
     """
     left, right = branch.lower, branch.upper
     level, v, slope, curvature = _height(branch, target, t)

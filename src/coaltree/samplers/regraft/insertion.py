@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
@@ -165,9 +166,7 @@ class Insertion(SMC):
         require_memory(bytes_needed, f"{len(streams)} trees over {n} rows", "use fewer particles or rows")
         return _GrowingTrees(problem, streams, self.n_updates)
 
-    def run(
-        self, problem: Problem, rng: np.random.Generator, *, progress: Watcher | None = None, **unused: Any
-    ) -> Draws:
+    def run(self, problem: Problem, rng: Generator, *, progress: Watcher | None = None, **unused: Any) -> Draws:
         """Insert the rows one by one and return M trees with their weights; the counts of draws are not used.
 
         One thread: trees are separate objects, and going through them needs the interpreter's lock.
@@ -195,7 +194,7 @@ def _graft_all(engine: Engine, merges: Merges, near: np.ndarray, state: np.ndarr
         insert(engine, leaf, near[leaf], state)
 
 
-def graft(problem: Problem, tree: Merges, near: np.ndarray, rng: np.random.Generator) -> Merges:
+def graft(problem: Problem, tree: Merges, near: np.ndarray, rng: Generator) -> Merges:
     """Graft rows n, n+1, … of a problem onto a tree (children, times) of its first n; returns the tree of all.
 
     `near` (rows, k) are rows near each one among those before it; with no columns every branch is a candidate.
@@ -211,7 +210,7 @@ def graft(problem: Problem, tree: Merges, near: np.ndarray, rng: np.random.Gener
     return children, times
 
 
-def insertion_tree(problem: Problem, rng: np.random.Generator, n_neighbors: int = 8) -> Merges:
+def insertion_tree(problem: Problem, rng: Generator, n_neighbors: int = 8) -> Merges:
     """Make a tree with each row grafted near its nearest rows among those before it: O(n) grafts, no n × n matrix.
 
     Rows are taken in random order in batches that double: neighbours of rows m … 2m-1 are sought among the first m.

@@ -105,8 +105,7 @@ def _log_mass(
 def _integrate(cand: Candidates, target: Target, half_df: float) -> float:
     """Log of the mass of all candidates, the scale integrated out by the trapezoidal rule over log s.
 
-    An outlier may be a branch of its own with little noise, or be close to others with much: from the likelier of these
-    two modes to either side, past the other one, until little is left.
+    From the likelier mode of log s to either side, past the other one, until little is left.
     """
     if half_df == 0.0:
         return _total(cand, target, -math.inf)

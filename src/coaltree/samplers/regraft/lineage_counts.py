@@ -4,10 +4,9 @@ With N(u) the number of nodes at times <= u and S(u) the sum of those times, a f
 
     k(u) = m - N(u) ,      K(u) = ∫_0^u k = m u - u N(u) + S(u) .
 
-Times fall into bins of equal width in the bits of a float64, a grid that depends on nothing but n. Bins are grouped by
-64, groups by 64 again; each level keeps running (count, sum) pairs within its group, so a query is three look-ups and a
-change at most 3 · 64 additions. The nodes of one bin are a linked list, read only where the exact answer is needed:
-without it K is too large by at most (nodes in the bin) · (width of the bin).
+Times fall into bins of equal width in the bits of a float64. Bins are grouped by 64, groups by 64 again; each level
+keeps running (count, sum) pairs within its group, so a query is three look-ups and a change at most 3 · 64 additions.
+The nodes of one bin are a linked list, read only where the exact answer is needed.
 """
 
 from typing import NamedTuple

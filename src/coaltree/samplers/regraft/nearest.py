@@ -1,11 +1,9 @@
 """The nearest rows of each row: exactly where there are few pairs, else in the cells around it.
 
 Cells are those of a short k-means, about 4 √n of them. A row searches the cells with the nearest centres until it has
-seen a share of all points, and skips a cell farther off than what it has. The points of a cell are kept as float32
-differences from its centre, so that rounding is relative to the cell; the nearest of these are ranked again in float64.
-Where the rows search among themselves, they then look at the neighbours of their neighbours.
-
-All of it follows from the rows alone: no random numbers, and the same bits with any number of threads.
+seen a share of all points. Points are kept as float32 differences from the centre of their cell, and the nearest of
+them ranked again in float64. Where rows search among themselves, they then look at the neighbours of their neighbours.
+The result depends on the rows alone: the same bits with any number of threads.
 """
 
 from collections.abc import Callable
@@ -13,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
@@ -32,9 +31,7 @@ _STREAM = 18
 _MIN_LEVEL = 32  # rows of the smallest level
 
 
-def neighbor_graphs(
-    W: np.ndarray, n_neighbors: int, rng: np.random.Generator, graph: Graph | None = None
-) -> np.ndarray:
+def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator, graph: Graph | None = None) -> np.ndarray:
     """(levels, n, k) int32: neighbour graphs of local candidates, nearest first; -1 where there are fewer neighbours.
 
     Level 0 has the nearest rows of each row, or its neighbours in a `graph`; level j the nearest among a random n / 4^j

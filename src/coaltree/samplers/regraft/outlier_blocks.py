@@ -2,11 +2,8 @@
 
 Seeds are drawn from the twentieth of the rows whose neighbours are the farthest, the farthest most often; the others
 are neighbours of the seed, among all rows or among the seeds: an outlier may resemble another that has nearer
-neighbours. Pairs are tried the most; larger blocks are seldom accepted. The row with the nearest neighbours mostly
-comes first, and finds the place; those farther off find theirs by it.
-
-Nothing here depends on the tree or the scales: a block is as likely before a move as after it, and drops out of its
-acceptance.
+neighbours. The row with the nearest neighbours mostly comes first, and finds the place; the others find theirs by it.
+Nothing here depends on the tree or the scales, so that a block drops out of the acceptance of its move.
 """
 
 from typing import NamedTuple

@@ -1,16 +1,15 @@
 """Outliers that resemble each other, moved together with the scales of their noise.
 
 Two or three such rows are either a small branch of their own, or rows of a larger one with large errors. No update of
-one row leads from one to the other: the first to leave would have to stand alone. So a block of them is taken off, and
-put back the other way:
+one row leads from one to the other: the first to leave would have to stand alone. So a block of them (`outlier_blocks`)
+is taken off, and put back the other way:
 
     scattered   one after another anywhere on the tree, and not as a clade of their own
     gathered    joined with each other alone, one after another, and then to the tree as one subtree .
 
 In both a leaf gets a new scale s of Student's noise with its place (`outlier_scales`). A block that is a clade is
 scattered, any other gathered, in one Metropolis–Hastings step with the product of f p(s) / q for the new places against
-that for the old ones; a block of one row gets a new place and scale. Which rows are tried is decided in
-`outlier_blocks`, by the data and chance alone.
+that for the old ones; a block of one row gets a new place and scale.
 
 While a clade is apart from the tree it takes the place of its root, so that the same functions serve. With k_c(u)
 lineages of its own, the coalescent has exp(-∫ [k k_c + k_c (k_c - 1) / 2] du) for the clade: joining its leaves to

@@ -108,10 +108,7 @@ def _locate(
 def _add_scale(
     cand: Candidates, target: Target, log_weight: float, r: int, log_total: float, state: np.ndarray, found: Located
 ) -> float:
-    """Add the mass that row r has on every branch at one scale, and perhaps draw its place there.
-
-    `log_total` is the mass at the scales before; returned is that with this one.
-    """
+    """Add the mass of row r on every branch at one scale to `log_total`, and perhaps draw its place there."""
     best = weigh(cand, target, _CARE)
     for i in range(cand.counts[0]):
         if cand.row[i] != -2:
@@ -148,10 +145,7 @@ def _log_mass_at(cand: Candidates, target: Target, half_df: float, y: float) -> 
 
 @jit(allocates=False)
 def modes_of_scale(cand: Candidates, target: Target, half_df: float, care: Care) -> tuple[float, float, float]:
-    """The two likely log scales of an outlier, equal where they are one, and the smaller of their spreads.
-
-    It may be a branch of its own with little noise, or be close to others with much.
-    """
+    """The two likely log scales of a row, alone on a branch or close to others, and the smaller of their spreads."""
     mode, spread = _mode_from(cand, target, care, half_df, 0.0)
     mode, spread = _mode_from(cand, target, care, half_df, mode)  # a larger scale may have it join elsewhere
     other, other_spread = _mode_from(cand, target, care, half_df, _nearest_scale(cand, target, half_df))

@@ -1,8 +1,7 @@
 """Regrafting: exact Gibbs sampling on trees, one pruned subtree after another.
 
 Take a node off the tree with its subtree, compute in closed form how likely each branch and time is for it to rejoin,
-draw, and graft it back. A sweep does this for every leaf and, on average, every inner node: 2n - 2 updates. The
-layers below, from the whole to the part:
+draw, and graft it back. A sweep does this for every leaf and, on average, every inner node: 2n - 2 updates.
 
     update           prune, propose, Metropolis–Hastings, regraft; sweeps
     outlier_moves    a few rows at once, with the scales of their noise
@@ -19,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
 from ..._runtime.validation import check_choice, check_count, check_number
 from ...model.process.coalescent import log_prior
 from ...model.process.whitened import Problem
-from ..base import Draws, Merges, Sampler, Step, Tails, Watcher, require_apart
+from ..base import Draws, Merges, Neighbors, Sampler, Step, Tails, Watcher, require_apart
 from ..starts import first_tree
 from .candidates import rows_are_apart, vectors
 from .nearest import neighbor_graphs
@@ -77,7 +77,7 @@ class Regraft(Sampler):
     def run(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
         n_samples: int = 100,
         n_warmup: int = 10,
@@ -123,18 +123,9 @@ class Regraft(Sampler):
         return Draws(children, times, np.zeros(n_kept), log_joint, None, info)
 
     def step(
-        self,
-        problem: Problem,
-        tree: Merges | None,
-        rng: np.random.Generator,
-        *,
-        neighbors: np.ndarray | None = None,
-        **unused: Any,
+        self, problem: Problem, tree: Merges | None, rng: Generator, *, neighbors: Neighbors = None, **unused: Any
     ) -> Step:
-        """Sweep once from `tree` (children, times), or return the first tree if it is None; on one thread.
-
-        `neighbors` are what the method of that name returns; without them they are made from the problem.
-        """
+        """Sweep once from `tree` (children, times), or return the first tree if it is None; on one thread."""
         if tree is None:
             return *first_tree(problem, self.start, rng), {}
         W = vectors(problem, "Regraft")
@@ -145,7 +136,7 @@ class Regraft(Sampler):
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
 
-    def steps_per_iteration(self, n: int, neighbors: np.ndarray | None) -> int:
+    def steps_per_iteration(self, n: int, neighbors: Neighbors) -> int:
         """Sweep few rows several times; the cost of an update that considers every branch grows with n."""
         if neighbors is None or neighbors.size == 0:
             cheap = _BRANCHES_PER_ITERATION // (2 * n) ** 2
@@ -158,9 +149,9 @@ class Regraft(Sampler):
         problem: Problem,
         tree: Merges,
         tails: Tails,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
-        neighbors: np.ndarray | None = None,
+        neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
         """Move outliers that resemble each other together (`outlier_moves`); at least eight rows are needed."""
@@ -173,7 +164,7 @@ class Regraft(Sampler):
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 
-    def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    def neighbors(self, problem: Problem, rng: Generator) -> np.ndarray:
         """(levels, n, k) the near leaves that local updates start from; empty if every branch is considered.
 
         A chain in which data or covariance change is exact if it renews them at each step or never.

@@ -141,9 +141,8 @@ def gather(engine: Engine, c: int, leaf: int, x: int, state: np.ndarray) -> None
 def _add_near(engine: Engine, c: int, leaf: int, k: float, state: np.ndarray) -> None:
     """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
 
-    Half of them are the nearest neighbours, half drawn from the others. The level is that of the sample with about as
-    many leaves as there are lineages, and the next smaller one if it has many more: a clade holds all neighbours of its
-    leaves, but not all of those in a sample. Now and then one leaf drawn from all is added.
+    Half of them are the nearest neighbours, half drawn from the others, at the level with about as many leaves as there
+    are lineages, and the next smaller one if it has many more. Now and then one leaf drawn from all is added.
     """
     tree, cand, neighbors = engine.tree, engine.candidates, engine.neighbors
     time = tree.time[c]
@@ -199,9 +198,8 @@ def sweeps(engine: Engine, merges: Merges, kept: Merges, state: np.ndarray) -> N
 
     A sweep updates every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j. Since Σ 2^-j over the
     leaves under a node is 1, each inner node is updated once per sweep on average. A subtree keeps its leaves and their
-    depth when it moves, so which node is drawn does not depend on where it is.
-
-    All caches are renewed before each sweep, so that a resumed chain gives the same bits.
+    depth when it moves, so which node is drawn does not depend on where it is. All caches are renewed before each
+    sweep, so that a resumed chain gives the same bits.
     """
     parent = engine.tree.parent
     children, times = merges

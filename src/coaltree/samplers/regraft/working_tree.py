@@ -89,9 +89,9 @@ def _depth_first(child: np.ndarray, root: int, order: np.ndarray) -> None:
 
 @jit
 def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: np.ndarray) -> np.ndarray:
-    """Fill a working tree from merges in order of time; returns the number that each node of the tree got.
+    """Fill a working tree from merges in order of time; returns the number that each node got.
 
-    The tree may have fewer leaves than it has room for: then its leaves are the first, for more to be grafted on.
+    There may be fewer merges than room: then the leaves are the first, for more to be grafted on.
     """
     n_merges = times.size
     n = n_merges + 1

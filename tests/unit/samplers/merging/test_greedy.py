@@ -32,7 +32,7 @@ def plain_search(rule, problem):
         eps = np.vstack([np.column_stack([eps, row]), [*row, 0.0]])
         eps = np.delete(np.delete(eps, [i, j], axis=0), [i, j], axis=1)
         nodes = [*(x for k, x in enumerate(nodes) if k not in (i, j)), n + step]
-        a = [*(x for k, x in enumerate(a) if k not in (i, j)), s_i * s_j / (s_i + s_j) - before]
+        a = [*(x for k, x in enumerate(a) if k not in (i, j)), s_i * w - before]
     return np.array(children), np.array(times)
 
 

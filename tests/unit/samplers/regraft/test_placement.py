@@ -33,7 +33,7 @@ def test_locate_gives_the_density_of_a_leaf_that_was_left_out(half_df):
     )
     working = empty_working_tree(N, D)
     load(working, tree.children, tree.times, X, np.full(N, 0.1))
-    parent, _, _ = prune(working, N - 1)
+    prune(working, N - 1)
     children, times = np.empty((N - 2, 2), np.int64), np.empty(N - 2)
     unload(working, children, times)  # numbers inner nodes from N - 1 on: leaf N - 1 is gone
     problem = Problem(X[: N - 1], None, D, 0.4, 0.1)
