@@ -90,7 +90,7 @@ def run():
     sampler, problem = settings.sampler, problem_of(data, settings.sampler, chain)
 
     def its_sweeps():
-        for _ in range(sampler.steps_a_round(problem.n, chain.neighbors)):
+        for _ in range(sampler.steps_per_iteration(problem.n, chain.neighbors)):
             sampler.step(problem, chain.tree, chain.rng, neighbors=chain.neighbors)
 
     seconds = side_by_side(

@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import linkage
 import coaltree as ct
 from benchmarks.timing import best_of, duration, side_by_side, table
 from coaltree.model.process.whitened import Problem
-from coaltree.samplers.regraft.neighbors import neighbor_lists
+from coaltree.samplers.regraft.nearest import neighbor_graphs
 
 
 def simulated(n, d):
@@ -68,7 +68,7 @@ def updates_as_n_grows():
         problem, tree = simulated(n, 16)
         sampler = ct.Regraft("local")
         started = time.perf_counter()
-        lists = neighbor_lists(problem.W, 16, np.random.default_rng(0))
+        lists = neighbor_graphs(problem.W, 16, np.random.default_rng(0))
         listing = time.perf_counter() - started
         sweep, _ = sweep_function(problem, tree, sampler, lists)
         update = best_of(sweep, 9 if n < 5000 else 3) / (2 * n - 2)

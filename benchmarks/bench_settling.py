@@ -52,11 +52,11 @@ class PathsOnly(ct.Regraft):
 class SweepsFirst(ct.Regraft):
     """All sweeps of a round, and then covariance and noise, once."""
 
-    def steps_a_round(self, n, neighbors):
+    def steps_per_iteration(self, n, neighbors):
         return 1
 
     def step(self, problem, tree, rng, *, neighbors=None, **unused):
-        for _ in range(ct.Regraft.steps_a_round(self, problem.n, neighbors)):
+        for _ in range(ct.Regraft.steps_per_iteration(self, problem.n, neighbors)):
             *tree, info = ct.Regraft.step(self, problem, tree, rng, neighbors=neighbors)
         return *tree, info
 

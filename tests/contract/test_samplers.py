@@ -10,7 +10,6 @@ from benchmarks.memory import allowed_for_particles, peak_of_a_run
 from coaltree.model.process.diffusion import squared_distances
 from coaltree.samplers import HOME_OF, as_sampler
 from coaltree.samplers.merging import smc
-from coaltree.samplers.merging.smc import effective_sample_size, normalised, systematic_ancestors
 
 NAMES = ("prior", "post_post", "mpost1", "mpost2", "smc1", "greedy", "mgreedy", "greedy_teh", "insertion", "regraft")
 SEQUENTIAL = ("prior", "post_post", "mpost1", "mpost2", "smc1")
@@ -36,7 +35,7 @@ def data():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_trees_weights_and_log_joint(name, data):
+def test_sampler_gives_trees_weights_and_log_joint(name, data):
     root = np.random.default_rng(0).standard_normal((6, 6))
     Phi = root @ root.T + np.eye(6)
     post = sample(name, data, covariance=Phi)
@@ -49,7 +48,7 @@ def test_trees_weights_and_log_joint(name, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_seed_same_bits_for_any_number_of_threads(name, data, monkeypatch):
+def test_sampler_gives_the_same_bits_for_any_number_of_threads(name, data, monkeypatch):
     monkeypatch.setattr(smc, "useful_threads", lambda n_threads, n_particles, _: min(n_threads, n_particles))
     runs = [sample(name, data, seed=5, n_threads=threads) for threads in (1, 2, 3, 7)]
     other = sample(name, data, seed=6)
@@ -64,7 +63,7 @@ def test_same_seed_same_bits_for_any_number_of_threads(name, data, monkeypatch):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("shape", [(2, 1), (2, 5), (3, 1), (40, 1), (6, 50)])
-def test_small_and_odd_shapes(name, shape):
+def test_sampler_takes_small_and_unusual_shapes(name, shape):
     X = np.random.default_rng(3).standard_normal(shape)
     post = sample(name, X)
     assert np.isfinite(post.log_joint).all()
@@ -73,7 +72,7 @@ def test_small_and_odd_shapes(name, shape):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_tiny_and_huge_values(name, scale):
+def test_sampler_takes_tiny_and_huge_values(name, scale):
     X = scale * np.random.default_rng(4).standard_normal((7, 3))
     if scale > 1.0 and name in ("insertion", "regraft"):
         with pytest.raises(ct.InputError, match="rescale"):
@@ -86,7 +85,7 @@ def test_tiny_and_huge_values(name, scale):
 
 @pytest.mark.parametrize("name", FROM_DISTANCES)
 @pytest.mark.parametrize("scale", [1e13, 1e15, 1e20, 1e60, 1e100])
-def test_weights_that_fall_faster_than_numbers_are_spaced(name, scale):
+def test_sampler_weights_may_fall_faster_than_numbers_are_spaced(name, scale):
     X = scale * np.random.default_rng(4).standard_normal((12, 3))
     post = sample(name, X)
     assert np.isfinite(post.log_joint).all()
@@ -94,14 +93,14 @@ def test_weights_that_fall_faster_than_numbers_are_spaced(name, scale):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_values_whose_squares_overflow_are_refused(name):
+def test_sampler_refuses_values_whose_squares_overflow(name):
     X = np.random.default_rng(4).standard_normal((7, 3)) * 1e160
     with pytest.raises(ct.InputError, match="rescale"):
         sample(name, X)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_identical_rows_merge_at_time_zero_with_a_warning(name, data):
+def test_sampler_merges_identical_rows_at_time_zero_with_a_warning(name, data):
     X = np.vstack([data[:6], data[2], data[2], data[4]])
     with pytest.warns(ct.CoaltreeWarning, match="merged at time 0"):
         post = sample(name, X)
@@ -115,7 +114,7 @@ def test_identical_rows_merge_at_time_zero_with_a_warning(name, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_noise_gives_identical_rows_a_density(name, data):
+def test_sampler_takes_identical_rows_with_noise(name, data):
     X = np.vstack([data[:6], data[2], data[2] + 1e-13])
     post = sample(name, X, noise=0.1)
     assert np.isfinite(post.log_joint).all()
@@ -127,7 +126,7 @@ def test_noise_gives_identical_rows_a_density(name, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nearly_identical_rows(name):
+def test_sampler_takes_nearly_identical_rows(name):
     X = np.repeat(np.random.default_rng(5).standard_normal((4, 3)), 3, axis=0)
     X += 1e-14 * np.random.default_rng(6).standard_normal(X.shape)
     post = sample(name, X)
@@ -135,7 +134,7 @@ def test_nearly_identical_rows(name):
 
 
 @pytest.mark.parametrize("name", FROM_DISTANCES)
-def test_precomputed_distances_give_the_same_trees(name, data):
+def test_sampler_draws_the_same_trees_from_distances(name, data):
     rows = sample(name, data)
     distances = ct.sample_trees(
         squared_distances(data), sampler=make(name), metric="precomputed", d=6, random_state=0, **FEW
@@ -145,7 +144,7 @@ def test_precomputed_distances_give_the_same_trees(name, data):
 
 
 @pytest.mark.parametrize("name", ["insertion", "regraft"])
-def test_samplers_that_need_rows_refuse_distances(name, data):
+def test_sampler_that_needs_rows_refuses_distances(name, data):
     with pytest.raises(ct.InputError, match="needs the rows"):
         ct.sample_trees(squared_distances(data), sampler=name, metric="precomputed", d=6)
 
@@ -178,7 +177,7 @@ def test_samplers_that_need_rows_refuse_distances(name, data):
         ({"n_warmup": -1}, "n_warmup"),
     ],
 )
-def test_bad_input_is_refused_in_one_sentence(options, message, data):
+def test_sampler_refuses_bad_input_in_one_sentence(options, message, data):
     arguments = {"X": data, "sampler": "mpost1", **options}
     with pytest.raises(ct.InputError, match=message) as caught:
         ct.sample_trees(arguments.pop("X"), **arguments)
@@ -189,38 +188,16 @@ def test_bad_input_is_refused_in_one_sentence(options, message, data):
 @pytest.mark.parametrize(
     "settings", [{"n_particles": 0}, {"n_particles": 2.5}, {"resample_below": 1.5}, {"resample_below": -0.1}]
 )
-def test_bad_settings_are_refused(name, settings):
+def test_sampler_refuses_bad_settings(name, settings):
     with pytest.raises(ct.InputError, match=next(iter(settings))):
         make(name, **settings)
 
 
-def test_weights_are_exact_or_printed():
-    with pytest.raises(ct.InputError, match="exact"):
-        ct.MPost1(weights="right")
-
-
-def test_every_sampler_has_a_name_and_is_public():
+def test_sampler_names_are_public():
     assert {type(as_sampler(name)).__name__ for name in NAMES} == set(HOME_OF) <= set(ct.__all__)
 
 
-def test_systematic_resampling():
-    rng = np.random.default_rng(7)
-    counts = np.zeros(50)
-    for _ in range(400):
-        weights = np.arange(50.0) / 1225
-        ancestors = systematic_ancestors(weights, rng)
-        offspring = np.bincount(ancestors, minlength=50)
-        assert np.all(np.abs(offspring - 50 * weights) < 1)
-        assert all(ancestors[i] == i for i in np.flatnonzero(offspring))
-        counts += offspring
-    error = np.sqrt(400 * 0.25)  # a share of at most one particle is random
-    assert np.abs(counts - 400 * 50 * np.arange(50.0) / 1225).max() < 4.5 * error
-    weights, log_mean = normalised(np.array([-1000.0, -1001.0]))
-    assert log_mean == pytest.approx(-1000 + np.log((1 + np.exp(-1)) / 2))
-    assert effective_sample_size(weights) == pytest.approx(1 / np.square(weights).sum())
-
-
-def test_a_run_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
+def test_sampler_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
     from coaltree._runtime import memory
 
     monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
@@ -231,7 +208,7 @@ def test_a_run_too_large_for_the_machine_says_what_it_needs(data, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
 @pytest.mark.parametrize("resample_below", [0.5, pytest.param(0.0, marks=pytest.mark.slow)])
-def test_peak_memory_of_particles(resample_below):
+def test_sampler_peak_memory_of_particles(resample_below):
     n, M = 600, 60
     peak = peak_of_a_run(f"ct.MPost1({M}, resample_below={resample_below})", n, 16)
     assert peak > 8 * n * n  # the distance matrix at least was seen
@@ -239,7 +216,7 @@ def test_peak_memory_of_particles(resample_below):
 
 
 @pytest.mark.parametrize("name", SEQUENTIAL)
-def test_distances_that_vanish_are_refused_by_name_of_the_cure(name):
+def test_sampler_refuses_distances_that_vanish_with_advice(name):
     X = 1e-170 * np.random.default_rng(0).standard_normal((5, 3))  # squares of 1e-340 are 0
     with pytest.raises(ct.InputError, match="rescale X"):
         sample(name, X)
@@ -247,7 +224,7 @@ def test_distances_that_vanish_are_refused_by_name_of_the_cure(name):
 
 
 @pytest.mark.parametrize("name", FROM_DISTANCES)
-def test_precomputed_distances_too_large_are_refused(name):
+def test_sampler_refuses_distances_too_large(name):
     eps = 1.7e308 * (1 - np.eye(4))
     with pytest.raises(ct.InputError, match="too large"):
         ct.sample_trees(eps, sampler=make(name), metric="precomputed", d=3, random_state=0, **FEW)
@@ -259,25 +236,25 @@ def test_precomputed_distances_too_large_are_refused(name):
     + [{"noise": s} for s in (-1, np.nan, np.inf, 1e300, "a", None, 1j, np.complex128(1))],
     ids=str,
 )
-def test_odd_options_are_refused(options, data):
+def test_sampler_refuses_wrong_options(options, data):
     with pytest.raises(ct.InputError, match=next(iter(options))):
         sample("mpost2", data, **options)
 
 
 @pytest.mark.parametrize("share", ["a", None, np.nan, -0.1, 1.1, 1j])
-def test_resample_below_must_be_a_share(share):
+def test_sampler_resample_below_must_be_a_share(share):
     with pytest.raises(ct.InputError, match="resample_below"):
         ct.MPost1(resample_below=share)
 
 
 @pytest.mark.parametrize("d", [10**400, 0, 2.0, None])
-def test_dimension_behind_distances_must_make_sense(d):
+def test_sampler_refuses_a_wrong_dimension_behind_distances(d):
     with pytest.raises(ct.InputError, match="needs d" if d is None else "d must be a whole number from 1"):
         ct.sample_trees(1 - np.eye(3), sampler="mpost1", metric="precomputed", d=d, **FEW)
 
 
 @pytest.mark.parametrize("name", ["mpost1", "mpost2"])
-def test_evidence_where_a_row_lies_right_between_two_others(name):
+def test_sampler_evidence_where_a_row_lies_right_between_two_others(name):
     """On a grid some lineages lie on the mean of two others: ε = 0 must not crowd out the other pairs."""
     X = np.stack(np.meshgrid(np.arange(2.0), np.arange(3.0)), axis=-1).reshape(-1, 2)
 

@@ -30,14 +30,14 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 3
     global_share: float | None = 0.0
-    _rule = Rule(few=0.0, stray=0.5, around=0.0)
+    _rule = Rule(max_global=0.0, random_leaf=0.5, around=0.0)
 
 
 @dataclass(frozen=True)
 class Around(TrulyLocal):
     """The clades around a subtree's place, and of eight leaves rarely the whole tree."""
 
-    _rule = Rule(few=0.0, around=1.0, least_around=2.0, most_around=8.0)
+    _rule = Rule(max_global=0.0, around=1.0, min_around=2.0, max_around=8.0)
 
 
 @dataclass(frozen=True)

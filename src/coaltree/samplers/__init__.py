@@ -12,7 +12,7 @@ from .base import Sampler, SamplerLike
 
 HOME_OF = {
     "Prior": "merging.prior",
-    "PostPost": "merging.post_post",
+    "PostPost": "merging.mpost",
     "MPost1": "merging.mpost",
     "MPost2": "merging.mpost",
     "SMC1": "merging.smc1",

@@ -6,7 +6,7 @@ from .merging.greedy import GreedyTeh as GreedyTeh
 from .merging.greedy import MGreedy as MGreedy
 from .merging.mpost import MPost1 as MPost1
 from .merging.mpost import MPost2 as MPost2
-from .merging.post_post import PostPost as PostPost
+from .merging.mpost import PostPost as PostPost
 from .merging.prior import Prior as Prior
 from .merging.smc1 import SMC1 as SMC1
 from .regraft.insertion import Insertion as Insertion

@@ -1,9 +1,4 @@
-"""What a sampler is: the base class of all of them, and what `run` gives back.
-
-A sampler is a value of its settings, such as ``MPost2(n_particles=100)``, with two methods of its own: `run` draws
-trees for a fixed covariance (`sample_trees`), `step` gives the next tree of `fit`. The rest has defaults
-here; nothing else is ever asked of a sampler.
-"""
+"""Base class of samplers: `run` draws trees for a fixed covariance, `step` the next tree of `fit`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -11,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ..errors import InputError
 from ..model.process.whitened import Problem
@@ -24,11 +20,11 @@ class Draws(NamedTuple):
     log_weights: np.ndarray  # (T,), up to a constant
     log_joint: np.ndarray  # (T,) log p(X, tree | Φ)
     log_evidence: float | None = None  # log of an unbiased estimate of p(X | Φ)
-    info: Mapping[str, Any] = MappingProxyType({})  # what a person wants to see of the run
+    info: Mapping[str, Any] = MappingProxyType({})  # figures about the run
 
 
 class Tails(NamedTuple):
-    """The scales of Student's noise, one for each leaf, and what they are drawn from."""
+    """The scales of Student's noise, one for each leaf, and their prior."""
 
     scale: np.ndarray  # (n,) inverse gamma (half_df, half_df)
     half_df: float
@@ -36,19 +32,20 @@ class Tails(NamedTuple):
 
 
 Merges = tuple[np.ndarray, np.ndarray]  # children and times of one tree
-Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and what a person wants to see of how it was drawn
-Watcher = Callable[[int, int], object]  # is told (done, total)
+Neighbors = np.ndarray | None  # a neighbour graph that a sampler keeps between steps
+Step = tuple[np.ndarray, np.ndarray, dict[str, Any]]  # and figures about how it was drawn
+Watcher = Callable[[int, int], object]  # called with (done, total)
 
 
 class Sampler(ABC):
-    """The base class of every sampler. `run` and `step` must be written; the rest may stay as it is.
+    """The base class of every sampler: `run` and `step` must be written, the rest has defaults.
 
     Attributes
     ----------
     needs_vectors : bool
         False where squared distances are enough: metric="precomputed" then works, and `problem.W` may be None.
     is_chain : bool
-        True where the draws of `run` follow one another, so that their order tells how well they mix.
+        True where the draws of `run` are a Markov chain, so that their order tells how well they mix.
     takes_leaf_variances : bool
         True where rows may have noise of different sizes; `problem.leaf_var` is then (n,).
     start : str or Tree
@@ -64,32 +61,28 @@ class Sampler(ABC):
     def run(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
         n_samples: int = 100,
         n_warmup: int = 10,
         n_threads: int | None = None,
         progress: Watcher | None = None,
     ) -> Draws:
-        """Draw trees given the covariance; `progress(done, total)` is called now and then.
-
-        The number of threads must not change the draws; None means every processor.
-        """
+        """Draw trees given the covariance; the number of threads (by default all) must not change the draws."""
 
     @abstractmethod
     def step(
         self,
         problem: Problem,
         tree: Merges | None,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
-        neighbors: np.ndarray | None = None,
+        neighbors: Neighbors = None,
         n_threads: int | None = None,
     ) -> Step:
-        """Return (children, times, info) of one tree, given the current one (children, times) or None.
+        """Return (children, times, info) of one tree, given the current one or None; `info` is averaged over steps.
 
-        `neighbors` is what the method of that name gave, now or in an earlier round. Numbers in `info` are averaged
-        over the steps of a fit.
+        `neighbors` is what the method of that name returned, now or in an earlier iteration.
         """
 
     @property
@@ -97,36 +90,32 @@ class Sampler(ABC):
         """Whether `fit` can learn the rows' noise: a step must keep the posterior of trees, given the noise."""
         return self.is_chain and self.takes_leaf_variances
 
-    def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray | None:
-        """Lists that `step` reads, for `fit` to keep from round to round; None where there are none.
+    def neighbors(self, problem: Problem, rng: Generator) -> Neighbors:
+        """The neighbour graph that `step` reads and must not change, for `fit` to keep between iterations.
 
-        `fit` makes them anew now and then in the warm-up, at its end, and never after it; those of many rows once for
-        all chains, by the sampler of the warm-up. They must not be changed in place.
+        `fit` renews it in the warm-up and never after it; that of many rows is made once for all chains.
         """
         return None
 
-    def steps_a_round(self, n: int, neighbors: np.ndarray | None) -> int:
-        """Steps of a round of `fit`, from 1 on; covariance and noise are drawn after each. `neighbors` as in `step`."""
+    def steps_per_iteration(self, n: int, neighbors: Neighbors) -> int:
+        """Number of steps in an iteration of `fit`, at least 1; covariance and noise are drawn after each."""
         return 1
 
-    def move_odd_rows(
+    def move_outliers(
         self,
         problem: Problem,
         tree: Merges,
         tails: Tails,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
-        neighbors: np.ndarray | None = None,
+        neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Move some odd rows together, with the scales of their noise; return the tree and all scales.
-
-        Only asked where noise has Student's tails and every row is a leaf. By default all stays where it is.
-        """
+        """Move some outliers together with their scales, where noise has Student's tails; by default nothing moves."""
         return tree, tails.scale
 
     def for_warmup(self) -> "Sampler":
-        """The sampler that takes this one's place in the warm-up of a fit: itself, or one that explores more."""
+        """The sampler to use in the warm-up of a fit: itself, or one that explores more."""
         return self
 
 

@@ -35,8 +35,8 @@ def data():
     return ct.simulate(6, 3, random_state=0)[0]
 
 
-@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")  # five rounds are few
-def test_run_and_step_are_enough_for_every_verb(data):
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")  # five iterations are few
+def test_sampler_of_run_and_step_is_enough_for_every_verb(data):
     sampler = FromThePrior()
     post = ct.sample_trees(data, np.eye(3), sampler, n_samples=200, random_state=0, progress=False)
     exact = ct.sample_trees(data, np.eye(3), "prior", random_state=0, progress=False)
@@ -47,7 +47,7 @@ def test_run_and_step_are_enough_for_every_verb(data):
     assert more.n == 7
 
 
-def test_defaults(data):
+def test_sampler_defaults(data):
     sampler = FromThePrior()
     assert sampler.needs_vectors and not sampler.is_chain and sampler.start == "auto"
     assert sampler.neighbors(None, None) is None
@@ -56,11 +56,7 @@ def test_defaults(data):
         ct.sample_trees(1 - np.eye(3), sampler=sampler, metric="precomputed", d=2)
 
 
-def test_the_warmup_looks_at_more_near_leaves():
-    assert ct.Regraft(n_neighbors=3).for_warmup() == ct.Regraft(n_neighbors=12)
-
-
-def test_a_class_without_run_or_step_is_no_sampler():
+def test_sampler_without_run_or_step_cannot_be_made():
     class Half(Sampler):
         def run(self, problem, rng, **options):
             raise NotImplementedError
@@ -78,12 +74,12 @@ class LooksLikeOne:
 
 
 @pytest.mark.parametrize("spec", [7, None, LooksLikeOne(), LooksLikeOne, object, ["regraft"]])
-def test_anything_else_is_refused_in_one_sentence(spec):
+def test_as_sampler_refuses_anything_else_in_one_sentence(spec):
     with pytest.raises(ct.InputError, match=r"sampler must be a name, or an object of a class derived from .*Sampler"):
         as_sampler(spec)
 
 
-def test_names_and_classes_are_explained():
+def test_as_sampler_explains_names_and_classes():
     with pytest.raises(
         ct.InputError, match=r"sampler must be one of prior, .*regraft or a sampler object, not 'gibbs'"
     ):
@@ -94,6 +90,6 @@ def test_names_and_classes_are_explained():
 
 
 @pytest.mark.parametrize("name", ["prior", "mpost1", "smc1", "mgreedy", "insertion", "regraft"])
-def test_settings_are_all_that_a_sampler_holds(name):
+def test_sampler_holds_nothing_but_its_settings(name):
     sampler = as_sampler(name)
     assert set(vars(sampler)) == {field.name for field in dataclasses.fields(sampler)}

@@ -120,7 +120,7 @@ def one_iteration(
     if is_warmup:
         settings = settings._replace(sampler=settings.sampler.for_warmup())
     chain = chain._replace(neighbors=_neighbors(data, settings.sampler, chain, problem, n_warmup))
-    n_steps = 1 if problem is None else settings.sampler.steps_a_round(problem.n, chain.neighbors)
+    n_steps = 1 if problem is None else settings.sampler.steps_per_iteration(problem.n, chain.neighbors)
     reports = []
     for _ in range(n_steps):
         chain, problem, info = _one_step(data, settings, chain, problem, n_steps, is_warmup)
@@ -163,7 +163,7 @@ def _draw_tree(
         n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup or problem.n <= FEW_LEAVES else OUTLIER_BLOCKS
         n_blocks = 1 if problem.n > MANY_LEAVES else math.ceil(n_blocks / n_steps)  # a block costs O(n)
         tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
-        tree, scale = sampler.move_odd_rows(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
+        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
         noise = noise._replace(tail_scale=scale)
     return chain._replace(tree=tree, noise=noise), info
 

@@ -25,7 +25,7 @@ from ...model.process.noise import NOISE_LEVEL, NoiseDraw, noise_model
 from ...model.process.noise import log_prior as noise_log_prior
 from ...model.process.whitened import Problem, make_problem
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
-from ...samplers.regraft.neighbors import neighbor_lists
+from ...samplers.regraft.nearest import neighbor_graphs
 from ...tree.merges import restricted
 from ..posterior import Posterior
 from .placement import covariance_of
@@ -220,4 +220,4 @@ def _lists(posterior, rows, t):
     """Near leaves, by the rows as one draw whitens them; constants, so that no draw depends on the place of a leaf."""
     W = problem_of(posterior, t, rows).W
     assert W is not None
-    return neighbor_lists(W, _N_NEIGHBORS, np.random.default_rng(_STREAM))
+    return neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_STREAM))

@@ -19,14 +19,24 @@ import numpy as np
 from ..._runtime.jit import jit
 from ...model.process.whitened import Problem
 from ..base import Draws, Sampler, Step, Watcher
-from .particles import ALIVE, merge, read_row, release_merged, skip_merged, slot_of, take_slots
-from .population import make_context, trees_of
+from .particles import (
+    ALIVE,
+    Context,
+    last_time,
+    make_context,
+    merge,
+    nearest_alive,
+    read_row,
+    release_merged,
+    take_slots,
+    trees_of,
+)
 
 LOG_MODE, TEH_MODE, PRINTED_TEH_MODE = 0, 1, 2
 
 
 @jit
-def _most_likely_v(rule, eps, lam, d):
+def _most_likely_v(rule: int, eps: float, lam: float, d: int) -> float:
     if rule == LOG_MODE:
         p = 1.0 - 0.5 * d
         root = math.sqrt(p * p + lam * eps)
@@ -37,7 +47,7 @@ def _most_likely_v(rule, eps, lam, d):
 
 
 @jit
-def _eps_of_v(rule, v, lam, d):
+def _eps_of_v(rule: int, v: float, lam: float, d: int) -> float:
     """Return the ε whose most likely v is `v`: below it a pair is earlier."""
     if v <= 0.0:
         return 0.0 if rule != LOG_MODE or d > 1 else -1.0
@@ -49,56 +59,57 @@ def _eps_of_v(rule, v, lam, d):
 
 
 @jit(allocates=False)
-def _earliest_pair(rule, model, pool, particles, step, prune, buffer):
+def _earliest_pair(context: Context, rule: int, step: int, buffer: np.ndarray) -> tuple[float, np.int64, np.int64]:
     """Return the smallest v*(ε) - a_i - a_j and the positions older < younger of its pair."""
-    d = model.d
-    m = model.n - step
+    model, pool, particles = context.model, context.pool, context.particles
+    d, m = model.d, model.n - step
     lam = 0.5 * m * (m - 1)
-    alive, a, death, least = particles.alive[0], particles.a[0], particles.death[0], particles.least[0]
+    alive, a, death, floor = particles.alive[0], particles.a[0], particles.death[0], particles.floor[0]
     best, best_node, best_other = math.inf, -1, -1
     for q in range(1, m):
         node = alive[q]
-        reach = math.inf
-        if prune and best < math.inf:
-            # The 1e-12 keeps pairs that tie with the best: rounding in the inverse must not decide.
-            reach = _eps_of_v(rule, best + a[node] + model.leaf_var, lam, d) * (1.0 + 1e-12)
-        if least[node] > reach:
+        reach = _reach_of(rule, best + a[node] + model.leaf_var, lam, d)
+        if particles.least[0, node] > reach:
             continue
-        if prune:
-            slot = slot_of(particles, 0, node)
-            for k in range(skip_merged(pool, particles, 0, node, slot), pool.near_eps.shape[1]):
-                near = pool.near_eps[slot, k]
-                if near > reach or near == math.inf:
-                    break
-                other = pool.near_node[slot, k]
-                if death[other] == ALIVE:
-                    gap = _most_likely_v(rule, near, lam, d) - a[node] - a[other]
-                    if gap < best:
-                        best, best_node, best_other = gap, node, other
-            if best < math.inf:
-                reach = _eps_of_v(rule, best + a[node] + model.leaf_var, lam, d) * (1.0 + 1e-12)
-        if not prune or (particles.floor[0, node] <= reach and particles.floor[0, node] < math.inf):
-            count = read_row(pool, particles, 0, node, buffer)
+        slot, head = nearest_alive(context, 0, node)
+        for k in range(head, pool.near_eps.shape[1]):
+            near = pool.near_eps[slot, k]
+            if near > reach or near == math.inf:
+                break
+            other = pool.near_node[slot, k]
+            if death[other] == ALIVE:
+                gap = _most_likely_v(rule, near, lam, d) - a[node] - a[other]
+                if gap < best:
+                    best, best_node, best_other = gap, node, other
+        reach = _reach_of(rule, best + a[node] + model.leaf_var, lam, d)
+        if floor[node] <= reach and floor[node] < math.inf:
+            count = read_row(context, 0, node, buffer)
             for k in range(count):
-                if buffer[k] <= reach:
-                    gap = _most_likely_v(rule, buffer[k], lam, d) - a[node] - a[alive[k]]
-                    if gap < best or (gap == best and node == best_node and alive[k] < best_other):
-                        best, best_node, best_other = gap, node, alive[k]
+                if buffer[k] > reach:
+                    continue
+                gap = _most_likely_v(rule, buffer[k], lam, d) - a[node] - a[alive[k]]
+                if gap < best or (gap == best and node == best_node and alive[k] < best_other):
+                    best, best_node, best_other = gap, node, alive[k]
     return best, np.searchsorted(alive[:m], best_other), np.searchsorted(alive[:m], best_node)
 
 
+@jit(allocates=False)
+def _reach_of(rule: int, v: float, lam: float, d: int) -> float:
+    """Bound the ε of pairs that are earlier than `v`, or tie with it: rounding must not decide, hence the 1e-12."""
+    return _eps_of_v(rule, v, lam, d) * (1.0 + 1e-12) if v < math.inf else math.inf
+
+
 @jit
-def _grow(context, first, last, rule, prune):
+def _grow(context: Context, first: int, last: int, rule: int) -> None:
     """Make the merges first … last-1."""
-    model, pool, particles = context.model, context.pool, context.particles
-    buffer = np.empty((2, model.n + 1))
+    buffer = np.empty((2, context.model.n + 1))
     for step in range(first, last):
-        take_slots(pool, particles, step)
-        before = particles.times[0, step - 1] if step > 0 else 0.0
-        gap, older, younger = _earliest_pair(rule, model, pool, particles, step, prune, buffer[0])
+        take_slots(context, step)
+        gap, older, younger = _earliest_pair(context, rule, step, buffer[0])
+        before = last_time(context.particles.times, 0, step)
         time = max(before, 0.5 * gap)  # v = 2τ + a_i + a_j; with leaf noise the mode may lie before the last merge
-        merge(model, pool, particles, 0, step, older, younger, time, buffer)
-        release_merged(pool, particles, step)
+        merge(context, 0, step, older, younger, time, buffer)
+        release_merged(context, step)
 
 
 class _GreedyTree(Sampler):
@@ -113,14 +124,14 @@ class _GreedyTree(Sampler):
         merges = problem.n - 1
         for first in range(0, merges, 256):
             last = min(first + 256, merges)
-            _grow(context, first, last, self._rule, True)
+            _grow(context, first, last, self._rule)
             if progress is not None:
                 progress(last, merges)
         children, times, log_joint = trees_of(context)
         return Draws(children, times, np.zeros(1), log_joint)
 
     def step(self, problem: Problem, tree: Any = None, rng: Any = None, **unused: Any) -> Step:
-        """Return the greedy tree: a round of the paper's third experiment."""
+        """Return the greedy tree: an iteration of the paper's third experiment."""
         draws = self.run(problem)
         return draws.children[0], draws.times[0], {}
 

@@ -1,11 +1,12 @@
-"""MPost1 and MPost2 (Henao & Lucas 2012): choose the pair by its integral over all v > 0, then draw its time.
+"""MPost1 and MPost2 (Henao & Lucas 2012) and PostPost (Teh et al. 2008): draw the pair by its integral, then its time.
 
-With Z̃_C = exp(G(ε, λ) + λ r / 2) (MPost1), or λ dropped inside G (MPost2), a pair C is drawn in proportion to Z̃_C
-and its v from the generalized inverse Gaussian cut to v > r. The weight factor that makes this exact is
+MPost draws a pair C in proportion to its integral over all v > 0, Z̃_C = exp(G(ε, λ) + λ r / 2) (MPost1), or λ dropped
+inside G (MPost2), and v from the generalized inverse Gaussian cut to v > r. The weight factor that makes this exact is
 
-    (Σ_C Z̃_C) Z_C / Z̃_C     for the chosen pair's cut integral Z_C;
+    (Σ_C Z̃_C) Z_C / Z̃_C     for the drawn pair's cut integral Z_C;
 
-the paper prints Σ_C Z̃_C alone, which forgets that v > r.
+the paper prints Σ_C Z̃_C alone, which forgets that v > r. PostPost draws a pair in proportion to Z_C itself, by one
+quadrature for every pair that can matter; its weight factor is Σ_C Z_C.
 """
 
 import math
@@ -18,37 +19,33 @@ from ..._runtime.validation import check_choice
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.whitened import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral
-from .pair_weights import FULL, draw_pair, proposal_integral, weigh_rows
-from .particles import merge
-from .population import MergingPopulation
+from .pair_weights import CUT, FULL, draw_pair, next_merge, proposal_integral, weigh_rows
+from .particles import Context, MergingPopulation, merge
 from .smc import SMC
 
 
 @jit
-def grow(context, first, last, step, rule, drop_rate, sum_alone, prune):
+def grow(
+    context: Context, first: int, last: int, step: int, rule: int, drop_rate: bool, sum_alone: bool, prune: bool
+) -> None:
     """Make merge `step` of particles first … last-1; with `sum_alone` the weight factor is Σ_C alone."""
-    model, pool, particles = context.model, context.pool, context.particles
-    row_sum, buffer = np.empty(model.n), np.empty((2, model.n + 1))
-    m = model.n - step
-    lam = 0.5 * m * (m - 1)
-    inner = 1.0 if drop_rate else lam
+    model, particles = context.model, context.particles
+    d, row_sum, buffer = model.d, np.empty(model.n), np.empty((2, model.n + 1))
     for p in range(first, last):
         state = context.streams[p]
-        before = particles.times[p, step - 1] if step > 0 else 0.0
-        weighed = weigh_rows(rule, model, pool, particles, p, step, inner, prune, row_sum, buffer[0])
-        older, younger, eps = draw_pair(
-            rule, model, pool, particles, p, step, inner, row_sum, weighed, buffer[0], state
-        )
+        now = next_merge(context, p, step, rule, drop_rate)
+        weighed = weigh_rows(context, now, prune, row_sum, buffer[0])
+        older, younger, eps = draw_pair(context, now, row_sum, weighed, buffer[0], state)
         a_sum = particles.a[p, particles.alive[p, older]] + particles.a[p, particles.alive[p, younger]]
-        r = max(0.0, 2.0 * before + a_sum)
-        time = before + 0.5 * draw_cut_gig(1.0 - 0.5 * model.d, eps, lam, r, state)
-        log_factor = math.log(weighed.total) + weighed.shift + lam * before
+        r = max(0.0, 2.0 * now.before + a_sum)
+        time = now.before + 0.5 * draw_cut_gig(1.0 - 0.5 * d, eps, now.lam, r, state)
+        log_factor = math.log(weighed.total) + weighed.shift + now.lam * now.before
         if sum_alone:
-            log_factor -= (1.0 - 0.5 * model.d) * math.log(inner)
+            log_factor -= (1.0 - 0.5 * d) * math.log(now.inner)
         else:
-            log_factor += log_cut_integral(eps, lam, r, model.d) - proposal_integral(eps, r, inner, model)
-        context.log_factor[p] = log_factor - 0.5 * (model.d * LOG_2PI + model.log_det) - math.log(2.0)
-        merge(model, pool, particles, p, step, older, younger, time, buffer)
+            log_factor += log_cut_integral(eps, now.lam, r, d) - proposal_integral(eps, r, now.inner, model)
+        context.log_factor[p] = log_factor - 0.5 * (d * LOG_2PI + model.log_det) - math.log(2.0)
+        merge(context, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,14 @@ class MPost1(SMC):
 
 @dataclass(frozen=True)
 class MPost2(MPost1):
-    """As MPost1, with the coalescent's rate dropped inside the Bessel integral when the pair is chosen."""
+    """As MPost1, with the coalescent's rate dropped inside the Bessel integral when the pair is drawn."""
 
     _drop_rate = True
+
+
+@dataclass(frozen=True)
+class PostPost(SMC):
+    """Each merge from its exact one-step posterior, pair and time (Teh et al. 2008)."""
+
+    def population(self, problem: Problem, streams: np.ndarray) -> MergingPopulation:
+        return MergingPopulation(problem, streams, grow, CUT, False, True, True)

@@ -1,4 +1,4 @@
-"""Choosing the pair that merges: weights of all pairs that can matter, and no others.
+"""Weights of pairs, of which one is drawn to merge: of all pairs that can matter, and no others.
 
 The log weight of a pair with m lineages left is, up to a constant of the step,
 
@@ -11,8 +11,8 @@ weight of at least e^T needs
 
     log ε_ij <= H(T) + λ (a_i + a_j - 2 a_max) / (2 g) - …   with g at least the steepness of G at H(T):
 
-a few multiplications and one comparison for each entry that a short list shows. T lies 34.6 + 2 log m below the log
-weight of a good pair, so that all that is left out together has a relative mass below 1e-15.
+a few multiplications and one comparison for each of a row's nearest entries. T lies 34.6 + 2 log m below the log weight
+of a good pair, so that all that is left out together has a relative mass below 1e-15.
 """
 
 import math
@@ -24,17 +24,28 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ...numerics.gig import log_cut_integral
 from ...numerics.special import fast_exp, log_full_integral, tabled_integral
-from .particles import ALIVE, older_distances, read_row, skip_merged, slot_of
+from .particles import ALIVE, Context, Model, last_time, nearest_alive, older_distances, read_row
 
-SMALLEST_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
-_NEXT_TO_NOTHING = 1e-10  # an ε below this share of r is rounding
+_MIN_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
+_EPS_ROUNDING = 1e-10  # an ε below this share of r is rounding
 _LOG_1E15 = 34.6
-_ROUNDING = 1e-10  # in log ε, by which a reach is enlarged, or the best pair might be lost where weights fall that fast
+_REACH_ROUNDING = 1e-10  # in log ε, added to a reach: the best pair must not be lost where weights fall that fast
 FULL, CUT = 0, 1  # which integral the weight is
 
 
+class Merge(NamedTuple):
+    """One merge of one particle, and how its pairs are weighed."""
+
+    p: int
+    m: int  # lineages left
+    lam: float  # pairs left, the coalescent's rate
+    before: float  # time of the last merge
+    rule: int  # FULL or CUT
+    inner: float  # the λ inside G: the rate itself, or 1 where λ is dropped
+
+
 class Weighed(NamedTuple):
-    """What is known of all pairs' weights: their sum, both divided by e^shift, and how far a row reaches."""
+    """The sum of all pairs' weights, divided by e^shift, and how far a row reaches."""
 
     total: float
     shift: float
@@ -43,7 +54,15 @@ class Weighed(NamedTuple):
 
 
 @jit(allocates=False)
-def _least_slope(z, d):
+def next_merge(context: Context, p: int, step: int, rule: int, drop_rate: bool) -> Merge:
+    """Merge `step` of particle p; with `drop_rate` λ is left out of G."""
+    m = context.model.n - step
+    lam = 0.5 * m * (m - 1)
+    return Merge(p, m, lam, last_time(context.particles.times, p, step), rule, 1.0 if drop_rate else lam)
+
+
+@jit(allocates=False)
+def _least_slope(z: float, d: int) -> float:
     """Return a lower bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
         return 0.5 * z
@@ -52,7 +71,7 @@ def _least_slope(z, d):
 
 
 @jit(allocates=False)
-def _greatest_slope(z, d):
+def _greatest_slope(z: float, d: int) -> float:
     """Return an upper bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
         return 0.5 * z
@@ -61,42 +80,41 @@ def _greatest_slope(z, d):
 
 
 @jit(allocates=False)
-def scaled_integral(eps, lam, model):
+def scaled_integral(eps: float, lam: float, model: Model) -> float:
     """Return g(λε) = G(ε, λ) + p log λ, finite at ε = 0 too."""
-    x = lam * max(eps, SMALLEST_EPS)
+    x = lam * max(eps, _MIN_EPS)
     if x < 1e300:
         return tabled_integral(model.table, x)
     return log_full_integral(eps, lam, model.d) + (1.0 - 0.5 * model.d) * math.log(lam)
 
 
 @jit(allocates=False)
-def proposal_integral(eps, r, inner, model):
-    """Return g for choosing a pair.
+def proposal_integral(eps: float, r: float, inner: float, model: Model) -> float:
+    """Return g for drawing a pair, with ε at least what puts the mode of log v at r where lineages may coincide.
 
-    With leaf noise r > 0 from the start, and rows may be identical; without it a lineage may lie right on the mean of
-    two others, as on a grid. There ε is taken to be at least what puts the mode of log v at r, or such pairs would
-    crowd out all others. The weight corrects for whatever is used here.
+    With leaf noise rows may be identical; without it a lineage may lie on the mean of two others, as on a grid. Such
+    pairs would crowd out all others. The weight corrects for whatever is used here.
     """
-    if model.leaf_var > 0.0 or eps < _NEXT_TO_NOTHING * r:
+    if model.leaf_var > 0.0 or eps < _EPS_ROUNDING * r:
         eps = max(eps, r * (inner * r + model.d - 2.0))
     return scaled_integral(eps, inner, model)
 
 
 @jit(allocates=False)
-def _reach(eps_near, log_weight, target, lam, model):
+def _reach(eps_near: float, log_weight: float, target: float, lam: float, model: Model) -> tuple[float, float]:
     """Return (log ε, slope bound) beyond which g(λε) < target, given that g = log_weight > target at eps_near.
 
     g falls at least as fast as z = √(λε) grows and, being concave in log ε, at least as fast as its tangent: both give
-    a point right of the root. From there Newton's method approaches without ever crossing it: every iterate is valid.
+    a point right of the root, from which Newton's method approaches without ever crossing it.
     """
     d = model.d
     root_lam = math.sqrt(lam)
-    z = root_lam * math.sqrt(max(eps_near, SMALLEST_EPS))
+    z = root_lam * math.sqrt(max(eps_near, _MIN_EPS))
     fall = log_weight - target
     x = 2.0 * math.log((z + fall) / root_lam)
     slope = _least_slope(z, d)
     if slope > 0.0:
-        x = min(x, math.log(max(eps_near, SMALLEST_EPS)) + fall / slope)
+        x = min(x, math.log(max(eps_near, _MIN_EPS)) + fall / slope)
     if x > 640.0:
         return math.inf, 1.0
     for _ in range(4):
@@ -105,137 +123,142 @@ def _reach(eps_near, log_weight, target, lam, model):
         x -= step
         if step < 0.05:
             break
-    x += _ROUNDING
+    x += _REACH_ROUNDING
     return x, _greatest_slope(root_lam * math.exp(0.5 * x), d)
 
 
 @jit(allocates=False)
-def _pair_weight(rule, eps, a_sum, before, inner, lam, model):
-    """Return log w of a pair with a_i + a_j = a_sum when the last merge was at `before`."""
-    r = max(0.0, 2.0 * before + a_sum)
-    if rule == CUT:
-        return log_cut_integral(eps, lam, r, model.d) + (1.0 - 0.5 * model.d) * math.log(lam) + 0.5 * lam * a_sum
-    return proposal_integral(eps, r, inner, model) + 0.5 * lam * a_sum
+def _pair_weight(now: Merge, model: Model, eps: float, a_sum: float) -> float:
+    """Return log w of a pair with a_i + a_j = a_sum."""
+    r = max(0.0, 2.0 * now.before + a_sum)
+    if now.rule == CUT:
+        scale = (1.0 - 0.5 * model.d) * math.log(now.lam)
+        return log_cut_integral(eps, now.lam, r, model.d) + scale + 0.5 * now.lam * a_sum
+    return proposal_integral(eps, r, now.inner, model) + 0.5 * now.lam * a_sum
 
 
 @jit(allocates=False)
-def _less_than_exp(x):
-    """Return a lower bound of e^x, x >= 0, that is quick to find."""
+def _less_than_exp(x: float) -> float:
+    """Return a lower bound of e^x, x >= 0, that is quick to compute."""
     return 1.0 + x * (1.0 + x * (0.5 + x * (1 / 6 + x * (1 / 24))))
 
 
 @jit(allocates=False)
-def _good_pair(pool, particles, p, m, lam, top, slope, buffer):
-    """Return (ε, a_i + a_j) of a pair that is likely to have nearly the greatest weight, from the heads of lists."""
+def _exp_or_inf(x: float) -> float:
+    return math.exp(x) if x < 705.0 else math.inf
+
+
+@jit(allocates=False)
+def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float, float]:
+    """Return (ε, a_i + a_j) of a pair with nearly the greatest weight, from the nearest entry of each row."""
+    pool, particles, p = context.pool, context.particles, now.p
     alive, a, least = particles.alive[p], particles.a[p], particles.least[p]
-    half = 0.5 * lam
+    top, slope, half = context.model.leaf_var, particles.slope[p], 0.5 * now.lam
     best, best_eps, best_a = -math.inf, -1.0, 0.0  # the score is half · a_sum - slope · log ε
     eps_to_win = math.inf  # what two leaves would need
-    for q in range(1, m):
+    for q in range(1, now.m):
         node = alive[q]
         behind = half * (top - a[node]) / slope  # e^-x <= 1 / (1 + x) spares the exponential
         if least[node] * (1.0 + behind) >= eps_to_win:
             continue
-        slot = slot_of(particles, p, node)
-        head = skip_merged(pool, particles, p, node, slot)
+        slot, head = nearest_alive(context, p, node)
         if head < pool.near_eps.shape[1]:
             a_sum = a[node] + a[pool.near_node[slot, head]]
-            score = half * a_sum - slope * math.log(max(pool.near_eps[slot, head], SMALLEST_EPS))
+            score = half * a_sum - slope * math.log(max(pool.near_eps[slot, head], _MIN_EPS))
             if score > best:
                 best, best_eps, best_a = score, pool.near_eps[slot, head], a_sum
                 eps_to_win = math.exp(min(705.0, (2.0 * half * top - best) / slope))
-    if best_eps < 0.0:  # every list has run out: the nearest entry of the youngest row will do
-        node = alive[m - 1]
-        count = read_row(pool, particles, p, node, buffer)
+    if best_eps < 0.0:  # no nearest entry is left: the smallest one of the youngest row will do
+        node = alive[now.m - 1]
+        count = read_row(context, p, node, buffer)
         k = np.argmin(buffer[:count])
         best_eps, best_a = buffer[k], a[node] + a[alive[k]]
     return best_eps, best_a
 
 
+@jit(inline="always", allocates=False)
+def _weigh_row(
+    context: Context, now: Merge, node: int, eps_reach: float, per_a: float, shift: float, buffer: np.ndarray
+) -> tuple[float, float]:
+    """Sum the weights of one row's pairs, divided by e^shift; return the sum and the largest log weight."""
+    model, pool, particles, p = context.model, context.pool, context.particles, now.p
+    alive, a, death = particles.alive[p], particles.a[p], particles.death[p]
+    total, highest = 0.0, -math.inf
+    if particles.floor[p, node] <= eps_reach:
+        count = read_row(context, p, node, buffer)
+        for k in range(count):
+            if buffer[k] <= eps_reach:
+                log_w = _pair_weight(now, model, buffer[k], a[node] + a[alive[k]])
+                highest = max(highest, log_w)
+                total += fast_exp(log_w - shift)
+        return total, highest
+    slot, head = nearest_alive(context, p, node)
+    for k in range(head, pool.near_eps.shape[1]):
+        near = pool.near_eps[slot, k]
+        if near > eps_reach or near == math.inf:
+            break
+        other = pool.near_node[slot, k]
+        if death[other] == ALIVE and near * _less_than_exp(per_a * (model.leaf_var - a[other])) <= eps_reach:
+            log_w = _pair_weight(now, model, near, a[node] + a[other])
+            highest = max(highest, log_w)
+            total += fast_exp(log_w - shift)
+    return total, highest
+
+
 @jit(allocates=False)
-def weigh_rows(rule, model, pool, particles, p, step, inner, prune, row_sum, buffer):
-    """Sum the weights of each row's pairs into row_sum[q], q < m, all divided by e^shift; return what is `Weighed`.
-
-    `inner` is the λ inside G: the rate itself, or 1 where λ is dropped. Without `prune` every pair is evaluated.
-    """
-    d = model.d
-    m = model.n - step
-    lam = 0.5 * m * (m - 1)
-    top = model.leaf_var
-    alive, a, death, least = particles.alive[p], particles.a[p], particles.death[p], particles.least[p]
-    before = particles.times[p, step - 1] if step > 0 else 0.0
-
-    eps, a_sum = _good_pair(pool, particles, p, m, lam, top, particles.slope[p], buffer)
-    particles.slope[p] = max(_least_slope(math.sqrt(inner) * math.sqrt(eps), d), 1e-3)
-    shift = _pair_weight(rule, eps, a_sum, before, inner, lam, model)
-
+def weigh_rows(context: Context, now: Merge, prune: bool, row_sum: np.ndarray, buffer: np.ndarray) -> Weighed:
+    """Sum the weights of each row's pairs into row_sum[q], q < m; without `prune` every pair is evaluated."""
+    model, particles, p = context.model, context.particles, now.p
+    alive, a, least, top = particles.alive[p], particles.a[p], particles.least[p], model.leaf_var
+    eps, a_sum = _good_pair(context, now, buffer)
+    particles.slope[p] = max(_least_slope(math.sqrt(now.inner) * math.sqrt(eps), model.d), 1e-3)
+    shift = _pair_weight(now, model, eps, a_sum)
     while True:
         reach, per_a = math.inf, 0.0
         if prune:
-            target = shift - _LOG_1E15 - 2.0 * math.log(m) - lam * top
-            reach, steepness = _reach(eps, scaled_integral(eps, inner, model), target, inner, model)
-            per_a = 0.5 * lam / steepness
-        eps_reach = math.exp(reach) if reach < 705.0 else math.inf
+            target = shift - _LOG_1E15 - 2.0 * math.log(now.m) - now.lam * top
+            reach, steepness = _reach(eps, scaled_integral(eps, now.inner, model), target, now.inner, model)
+            per_a = 0.5 * now.lam / steepness
+        eps_reach = _exp_or_inf(reach)
         total, highest = 0.0, -math.inf
         row_sum[0] = 0.0
-        for q in range(1, m):
+        for q in range(1, now.m):
             node = alive[q]
             row_sum[q] = 0.0
             behind = per_a * (top - a[node])
-            if least[node] * (1.0 + behind) > eps_reach:
+            if least[node] * (1.0 + behind) > eps_reach:  # not where `behind` is NaN, of tiny distances
                 continue
-            row_reach = reach - behind
-            row_eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
-            sum_of_row = 0.0
-            if particles.floor[p, node] <= row_eps_reach:
-                count = read_row(pool, particles, p, node, buffer)
-                for k in range(count):
-                    if buffer[k] <= row_eps_reach:
-                        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model)
-                        highest = max(highest, log_w)
-                        sum_of_row += fast_exp(log_w - shift)
-            else:
-                slot = slot_of(particles, p, node)
-                for k in range(skip_merged(pool, particles, p, node, slot), pool.near_eps.shape[1]):
-                    near = pool.near_eps[slot, k]
-                    if near > row_eps_reach or near == math.inf:
-                        break
-                    other = pool.near_node[slot, k]
-                    if death[other] == ALIVE and near * _less_than_exp(per_a * (top - a[other])) <= row_eps_reach:
-                        log_w = _pair_weight(rule, near, a[node] + a[other], before, inner, lam, model)
-                        highest = max(highest, log_w)
-                        sum_of_row += fast_exp(log_w - shift)
-            row_sum[q] = sum_of_row
-            total += sum_of_row
+            row_reach = _exp_or_inf(reach - behind)
+            row_sum[q], row_highest = _weigh_row(context, now, node, row_reach, per_a, shift, buffer)
+            total += row_sum[q]
+            highest = max(highest, row_highest)
         if highest <= shift + 300.0:
             return Weighed(total, shift, reach, per_a)
         shift = highest  # the pair taken for good was far from it: start again from the best one seen
 
 
 @jit(allocates=False)
-def draw_pair(rule, model, pool, particles, p, step, inner, row_sum, weighed, buffer, state):
+def draw_pair(
+    context: Context, now: Merge, row_sum: np.ndarray, weighed: Weighed, buffer: np.ndarray, state: np.ndarray
+) -> tuple[int, int, float]:
     """Draw a pair with probability proportional to its weight; return its positions older < younger and its ε."""
-    m = model.n - step
-    lam = 0.5 * m * (m - 1)
-    alive, a = particles.alive[p], particles.a[p]
-    before = particles.times[p, step - 1] if step > 0 else 0.0
+    model, alive, a = context.model, context.particles.alive[now.p], context.particles.a[now.p]
     left = uniform(state) * weighed.total
     younger = 1
-    for q in range(1, m):
+    for q in range(1, now.m):
         if row_sum[q] > 0.0:
             younger = q
             if left < row_sum[q]:
                 break
             left -= row_sum[q]
     node = alive[younger]
-    count = older_distances(pool, particles, p, node, buffer)
-    row_reach = weighed.reach - weighed.per_a * (model.leaf_var - a[node])
-    eps_reach = math.exp(row_reach) if row_reach < 705.0 else math.inf
+    count = older_distances(context, now.p, node, buffer)
+    eps_reach = _exp_or_inf(weighed.reach - weighed.per_a * (model.leaf_var - a[node]))
     older, best = 0, -math.inf
     for k in range(count):
         if buffer[k] > eps_reach:
             continue
-        log_w = _pair_weight(rule, buffer[k], a[node] + a[alive[k]], before, inner, lam, model)
+        log_w = _pair_weight(now, model, buffer[k], a[node] + a[alive[k]])
         left -= fast_exp(log_w - weighed.shift)
         if left < 0.0:
             return k, younger, buffer[k]

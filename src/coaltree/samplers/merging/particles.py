@@ -1,19 +1,22 @@
-"""Partial trees that grow merge by merge.
+"""Particles: partial trees that grow merge by merge.
 
-A particle is a row in each array of `Particles`: its lineages in order of age, what each says of itself (a = s - τ),
-and the tree so far. The distances of a merged node lie in a slot of the `RowPool`, which particles that were one share.
+A particle is a row in each array of `Particles`: its lineages in order of age, a = s - τ of each node, and the tree so
+far. The distances of a merged node lie in a slot of the `RowPool`, which copies of a particle share.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.memory import require_memory
 from ...model.process.diffusion import join, join_distance, log_density_of_difference
-from ...numerics.special import FullIntegralTable
-from .pairs import insert_nearest
-from .row_pool import RowPool, give_back, take_slot
+from ...model.process.whitened import Problem
+from ...numerics.special import FullIntegralTable, full_integral_table
+from ..base import require_apart
+from .row_pool import RowPool, give_back, insert_nearest, leaf_distances, make_pool, take_slot
+from .smc import Population
 
 ALIVE = np.iinfo(np.int32).max
 
@@ -24,8 +27,8 @@ class Particles(NamedTuple):
     alive: np.ndarray  # (M, n) the lineages, in order of age (of node number)
     a: np.ndarray  # (M, 2n-1) s - τ of each node
     death: np.ndarray  # (M, 2n-1) the merge that ended it, or ALIVE
-    head: np.ndarray  # (M, 2n-1) first entry of the near list that may still be alive
-    floor: np.ndarray  # (M, 2n-1) no entry of the row outside its near list is smaller
+    head: np.ndarray  # (M, 2n-1) first of the nearest entries that may still be alive
+    floor: np.ndarray  # (M, 2n-1) no entry of the row is smaller, but for the nearest ones
     least: np.ndarray  # (M, 2n-1) no entry of the row at all is smaller
     slot: np.ndarray  # (M, n-1) where a merged node's row lies
     children: np.ndarray  # (M, n-1, 2)
@@ -44,57 +47,71 @@ class Model(NamedTuple):
     table: FullIntegralTable  # of the full merge integral
 
 
-def make_particles(model: Model, pool: RowPool, n_particles: int) -> Particles:
-    """Return M particles before their first merge."""
-    n = model.n
-    nodes = (n_particles, 2 * n - 1)
-    a = np.zeros(nodes)
+class Context(NamedTuple):
+    """All that a kernel needs to grow particles."""
+
+    model: Model
+    pool: RowPool
+    particles: Particles
+    streams: np.ndarray  # (M, 4)
+    log_factor: np.ndarray  # (M,) out: log weight factor of the step
+
+
+def make_context(
+    problem: Problem, streams: np.ndarray, n_near: int | None = None, *, with_density: bool = True
+) -> Context:
+    """Return M particles of a problem before their first merge; a greedy tree needs no density, and reads no table."""
+    n, M, leaf_var = problem.n, len(streams), problem.one_leaf_var()
+    bytes_needed = 8 * n * n + int(3.2 * M * n * n)  # if nothing is ever shared; 1/15 of it for the nearest entries
+    require_memory(bytes_needed, f"a run of {M} particles over {n} rows", "use fewer particles or rows")
+    n_near = min(n - 1, n_near or min(64, max(8, n // 40)))
+    pool = make_pool(leaf_distances(problem), M, n_near)
+    smallest, largest = pool.near_eps[1:n, 0].min(), pool.leaf_eps.max()
+    reach = np.ones(2)
+    if with_density:
+        require_apart(smallest > 0.0 or leaf_var > 0.0)
+        reach = np.clip([1e-3 * smallest, n * n * largest], 1e-100, 1e100)
+    model = Model(n, problem.d, problem.log_det, leaf_var, full_integral_table(problem.d, *reach))
+    return Context(model, pool, _make_particles(model, pool, M), streams, np.zeros(M))
+
+
+def _make_particles(model: Model, pool: RowPool, M: int) -> Particles:
+    n, n_near = model.n, pool.near_eps.shape[1]
+    nodes = (M, 2 * n - 1)
+    a, floor, least = np.zeros(nodes), np.full(nodes, math.inf), np.full(nodes, math.inf)
     a[:, :n] = model.leaf_var
-    floor, least = np.full(nodes, math.inf), np.full(nodes, math.inf)
-    n_near = pool.near_eps.shape[1]
     floor[:, :n] = np.where(np.arange(n) > n_near, pool.near_eps[:n, -1], math.inf)
     least[:, :n] = pool.near_eps[:n, 0]
-    return Particles(
-        np.tile(np.arange(n, dtype=np.int32), (n_particles, 1)),
-        a,
-        np.full(nodes, ALIVE, dtype=np.int32),
-        np.zeros(nodes, dtype=np.int16),
-        floor,
-        least,
-        np.zeros((n_particles, n - 1), dtype=np.int32),
-        np.zeros((n_particles, n - 1, 2), dtype=np.int32),
-        np.zeros((n_particles, n - 1)),
-        np.zeros(n_particles),
-        np.full(n_particles, 0.5 * model.d),
-    )
-
-
-# --- holding rows -----------------------------------------------------------------------------------------------
+    alive, slot = np.tile(np.arange(n, dtype=np.int32), (M, 1)), np.zeros((M, n - 1), np.int32)
+    death, head = np.full(nodes, ALIVE, np.int32), np.zeros(nodes, np.int16)
+    children, times = np.zeros((M, n - 1, 2), np.int32), np.zeros((M, n - 1))
+    slope = np.full(M, 0.5 * model.d)
+    return Particles(alive, a, death, head, floor, least, slot, children, times, np.zeros(M), slope)
 
 
 @jit(allocates=False)
-def take_slots(pool, particles, step):
+def take_slots(context: Context, step: int) -> None:
     """Give each particle a slot for the row that merge `step` will make."""
-    length = particles.times.shape[1] - step
-    for p in range(particles.slot.shape[0]):
-        particles.slot[p, step] = take_slot(pool, length)
+    slot = context.particles.slot
+    for p in range(slot.shape[0]):
+        slot[p, step] = take_slot(context.pool, slot.shape[1] - step)
 
 
 @jit(allocates=False)
-def release_merged(pool, particles, step):
-    """Give back the rows of the nodes that merge `step` ended."""
-    n = particles.times.shape[1] + 1
+def release_merged(context: Context, step: int) -> None:
+    """Release the rows of the nodes that merge `step` ended."""
+    particles, n = context.particles, context.model.n
     for p in range(particles.slot.shape[0]):
         for side in range(2):
             node = particles.children[p, step, side]
             if node >= n:
-                give_back(pool, particles.slot[p, node - n])
+                give_back(context.pool, particles.slot[p, node - n])
 
 
 @jit(allocates=False)
-def _share_rows(pool, particles, ancestors, step):
+def _share_rows(context: Context, ancestors: np.ndarray, step: int) -> None:
     """Let every particle p hold the rows of ancestors[p] after merge `step`, instead of its own."""
-    n = particles.times.shape[1] + 1
+    pool, particles, n = context.pool, context.particles, context.model.n
     for p in range(ancestors.size):
         for q in range(n - step - 1):
             mine, theirs = particles.alive[p, q], particles.alive[ancestors[p], q]
@@ -104,21 +121,16 @@ def _share_rows(pool, particles, ancestors, step):
                 give_back(pool, particles.slot[p, mine - n])
 
 
-def resample(pool: RowPool, particles: Particles, ancestors: np.ndarray, step: int) -> None:
-    """Make every particle p a copy of ancestors[p] after merge `step`; an ancestor must be its own."""
-    _share_rows(pool, particles, ancestors, step)
-    lost = np.flatnonzero(ancestors != np.arange(ancestors.size))
-    for kept in particles:
-        kept[lost] = kept[ancestors[lost]]
-
-
-# --- reading rows -----------------------------------------------------------------------------------------------
+@jit(inline="always", allocates=False)
+def last_time(times: np.ndarray, p: int, step: int) -> float:
+    """The time of the merge before `step`."""
+    return times[p, step - 1] if step > 0 else 0.0
 
 
 @jit(allocates=False)
-def older_distances(pool, particles, p, node, out):
+def older_distances(context: Context, p: int, node: int, out: np.ndarray) -> int:
     """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
-    n = particles.times.shape[1] + 1
+    pool, particles, n = context.pool, context.particles, context.model.n
     count = 0
     if node < n:
         row = pool.leaf_eps[node]
@@ -129,7 +141,7 @@ def older_distances(pool, particles, p, node, out):
         return count
     made_by = node - n
     start = pool.offset[particles.slot[p, made_by]]
-    row = pool.entries[start : start + n - made_by]  # one more than it has, so that the walk may read past its end
+    row = pool.entries[start : start + n - made_by]  # one more than it has: the loop may read past its end
     death = particles.death[p, :node]
     position = 0
     for x in range(node):
@@ -140,11 +152,11 @@ def older_distances(pool, particles, p, node, out):
 
 
 @jit(allocates=False)
-def all_distances(pool, particles, p, step, node, out):
+def all_distances(context: Context, p: int, step: int, node: int, out: np.ndarray) -> None:
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
-    older = older_distances(pool, particles, p, node, out)
+    pool, particles, n = context.pool, context.particles, context.model.n
+    older = older_distances(context, p, node, out)
     out[older] = 0.0
-    n = particles.times.shape[1] + 1
     m = n - step
     alive, death = particles.alive[p], particles.death[p]
     if node < n:  # younger leaves, then younger merged nodes from the last one back
@@ -162,18 +174,13 @@ def all_distances(pool, particles, p, step, node, out):
 
 
 @jit(allocates=False)
-def slot_of(particles, p, node):
-    """Return the slot in which a node's row and near list lie."""
-    n = particles.times.shape[1] + 1
-    return node if node < n else particles.slot[p, node - n]
+def nearest_alive(context: Context, p: int, node: int) -> tuple[int, int]:
+    """Skip the nearest entries that have merged; return the node's slot and the first that is alive, or their number.
 
-
-@jit(allocates=False)
-def skip_merged(pool, particles, p, node, slot):
-    """Move the head of a near list to its first entry that is still alive, and return it; its length if there is none.
-
-    What is then known of the row's smallest entry is noted in `least`.
+    What this tells of the row's smallest entry is noted in `least`.
     """
+    pool, particles, n = context.pool, context.particles, context.model.n
+    slot = node if node < n else particles.slot[p, node - n]
     size = pool.near_eps.shape[1]
     head = particles.head[p, node]
     while head < size and particles.death[p, pool.near_node[slot, head]] != ALIVE:
@@ -182,38 +189,36 @@ def skip_merged(pool, particles, p, node, slot):
         head = size
     particles.head[p, node] = head
     particles.least[p, node] = pool.near_eps[slot, head] if head < size else particles.floor[p, node]
-    return head
+    return slot, head
 
 
 @jit(allocates=False)
-def read_row(pool, particles, p, node, out):
-    """Write the whole row, as `older_distances` does, and note its smallest entry: the list is of no more use."""
-    count = older_distances(pool, particles, p, node, out)
+def read_row(context: Context, p: int, node: int, out: np.ndarray) -> int:
+    """Write the whole row, as `older_distances` does, and note its smallest entry; the nearest ones are used up."""
+    particles = context.particles
+    count = older_distances(context, p, node, out)
     least = math.inf
     for k in range(count):
         least = min(least, out[k])
     particles.floor[p, node] = least
     particles.least[p, node] = least
-    particles.head[p, node] = pool.near_eps.shape[1]
+    particles.head[p, node] = context.pool.near_eps.shape[1]
     return count
 
 
-# --- growing ----------------------------------------------------------------------------------------------------
-
-
 @jit(allocates=False)
-def merge(model, pool, particles, p, step, older, younger, time, buffer):
-    """Merge the lineages at positions older < younger at `time`: write the new node's row, its list and the tree.
+def merge(context: Context, p: int, step: int, older: int, younger: int, time: float, buffer: np.ndarray) -> None:
+    """Merge the lineages at positions older < younger at `time`: write the new node's row and the tree.
 
-    `buffer` is (2, n) of scratch. Returns nothing; log_joint gains -λ Δ + log N(difference | 0, v Φ).
+    `buffer` (2, n+1) is scratch; log_joint gains -λ Δ + log N(difference | 0, v Φ).
     """
-    n = model.n
-    m = n - step
+    model, pool, particles = context.model, context.pool, context.particles
+    m = model.n - step
     alive = particles.alive[p]
     i, j = alive[older], alive[younger]
     to_i, to_j = buffer[0], buffer[1]
-    all_distances(pool, particles, p, step, i, to_i)
-    all_distances(pool, particles, p, step, j, to_j)
+    all_distances(context, p, step, i, to_i)
+    all_distances(context, p, step, j, to_j)
     eps_ij = to_i[younger]
     v, w_i, w_j, var = join(particles.a[p, i] + time, particles.a[p, j] + time)
 
@@ -235,10 +240,10 @@ def merge(model, pool, particles, p, step, older, younger, time, buffer):
         if eps < worst:
             insert_nearest(near_eps, near_node, eps, node)
             worst = near_eps[last]
-    new = n + step
+    new = model.n + step
     alive[count] = new
 
-    before = particles.times[p, step - 1] if step > 0 else 0.0
+    before = last_time(particles.times, p, step)
     particles.death[p, i] = step
     particles.death[p, j] = step
     particles.a[p, new] = var - time
@@ -251,3 +256,38 @@ def merge(model, pool, particles, p, step, older, younger, time, buffer):
     particles.log_joint[p] += (
         -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, model.d) - 0.5 * model.log_det
     )
+
+
+class MergingPopulation(Population):
+    """M particles; `kernel(context, first, last, step, *settings)` makes one merge of each particle first … last-1."""
+
+    def __init__(
+        self, problem: Problem, streams: np.ndarray, kernel: Any, *settings: Any, n_near: int | None = None
+    ) -> None:
+        self.context = make_context(problem, streams, n_near)
+        self.log_factor = self.context.log_factor
+        self.worth_a_thread = max(1, 6400 // max(128, problem.n))  # about 0.25 ms; handing over takes 0.05
+        self._kernel, self._settings = kernel, settings
+
+    def begin(self, step: int) -> None:
+        take_slots(self.context, step)
+
+    def grow(self, first: int, last: int, step: int) -> None:
+        self._kernel(self.context, first, last, step, *self._settings)
+
+    def end(self, step: int) -> None:
+        release_merged(self.context, step)
+
+    def resample(self, ancestors: np.ndarray, step: int) -> None:
+        _share_rows(self.context, ancestors, step)
+        lost = np.flatnonzero(ancestors != np.arange(ancestors.size))
+        for kept in self.context.particles:
+            kept[lost] = kept[ancestors[lost]]
+
+    def result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return trees_of(self.context)
+
+
+def trees_of(context: Context) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return children, times and log joint of all trees."""
+    return context.particles.children, context.particles.times, context.particles.log_joint.copy()

@@ -12,30 +12,28 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, integer_below
 from ...model.process.diffusion import log_density_of_difference
 from ...model.process.whitened import Problem
-from .particles import all_distances, merge
-from .population import MergingPopulation
+from .particles import Context, MergingPopulation, all_distances, last_time, merge
 from .smc import SMC
 
 
 @jit
-def _grow(context, first, last, step):
+def _grow(context: Context, first: int, last: int, step: int) -> None:
     """Make merge `step` of particles first … last-1."""
-    model, pool, particles = context.model, context.pool, context.particles
+    model, particles = context.model, context.particles
     buffer = np.empty((2, model.n + 1))
     m = model.n - step
     for p in range(first, last):
         state = context.streams[p]
-        before = particles.times[p, step - 1] if step > 0 else 0.0
         younger = integer_below(state, m)
         older = integer_below(state, m - 1)
         older += older >= younger  # two different positions, every unordered pair equally likely
         older, younger = min(older, younger), max(older, younger)
-        time = before + exponential(state) / (0.5 * m * (m - 1))
+        time = last_time(particles.times, p, step) + exponential(state) / (0.5 * m * (m - 1))
         i, j = particles.alive[p, older], particles.alive[p, younger]
-        all_distances(pool, particles, p, step, i, buffer[0])
+        all_distances(context, p, step, i, buffer[0])
         v = particles.a[p, i] + particles.a[p, j] + 2.0 * time
         context.log_factor[p] = log_density_of_difference(buffer[0, younger], v, model.d) - 0.5 * model.log_det
-        merge(model, pool, particles, p, step, older, younger, time, buffer)
+        merge(context, p, step, older, younger, time, buffer)
 
 
 @dataclass(frozen=True)

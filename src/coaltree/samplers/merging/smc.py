@@ -1,12 +1,10 @@
-"""Sequential Monte Carlo over merges: M particles in step, weighed, resampled, carried on.
+"""Sequential Monte Carlo over merges.
 
     for each merge:  every particle proposes a pair and a time, and multiplies its weight by target / proposal;
                      where the effective sample size 1 / Σ W² falls below a share of M, particles are resampled.
 
-`log_evidence` is the log of an unbiased estimate of p(X): the product of the mean weights between resamplings.
-
-Each thread grows a block of the particles; kernels release the interpreter lock. Each particle has its own random
-stream, so the number of threads changes nothing.
+`log_evidence` is the log of an unbiased estimate of p(X): the product of the mean weights between resamplings. Each
+thread grows a block of particles; each particle has its own random stream, so the number of threads changes nothing.
 """
 
 import math
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from numpy.random import Generator
 
 from ..._runtime.random_streams import make_streams
 from ..._runtime.validation import check_count, check_number
@@ -28,12 +27,12 @@ from ..base import Draws, Sampler, Step, Watcher
 
 
 def useful_threads(n_threads: int, n_particles: int, worth_a_thread: int) -> int:
-    """Return how many of `n_threads` threads to use, so that each has enough particles to be worth its while."""
+    """Return how many of `n_threads` threads to use, so that each has enough particles."""
     return max(1, min(n_threads, n_particles // worth_a_thread))
 
 
 def blocks_of(n_particles: int, n_threads: int, worth_a_thread: int) -> list[tuple[int, int]]:
-    """Return (first, last) of each thread's particles; the caller has some more, since others must wake up first."""
+    """Return (first, last) of each thread's particles; the caller has some more, since others start later."""
     extra = min(worth_a_thread, n_particles) // 3 if n_threads > 1 else 0
     bounds = [0, *(extra + (n_particles - extra) * k // n_threads for k in range(1, n_threads + 1))]
     return list(pairwise(bounds))
@@ -47,7 +46,7 @@ def normalised(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     return weights / total, float(shift + math.log(total / len(weights)))
 
 
-def systematic_ancestors(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def systematic_ancestors(weights: np.ndarray, rng: Generator) -> np.ndarray:
     """Draw ancestors by systematic resampling: particle i has ⌊M W_i⌋ or ⌈M W_i⌉ offspring.
 
     A particle with offspring is its own ancestor, so that only the places of those without are overwritten.
@@ -62,18 +61,18 @@ def systematic_ancestors(weights: np.ndarray, rng: np.random.Generator) -> np.nd
 class Population:
     """M growing trees. `grow` is called by several threads, each with a block of its own; all else by one."""
 
-    log_factor: np.ndarray  # (M,) log of what the last step multiplied each weight by
-    worth_a_thread: int = 1  # how many particles take long enough to make up for handing them to another thread
+    log_factor: np.ndarray  # (M,) log weight factor of the last step
+    worth_a_thread: int = 1  # particles that take long enough to be handed to another thread
 
     def begin(self, step: int) -> None:
-        """Get ready for a step."""
+        """Prepare a step."""
 
     def grow(self, first: int, last: int, step: int) -> None:
         """Take particles first … last-1 one step further."""
         raise NotImplementedError
 
     def end(self, step: int) -> None:
-        """Put away what the step has used up."""
+        """Release what the step has used up."""
 
     def resample(self, ancestors: np.ndarray, step: int) -> None:
         """Make every particle p a copy of particle ancestors[p]; an ancestor is its own."""
@@ -120,7 +119,7 @@ class SMC(Sampler):
     def run(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
         n_threads: int | None = None,
         progress: Watcher | None = None,
@@ -152,9 +151,7 @@ class SMC(Sampler):
         children, times, log_joint = population.result()
         return Draws(children, times, log_weights, log_joint, log_evidence + log_mean, info)
 
-    def step(
-        self, problem: Problem, tree: Any, rng: np.random.Generator, *, n_threads: int | None = None, **unused: Any
-    ) -> Step:
+    def step(self, problem: Problem, tree: Any, rng: Generator, *, n_threads: int | None = None, **unused: Any) -> Step:
         """Run once and draw one tree by weight: the paper's alternation of trees and covariance."""
         draws = self.run(problem, rng, n_threads=n_threads)
         weights, _ = normalised(draws.log_weights)

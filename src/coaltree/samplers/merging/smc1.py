@@ -1,4 +1,4 @@
-"""SMC1 (Görür & Teh 2009): all pairs race, the earliest wins.
+"""SMC1 (Görür & Teh 2009): every pair draws a merge time, and the earliest merges.
 
 A pair C that exists since time t_C draws its merge time once, from q_C(t) ∝ e^{-(t - t_C)} N(difference | 0, v(t) Φ),
 v(t) = 2(t - t_C) + r_C, r_C = 2 t_C + a_i + a_j; the pair with the earliest time merges. Under the prior every pair
@@ -22,7 +22,8 @@ from ...model.process.diffusion import LOG_2PI, join, join_distance, log_density
 from ...model.process.whitened import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
 from ..base import require_apart
-from .pairs import leaf_distances
+from .particles import last_time
+from .row_pool import leaf_distances
 from .smc import SMC, Population
 
 
@@ -46,16 +47,22 @@ class Racers(NamedTuple):
 
 
 @jit(allocates=False)
-def _set_clock(racers, p, x, y):
-    """Draw the time at which the pair (x, y) would merge; it enters the race now."""
+def _start_and_r(racers: Racers, p: int, x: int, y: int) -> tuple[float, float]:
+    """t_C and r_C of the pair (x, y)."""
     start = max(racers.born[p, x], racers.born[p, y])
-    r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
+    return start, max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
+
+
+@jit(allocates=False)
+def _set_clock(racers: Racers, p: int, x: int, y: int) -> None:
+    """Draw the time at which the pair (x, y) would merge; it enters the race now."""
+    start, r = _start_and_r(racers, p, x, y)
     wait = draw_cut_gig(1.0 - 0.5 * racers.d, racers.eps[p, x, y], 1.0, r, racers.streams[p])
     racers.clock[p, x, y] = start + 0.5 * wait
 
 
 @jit(allocates=False)
-def _find_first(racers, p, x):
+def _find_first(racers: Racers, p: int, x: int) -> None:
     racers.first[p, x] = math.inf
     racers.rival[p, x] = -1
     for y in range(x):
@@ -65,13 +72,12 @@ def _find_first(racers, p, x):
 
 
 @jit(allocates=False)
-def _log_lost(racers, p, x, y, time):
+def _log_lost(racers: Racers, p: int, x: int, y: int, time: float) -> float:
     """Return log [ e^{-(τ - t_C)} / Q_C(T > τ) ] of a pair that leaves the race at `time` without merging."""
-    start = max(racers.born[p, x], racers.born[p, y])
-    r = max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
+    start, r = _start_and_r(racers, p, x, y)
     wait = time - start
     order, eps, v = 1.0 - 0.5 * racers.d, racers.eps[p, x, y], r + 2.0 * wait
-    # Far below the mode of log v next to nothing can have happened yet: most lost pairs lie there, and Q = 1 to 1e-17.
+    # Most lost pairs lie far below the mode of log v, where Q = 1 to 1e-17.
     mode = order + math.sqrt(order * order + eps) if order >= 0.0 else eps / (math.sqrt(order * order + eps) - order)
     if 0.0 < v < mode and order * math.log(mode / v) + 0.5 * eps * (1.0 / v - 1.0 / mode) - 0.5 * (mode - v) > 45.0:
         return -wait
@@ -79,7 +85,7 @@ def _log_lost(racers, p, x, y, time):
 
 
 @jit(allocates=False)
-def _merge_earliest(racers, p, step):
+def _merge_earliest(racers: Racers, p: int, step: int) -> None:
     """Let the earliest pair of particle p merge, and its rivals leave the race."""
     n, d = racers.node.shape[1], racers.d
     m = n - step
@@ -97,8 +103,7 @@ def _merge_earliest(racers, p, step):
     time = racers.clock[p, j, i]
     eps_ij = eps[j, i]
 
-    start = max(born[i], born[j])
-    r = max(0.0, 2.0 * start + a[i] + a[j])
+    _, r = _start_and_r(racers, p, i, j)
     log_factor = 0.5 * r + log_cut_integral(eps_ij, 1.0, r, d) - math.log(2.0)
     log_factor -= 0.5 * (d * LOG_2PI + racers.log_det)
     v, w_i, w_j, var = join(a[i] + time, a[j] + time)
@@ -111,7 +116,7 @@ def _merge_earliest(racers, p, step):
         eps[zi, iz] = join_distance(w_i, w_j, eps[zi, iz], eps[zj, jz], eps_ij)
     racers.log_factor[p] = log_factor
 
-    before = racers.times[p, step - 1] if step > 0 else 0.0
+    before = last_time(racers.times, p, step)
     racers.log_joint[p] += (
         -0.5 * m * (m - 1) * (time - before) + log_density_of_difference(eps_ij, v, d) - 0.5 * racers.log_det
     )
@@ -136,57 +141,47 @@ def _merge_earliest(racers, p, step):
 
 
 @jit(allocates=False)
-def _grow(racers, first, last, step):
+def _grow(racers: Racers, first: int, last: int, step: int) -> None:
     """Make merge `step` of particles first … last-1."""
     for p in range(first, last):
         _merge_earliest(racers, p, step)
 
 
-def _resample(racers, ancestors):
-    """Make every particle p a copy of ancestors[p]; an ancestor must be its own, and streams stay with their places."""
-    for p in np.flatnonzero(ancestors != np.arange(ancestors.size)):
-        for kept in racers[2:-2]:
-            kept[p] = kept[ancestors[p]]
-
-
 class _Race(Population):
     """The races of one run."""
 
-    def __init__(self, problem, streams):
-        n, M, leaf_var = problem.n, len(streams), problem.one_leaf_var()
-        require_memory(
-            8 * n * n + 16 * M * n * n,
-            f"a race of {M} particles over {n} rows, 16 n² bytes for each,",
-            "use fewer particles or rows, or MPost1",
-        )
+    def __init__(self, problem: Problem, streams: np.ndarray) -> None:
+        n, M, d, leaf_var = problem.n, len(streams), problem.d, problem.one_leaf_var()
+        need = f"a race of {M} particles over {n} rows, 16 n² bytes for each,"
+        require_memory(8 * n * n + 16 * M * n * n, need, "use fewer particles or rows, or MPost1")
         eps = leaf_distances(problem)
         require_apart(eps[np.tril_indices(n, -1)].min() > 0.0 or leaf_var > 0.0)
-        self._racers = Racers(
-            problem.d,
-            problem.log_det,
+        eps, clock, node = (
             np.repeat(eps[None], M, axis=0),
             np.zeros((M, n, n)),
             np.tile(np.arange(n, dtype=np.int32), (M, 1)),
+        )
+        a, born, first, rival = (
             np.full((M, n), leaf_var),
             np.zeros((M, n)),
             np.zeros((M, n)),
-            np.zeros((M, n), dtype=np.int32),
-            np.zeros((M, n - 1, 2), dtype=np.int32),
-            np.zeros((M, n - 1)),
-            np.zeros(M),
-            streams,
-            np.zeros(M),
+            np.zeros((M, n), np.int32),
         )
+        children, times, log_joint = np.zeros((M, n - 1, 2), np.int32), np.zeros((M, n - 1)), np.zeros(M)
+        of_particles = eps, clock, node, a, born, first, rival, children, times, log_joint
+        self._racers = Racers(d, problem.log_det, *of_particles, streams, np.zeros(M))
         self.log_factor = self._racers.log_factor
         self.worth_a_thread = max(1, 512 // n)  # about 0.2 ms
 
-    def grow(self, first, last, step):
+    def grow(self, first: int, last: int, step: int) -> None:
         _grow(self._racers, first, last, step)
 
-    def resample(self, ancestors, step):
-        _resample(self._racers, ancestors)
+    def resample(self, ancestors: np.ndarray, step: int) -> None:
+        for p in np.flatnonzero(ancestors != np.arange(ancestors.size)):
+            for kept in self._racers[2:-2]:  # streams stay with their places
+                kept[p] = kept[ancestors[p]]
 
-    def result(self):
+    def result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._racers.children, self._racers.times, self._racers.log_joint.copy()
 
 

@@ -11,9 +11,9 @@ L = s_x + q + τ_p - τ_x,
 D_x = ‖mean_c - mean_x‖², D_o = ‖mean_c - o‖², D_xo = ‖mean_x - o‖², K the area under the lineages (`lineage_counts`).
 Above the root 1/L = 0. Since dv/dt = 2w, v grows with t.
 
-The proposal is piecewise exponential in t: knots march away from the mode in steps of falling height, with chords
-between them, shifted by the chord's mean error h (l'_a - l'_b) / 12, and tangents beyond the last. A thousandth of
-it is spread over the whole branch, so that f / q is bounded whatever the march has missed.
+The proposal is piecewise exponential in t: knots march away from the mode, with chords between them, shifted by the
+chord's mean error h (l'_a - l'_b) / 12, and tangents beyond the last. A thousandth of it is spread over the whole
+branch, so that f / q is bounded whatever the march has missed.
 """
 
 import math
@@ -23,12 +23,12 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
-from .lineage_counts import count_and_area, exact_area
+from .lineage_counts import Lineages, count_and_area, exact_area
 
-MIDDLE = 300  # the knot at the mode; room for as many on either side, rarely needed but by rows all but equal
-_DEEPEST = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
-_LEAST_VAR = 1e-304
-_SPREAD = 1e-3
+MIDDLE = 300  # index of the knot at the mode; room for as many on either side
+_MAX_DROP = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
+_MIN_VAR = 1e-304
+_SPREAD = 1e-3  # weight of the part spread over the whole branch
 
 
 class Branch(NamedTuple):
@@ -44,17 +44,18 @@ class Branch(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What all branches share: s_c - τ_c, the lineages at time 0 without c's, and d / 2."""
+    """What the density has in common on all branches."""
 
-    var_less_time: float
-    m: float
+    var_less_time: float  # s_c - τ_c
+    m: float  # lineages at time 0 without those of c
     half_d: float
+    lineages: Lineages
 
 
 class Proposals(NamedTuple):
-    """Proposals of several branches, one a row, each in pieces that start at their knots."""
+    """Proposals of several branches, one per row, each in pieces that start at their knots."""
 
-    t: np.ndarray
+    t: np.ndarray  # the knots
     level: np.ndarray  # l at the knot
     slope: np.ndarray  # l' at the knot while marching, then the slope of the piece
     shift: np.ndarray  # of the piece
@@ -64,97 +65,103 @@ class Proposals(NamedTuple):
 
 
 def empty_proposals(n_rows: int) -> Proposals:
-    """Room for as many branches."""
+    """Allocate proposals of `n_rows` branches."""
     t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * MIDDLE + 2))
     return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))
 
 
-@jit(allocates=False)
-def log_density(branch, target, lin, t):
-    """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
+@jit(inline="always", allocates=False)
+def variance_at(branch: Branch, var_less_time: float, t: float) -> float:
+    """v(t)."""
     A = t - branch.t0
-    z = A * branch.inv_length
-    v = max(target.var_less_time + t + A * (1.0 - z), _LEAST_VAR)
-    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
-    return -exact_area(lin, target.m, t) - target.half_d * math.log(v) - 0.5 * eps / v
+    return var_less_time + t + A * (1.0 - A * branch.inv_length)
+
+
+@jit(inline="always", allocates=False)
+def distance_at(branch: Branch, z: float) -> float:
+    """ε at z."""
+    return max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
 
 
 @jit(allocates=False)
-def _height(branch, target, lin, t):
-    """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them is as small or large as 1/v.
+def log_density(branch: Branch, target: Target, t: float) -> float:
+    """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
+    v = max(variance_at(branch, target.var_less_time, t), _MIN_VAR)
+    eps = distance_at(branch, (t - branch.t0) * branch.inv_length)
+    return -exact_area(target.lineages, target.m, t) - target.half_d * math.log(v) - 0.5 * eps / v
+
+
+@jit(allocates=False)
+def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float]:
+    """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them overflows as 1/v does.
 
     With r = ε/v and N = v' (d - r)/2 + ε'/2:  v l' = -k v - N ,  v² l'' = v' N - v N' .
     """
     A = t - branch.t0
     z = A * branch.inv_length
     w = 1.0 - z
-    v = max(target.var_less_time + t + A * w, _LEAST_VAR)
+    v = max(target.var_less_time + t + A * w, _MIN_VAR)
     dv = 2.0 * w
-    r = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0) / v
+    r = distance_at(branch, z) / v
     de = (branch.e1 + 2.0 * branch.e2 * z) * branch.inv_length
     share = v * branch.inv_length
     spare = target.half_d - 0.5 * r
     N = dv * spare + 0.5 * de
     v_dN = branch.e2 * branch.inv_length * share - 2.0 * share * spare - 0.5 * dv * (de - r * dv)
-    k, area = count_and_area(lin, target.m, t)
+    k, area = count_and_area(target.lineages, target.m, t)
     return -area - target.half_d * math.log(v) - 0.5 * r, v, -k * v - N, dv * N - v_dN
 
 
 @jit(inline="always", allocates=False)
-def _log_ceiling(x):
+def _log_ceiling(x: float) -> float:
     """An upper bound of log x for x > 0, at most log 2 too high: its binary exponent."""
     return 0.6931471805599453 * ((np.float64(x).view(np.int64) >> 52) - 1022)
 
 
 @jit(allocates=False)
-def log_mass_bound(branch, target, lin):
+def log_mass_bound(branch: Branch, target: Target) -> float:
     """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
-    A_low = branch.lower - branch.t0
-    z_low = A_low * branch.inv_length
-    v_low = target.var_less_time + branch.lower + A_low * (1.0 - z_low)
+    if not branch.upper > branch.lower:
+        return -math.inf
+    v_low = variance_at(branch, target.var_less_time, branch.lower)
     width, v_high, eps = 1.0, math.inf, branch.e0
     if branch.inv_length > 0.0:
         width = min(branch.upper - branch.lower, 1.0)
-        A_high = branch.upper - branch.t0
-        z_high = A_high * branch.inv_length
-        v_high = target.var_less_time + branch.upper + A_high * (1.0 - z_high)
-        z = z_low
+        v_high = variance_at(branch, target.var_less_time, branch.upper)
+        z = (branch.lower - branch.t0) * branch.inv_length
         if branch.e2 > 0.0:
-            z = min(max(-0.5 * branch.e1 / branch.e2, z_low), z_high)
-        eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
-    _, area = count_and_area(lin, target.m, branch.lower)
+            z = min(max(-0.5 * branch.e1 / branch.e2, z), (branch.upper - branch.t0) * branch.inv_length)
+        eps = distance_at(branch, z)
+    _, area = count_and_area(target.lineages, target.m, branch.lower)
     log_bound = _log_ceiling(width) - area
     if target.half_d > 0.0:
-        v = min(max(0.5 * eps / target.half_d, v_low, _LEAST_VAR), v_high)
+        v = min(max(0.5 * eps / target.half_d, v_low, _MIN_VAR), v_high)
         log_bound -= target.half_d * math.log(v) + 0.5 * eps / v
     return log_bound
 
 
 @jit(allocates=False)
-def _guess_mode(branch, target, lin):
+def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
-    z = (branch.lower - branch.t0) * branch.inv_length
-    eps = max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
-    k, _ = count_and_area(lin, target.m, branch.lower)
+    eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
+    k, _ = count_and_area(target.lineages, target.m, branch.lower)
     d = 2.0 * target.half_d
     v = 2.0 * eps / (d + math.sqrt(d * d + 4.0 * k * eps)) if eps > 0.0 else 0.0
     u = v - target.var_less_time - branch.t0
     t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
-    A = branch.lower - branch.t0
-    v_low = target.var_less_time + branch.lower + A * (1.0 - z)
+    v_low = variance_at(branch, target.var_less_time, branch.lower)
     inside = 1e-6 * min(branch.upper - branch.lower, v_low if v_low > 0.0 else 1.0)
     return min(t if t > branch.lower else branch.lower + inside, branch.upper)
 
 
 @jit(allocates=False)
-def _mode(branch, target, lin, t):
-    """Climb from t to within about a twentieth of a nat of the top; returns t, then what `_height` says of it.
+def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float, float]:
+    """Climb from t to within about a twentieth of a nat of the mode; returns t and `_height` there.
 
-    Newton steps on v² l', which is nearly a quadratic in t, kept between the points known to lie on either side. An
-    end of the branch where v = 0 is never reached: l is not finite there.
+    Newton steps on v² l', nearly a quadratic in t, between points on either side; never to an end where v = 0.
     """
     left, right = branch.lower, branch.upper
-    level, v, slope, curvature = _height(branch, target, lin, t)
+    level, v, slope, curvature = _height(branch, target, t)
     for _ in range(40):
         if slope * slope <= -0.1 * curvature:
             break
@@ -175,15 +182,17 @@ def _mode(branch, target, lin, t):
         if new == t:
             break
         t = new
-        level, v, slope, curvature = _height(branch, target, lin, t)
+        level, v, slope, curvature = _height(branch, target, t)
     return t, level, v, slope, curvature
 
 
 @jit(allocates=False)
-def _march(branch, target, lin, knots, row, start, sign, coarse):
+def _march(
+    branch: Branch, target: Target, knots: Proposals, row: int, start: tuple[float, ...], sign: float, coarse: float
+) -> tuple[int, bool]:
     """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end.
 
-    `start` holds v, v l' and v² l'' at the mode.
+    `start` is v, v l' and v² l'' at the mode.
     """
     v, slope, curvature = start
     i = MIDDLE
@@ -207,47 +216,47 @@ def _march(branch, target, lin, knots, row, start, sign, coarse):
                 reached = closed
                 h = room if closed else 0.7 * room
             new = end if reached else t + sign * h
-            new_level, new_v, new_slope, new_curvature = _height(branch, target, lin, new)
+            new_level, new_v, new_slope, new_curvature = _height(branch, target, new)
             drop = level - new_level
             if drop <= 2.5 * fall + 0.5:
                 break
             h *= max(0.2, min(0.7, 1.3 * fall / drop))
         if new == t:
             return i, False
-        i += np.int64(sign)
+        i += int(sign)
         t, level, v, slope, curvature = new, new_level, new_v, new_slope, new_curvature
         knots.t[row, i], knots.level[row, i], knots.slope[row, i] = t, level, slope / v
         if reached:
             return i, True
         drop = summit - level
-        if drop > _DEEPEST and drop + math.log(abs(slope) * (scale / v)) > _DEEPEST:
+        if drop > _MAX_DROP and drop + math.log(abs(slope) * (scale / v)) > _MAX_DROP:
             return i, False
-        if not closed and drop - math.log((t - end) / scale) > _DEEPEST:
+        if not closed and drop - math.log((t - end) / scale) > _MAX_DROP:
             return i, False
         fall = min(1.5 * fall, 3.0 * coarse)
     return i, False
 
 
 @jit(inline="always", allocates=False)
-def _mean_of_exp(z):
+def _mean_of_exp(z: float) -> float:
     """(e^z - 1) / z."""
     return 1.0 + 0.5 * z * (1.0 + z / 3.0) if abs(z) < 1e-5 else math.expm1(z) / z
 
 
 @jit(inline="always", allocates=False)
-def _lift(shift):
-    """What a shift of the log density multiplies the density by; near enough to e^shift, and cheaper."""
+def _lift(shift: float) -> float:
+    """About e^shift, and cheaper."""
     return 1.0 + shift * (1.0 + 0.5 * shift)
 
 
 @jit(allocates=False)
-def trace(branch, target, lin, proposals, row, coarse):
-    """Build the proposal on one branch in a row of `proposals`; returns the log of its mass."""
-    t, level, v, slope, curvature = _mode(branch, target, lin, _guess_mode(branch, target, lin))
+def trace(branch: Branch, target: Target, proposals: Proposals, row: int, coarse: float) -> float:
+    """Write the proposal on one branch into a row of `proposals`; returns the log of its mass."""
+    t, level, v, slope, curvature = _mode(branch, target, _guess_mode(branch, target))
     proposals.t[row, MIDDLE], proposals.level[row, MIDDLE], proposals.slope[row, MIDDLE] = t, level, slope / v
     start = (v, slope, curvature)
-    first, at_lower = _march(branch, target, lin, proposals, row, start, -1.0, coarse)
-    last, at_upper = _march(branch, target, lin, proposals, row, start, 1.0, coarse)
+    first, at_lower = _march(branch, target, proposals, row, start, -1.0, coarse)
+    last, at_upper = _march(branch, target, proposals, row, start, 1.0, coarse)
     ts, levels, slopes = proposals.t[row], proposals.level[row], proposals.slope[row]
     shifts, masses = proposals.shift[row], proposals.mass[row]
     for i in range(first, last + 1):  # should the climb have ended below the top, nothing may overflow
@@ -292,29 +301,24 @@ def trace(branch, target, lin, proposals, row, coarse):
     return log_mass
 
 
-@jit(inline="always", allocates=False)
-def _log_spread(branch, t):
-    """Log density of the part spread over the whole branch: uniform, or exponential with mean 2 above the root."""
-    if branch.upper == math.inf:
-        return -0.5 * (t - branch.lower) - math.log(2.0)
-    return -math.log(branch.upper - branch.lower)
-
-
 @jit(allocates=False)
-def log_proposal(branch, proposals, row, t):
+def log_proposal(branch: Branch, proposals: Proposals, row: int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
     ts, end = proposals.t[row], proposals.ends[row, 1]
     i = proposals.ends[row, 0]
     while i < end - 1 and t > ts[i + 1]:
         i += 1
     log_q = proposals.level[row, i] + proposals.slope[row, i] * (t - ts[i]) + math.log(_lift(proposals.shift[row, i]))
-    log_spread = proposals.log_mass[row] + _log_spread(branch, t)
+    if branch.upper == math.inf:  # the part spread over the branch is exponential with mean 2, or uniform
+        log_spread = proposals.log_mass[row] + (-0.5 * (t - branch.lower) - math.log(2.0))
+    else:
+        log_spread = proposals.log_mass[row] + -math.log(branch.upper - branch.lower)
     high = max(log_q, log_spread)
     return high + math.log((1.0 - _SPREAD) * math.exp(log_q - high) + _SPREAD * math.exp(log_spread - high))
 
 
 @jit(allocates=False)
-def draw_time(branch, proposals, row, state):
+def draw_time(branch: Branch, proposals: Proposals, row: int, state: np.ndarray) -> float:
     """Draw a time from the proposal."""
     if uniform(state) < _SPREAD:
         if branch.upper == math.inf:

@@ -1,9 +1,9 @@
 """Which branches a pruned subtree may rejoin, their outward messages, and how much mass each holds.
 
 A candidate set is closed upwards: with a branch it has all branches between it and the root, so that outward messages
-can be passed down within it. It depends on the pruned tree, the subtree and chance alone, and not on where the subtree
-was, or, in a clade around that place, only on which of several sets that have no branch in common the place is in; so
-it is the same for a move and its reverse.
+can be passed down within it. It depends on the pruned tree, the subtree and chance alone, not on where the subtree was
+(or, in a clade around that place, only on which of several disjoint sets the place is in); so it is the same for a move
+and its reverse.
 
 The outward message (o, q) of x at the time of its parent p joins what comes from above p with what x's sibling y says:
 
@@ -21,11 +21,12 @@ from ..._runtime.jit import jit
 from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
-from .branch_density import Branch, Proposals, empty_proposals, log_mass_bound, trace
+from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_bound, trace
+from .working_tree import WorkingTree, sibling_of
 
-_KEPT = 31  # proposals that are remembered; there are rarely so many
-_LARGEST = 1e12  # times grow with the values, and log densities with the times: beyond, rounding decides what is drawn
-_LEAST_DISTANCE = 2e-302  # squared, for each half dimension: below, the density has no scale that numbers can tell
+_MAX_KEPT = 31  # proposals that are kept; there are rarely so many
+_MAX_VALUE = 1e12  # log densities grow with the values: beyond, rounding decides what is drawn
+_MIN_DISTANCE = 2e-302  # squared, for each half dimension: below, the density underflows
 
 
 class Care(NamedTuple):
@@ -36,10 +37,10 @@ class Care(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Arrays over candidates in an order with parents first.
+    """Arrays over candidates, parents before children.
 
-    `counts` holds how many, the current mark, how often a leaf was seen too close to another to be told apart, and how
-    many of the first candidates only pass messages on and are not to be drawn.
+    `counts` holds how many, the current mark, how often a leaf was too close to another to be told apart, and how many
+    of the first candidates only pass messages on and are not to be drawn.
     """
 
     node: np.ndarray  # (cap,) int32: the branch above this node
@@ -55,24 +56,18 @@ class Candidates(NamedTuple):
 
 
 def empty_candidates(n: int, p: int) -> Candidates:
-    """Room for every branch of a tree with n leaves and p columns."""
+    """Allocate candidates for every branch of a tree with n leaves and p columns."""
     cap = 2 * n - 1
-    return Candidates(
-        np.zeros(cap, np.int32),
-        np.zeros(cap, np.int32),
-        np.zeros(cap, np.int64),
-        np.zeros((cap, p)),
-        np.zeros(cap),
-        np.zeros((cap, 8)),
-        np.zeros(cap),
-        np.zeros(cap, np.int32),
-        np.zeros(4, np.int64),
-        empty_proposals(_KEPT + 1),
-    )
+    node, place, row = np.zeros((3, cap), np.int32)
+    mark, counts = np.zeros(cap, np.int64), np.zeros(4, np.int64)
+    outward, scalars = np.zeros((cap, p)), np.zeros((cap, 8))
+    outward_var, log_weight = np.zeros((2, cap))
+    proposals = empty_proposals(_MAX_KEPT + 1)
+    return Candidates(node, place, mark, outward, outward_var, scalars, log_weight, row, counts, proposals)
 
 
 def vectors(problem: Problem, name: str) -> np.ndarray:
-    """The rows of a problem as kernels take them, or InputError where there are none or sampler `name` cannot cope."""
+    """The whitened rows as kernels take them; InputError where there are none, or too large for sampler `name`."""
     if problem.W is None:
         raise InputError(
             f"{name} needs the rows themselves, not distances alone; the merge-by-merge samplers, such as MPost1, "
@@ -80,7 +75,7 @@ def vectors(problem: Problem, name: str) -> np.ndarray:
         )
     W = np.ascontiguousarray(problem.W, dtype=np.float64)
     largest = np.abs(W).max(initial=0.0)
-    if not largest <= _LARGEST:
+    if not largest <= _MAX_VALUE:
         raise InputError(
             f"the whitened values of X reach {largest:.3g}, too large for {name} to tell densities apart; rescale X or "
             "the covariance, or let fit learn it."
@@ -89,7 +84,7 @@ def vectors(problem: Problem, name: str) -> np.ndarray:
 
 
 @jit(allocates=False)
-def begin(cand):
+def begin(cand: Candidates) -> None:
     """Empty the set."""
     cand.counts[0] = 0
     cand.counts[1] += 1
@@ -97,13 +92,7 @@ def begin(cand):
 
 
 @jit(allocates=False)
-def add_all_above(cand, tree, time):
-    """Add every branch that reaches beyond a time, from the root down."""
-    _add_clade(cand, tree, tree.top[0], time)
-
-
-@jit(allocates=False)
-def _add_clade(cand, tree, top, time):
+def add_clade(cand: Candidates, tree: WorkingTree, top: int, time: float) -> None:
     """Add the branch above a node, and every branch below it that reaches beyond a time, from the top down."""
     i = cand.counts[0]
     cand.node[i] = top
@@ -121,31 +110,30 @@ def _add_clade(cand, tree, top, time):
 
 
 @jit(allocates=False)
-def add_clade_around(cand, tree, x, time, most):
-    """Add all branches of the largest clade around x in which at most so many lineages are alive at a time.
+def add_clade_around(cand: Candidates, tree: WorkingTree, x: int, time: float, most: int) -> None:
+    """Add all branches of the largest clade around x with at most `most` lineages alive at a time.
 
-    The largest clades of at most so many lineages lie side by side: which of them x is in is the same wherever in it a
-    subtree is. Branches from there to the root only pass messages on. Nothing is added if x alone has more lineages.
+    Such clades are disjoint: which of them x is in is the same wherever in it a subtree is. Branches from there to the
+    root only pass messages on. Nothing is added if x alone has more lineages.
     """
     size = _n_alive(cand, tree, x, time, most)
     if size > most:
         return
     above = np.int64(tree.parent[x])
     while above >= 0:
-        beside = np.int64(tree.child[above, 0] if tree.child[above, 1] == x else tree.child[above, 1])
-        size += _n_alive(cand, tree, beside, time, most - size)
+        size += _n_alive(cand, tree, sibling_of(tree, x), time, most - size)
         if size > most:
             add_path(cand, tree, above, np.int64(-1), time)
             break
         x = above
         above = np.int64(tree.parent[x])
     cand.counts[3] = cand.counts[0]
-    _add_clade(cand, tree, x, time)
+    add_clade(cand, tree, x, time)
 
 
 @jit(allocates=False)
-def _n_alive(cand, tree, node, time, most):
-    """Lineages under a node at a time, or some number above `most`; the room of candidates, yet empty, is its queue."""
+def _n_alive(cand: Candidates, tree: WorkingTree, node: int, time: float, most: int) -> int:
+    """Count lineages under a node at a time, or some number above `most`; the empty candidate set is its queue."""
     cand.node[0] = node
     n_found, i = 1, 0
     n_alive = 0
@@ -162,8 +150,8 @@ def _n_alive(cand, tree, node, time, most):
 
 
 @jit(allocates=False)
-def add_path(cand, tree, leaf, c, time):
-    """Add the branches on the way from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
+def add_path(cand: Candidates, tree: WorkingTree, leaf: int, c: int, time: float) -> None:
+    """Add the branches from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
     mark = cand.counts[1]
     start = cand.counts[0]
     end = start
@@ -176,8 +164,7 @@ def add_path(cand, tree, leaf, c, time):
             cand.node[end] = node
             end += 1
         node = np.int64(above)
-    # nodes were met on the way up, and are wanted on the way down
-    for i in range((end - start) // 2):
+    for i in range((end - start) // 2):  # parents first
         j, k = start + i, end - 1 - i
         cand.node[j], cand.node[k] = cand.node[k], cand.node[j]
     for i in range(start, end):
@@ -187,7 +174,7 @@ def add_path(cand, tree, leaf, c, time):
 
 
 @jit(fastmath=True, allocates=False)
-def _distances(c, x, o):
+def _distances(c: np.ndarray, x: np.ndarray, o: np.ndarray) -> tuple[float, float, float]:
     """‖c - x‖², ‖c - o‖², ‖x - o‖². No store in here: sums in any order, but in the same order each time."""
     d_x, d_o, d_xo = 0.0, 0.0, 0.0
     for j in range(c.size):
@@ -198,8 +185,8 @@ def _distances(c, x, o):
 
 
 @jit(allocates=False)
-def pass_down(cand, tree, mean_c, time_c):
-    """Make the outward messages of all candidates, and the scalars of their branches for a subtree (mean_c, time_c)."""
+def pass_down(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
+    """Make the outward messages and branch scalars of all candidates for a subtree (mean_c, time_c)."""
     for i in range(cand.counts[0]):
         x = cand.node[i]
         scalars = cand.scalars[i]
@@ -208,11 +195,8 @@ def pass_down(cand, tree, mean_c, time_c):
         scalars[0] = max(tree.time[x], time_c)
         scalars[2] = t0
         if p < 0:
-            scalars[1] = math.inf
-            scalars[3] = 0.0
-            scalars[4] = squared_distance(tree.mean[x], mean_c)
-            scalars[5] = 0.0
-            scalars[6] = 0.0
+            scalars[1], scalars[3] = math.inf, 0.0
+            scalars[4], scalars[5], scalars[6] = squared_distance(tree.mean[x], mean_c), 0.0, 0.0
             continue
         time_p = tree.time[p]
         y = tree.child[p, 0] if tree.child[p, 1] == x else tree.child[p, 1]
@@ -228,16 +212,21 @@ def pass_down(cand, tree, mean_c, time_c):
             blend(w_a, cand.outward[j], w_b, tree.mean[y], cand.outward[i])
         d_x, d_o, d_xo = _distances(mean_c, tree.mean[x], cand.outward[i])
         cand.outward_var[i] = q
-        scalars[1] = time_p
         length = q + (time_p - t0)
-        scalars[3] = 1.0 / length if length > 0.0 else 1e300
-        scalars[4] = d_x
-        scalars[5] = d_o - d_x - d_xo
-        scalars[6] = d_xo
+        scalars[1], scalars[3] = time_p, 1.0 / length if length > 0.0 else 1e300
+        scalars[4], scalars[5], scalars[6] = d_x, d_o - d_x - d_xo, d_xo
 
 
 @jit(allocates=False)
-def look_from(cand, tree, mean_c):
+def add_every_branch(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
+    """Make every branch beyond a time the candidates of a subtree (mean_c, time_c)."""
+    begin(cand)
+    add_clade(cand, tree, tree.top[0], time_c)
+    pass_down(cand, tree, mean_c, time_c)
+
+
+@jit(allocates=False)
+def renew_distances(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray) -> None:
     """Renew the distances in the scalars for another subtree at the same time; outward messages stay as they are."""
     for i in range(cand.counts[0]):
         scalars = cand.scalars[i]
@@ -247,29 +236,26 @@ def look_from(cand, tree, mean_c):
 
 
 @jit(allocates=False)
-def branch_of(cand, i):
+def branch_of(cand: Candidates, i: int) -> Branch:
     """The i-th candidate's branch."""
     s = cand.scalars[i]
     return Branch(s[0], s[1], s[2], s[3], s[4], s[5], s[6])
 
 
 @jit(inline="always", allocates=False)
-def too_close(branch, target):
-    """Whether a leaf and the one below the branch all but coincide, at time 0 and without noise: no density there."""
-    return branch.e0 < _LEAST_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
+def too_close(branch: Branch, target: Target) -> bool:
+    """Whether a leaf and the one below the branch coincide at time 0 without noise, where there is no density."""
+    return branch.e0 < _MIN_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
 
 
 def rows_are_apart(cand: Candidates) -> bool:
-    """Whether no leaves were met that are too close to be told apart."""
+    """Whether no two leaves were too close to be told apart."""
     return cand.counts[2] == 0
 
 
 @jit(allocates=False)
-def weigh(cand, target, lin, care):
-    """Give every candidate its log weight: its mass where it matters, an upper bound where it cannot.
-
-    Returns the largest.
-    """
+def weigh(cand: Candidates, target: Target, care: Care) -> float:
+    """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest."""
     best, widest = -math.inf, -1
     for i in range(cand.counts[3]):
         cand.row[i] = -2
@@ -279,30 +265,38 @@ def weigh(cand, target, lin, care):
         cand.row[i] = -2
         if too_close(branch, target):
             cand.counts[2] += 1
-        cand.log_weight[i] = log_mass_bound(branch, target, lin) if branch.upper > branch.lower else -math.inf
+        cand.log_weight[i] = log_mass_bound(branch, target)
         if cand.log_weight[i] > best:
             best, widest = cand.log_weight[i], i
     if widest < 0:
         return best
     best, n_kept, i = -math.inf, 0, widest
-    # the widest first, then those that could matter beside what has been found
-    for step in range(-1, cand.counts[0]):
+    for step in range(-1, cand.counts[0]):  # the widest first, then those that could matter beside it
         if step >= 0:
             i = step
         if cand.row[i] == -2 and cand.log_weight[i] > best - care.negligible:
-            row = np.int64(min(n_kept, _KEPT))
-            cand.log_weight[i] = trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
-            cand.row[i] = row if row < _KEPT else -1
+            row = np.int64(min(n_kept, _MAX_KEPT))
+            cand.log_weight[i] = trace(branch_of(cand, i), target, cand.proposals, row, care.coarse)
+            cand.row[i] = row if row < _MAX_KEPT else -1
             best = max(best, cand.log_weight[i])
             n_kept += 1
     return best
 
 
 @jit(allocates=False)
-def proposal_row(cand, i, target, lin, care):
-    """The row of the i-th candidate's proposal, traced now if it was not kept."""
+def proposal_row(cand: Candidates, i: int, target: Target, care: Care) -> np.int64:
+    """The row of the i-th candidate's proposal, which is traced now if it was not kept."""
     if cand.row[i] >= 0:
         return np.int64(cand.row[i])
-    row = np.int64(_KEPT)
-    trace(branch_of(cand, i), target, lin, cand.proposals, row, care.coarse)
+    row = np.int64(_MAX_KEPT)
+    trace(branch_of(cand, i), target, cand.proposals, row, care.coarse)
     return row
+
+
+@jit(allocates=False)
+def sum_of_weights(cand: Candidates, best: float) -> float:
+    """Sum the weights of all candidates, divided by e^best."""
+    total = 0.0
+    for i in range(cand.counts[0]):
+        total += math.exp(cand.log_weight[i] - best)
+    return total

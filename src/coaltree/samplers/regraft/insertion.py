@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
@@ -22,20 +23,21 @@ from ...errors import InputError
 from ...model.process.coalescent import log_prior
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.whitened import Problem
-from ..base import Draws, Watcher, require_apart
+from ..base import Draws, Merges, Watcher, require_apart
 from ..merging.smc import SMC, Population
 from .branch_density import Target
-from .candidates import add_all_above, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
-from .lineage_counts import add, clear
+from .candidates import add_clade, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
+from .lineage_counts import clear
 from .nearest import nearest
-from .update import make_engine, propose, update
-from .working_tree import attach, copy_tree, empty_working_tree, load, put_leaf, refresh, unload
+from .update import Engine, make_engine, propose, update
+from .working_tree import copy_tree, empty_working_tree, load, put_leaf, regraft, unload
 
-_TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
+_MAX_TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
+_EVERY_BRANCH = np.empty(0, np.int32)
 
 
 @jit(allocates=False)
-def begin_tree(engine):
+def begin_tree(engine: Engine) -> None:
     """Start with the first row alone."""
     tree = engine.tree
     clear(tree.lineages)
@@ -45,40 +47,37 @@ def begin_tree(engine):
 
 
 @jit(allocates=False)
-def insert(engine, leaf, near, state):
+def insert(engine: Engine, leaf: int, near: np.ndarray, state: np.ndarray) -> float:
     """Graft a row onto the tree of rows 0 … leaf-1, through node n - 1 + leaf; returns log f - log q.
 
-    `near` lists leaves from which paths to the root make the candidates; if it is empty, every branch is one.
+    Candidates are the paths to the root from the leaves `near`; if it is empty, every branch.
     """
     tree, cand = engine.tree, engine.candidates
     put_leaf(tree, leaf, engine.W[leaf], engine.leaf_var[leaf])
     begin(cand)
     if near.size == 0:
-        add_all_above(cand, tree, 0.0)
+        add_clade(cand, tree, tree.top[0], 0.0)
     else:
         for y in near:
             if y >= 0:
                 add_path(cand, tree, np.int64(y), leaf, 0.0)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
-    target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d)
-    for _ in range(_TRIES):
-        i, t, ratio, log_total = propose(cand, target, tree.lineages, engine.rule.care, state)
+    target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d, tree.lineages)
+    for _ in range(_MAX_TRIES):
+        i, t, ratio, log_total = propose(cand, target, engine.rule.care, state)
         if i >= 0:
             break
     x, log_factor = np.int64(cand.node[i]), ratio + log_total
     if i < 0:
         x, log_factor = tree.top[0], -np.inf
         t = tree.time[x] + 1.0
-    parent = engine.W.shape[0] - 1 + leaf
-    attach(tree, leaf, parent, x, t)
-    add(tree.lineages, parent, t)
-    refresh(tree, parent)
+    regraft(tree, leaf, engine.W.shape[0] - 1 + leaf, x, t)
     tree.top[1] += 1
     return log_factor
 
 
 @jit(allocates=False)
-def rejuvenate(engine, n_updates, state):
+def rejuvenate(engine: Engine, n_updates: int, state: np.ndarray) -> None:
     """Regraft random nodes: a uniform leaf, or half of the time an ancestor of it, as in a sweep."""
     tree = engine.tree
     for _ in range(n_updates):
@@ -91,7 +90,7 @@ def rejuvenate(engine, n_updates, state):
 
 
 @jit(allocates=False)
-def _grow(engine, step, n_updates, near, state):
+def _grow(engine: Engine, step: int, n_updates: int, near: np.ndarray, state: np.ndarray) -> float:
     if step == 0:
         begin_tree(engine)
     else:
@@ -99,34 +98,31 @@ def _grow(engine, step, n_updates, near, state):
     return insert(engine, step + 1, near, state)
 
 
-_EVERY_BRANCH = np.empty(0, np.int32)
-
-
 class _GrowingTrees(Population):
-    """M trees, each of which takes in one row a step."""
+    """M trees, each of which takes in one row per step."""
 
-    def __init__(self, problem, streams, n_updates):
+    def __init__(self, problem: Problem, streams: np.ndarray, n_updates: int) -> None:
+        assert problem.W is not None
         self.problem, self.streams, self.n_updates = problem, streams, n_updates
-        n, p = problem.W.shape
-        self._trees = [empty_working_tree(n, p) for _ in streams]
+        self._trees = [empty_working_tree(*problem.W.shape) for _ in streams]
         self._engine = make_engine(problem, problem.W)
         self.log_factor = np.zeros(len(streams))
         self._constant = -0.5 * (problem.d * LOG_2PI + problem.log_det)
 
-    def grow(self, first, last, step):
-        scratch = empty_candidates(*self.problem.W.shape)
+    def grow(self, first: int, last: int, step: int) -> None:
+        scratch = empty_candidates(*self._engine.W.shape)
         for i in range(first, last):
             engine = self._engine._replace(tree=self._trees[i], candidates=scratch)
             log_factor = _grow(engine, step, self.n_updates, _EVERY_BRANCH, self.streams[i])
             self.log_factor[i] = log_factor + self._constant
         require_apart(rows_are_apart(scratch))
 
-    def resample(self, ancestors, step):
+    def resample(self, ancestors: np.ndarray, step: int) -> None:
         for i, source in enumerate(ancestors):
             if source != i:
                 copy_tree(self._trees[source], self._trees[i])
 
-    def result(self):
+    def result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n, M = self.problem.n, len(self._trees)
         children, times = np.empty((M, n - 1, 2), np.int32), np.empty((M, n - 1))
         for i, tree in enumerate(self._trees):
@@ -143,7 +139,7 @@ class Insertion(SMC):
     ----------
     n_particles, resample_below : as in every sequential sampler.
     order : sequence of int, optional
-        The order in which distinct rows are taken in, the same for all particles; random if it is None.
+        The order in which distinct rows are inserted, the same for all particles; random by default.
     n_updates : int
         Regrafting updates of each tree before every row.
     """
@@ -170,12 +166,10 @@ class Insertion(SMC):
         require_memory(bytes_needed, f"{len(streams)} trees over {n} rows", "use fewer particles or rows")
         return _GrowingTrees(problem, streams, self.n_updates)
 
-    def run(
-        self, problem: Problem, rng: np.random.Generator, *, progress: Watcher | None = None, **unused: Any
-    ) -> Draws:
-        """Take in the rows one by one and return M trees with their weights; the counts of draws are not used.
+    def run(self, problem: Problem, rng: Generator, *, progress: Watcher | None = None, **unused: Any) -> Draws:
+        """Insert the rows one by one and return M trees with their weights; the counts of draws are not used.
 
-        One thread: trees are separate objects, and to go through them needs the interpreter's lock.
+        One thread: trees are separate objects, and going through them needs the interpreter's lock.
         """
         n, W = problem.n, vectors(problem, "Insertion")
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
@@ -186,43 +180,40 @@ class Insertion(SMC):
         return draws._replace(children=_rename_leaves(draws.children, order))
 
 
-def _rename_leaves(children, order):
+def _rename_leaves(children: np.ndarray, order: np.ndarray) -> np.ndarray:
     n = len(order)
     number = np.concatenate([order, np.arange(n, 2 * n - 1)]).astype(np.int32)
     return number[children]
 
 
-# --- a start -----------------------------------------------------------------------------------------------------
-
-
 @jit
-def _graft_all(engine, children, times, near, state):
+def _graft_all(engine: Engine, merges: Merges, near: np.ndarray, state: np.ndarray) -> None:
+    children, times = merges
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for leaf in range(times.size + 1, engine.W.shape[0]):
         insert(engine, leaf, near[leaf], state)
 
 
-def graft(
-    problem: Problem, tree: tuple[np.ndarray, np.ndarray], near: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def graft(problem: Problem, tree: Merges, near: np.ndarray, rng: Generator) -> Merges:
     """Graft rows n, n+1, … of a problem onto a tree (children, times) of its first n; returns the tree of all.
 
-    `near` (rows, k) lists rows near each one among those before it; with no columns every branch is looked at.
+    `near` (rows, k) are rows near each one among those before it; with no columns every branch is a candidate.
     """
+    assert problem.W is not None
     N = problem.n
     engine = make_engine(problem, problem.W)
-    children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-    _graft_all(engine, children, times, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
+    merges = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
+    _graft_all(engine, merges, np.ascontiguousarray(near, dtype=np.int32), make_streams(rng, 1)[0])
     require_apart(rows_are_apart(engine.candidates))
     children, times = np.empty((N - 1, 2), np.int64), np.empty(N - 1)
     unload(engine.tree, children, times)
     return children, times
 
 
-def insertion_tree(problem: Problem, rng: np.random.Generator, n_neighbors: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """One tree, each row grafted near its nearest rows among those before it; O(n) grafts and no n × n matrix.
+def insertion_tree(problem: Problem, rng: Generator, n_neighbors: int = 8) -> Merges:
+    """Make a tree with each row grafted near its nearest rows among those before it: O(n) grafts, no n × n matrix.
 
-    Rows are taken in random order in batches that double: rows m … 2m-1 look for neighbours among the first m.
+    Rows are taken in random order in batches that double: neighbours of rows m … 2m-1 are sought among the first m.
     """
     assert problem.W is not None
     n = problem.n

@@ -1,14 +1,12 @@
-"""How many lineages are alive at time u, and the area under that count, while nodes come and go.
+"""Lineage counts: how many lineages are alive at time u, and the area under that count, while nodes come and go.
 
 With N(u) the number of nodes at times <= u and S(u) the sum of those times, a forest of `m` leaves has
 
     k(u) = m - N(u) ,      K(u) = ∫_0^u k = m u - u N(u) + S(u) .
 
-Times fall into bins of equal width in the bits of a float64: equal steps of the mantissa within each octave, a fixed
-grid that depends on nothing but n and reaches from far below 2/n² to far above 1. Bins are grouped by 64, groups by
-64 again; each level keeps running (count, sum) pairs within its group, so a question is three look-ups and a change
-at most 3 · 64 additions. The nodes of one bin form a short list, read only where the exact answer is wanted:
-without it K is too large by at most (nodes in the bin) · (width of the bin).
+Times fall into bins of equal width in the bits of a float64. Bins are grouped by 64, groups by 64 again; each level
+keeps running (count, sum) pairs within its group, so a query is three look-ups and a change at most 3 · 64 additions.
+The nodes of one bin are a linked list, read only where the exact answer is needed.
 """
 
 from typing import NamedTuple
@@ -36,52 +34,37 @@ class Lineages(NamedTuple):
 
 
 def empty_lineages(n: int) -> Lineages:
-    """Room for the inner nodes of a tree with n leaves, numbered below 2n - 1; the busiest bin holds about 8."""
+    """Allocate bins for the inner nodes of a tree with n leaves; the busiest bin holds about 8."""
     doublings = int(np.ceil(np.log2(max(n, 2))))
     mantissa_bits = max(6, doublings - 6)
-    lowest, highest = -(2 * doublings + 16), 8
+    lowest, highest = -(2 * doublings + 16), 8  # log2 of times, from far below 2/n² to far above 1
     shift = 52 - mantissa_bits
     base = int(np.float64(2.0**lowest).view(np.int64)) >> shift
     n_bins = ((highest - lowest) << mantissa_bits) + 1
     n_groups = (n_bins >> _GROUP_BITS) + 1
     n_blocks = (n_groups >> _GROUP_BITS) + 1
-    n_nodes = 2 * n - 1
-    return Lineages(
-        np.zeros((n_blocks * _GROUP * _GROUP, 2)),
-        np.zeros((n_blocks * _GROUP, 2)),
-        np.zeros((n_blocks, 2)),
-        np.full(n_blocks * _GROUP * _GROUP, -1, np.int32),
-        np.full(n_nodes, -1, np.int32),
-        np.full(n_nodes, -1, np.int32),
-        np.zeros(n_nodes),
-        shift,
-        base,
-    )
+    by_bin, by_group, by_block = (np.zeros((n_blocks * size, 2)) for size in (_GROUP * _GROUP, _GROUP, 1))
+    first, following, preceding = (np.full(size, -1, np.int32) for size in (len(by_bin), 2 * n - 1, 2 * n - 1))
+    return Lineages(by_bin, by_group, by_block, first, following, preceding, np.zeros(2 * n - 1), shift, base)
 
 
 @jit(inline="always", allocates=False)
-def _bin_of(lin, t):
+def _bin_of(lin: Lineages, t: float) -> int:
     b = (np.float64(t).view(np.int64) >> lin.shift) - lin.base
-    return min(max(b, 0), lin.first.size - 1)
+    return min(max(int(b), 0), lin.first.size - 1)
 
 
 @jit(allocates=False)
-def clear(lin):
-    """Take every node out."""
+def clear(lin: Lineages) -> None:
+    """Remove every node."""
     lin.by_bin[:] = 0.0
     lin.by_group[:] = 0.0
     lin.by_block[:] = 0.0
     lin.first[:] = -1
 
 
-def copy_lineages(source: Lineages, target: Lineages) -> None:
-    """Copy what another of the same size holds."""
-    for mine, yours in zip(source[:7], target[:7], strict=True):
-        np.copyto(yours, mine)
-
-
 @jit(allocates=False)
-def _count(lin, b, number, t):
+def _count(lin: Lineages, b: int, number: float, t: float) -> None:
     for i in range(b + 1, ((b >> _GROUP_BITS) + 1) << _GROUP_BITS):
         lin.by_bin[i, 0] += number
         lin.by_bin[i, 1] += t
@@ -95,8 +78,8 @@ def _count(lin, b, number, t):
 
 
 @jit(allocates=False)
-def add(lin, node, t):
-    """Put a node in at time t."""
+def add(lin: Lineages, node: int, t: float) -> None:
+    """Add a node at time t."""
     b = _bin_of(lin, t)
     _count(lin, b, 1.0, t)
     head = lin.first[b]
@@ -109,8 +92,8 @@ def add(lin, node, t):
 
 
 @jit(allocates=False)
-def remove(lin, node):
-    """Take a node out."""
+def remove(lin: Lineages, node: int) -> None:
+    """Remove a node."""
     t = lin.time[node]
     b = _bin_of(lin, t)
     _count(lin, b, -1.0, -t)
@@ -124,8 +107,8 @@ def remove(lin, node):
 
 
 @jit(inline="always", allocates=False)
-def count_and_area(lin, m, t):
-    """k(t) and K(t) with the nodes of t's own bin left out: close, and cheap enough for every quadrature point."""
+def count_and_area(lin: Lineages, m: float, t: float) -> tuple[float, float]:
+    """k(t) and K(t) without the nodes of t's own bin: close, and cheap enough for every quadrature point."""
     b = _bin_of(lin, t)
     g = b >> _GROUP_BITS
     h = g >> _GROUP_BITS
@@ -134,7 +117,7 @@ def count_and_area(lin, m, t):
 
 
 @jit(allocates=False)
-def exact_area(lin, m, t):
+def exact_area(lin: Lineages, m: float, t: float) -> float:
     """K(t), exactly."""
     _, area = count_and_area(lin, m, t)
     node = lin.first[_bin_of(lin, t)]

@@ -1,45 +1,70 @@
 """The nearest rows of each row: exactly where there are few pairs, else in the cells around it.
 
-Cells are those of a short k-means, about 4 √n of them. A row looks into the cells whose centres are nearest, until it
-has seen a share of all points, and passes over a cell that lies farther off than what it has. The points of a cell are
-kept as float32 differences from its centre, so that rounding is relative to the cell and not to the whole table; the
-nearest of these are ranked again in float64. Where the rows look among themselves, they then look at the neighbours of
-their neighbours, which finds most of what lay beyond the cells seen.
-
-All of it follows from the rows alone: no random numbers, and the same bits with any number of threads.
+Cells are those of a short k-means, about 4 √n of them. A row searches the cells with the nearest centres until it has
+seen a share of all points. Points are kept as float32 differences from the centre of their cell, and the nearest of
+them ranked again in float64. Where rows search among themselves, they then look at the neighbours of their neighbours.
+The result depends on the rows alone: the same bits with any number of threads.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
 from ..._runtime.threads import allowed_threads
 from ...model.data.neighbor_graph import NeighborGraph
 
-_EXACT_UP_TO = 20_000**2  # pairs
+_MAX_EXACT_PAIRS = 20_000**2
 _BLOCK = 1 << 22  # distances held at once
-_QUERIES_A_BLOCK = 2048
-_MOST_THREADS = 8
-_CELLS = 4.0  # times √n
-_ROWS_A_CELL = 16  # that centres are made of
-_ITERATIONS = 4
-_SHARE, _FEWEST = 0.06, 4096  # of the points, that a row looks at
-_FRIENDS = 12  # neighbours of a row, and of these, that are asked in the end
+_QUERIES_PER_BLOCK = 2048
+_MAX_THREADS = 8
+_CELLS_PER_ROOT_N = 4.0
+_ROWS_PER_CELL = 16  # from which centres are computed
+_N_KMEANS = 4  # iterations
+_SHARE_SEEN, _MIN_SEEN = 0.06, 4096  # of the points, by each row
+_MAX_NEIGHBORS_ASKED = 12  # for their own neighbours
 _STREAM = 18
+_MIN_LEVEL = 32  # rows of the smallest level
+
+
+def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator, graph: NeighborGraph | None = None) -> np.ndarray:
+    """(levels, n, k) int32: neighbour graphs of local candidates, nearest first; -1 where there are fewer neighbours.
+
+    Level 0 has the nearest rows of each row, or its neighbours in a `graph`; level j the nearest among a random n / 4^j
+    rows. A subtree high in the tree holds all of a leaf's nearest rows; among a sample about as large as the number of
+    lineages alive, the nearest ones belong to the lineages around it. Nothing depends on a tree, so that candidate sets
+    do not depend on where a subtree was. Exact up to 20,000 rows; above, more than 95 of 100 are found.
+    """
+    W = np.ascontiguousarray(W, dtype=np.float64)
+    n = len(W)
+    k = min(n_neighbors, n - 1)
+    order = rng.permutation(n)
+    sizes = [n]
+    while sizes[-1] // 4 >= _MIN_LEVEL:
+        sizes.append(sizes[-1] // 4)
+    levels = np.full((len(sizes), n, k), -1, np.int32)
+    centred = W - W.mean(axis=0)
+    for level, size in enumerate(sizes):
+        if level == 0 and graph is not None:
+            levels[level] = nearest_in_graph(centred, k, graph)
+            continue
+        sample = np.sort(order[:size])
+        levels[level] = nearest(centred, centred if size == n else centred[sample], k, sample)
+    return levels
 
 
 def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray) -> np.ndarray:
-    """The k nearest points of each query but the query itself, as `numbers` of points; -1 where there are fewer.
+    """(queries, k) the `numbers` of each query's nearest points, but the query itself; -1 where there are fewer.
 
     `numbers[i]` is the row of `queries` that point i is; points that are no query have numbers beyond them.
     """
     numbers = np.asarray(numbers, dtype=np.int32)
     with single_threaded_blas():
-        if len(queries) * len(points) <= _EXACT_UP_TO:
+        if len(queries) * len(points) <= _MAX_EXACT_PAIRS:
             return _nearest_exactly(queries, points, k, numbers)
         return _nearest_in_cells(queries, points, k, numbers)
 
@@ -47,16 +72,14 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
 def nearest_in_graph(points: np.ndarray, k: int, graph: NeighborGraph) -> np.ndarray:
     """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
     found = np.full((len(points), k), -1, np.int32)
-
-    def work(first, last):
-        _rank_neighbors(first, last, points, graph.start, graph.member, found)
-
-    _in_blocks(work, len(points), _QUERIES_A_BLOCK)
+    _in_blocks(_rank_neighbors, len(points), _QUERIES_PER_BLOCK, points, graph.start, graph.member, found)
     return found
 
 
 @jit
-def _rank_neighbors(first, last, points, start, member, found):
+def _rank_neighbors(
+    first: int, last: int, points: np.ndarray, start: np.ndarray, member: np.ndarray, found: np.ndarray
+) -> None:
     far, who = np.empty(found.shape[1]), np.empty(found.shape[1], np.int64)
     for i in range(first, last):
         n_kept = 0
@@ -69,39 +92,43 @@ def _rank_neighbors(first, last, points, start, member, found):
             found[i, place] = who[place]
 
 
-def _in_blocks(work: Callable[[int, int], object], n: int, size: int) -> None:
-    """Call work(first, last) for blocks of rows; kernels and matrix products let go of the interpreter's lock."""
-    bounds = range(0, n, size)
-    n_threads = min(allowed_threads(), _MOST_THREADS, len(bounds)) if len(bounds) > 1 else 1
+def _in_blocks(work: Callable[..., object], n: int, size: int, *args: Any) -> None:
+    """Call work(first, last, *args) for blocks of rows; kernels and matrix products release the interpreter's lock."""
+    blocks = [(first, min(n, first + size), *args) for first in range(0, n, size)]
+    n_threads = min(allowed_threads(), _MAX_THREADS, len(blocks)) if len(blocks) > 1 else 1
     if n_threads <= 1:
-        for first in bounds:
-            work(first, min(n, first + size))
+        for block in blocks:
+            work(*block)
         return
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(lambda first: work(first, min(n, first + size)), bounds))
+        list(pool.map(lambda block: work(*block), blocks))
 
 
-# --- exactly -----------------------------------------------------------------------------------------------------
-
-
-def _nearest_exactly(queries, points, k, numbers):
+def _nearest_exactly(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray) -> np.ndarray:
     squares = np.einsum("ij,ij->i", points, points)
     found = np.full((len(queries), k), -1, np.int32)
-    spare = 2 * k  # rounding in the product may swap near ties: more are kept, and ranked again by differences
 
-    def work(first, last):
+    def work(first: int, last: int) -> None:
         block = queries[first:last]
-        _smallest(block @ points.T, squares, spare, block, points, numbers, first, found[first:last])
+        _smallest(block @ points.T, squares, block, points, numbers, first, found[first:last])
 
     _in_blocks(work, len(queries), max(1, _BLOCK // max(1, len(points))))
     return found
 
 
 @jit
-def _smallest(products, squares, spare, block, points, numbers, start, found):
-    """Keep the `spare` least |y|² - 2xy of each row, rank them by |x - y|², and write the first."""
-    best = np.empty(spare)
-    where = np.empty(spare, np.int64)
+def _smallest(
+    products: np.ndarray,
+    squares: np.ndarray,
+    block: np.ndarray,
+    points: np.ndarray,
+    numbers: np.ndarray,
+    start: int,
+    found: np.ndarray,
+) -> None:
+    """Keep twice as many least |y|² - 2xy of each row, since rounding may swap near ties, and rank them by |x - y|²."""
+    spare = 2 * found.shape[1]
+    best, where = np.empty(spare), np.empty(spare, np.int64)
     for i in range(block.shape[0]):
         row = products[i]
         n_kept = 0
@@ -117,7 +144,7 @@ def _smallest(products, squares, spare, block, points, numbers, start, found):
 
 
 @jit(allocates=False)
-def push(best, where, n_kept, value, j):
+def push(best: np.ndarray, where: np.ndarray, n_kept: int, value: float, j: int) -> int:
     """Add to a heap whose first value is its largest, which is replaced once the heap is full."""
     if n_kept < best.size:
         at = n_kept
@@ -142,7 +169,7 @@ def push(best, where, n_kept, value, j):
 
 
 @jit(allocates=False)
-def _rank(x, points, where, n_kept, best):
+def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: int, best: np.ndarray) -> None:
     """Sort `where` by the distance of its points from x, near ties as `best` has them, then by number."""
     _sort(best, where, n_kept)
     for i in range(n_kept):
@@ -155,7 +182,7 @@ def _rank(x, points, where, n_kept, best):
 
 
 @jit(allocates=False)
-def _sort(best, where, n_kept):
+def _sort(best: np.ndarray, where: np.ndarray, n_kept: int) -> None:
     for i in range(1, n_kept):
         value, j, at = best[i], where[i], i
         while at > 0 and (best[at - 1] > value or (best[at - 1] == value and where[at - 1] > j)):
@@ -165,19 +192,18 @@ def _sort(best, where, n_kept):
 
 
 @jit(allocates=False)
-def _squared_distance(x, y):
+def _squared_distance(x: np.ndarray, y: np.ndarray) -> float:
     total = 0.0
     for column in range(x.size):
         total += (x[column] - y[column]) ** 2
     return total
 
 
-# --- in cells ----------------------------------------------------------------------------------------------------
-
-
 class Cells(NamedTuple):
     """Points sorted by cell; columns are padded with zeros to a multiple of four."""
 
+    points: np.ndarray  # (n, p)
+    numbers: np.ndarray  # (n,)
     centres: np.ndarray  # (cells, p)
     across: np.ndarray  # (p, cells) float32: the same, column by column
     radius: np.ndarray  # (cells,) distance of the farthest point from its centre
@@ -186,69 +212,63 @@ class Cells(NamedTuple):
     inside: np.ndarray  # (p, n) float32: differences from the centre
 
 
-def _nearest_in_cells(queries, points, k, numbers):
+def _nearest_in_cells(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray) -> np.ndarray:
     scale = 1.0 / max(np.abs(points).max(initial=0.0), np.abs(queries).max(initial=0.0), 1e-300)
     padding = (0, 0), (0, max(4, -(-points.shape[1] // 4) * 4) - points.shape[1])
-    padded = [np.pad(rows * scale, padding) for rows in (queries, points)]
-    cells = make_cells(padded[1])
-    order = np.argsort(_nearest_centre(padded[0], cells.centres), kind="stable")  # kin look into the same cells
+    queries, points = (np.pad(rows * scale, padding) for rows in (queries, points))
+    cells = _make_cells(points, numbers)
+    order = np.argsort(_nearest_centre(queries, cells.centres), kind="stable")  # for the cache
     found = np.full((len(queries), k), -1, np.int32)
-    look_at = max(_FEWEST, int(_SHARE * len(points)))
-    spare = k + k // 2 + 8
-
-    def work(first, last):
-        _look_around(order[first:last], padded[0], padded[1], cells, look_at, spare, numbers, found)
-
-    _in_blocks(work, len(queries), _QUERIES_A_BLOCK)
+    look_at = max(_MIN_SEEN, int(_SHARE_SEEN * len(points)))
+    _in_blocks(_search_cells, len(queries), _QUERIES_PER_BLOCK, order, queries, cells, look_at, found)
     is_among_themselves = np.array_equal(numbers, np.arange(len(queries)))
-    return _among_friends(order, padded[1], found) if is_among_themselves else found
+    return _among_neighbors(order, points, found) if is_among_themselves else found
 
 
-def _among_friends(order, points, found):
-    """The lists after a look at the neighbours of each row's neighbours."""
+def _among_neighbors(order: np.ndarray, points: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """The nearest of what was found and of the neighbours of each row's neighbours."""
     better = np.empty_like(found)
-
-    def work(first, last):
-        _ask_friends(order[first:last], points, found, better)
-
-    _in_blocks(work, len(points), _QUERIES_A_BLOCK)
+    _in_blocks(_ask_neighbors, len(points), _QUERIES_PER_BLOCK, order, points, found, better)
     return better
 
 
 @jit
-def _ask_friends(rows, points, found, better):
+def _ask_neighbors(
+    first: int, last: int, order: np.ndarray, points: np.ndarray, found: np.ndarray, better: np.ndarray
+) -> None:
     n, k = found.shape
     far, who = np.empty(k), np.empty(k, np.int64)
     seen = np.full(n, -1, np.int32)
-    n_friends = min(k, _FRIENDS)
-    for i in rows:
+    n_asked = min(k, _MAX_NEIGHBORS_ASKED)
+    for i in order[first:last]:
         seen[i] = i
         n_kept = 0
         for j in found[i]:
             if j >= 0:
                 seen[j] = i
                 n_kept = push(far, who, n_kept, _squared_distance(points[i], points[j]), j)
-        for friend in found[i, :n_friends]:
-            if friend < 0:
+        for neighbor in found[i, :n_asked]:
+            if neighbor < 0:
                 continue
-            for j in found[friend, :n_friends]:
-                if j >= 0 and seen[j] != i:
-                    seen[j] = i
-                    distance = _squared_distance(points[i], points[j])
-                    if n_kept < k or distance < far[0]:
-                        n_kept = push(far, who, n_kept, distance, j)
+            for j in found[neighbor, :n_asked]:
+                if j < 0 or seen[j] == i:
+                    continue
+                seen[j] = i
+                distance = _squared_distance(points[i], points[j])
+                if n_kept < k or distance < far[0]:
+                    n_kept = push(far, who, n_kept, distance, j)
         _rank(points[i], points, who, n_kept, far)
         better[i] = -1
         better[i, :n_kept] = who[:n_kept]
 
 
-def make_cells(points: np.ndarray) -> Cells:
-    """A few steps of k-means on a sample, then all points in the cell of the nearest centre."""
+def _make_cells(points: np.ndarray, numbers: np.ndarray) -> Cells:
+    """Find cells by k-means on a sample; each point is in the cell of the nearest centre."""
     n, p = points.shape
-    n_cells = min(n, int(_CELLS * np.sqrt(n)))
-    some = points[np.random.default_rng(_STREAM).permutation(n)[: _ROWS_A_CELL * n_cells]]
+    n_cells = min(n, int(_CELLS_PER_ROOT_N * np.sqrt(n)))
+    some = points[np.random.default_rng(_STREAM).permutation(n)[: _ROWS_PER_CELL * n_cells]]
     centres = some[:n_cells].copy()
-    for _ in range(_ITERATIONS):
+    for _ in range(_N_KMEANS):
         cell = _nearest_centre(some, centres)
         size = np.bincount(cell, minlength=n_cells)
         sums = np.stack([np.bincount(cell, some[:, j], n_cells) for j in range(p)], axis=1)
@@ -260,14 +280,15 @@ def make_cells(points: np.ndarray) -> Cells:
     radius = np.zeros(n_cells)
     np.maximum.at(radius, cell[member], np.sqrt(np.einsum("ij,ij->i", inside, inside)))
     across = np.ascontiguousarray(centres.T, dtype=np.float32)
-    return Cells(centres, across, radius, start, member, np.ascontiguousarray(inside.T, dtype=np.float32))
+    inside = np.ascontiguousarray(inside.T, dtype=np.float32)
+    return Cells(points, numbers, centres, across, radius, start, member, inside)
 
 
-def _nearest_centre(rows, centres):
+def _nearest_centre(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     squares = np.einsum("ij,ij->i", centres, centres)
     cell = np.empty(len(rows), np.int64)
 
-    def work(first, last):
+    def work(first: int, last: int) -> None:
         cell[first:last] = np.argmin(squares - 2.0 * (rows[first:last] @ centres.T), axis=1)
 
     _in_blocks(work, len(rows), max(1, _BLOCK // (4 * len(centres))))
@@ -275,7 +296,7 @@ def _nearest_centre(rows, centres):
 
 
 @jit(allocates=False)
-def _squared_distances(x, columns, first, last, out):
+def _squared_distances(x: np.ndarray, columns: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
     """out[j] = |x - columns[:, first + j]|², four columns at a time."""
     for j in range(last - first):
         out[j] = np.float32(0.0)
@@ -289,15 +310,19 @@ def _squared_distances(x, columns, first, last, out):
 
 
 @jit
-def _look_around(rows, queries, points, cells, look_at, spare, numbers, found):
+def _search_cells(
+    first: int, last: int, order: np.ndarray, queries: np.ndarray, cells: Cells, look_at: int, found: np.ndarray
+) -> None:
+    """Write the nearest of about `look_at` points of each row, in the cells around it."""
     n_cells, p = cells.centres.shape
+    spare = found.shape[1] + found.shape[1] // 2 + 8
     largest = np.max(cells.start[1:] - cells.start[:-1])
     far = np.empty(max(n_cells, largest), np.float32)
-    n_probes = max(1, min(n_cells, np.int64(2.0 * look_at * n_cells / points.shape[0])))
+    n_probes = max(1, min(n_cells, np.int64(2.0 * look_at * n_cells / cells.points.shape[0])))
     probe, probe_far = np.empty(n_probes, np.int64), np.empty(n_probes)
     best, where = np.empty(spare), np.empty(spare, np.int64)
     x = np.empty(p, np.float32)
-    for i in rows:
+    for i in order[first:last]:
         for c in range(p):
             x[c] = queries[i, c]
         _squared_distances(x, cells.across, 0, n_cells, far)
@@ -309,19 +334,19 @@ def _look_around(rows, queries, points, cells, look_at, spare, numbers, found):
         n_kept, n_seen = 0, 0
         for near in range(n_near):
             c = probe[near]
-            first, last = cells.start[c], cells.start[c + 1]
+            start, stop = cells.start[c], cells.start[c + 1]
             gap = np.sqrt(probe_far[near]) - cells.radius[c]
             if n_kept == spare and gap > 0.0 and gap * gap > best[0]:
                 continue
             for column in range(p):
                 x[column] = queries[i, column] - cells.centres[c, column]
-            _squared_distances(x, cells.inside, first, last, far)
-            for j in range(last - first):
-                if (n_kept < spare or far[j] < best[0]) and numbers[cells.member[first + j]] != i:
-                    n_kept = push(best, where, n_kept, np.float64(far[j]), cells.member[first + j])
-            n_seen += last - first
+            _squared_distances(x, cells.inside, start, stop, far)
+            for j in range(stop - start):
+                if (n_kept < spare or far[j] < best[0]) and cells.numbers[cells.member[start + j]] != i:
+                    n_kept = push(best, where, n_kept, np.float64(far[j]), cells.member[start + j])
+            n_seen += stop - start
             if n_seen >= look_at and n_kept == spare:
                 break
-        _rank(queries[i], points, where, n_kept, best)
+        _rank(queries[i], cells.points, where, n_kept, best)
         for j in range(min(n_kept, found.shape[1])):
-            found[i, j] = numbers[where[j]]
+            found[i, j] = cells.numbers[where[j]]

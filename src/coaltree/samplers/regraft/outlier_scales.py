@@ -1,7 +1,7 @@
-"""One leaf of a block of odd rows: a scale of its noise and a place, proposed together, and how likely that was.
+"""One leaf of a block of outliers: a noise scale and a place, proposed together, and how likely that was.
 
-The scale s is one of a few cells, by its share of ∫ p(s) f ds over all places that the leaf has, and log-uniform in the
-cell; branch and time given s come from the proposal of an ordinary update.
+The scale s falls into one of a few cells, by its share of ∫ p(s) f ds over all places of the leaf, and is log-uniform
+in the cell; branch and time given s come from the proposal of an ordinary update.
 """
 
 import math
@@ -14,62 +14,55 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..base import Tails
 from .branch_density import Target
-from .candidates import Care, add_all_above, begin, pass_down, proposal_row, weigh
-from .update import log_ratio, propose
+from .candidates import Care, add_every_branch, proposal_row, sum_of_weights, weigh
+from .update import Engine, log_ratio, propose
 
-_INNER_CELLS = (0.002, 0.35, 0.7, 0.9)  # bounds of cells, as shares of the prior below them
-_OUTER_CELLS = (4.0, 16.0, 64.0, 4096.0)  # and as multiples of the last one: large errors are what this is about
-# (an odd number of cells in all: the first and the last one are looked at)
-_LEAST_MASS = 1e-300
-_ROUGHLY = Care(coarse=2.0, negligible=3.0)  # how well masses over cells are known
+# Bounds of cells: quantiles of the prior, then multiples of the last one, for large errors. Their number must be odd.
+_INNER_QUANTILES = (0.002, 0.35, 0.7, 0.9)
+_OUTER_MULTIPLES = (4.0, 16.0, 64.0, 4096.0)
+_MIN_MASS = 1e-300
+_ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses over cells are known
 
 
-class Cells(NamedTuple):
-    """Cells from which scales are proposed, and what their prior needs."""
+class ScaleCells(NamedTuple):
+    """Cells from which scales are proposed, and their prior."""
 
+    scale: np.ndarray  # (n,) the current scales
     unit: np.ndarray  # (n,) leaf variances at a scale of 1
     half_df: float
     bounds: np.ndarray  # (cells + 1,)
     log_prior: np.ndarray  # (cells,) log of the prior's mass in each
+    log_share: np.ndarray  # (cells,) scratch: log probability of each for one leaf
 
 
-def cells_of(tails: Tails) -> Cells:
-    """Cells for scales that are inverse gamma (half_df, half_df)."""
-    inner = tails.half_df / gammainccinv(tails.half_df, _INNER_CELLS)
-    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_CELLS)])
+def cells_of(tails: Tails) -> ScaleCells:
+    """Make cells for scales that are inverse gamma (half_df, half_df)."""
+    inner = tails.half_df / gammainccinv(tails.half_df, _INNER_QUANTILES)
+    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_MULTIPLES)])
     mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
-    mass = np.maximum(mass, _LEAST_MASS)  # with many degrees of freedom large scales have none
-    return Cells(np.ascontiguousarray(tails.unit), tails.half_df, bounds, np.log(mass / mass.sum()))
+    mass = np.maximum(mass, _MIN_MASS)  # with many degrees of freedom large scales have none
+    log_prior = np.log(mass / mass.sum())
+    return ScaleCells(np.array(tails.scale), np.array(tails.unit), tails.half_df, bounds, log_prior, mass)
 
 
 @jit(allocates=False)
-def _log_total(cand, best):
-    total = 0.0
-    for i in range(cand.counts[0]):
-        total += math.exp(cand.log_weight[i] - best)
-    return best + math.log(total)
+def target_of(engine: Engine, var_less_time: float, m: float) -> Target:
+    """The density of a subtree beside m leaves of the engine's tree."""
+    return Target(var_less_time, m, engine.half_d, engine.tree.lineages)
 
 
 @jit(allocates=False)
-def look_everywhere(engine, c):
-    """Make every branch a candidate for c, which is off the tree."""
-    tree, cand = engine.tree, engine.candidates
-    begin(cand)
-    add_all_above(cand, tree, tree.time[c])
-    pass_down(cand, tree, tree.mean[c], tree.time[c])
+def _weigh_cells(engine: Engine, c: int, m: float, cells: ScaleCells) -> None:
+    """Write the log probability of every cell for leaf c, for which every branch is made a candidate.
 
-
-@jit(allocates=False)
-def _weigh_cells(engine, c, m, cells, log_share):
-    """Fill in the log probability of every cell of the scale of leaf c, whose candidates are made.
-
-    Every second cell is looked at; the likelihood of the others is the geometric mean of both sides.
+    Every second cell is computed; the likelihood of the others is the geometric mean of both sides.
     """
+    tree, cand, log_share = engine.tree, engine.candidates, cells.log_share
+    add_every_branch(cand, tree, tree.mean[c], tree.time[c])
     for g in range(0, log_share.size, 2):
         s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
-        target = Target(cells.unit[c] * s, m, engine.half_d)
-        best = weigh(engine.candidates, target, engine.tree.lineages, _ROUGHLY)
-        log_share[g] = _log_total(engine.candidates, best)
+        best = weigh(cand, target_of(engine, cells.unit[c] * s, m), _ROUGH)
+        log_share[g] = best + math.log(sum_of_weights(cand, best))
     for g in range(1, log_share.size, 2):
         log_share[g] = 0.5 * (log_share[g - 1] + log_share[g + 1])
     top = -math.inf
@@ -84,14 +77,8 @@ def _weigh_cells(engine, c, m, cells, log_share):
 
 
 @jit(allocates=False)
-def log_prior_over_proposal(cells, log_share, g, s):
-    """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
-    log_p = -cells.half_df * (math.log(s) + 1.0 / s)
-    return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
-
-
-@jit(allocates=False)
-def cell_of(cells, s):
+def cell_of(cells: ScaleCells, s: float) -> int:
+    """The cell of a scale; -1 for one that is never proposed."""
     for g in range(cells.log_prior.size):
         if cells.bounds[g] <= s < cells.bounds[g + 1]:
             return g
@@ -99,8 +86,8 @@ def cell_of(cells, s):
 
 
 @jit(allocates=False)
-def draw_scale(cells, log_share, state):
-    """A cell and a scale in it."""
+def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> tuple[int, float]:
+    """Draw a cell and a scale in it."""
     rest = uniform(state)
     g = 0
     while g < log_share.size - 1 and rest > math.exp(log_share[g]):
@@ -110,33 +97,41 @@ def draw_scale(cells, log_share, state):
 
 
 @jit(allocates=False)
-def log_weight_of(engine, target, x, t):
-    """log f / q of the candidate above x at time t."""
-    cand, lin, care = engine.candidates, engine.tree.lineages, engine.rule.care
-    log_total = _log_total(cand, weigh(cand, target, lin, care))
-    i = np.int64(cand.place[x])
-    return log_ratio(cand, target, lin, i, proposal_row(cand, i, target, lin, care), t) + log_total
+def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: int, s: float) -> float:
+    """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
+    log_p = -cells.half_df * (math.log(s) + 1.0 / s)
+    return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
 
 
 @jit(allocates=False)
-def weigh_old_leaf(engine, c, m, cells, s, log_share, x, t):
-    """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, from which there is no way."""
+def log_weight_of(engine: Engine, target: Target, x: int, t: float) -> float:
+    """log f / q of the candidate above x at time t."""
+    cand, care = engine.candidates, engine.rule.care
+    best = weigh(cand, target, care)
+    log_total = best + math.log(sum_of_weights(cand, best))
+    i = np.int64(cand.place[x])
+    return log_ratio(cand, target, i, proposal_row(cand, i, target, care), t) + log_total
+
+
+@jit(allocates=False)
+def weigh_old_leaf(engine: Engine, c: int, m: float, cells: ScaleCells, s: float, x: int, t: float) -> float:
+    """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, so that no move leads back."""
     g = cell_of(cells, s)
     if g < 0:
         return math.nan
-    look_everywhere(engine, c)
-    _weigh_cells(engine, c, m, cells, log_share)
-    log_weight = log_weight_of(engine, Target(cells.unit[c] * s, m, engine.half_d), x, t)
-    return log_weight + log_prior_over_proposal(cells, log_share, g, s)
+    _weigh_cells(engine, c, m, cells)
+    log_weight = log_weight_of(engine, target_of(engine, cells.unit[c] * s, m), x, t)
+    return log_weight + log_prior_over_proposal(cells, cells.log_share, g, s)
 
 
 @jit(allocates=False)
-def draw_new_leaf(engine, c, m, cells, log_share, state):
-    """A scale, a branch (-1 where none could be drawn) and a time for leaf c, with log f p(s) / q."""
-    look_everywhere(engine, c)
-    _weigh_cells(engine, c, m, cells, log_share)
-    g, s = draw_scale(cells, log_share, state)
-    target = Target(cells.unit[c] * s, m, engine.half_d)
-    i, t, ratio, log_total = propose(engine.candidates, target, engine.tree.lineages, engine.rule.care, state)
-    x = np.int64(engine.candidates.node[i]) if i >= 0 else -1
-    return s, x, t, ratio + log_total + log_prior_over_proposal(cells, log_share, g, s)
+def draw_new_leaf(
+    engine: Engine, c: int, m: float, cells: ScaleCells, state: np.ndarray
+) -> tuple[float, np.int64, float, float]:
+    """Draw a scale, a branch (-1 where none could be drawn) and a time for leaf c; returns them and log f p(s) / q."""
+    _weigh_cells(engine, c, m, cells)
+    g, s = draw_scale(cells, cells.log_share, state)
+    target = target_of(engine, cells.unit[c] * s, m)
+    i, t, ratio, log_total = propose(engine.candidates, target, engine.rule.care, state)
+    x = np.int64(engine.candidates.node[i]) if i >= 0 else np.int64(-1)
+    return s, x, t, ratio + log_total + log_prior_over_proposal(cells, cells.log_share, g, s)

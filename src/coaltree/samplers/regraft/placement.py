@@ -17,26 +17,24 @@ from ..._runtime.random_streams import uniform
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.student_scales import scale_mode
 from ...model.process.whitened import Problem
-from .branch_density import MIDDLE, Target, draw_time, log_mass_bound, trace
+from .branch_density import MIDDLE, Target, distance_at, draw_time, log_mass_bound, trace, variance_at
 from .candidates import (
+    Candidates,
     Care,
-    add_all_above,
-    begin,
+    add_every_branch,
     branch_of,
-    empty_candidates,
-    look_from,
-    pass_down,
     proposal_row,
+    renew_distances,
+    sum_of_weights,
     too_close,
     weigh,
 )
-from .update import choose
-from .working_tree import empty_working_tree, load
+from .update import Engine, choose, make_engine
+from .working_tree import load
 
-N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
 STEP = 1.25  # between two scales of a row that may join anywhere, in standard deviations of log s
-MOST_STEPS, LITTLE = 24, 9.0  # to either side; it ends where what is added is e^-9 of the whole
-NEGLIGIBLE = math.exp(-LITTLE)
+MAX_STEPS, NEGLIGIBLE = 24, 9.0  # to either side; they end where what is added is e^-9 of the whole
+_NEGLIGIBLE_SHARE = math.exp(-NEGLIGIBLE)
 _CARE = Care(coarse=0.1, negligible=16.0)
 
 
@@ -64,171 +62,149 @@ def locate(
     out: by the trapezoidal rule over log s, from the mode of each row's density to either side, past a second mode.
     """
     assert problem.W is not None
-    n, p = problem.W.shape
-    m = len(rows)
-    tree, cand = empty_working_tree(n, p), empty_candidates(n, p)
-    number = load(tree, children, times, problem.W, problem.leaf_vars())
-    original = np.empty(2 * n - 1, np.int64)
-    original[number] = np.arange(2 * n - 1)
-    log_mass = np.full((m, 2 * n - 1), -np.inf)
-    node, time = np.empty(m, np.int64), np.empty(m)
-    rows = np.ascontiguousarray(rows, dtype=np.float64)
-    target = Target(float(level), float(n), 0.5 * problem.d)
+    n, m = problem.n, len(rows)
+    engine = make_engine(problem, problem.W)
+    number = load(engine.tree, children, times, engine.W, engine.leaf_var)
+    found = Located(np.empty(m), np.full((m, 2 * n - 1), -np.inf), np.empty(m, np.int64), np.empty(m))
+    target = Target(float(level), float(n), engine.half_d, engine.tree.lineages)
     if m:
-        _locate(tree, cand, original, rows, target, half_df, _CARE, streams, log_mass, node, time)
-    log_mass -= 0.5 * (problem.d * LOG_2PI + problem.log_det)
+        _locate(engine, np.ascontiguousarray(rows, dtype=np.float64), target, half_df, streams, found)
+    log_mass = found.log_mass.take(number, axis=1) - 0.5 * (problem.d * LOG_2PI + problem.log_det)
     top = log_mass.max(axis=1, initial=-np.inf)
     with np.errstate(invalid="ignore"):
         shares = np.where(log_mass == top[:, None], 1.0, np.exp(log_mass - top[:, None]))
-    return Located(top + np.log(shares.sum(axis=1)), log_mass, node, time)
+    return Located(top + np.log(shares.sum(axis=1)), log_mass, np.argsort(number)[found.node], found.time)
 
 
 @jit(allocates=False)
-def _locate(tree, cand, original, rows, target, half_df, care, streams, log_mass, node, time):
-    begin(cand)
-    add_all_above(cand, tree, 0.0)
-    pass_down(cand, tree, rows[0], 0.0)
+def _locate(
+    engine: Engine, rows: np.ndarray, target: Target, half_df: float, streams: np.ndarray, found: Located
+) -> None:
+    """Fill in masses and draws, with nodes as the working tree numbers them."""
+    tree, cand = engine.tree, engine.candidates
+    add_every_branch(cand, tree, rows[0], 0.0)
     for r in range(rows.shape[0]):
-        look_from(cand, tree, rows[r])
+        renew_distances(cand, tree, rows[r])
         same = _identical(cand, target)
         if same >= 0:
-            log_mass[r, original[cand.node[same]]] = math.inf
-            node[r], time[r] = original[cand.node[same]], 0.0
+            found.log_mass[r, cand.node[same]] = math.inf
+            found.node[r], found.time[r] = cand.node[same], 0.0
             continue
-        if half_df == 0.0:
-            _add_scale(cand, tree, original, target, 0.0, care, r, -math.inf, streams, log_mass, node, time)
-            continue
-        mode, other, step = _span_of_scales(cand, target, tree.lineages, half_df, care)
         log_total = -math.inf
+        if half_df == 0.0:
+            _add_scale(cand, target, 0.0, r, log_total, streams[r], found)
+            continue
+        mode, other, step = _span_of_scales(cand, target, half_df)
         for sign in (1.0, -1.0):
-            for k in range(0 if sign > 0.0 else 1, MOST_STEPS):
+            for k in range(0 if sign > 0.0 else 1, MAX_STEPS):
                 y = mode + sign * k * step
-                scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
-                log_weight = log_scale_weight(y, half_df) + math.log(step)
-                before = log_total
-                log_total = _add_scale(
-                    cand, tree, original, scaled, log_weight, care, r, before, streams, log_mass, node, time
-                )
-                if k > 1 and sign * (y - other) > 0.0 and log_total - before < NEGLIGIBLE:
+                before, log_weight = log_total, log_scale_weight(y, half_df) + math.log(step)
+                log_total = _add_scale(cand, at_scale(target, y), log_weight, r, before, streams[r], found)
+                if k > 1 and sign * (y - other) > 0.0 and log_total - before < _NEGLIGIBLE_SHARE:
                     break
 
 
 @jit(allocates=False)
-def _add_scale(cand, tree, original, target, log_weight, care, r, log_total, streams, log_mass, node, time):
-    """Add the mass that row r has on every branch at one scale, and perhaps draw its place there.
-
-    `log_total` is the mass at the scales before; returned is that with this one.
-    """
-    lin = tree.lineages
-    best = weigh(cand, target, lin, care)
+def _add_scale(
+    cand: Candidates, target: Target, log_weight: float, r: int, log_total: float, state: np.ndarray, found: Located
+) -> float:
+    """Add the mass of row r on every branch at one scale to `log_total`, and perhaps draw its place there."""
+    best = weigh(cand, target, _CARE)
     for i in range(cand.counts[0]):
         if cand.row[i] != -2:
-            place = original[cand.node[i]]
-            log_mass[r, place] = log_sum(log_mass[r, place], cand.log_weight[i] + log_weight)
-    i, log_here = choose(cand, best, streams[r])
+            place = cand.node[i]
+            found.log_mass[r, place] = log_sum(found.log_mass[r, place], cand.log_weight[i] + log_weight)
+    i, log_here = choose(cand, best, state)
     log_total = log_sum(log_total, log_here + log_weight)
-    if uniform(streams[r]) < math.exp(log_here + log_weight - log_total):
-        row = proposal_row(cand, i, target, lin, care)
-        node[r] = original[cand.node[i]]
-        time[r] = draw_time(branch_of(cand, i), cand.proposals, row, streams[r])
+    if uniform(state) < math.exp(log_here + log_weight - log_total):
+        row = proposal_row(cand, i, target, _CARE)
+        found.node[r] = cand.node[i]
+        found.time[r] = draw_time(branch_of(cand, i), cand.proposals, row, state)
     return log_total
 
 
 @jit(allocates=False)
-def _span_of_scales(cand, target, lin, half_df, care):
-    """Where log s has its modes, the likelier first and one of them twice where the other is nothing; and a step."""
-    mode, other, spread = modes_of_scale(cand, target, lin, half_df, care)
+def _span_of_scales(cand: Candidates, target: Target, half_df: float) -> tuple[float, float, float]:
+    """The two modes of log s, equal where one of them has negligible mass, and a step."""
+    mode, other, spread = modes_of_scale(cand, target, half_df, _CARE)
     if other != mode:
-        log_mass, log_mass_of_other = -math.inf, -math.inf
-        for which in range(2):
-            y = other if which else mode
-            scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
-            best = weigh(cand, scaled, lin, care)
-            total = 0.0
-            for i in range(cand.counts[0]):
-                total += math.exp(cand.log_weight[i] - best)
-            here = best + math.log(total) + log_scale_weight(y, half_df)
-            log_mass, log_mass_of_other = (log_mass, here) if which else (here, log_mass_of_other)
-        if min(log_mass, log_mass_of_other) < max(log_mass, log_mass_of_other) - LITTLE:
+        log_mass = _log_mass_at(cand, target, half_df, mode)
+        log_mass_of_other = _log_mass_at(cand, target, half_df, other)
+        if min(log_mass, log_mass_of_other) < max(log_mass, log_mass_of_other) - NEGLIGIBLE:
             mode = mode if log_mass > log_mass_of_other else other
             other = mode
     return mode, other, STEP * spread
 
 
 @jit(allocates=False)
-def modes_of_scale(cand, target, lin, half_df, care):
-    """The two log scales that an odd row may have, equal where they are one, and the smaller of their spreads.
+def _log_mass_at(cand: Candidates, target: Target, half_df: float, y: float) -> float:
+    """Log of the mass of all candidates at log scale y, times the density of y."""
+    best = weigh(cand, at_scale(target, y), _CARE)
+    return best + math.log(sum_of_weights(cand, best)) + log_scale_weight(y, half_df)
 
-    It may be a branch of its own with little noise, or be close to others with much.
-    """
-    mode, spread = _mode_from(cand, target, lin, care, half_df, 0.0)
-    mode, spread = _mode_from(cand, target, lin, care, half_df, mode)  # a larger scale may have it join elsewhere
-    other, other_spread = _mode_from(cand, target, lin, care, half_df, _nearest_scale(cand, target, half_df))
+
+@jit(allocates=False)
+def modes_of_scale(cand: Candidates, target: Target, half_df: float, care: Care) -> tuple[float, float, float]:
+    """The two likely log scales of a row, alone on a branch or close to others, and the smaller of their spreads."""
+    mode, spread = _mode_from(cand, target, care, half_df, 0.0)
+    mode, spread = _mode_from(cand, target, care, half_df, mode)  # a larger scale may have it join elsewhere
+    other, other_spread = _mode_from(cand, target, care, half_df, _nearest_scale(cand, target, half_df))
     spread = min(spread, other_spread)
     return mode, (other if abs(other - mode) > spread else mode), spread
 
 
 @jit(allocates=False)
-def _mode_from(cand, target, lin, care, half_df, y):
+def _mode_from(cand: Candidates, target: Target, care: Care, half_df: float, y: float) -> tuple[float, float]:
     """Mode and spread of log s on the branch that seems best at a scale."""
-    scaled = Target(target.var_less_time * math.exp(y), target.m, target.half_d)
+    scaled = at_scale(target, y)
     highest, best = -math.inf, 0
     for i in range(cand.counts[0]):
-        branch = branch_of(cand, i)
-        bound = log_mass_bound(branch, scaled, lin) if branch.upper > branch.lower else -math.inf
+        bound = log_mass_bound(branch_of(cand, i), scaled)
         if bound > highest:
             highest, best = bound, i
     branch = branch_of(cand, best)
-    trace(branch, scaled, lin, cand.proposals, 0, care.coarse)
-    v, eps = variance_and_distance(branch, cand.proposals.t[0, MIDDLE])
-    return scale_mode(v, target.var_less_time, target.half_d, half_df, eps)
+    trace(branch, scaled, cand.proposals, 0, care.coarse)
+    t = cand.proposals.t[0, MIDDLE]
+    eps = distance_at(branch, (t - branch.t0) * branch.inv_length)
+    return scale_mode(variance_at(branch, 0.0, t), target.var_less_time, target.half_d, half_df, eps)
 
 
 @jit(allocates=False)
-def _nearest_scale(cand, target, half_df):
+def _nearest_scale(cand: Candidates, target: Target, half_df: float) -> float:
     """The log scale that a row most likely has if it joins the nearest node."""
     nearest, v = math.inf, 0.0
     for i in range(cand.counts[0]):
         branch = branch_of(cand, i)
-        v_here, eps = variance_and_distance(branch, branch.lower)
+        eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
         if eps < nearest:
-            nearest, v = eps, v_here
+            nearest, v = eps, variance_at(branch, 0.0, branch.lower)
     return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
 
 
 @jit(inline="always", allocates=False)
-def log_scale(centre, spread, k):
-    """The k-th log scale at which a density is asked."""
-    return centre + spread * (k - _SCALES_BELOW)
+def at_scale(target: Target, y: float) -> Target:
+    """The density at log scale y of the noise."""
+    return Target(target.var_less_time * math.exp(y), target.m, target.half_d, target.lineages)
 
 
 @jit(inline="always", allocates=False)
-def log_scale_weight(log_s, half_df):
+def log_scale_weight(log_s: float, half_df: float) -> float:
     """Log density of log s under its prior."""
     return half_df * (math.log(half_df) - log_s - math.exp(-log_s)) - math.lgamma(half_df)
 
 
 @jit(inline="always", allocates=False)
-def log_sum(a, b):
+def log_sum(a: float, b: float) -> float:
     """log(e^a + e^b)."""
     high = max(a, b)
     return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
 
 
-@jit(inline="always", allocates=False)
-def variance_and_distance(branch, t):
-    """What the tree says of a leaf that joins a branch at t: its variance, and the squared distance to the row."""
-    A = t - branch.t0
-    z = A * branch.inv_length
-    return t + A * (1.0 - z), max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
-
-
 @jit(allocates=False)
-def _identical(cand, target):
-    """The candidate above a leaf that equals the row, where the density has no bound: no leaf noise, d > 1; or -1."""
-    if target.half_d <= 0.5:
-        return -1
-    for i in range(cand.counts[0]):
-        if too_close(branch_of(cand, i), target):
-            return i
+def _identical(cand: Candidates, target: Target) -> int:
+    """The candidate above a leaf that equals the row, where the density is unbounded: no leaf noise, d > 1; or -1."""
+    if target.half_d > 0.5:
+        for i in range(cand.counts[0]):
+            if too_close(branch_of(cand, i), target):
+                return i
     return -1

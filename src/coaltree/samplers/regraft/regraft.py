@@ -1,16 +1,15 @@
 """Regrafting: exact Gibbs sampling on trees, one pruned subtree after another.
 
 Take a node off the tree with its subtree, compute in closed form how likely each branch and time is for it to rejoin,
-draw, and graft it back. A sweep does this for every leaf and, on average, every inner node: 2n - 2 updates. The
-layers below, from the whole to the part:
+draw, and graft it back. A sweep does this for every leaf and, on average, every inner node: 2n - 2 updates.
 
-    update           prune, propose, Metropolis–Hastings, graft; sweeps
-    odd_rows         a few rows at once, with the scales of their noise (scale_cells)
-    candidates       which branches are looked at, their outward messages and weights
+    update           prune, propose, Metropolis–Hastings, regraft; sweeps
+    outlier_moves    a few rows at once, with the scales of their noise
+    candidates       which branches are considered, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages
     lineage_counts   the coalescent's k(u) and its integral
-    neighbors        lists for local candidates
+    nearest          the neighbour graphs of local candidates
 """
 
 import dataclasses
@@ -19,25 +18,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
 from ..._runtime.validation import check_choice, check_count, check_number
 from ...model.process.coalescent import log_prior
 from ...model.process.whitened import Problem
-from ..base import Draws, Merges, Sampler, Step, Tails, Watcher, require_apart
+from ..base import Draws, Merges, Neighbors, Sampler, Step, Tails, Watcher, require_apart
 from ..starts import first_tree
 from .candidates import rows_are_apart, vectors
-from .neighbors import neighbor_lists
+from .nearest import neighbor_graphs
 from .outlier_blocks import can_move
 from .outlier_moves import move_together
-from .update import Rule, make_engine, sweeps
+from .update import Engine, Rule, make_engine, sweeps
 
-_ALL_UP_TO = 128
-_GLOBAL_UPDATES = 8  # of a local sweep look at every branch, so that their cost stays a small share for every n
-_WIDER_IN_WARMUP = 4  # times as many near leaves: a round costs twice as much, and leads there in a third of the rounds
-_UPDATES_A_ROUND, _BRANCHES_A_ROUND, _MOST_SWEEPS = 2_000, 60_000, 4
-_UPDATES_A_BLOCK = 50_000  # between two calls of `progress`
+_MAX_ROWS_FOR_ALL = 128  # for which "auto" considers every branch
+_GLOBAL_UPDATES = 8  # of a local sweep consider every branch: a small share of the cost for every n
+_WARMUP_FACTOR = 4  # times as many near leaves: an iteration costs twice as much, and a third as many are needed
+_UPDATES_PER_ITERATION, _BRANCHES_PER_ITERATION, _MAX_SWEEPS = 2_000, 60_000, 4
+_UPDATES_PER_BLOCK = 50_000  # between two calls of `progress`
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Regraft(Sampler):
         often, those of the clade around the old place, at a cost that does not grow with n. Both have the same
         posterior; "auto" is "all" for up to 128 rows.
     n_neighbors : int
-        How many nearby leaves a local update starts from, out of twice as many listed for each leaf.
+        How many nearby leaves a local update starts from, out of twice as many neighbours of each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`
         The first tree: average linkage, rows added one after another, the most likely merges, a draw from the prior.
         With the last one, or an unrelated tree, use "all": local updates rarely find the place of a misplaced leaf.
@@ -77,7 +77,7 @@ class Regraft(Sampler):
     def run(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
         n_samples: int = 100,
         n_warmup: int = 10,
@@ -93,23 +93,21 @@ class Regraft(Sampler):
         total = n_warmup + n_samples
         bytes_needed = n_samples * (n - 1) * 16 + 40 * n * (W.shape[1] + 16)
         require_memory(bytes_needed, f"{n_samples} trees over {n} rows", "draw fewer, or thin several runs")
-        children, times = first_tree(problem, self.start, rng)
+        tree = first_tree(problem, self.start, rng)
         engine = self._engine(problem, W, self.neighbors(problem, rng))
         state = make_streams(rng, 1)[0]
-        kept_children = np.empty((n_samples, n - 1, 2), np.int32)
-        kept_times = np.empty((n_samples, n - 1))
-        spare_children, spare_times = np.empty((1, n - 1, 2), np.int32), np.empty((1, n - 1))
-        block = max(1, _UPDATES_A_BLOCK // (2 * n))
+        dropped, (children, times) = _room_for(1, n), _room_for(n_samples, n)
+        block = max(1, _UPDATES_PER_BLOCK // (2 * n))
         done, interrupted = 0, False
         try:
             while done < total:
                 if done < n_warmup:
-                    last = done + 1
-                    sweeps(engine, children, times, spare_children, spare_times, state)
+                    last, kept = done + 1, dropped
                 else:
                     last = min(total, done + block)
-                    kept = slice(done - n_warmup, last - n_warmup)
-                    sweeps(engine, children, times, kept_children[kept], kept_times[kept], state)
+                    part = slice(done - n_warmup, last - n_warmup)
+                    kept = children[part], times[part]
+                sweeps(engine, tree, kept, state)
                 done = last
                 require_apart(rows_are_apart(engine.candidates))
                 if progress is not None:
@@ -119,53 +117,44 @@ class Regraft(Sampler):
                 raise
             interrupted = True
         n_kept = done - n_warmup
-        kept_children, kept_times = kept_children[:n_kept], kept_times[:n_kept]
-        likelihood = map(problem.log_likelihood, kept_children, kept_times)
-        log_joint = log_prior(kept_times) + np.fromiter(likelihood, float)
+        children, times = children[:n_kept], times[:n_kept]
+        log_joint = log_prior(times) + np.fromiter(map(problem.log_likelihood, children, times), float)
         info = {**_information(engine.tally), "interrupted": interrupted}
-        return Draws(kept_children, kept_times, np.zeros(n_kept), log_joint, None, info)
+        return Draws(children, times, np.zeros(n_kept), log_joint, None, info)
 
     def step(
-        self,
-        problem: Problem,
-        tree: Merges | None,
-        rng: np.random.Generator,
-        *,
-        neighbors: np.ndarray | None = None,
-        **unused: Any,
+        self, problem: Problem, tree: Merges | None, rng: Generator, *, neighbors: Neighbors = None, **unused: Any
     ) -> Step:
-        """A sweep from `tree` (children, times), or the first tree if it is None; on one thread.
-
-        `neighbors` may be given as made by the method of that name; else the lists are made anew from the problem.
-        """
+        """Sweep once from `tree` (children, times), or return the first tree if it is None; on one thread."""
         if tree is None:
             return *first_tree(problem, self.start, rng), {}
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         engine = self._engine(problem, W, neighbors)
         children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-        kept = np.empty((1, *children.shape), np.int32), np.empty((1, times.size))
-        sweeps(engine, children, times, *kept, make_streams(rng, 1)[0])
+        sweeps(engine, (children, times), _room_for(1, problem.n), make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return children, times, _information(engine.tally)
 
-    def steps_a_round(self, n: int, neighbors: np.ndarray | None) -> int:
-        """Few rows are swept several times; an update that looks at every branch costs the more, the more there are."""
-        looks_at_all = neighbors is None or neighbors.size == 0
-        cheap = _BRANCHES_A_ROUND // (2 * n) ** 2 if looks_at_all else math.ceil(_UPDATES_A_ROUND / (2 * n))
-        return max(1, min(_MOST_SWEEPS, cheap))
+    def steps_per_iteration(self, n: int, neighbors: Neighbors) -> int:
+        """Sweep few rows several times; the cost of an update that considers every branch grows with n."""
+        if neighbors is None or neighbors.size == 0:
+            cheap = _BRANCHES_PER_ITERATION // (2 * n) ** 2
+        else:
+            cheap = math.ceil(_UPDATES_PER_ITERATION / (2 * n))
+        return max(1, min(_MAX_SWEEPS, cheap))
 
-    def move_odd_rows(
+    def move_outliers(
         self,
         problem: Problem,
         tree: Merges,
         tails: Tails,
-        rng: np.random.Generator,
+        rng: Generator,
         *,
-        neighbors: np.ndarray | None = None,
+        neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Odd rows that resemble each other, moved together (`odd_rows`); at least eight rows are needed."""
+        """Move outliers that resemble each other together (`outlier_moves`); at least eight rows are needed."""
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):
@@ -175,27 +164,31 @@ class Regraft(Sampler):
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 
-    def neighbors(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        """The lists of near leaves that local updates start from (levels, n, k); empty if every branch is looked at.
+    def neighbors(self, problem: Problem, rng: Generator) -> np.ndarray:
+        """(levels, n, k) the near leaves that local updates start from; empty if every branch is considered.
 
-        A chain in which data or covariance change is exact if it makes them anew at each step or never again.
+        A chain in which data or covariance change is exact if it renews them at each step or never.
         """
         n = problem.n
-        if self.candidates == "all" or (self.candidates == "auto" and n <= _ALL_UP_TO) or n < 3:
+        if self.candidates == "all" or (self.candidates == "auto" and n <= _MAX_ROWS_FOR_ALL) or n < 3:
             return np.empty((0, n, 0), np.int32)
-        return neighbor_lists(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng, problem.graph)
+        return neighbor_graphs(vectors(problem, "Regraft"), 2 * int(self.n_neighbors), rng, problem.graph)
 
     def for_warmup(self) -> "Regraft":
-        """A sampler that looks at more near leaves, so that leaves of a poor start find their place."""
-        return dataclasses.replace(self, n_neighbors=_WIDER_IN_WARMUP * self.n_neighbors)
+        """A sampler with more near leaves, so that leaves of a poor start find their place."""
+        return dataclasses.replace(self, n_neighbors=_WARMUP_FACTOR * self.n_neighbors)
 
-    def _engine(self, problem, W, neighbors):
-        neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # lists of the warm-up are longer, nearest first
+    def _engine(self, problem: Problem, W: np.ndarray, neighbors: np.ndarray) -> Engine:
+        neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # the warm-up has more, nearest first
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
         return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
 
 
-def _information(tally):
+def _room_for(n_trees: int, n: int) -> Merges:
+    return np.empty((n_trees, n - 1, 2), np.int32), np.empty((n_trees, n - 1))
+
+
+def _information(tally: np.ndarray) -> dict[str, float]:
     updates, moves, candidates, missed = (int(count) for count in tally)
     updates = max(updates, 1)
     return {"accepted": moves / updates, "candidates": candidates / updates, "missed": missed / updates}

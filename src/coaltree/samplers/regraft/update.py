@@ -6,18 +6,19 @@ exact whatever the quadrature behind q.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ...model.process.whitened import Problem
+from ..base import Merges
 from .branch_density import Target, draw_time, log_density, log_proposal
 from .candidates import (
     Candidates,
     Care,
-    add_all_above,
+    add_clade,
     add_clade_around,
     add_path,
     begin,
@@ -25,129 +26,24 @@ from .candidates import (
     empty_candidates,
     pass_down,
     proposal_row,
+    sum_of_weights,
     weigh,
 )
-from .lineage_counts import add, count_and_area, remove
-from .working_tree import WorkingTree, attach, detach, empty_working_tree, load, refresh, sibling_of, unload
+from .lineage_counts import count_and_area, remove
+from .working_tree import WorkingTree, attach, detach, empty_working_tree, load, refresh, regraft, sibling_of, unload
 
 
 class Rule(NamedTuple):
-    """How candidates are chosen and the proposal is built."""
+    """How candidates are selected and the proposal is built."""
 
-    few: float = 16.0  # up to so many lineages every branch is a candidate
-    stray: float = 0.25  # how often one uniformly drawn leaf's path is added
-    around: float = 0.5  # how often a local update looks at the clade around the subtree's place
-    least_around: float = 8.0  # lineages of that clade, from
-    most_around: float = 64.0  # to
-    global_share: float = 0.0  # how often a local update looks at every branch all the same
+    max_global: float = 16.0  # up to so many lineages every branch is a candidate
+    random_leaf: float = 0.25  # probability of adding the path of one uniformly drawn leaf
+    around: float = 0.5  # probability that the candidates are the clade around the subtree's place
+    min_around: float = 8.0  # lineages of that clade, from
+    max_around: float = 64.0  # to
+    global_share: float = 0.0  # probability that a local update considers every branch all the same
     care: Care = Care()
     correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
-
-
-@jit(allocates=False)
-def choose(cand, best, state):
-    """Draw a candidate with probability proportional to its weight."""
-    total = 0.0
-    for i in range(cand.counts[0]):
-        total += math.exp(cand.log_weight[i] - best)
-    rest = uniform(state) * total
-    last = -1
-    for i in range(cand.counts[0]):
-        share = math.exp(cand.log_weight[i] - best)
-        if share > 0.0:
-            last = i
-            rest -= share
-            if rest <= 0.0:
-                break
-    return last, best + math.log(total)
-
-
-@jit(allocates=False)
-def log_ratio(cand, target, lin, i, row, t):
-    """log f(t) - log q(t) on candidate i with its proposal's row; q is unnormalised over candidates."""
-    branch = branch_of(cand, i)
-    log_q = log_proposal(branch, cand.proposals, row, t) + (cand.log_weight[i] - cand.proposals.log_mass[row])
-    return log_density(branch, target, lin, t) - log_q
-
-
-@jit(allocates=False)
-def propose(cand, target, lin, care, state):
-    """Draw (candidate, time) from q; returns them with log f - log q, q unnormalised, and log of q's total.
-
-    The candidate is -1 where nothing could be drawn.
-    """
-    best = weigh(cand, target, lin, care)
-    if not best > -math.inf:
-        return -1, 0.0, 0.0, 0.0
-    i, log_total = choose(cand, best, state)
-    branch = branch_of(cand, i)
-    row = proposal_row(cand, i, target, lin, care)
-    t = draw_time(branch, cand.proposals, row, state)
-    if not branch.lower < t < branch.upper:
-        return -1, 0.0, 0.0, 0.0
-    return i, t, log_ratio(cand, target, lin, i, row, t), log_total
-
-
-@jit(allocates=False)
-def gather(engine, c, leaf, x, state):
-    """Make the candidate set of c, which is `leaf` or above it, and was beside x.
-
-    Every branch that reaches beyond τ_c without lists of neighbours, now and then with them, and where few lineages are
-    alive at τ_c. Else a few, in one of two ways.
-    """
-    tree, cand, rule = engine.tree, engine.candidates, engine.rule
-    time = tree.time[c]
-    begin(cand)
-    if engine.neighbors.shape[0] == 0 or uniform(state) < rule.global_share:
-        add_all_above(cand, tree, time)
-        return
-    looks_around = uniform(state) < rule.around
-    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
-    if k <= rule.few:
-        add_all_above(cand, tree, time)
-    elif looks_around:
-        _add_around(cand, tree, x, time, rule, state)
-    else:
-        _add_near(cand, tree, c, leaf, k, engine.neighbors, rule, state)
-
-
-@jit(allocates=False)
-def _add_around(cand, tree, x, time, rule, state):
-    """Add the clade around x: the largest that has at most m lineages at τ_c, m drawn anew each time on a log scale.
-
-    Where rows have much noise a subtree may be anywhere in a large group, and its place is rarely on the paths from
-    near leaves.
-    """
-    most = rule.least_around * (rule.most_around / rule.least_around) ** uniform(state)
-    add_clade_around(cand, tree, x, time, np.int64(most))
-
-
-@jit(allocates=False)
-def _add_near(cand, tree, c, leaf, k, neighbors, rule, state):
-    """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
-
-    Half of them are the nearest of the list, half drawn from the rest of it, so that what one update cannot see another
-    may. The list is that of the sample with about as many leaves as there are lineages, and of the next smaller one if
-    it has many more: a clade holds all neighbours of its leaves, but not all of those in a sample. Now and then one
-    leaf drawn from all of them.
-    """
-    time = tree.time[c]
-    n_levels, _, n_listed = neighbors.shape
-    level, size = 0, float(tree.top[1])
-    while level + 1 < n_levels and size >= 4.0 * k:
-        level += 1
-        size /= 4.0
-    last = level + 1 if size > 1.5 * k and level + 1 < n_levels else level
-    n_paths = (n_listed + 1) // 2
-    n_nearest = (n_paths + 1) // 2
-    for i in range(level, last + 1):
-        for j in range(n_paths):
-            place = j if j < n_nearest else n_nearest + integer_below(state, n_listed - n_nearest)
-            y = np.int64(neighbors[i, leaf, place])
-            if y >= 0:
-                add_path(cand, tree, y, c, time)
-    if uniform(state) < rule.stray:
-        add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
 
 
 class Engine(NamedTuple):
@@ -163,20 +59,114 @@ class Engine(NamedTuple):
     tally: np.ndarray  # (4,) updates, moves, candidates, updates whose old branch was no candidate
 
 
-def make_engine(problem: Problem, W: Any, neighbors: Any = None, rule: Rule = Rule()) -> Engine:  # noqa: B008
-    """An engine for contiguous rows W of a problem; its tree is still to be loaded."""
+def make_engine(
+    problem: Problem, W: np.ndarray, neighbors: np.ndarray | None = None, rule: Rule | None = None
+) -> Engine:
+    """Make an engine for contiguous rows W of a problem; its tree is still to be loaded."""
     n, p = W.shape
-    lists = np.empty((0, n, 0), np.int32) if neighbors is None else np.ascontiguousarray(neighbors, dtype=np.int32)
+    neighbors = np.empty((0, n, 0)) if neighbors is None else neighbors
+    neighbors = np.ascontiguousarray(neighbors, dtype=np.int32)
     tree, candidates, tally = empty_working_tree(n, p), empty_candidates(n, p), np.zeros(4, np.int64)
-    return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, lists, rule, tally)
+    return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, neighbors, rule or Rule(), tally)
 
 
 @jit(allocates=False)
-def update(engine, c, leaf, state):
-    """Regraft c, which is `leaf` or above it.
+def choose(cand: Candidates, best: float, state: np.ndarray) -> tuple[int, float]:
+    """Draw a candidate with probability proportional to its weight; returns it and the log of all weights' sum."""
+    total = sum_of_weights(cand, best)
+    rest = uniform(state) * total
+    last = -1
+    for i in range(cand.counts[0]):
+        share = math.exp(cand.log_weight[i] - best)
+        if share > 0.0:
+            last = i
+            rest -= share
+            if rest <= 0.0:
+                break
+    return last, best + math.log(total)
 
-    With `rule.correct` false the Metropolis–Hastings step is left out: wrong, and kept so that tests see that it is.
+
+@jit(allocates=False)
+def log_ratio(cand: Candidates, target: Target, i: int, row: int, t: float) -> float:
+    """log f(t) - log q(t) on candidate i with its proposal's row; q is not normalised over candidates."""
+    branch = branch_of(cand, i)
+    log_q = log_proposal(branch, cand.proposals, row, t) + (cand.log_weight[i] - cand.proposals.log_mass[row])
+    return log_density(branch, target, t) - log_q
+
+
+@jit(allocates=False)
+def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> tuple[int, float, float, float]:
+    """Draw (candidate, time) from q; returns them with log f - log q, q not normalised, and log of q's total.
+
+    The candidate is -1 where nothing could be drawn.
     """
+    best = weigh(cand, target, care)
+    if not best > -math.inf:
+        return -1, 0.0, 0.0, 0.0
+    i, log_total = choose(cand, best, state)
+    branch = branch_of(cand, i)
+    row = proposal_row(cand, i, target, care)
+    t = draw_time(branch, cand.proposals, row, state)
+    if not branch.lower < t < branch.upper:
+        return -1, 0.0, 0.0, 0.0
+    return i, t, log_ratio(cand, target, i, row, t), log_total
+
+
+@jit(allocates=False)
+def gather(engine: Engine, c: int, leaf: int, x: int, state: np.ndarray) -> None:
+    """Make the candidate set of c, which is `leaf` or above it, and was beside x.
+
+    Every branch that reaches beyond τ_c where no neighbours are given, with probability `global_share`, and where few
+    lineages are alive at τ_c. Else the clade around x, the largest with at most m lineages at τ_c, log m drawn anew
+    each time (with much noise a subtree may be anywhere in a large group); or paths from near leaves.
+    """
+    tree, cand, rule = engine.tree, engine.candidates, engine.rule
+    time = tree.time[c]
+    begin(cand)
+    if engine.neighbors.shape[0] == 0 or uniform(state) < rule.global_share:
+        add_clade(cand, tree, tree.top[0], time)
+        return
+    looks_around = uniform(state) < rule.around
+    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    if k <= rule.max_global:
+        add_clade(cand, tree, tree.top[0], time)
+    elif looks_around:
+        most = rule.min_around * (rule.max_around / rule.min_around) ** uniform(state)
+        add_clade_around(cand, tree, x, time, np.int64(most))
+    else:
+        _add_near(engine, c, leaf, k, state)
+
+
+@jit(allocates=False)
+def _add_near(engine: Engine, c: int, leaf: int, k: float, state: np.ndarray) -> None:
+    """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
+
+    Half of them are the nearest neighbours, half drawn from the others, at the level with about as many leaves as there
+    are lineages, and the next smaller one if it has many more. Now and then one leaf drawn from all is added.
+    """
+    tree, cand, neighbors = engine.tree, engine.candidates, engine.neighbors
+    time = tree.time[c]
+    n_levels, _, n_neighbors = neighbors.shape
+    level, size = 0, float(tree.top[1])
+    while level + 1 < n_levels and size >= 4.0 * k:
+        level += 1
+        size /= 4.0
+    last = level + 1 if size > 1.5 * k and level + 1 < n_levels else level
+    n_paths = (n_neighbors + 1) // 2
+    n_nearest = (n_paths + 1) // 2
+    for i in range(level, last + 1):
+        for j in range(n_paths):
+            place = j if j < n_nearest else n_nearest + integer_below(state, n_neighbors - n_nearest)
+            y = np.int64(neighbors[i, leaf, place])
+            if y >= 0:
+                add_path(cand, tree, y, c, time)
+    if uniform(state) < engine.rule.random_leaf:
+        add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
+
+
+@jit(allocates=False)
+def update(engine: Engine, c: int, leaf: int, state: np.ndarray) -> None:
+    """Regraft c, which is `leaf` or above it."""
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
     parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
     t = tree.time[parent]
@@ -191,31 +181,29 @@ def update(engine, c, leaf, state):
     remove(tree.lineages, parent)
     refresh(tree, np.int64(tree.parent[x]))
     pass_down(cand, tree, tree.mean[c], tree.time[c])
-    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, engine.half_d)
-    i, new_t, ratio, _ = propose(cand, target, tree.lineages, rule.care, state)
+    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, engine.half_d, tree.lineages)
+    i, new_t, ratio, _ = propose(cand, target, rule.care, state)
     if i >= 0:
         old = np.int64(cand.place[x])
-        row = proposal_row(cand, old, target, tree.lineages, rule.care)
-        old_ratio = log_ratio(cand, target, tree.lineages, old, row, t)
+        old_ratio = log_ratio(cand, target, old, proposal_row(cand, old, target, rule.care), t)
         if math.log(uniform(state)) < ratio - old_ratio or not rule.correct:
             x, t = np.int64(cand.node[i]), new_t
             tally[1] += 1
-    attach(tree, c, parent, x, t)
-    add(tree.lineages, parent, t)
-    refresh(tree, parent)
+    regraft(tree, c, parent, x, t)
 
 
 @jit
-def sweeps(engine, children, times, kept_children, kept_times, state):
-    """Sweep on from (children, times), which is overwritten, and keep the tree after each sweep.
+def sweeps(engine: Engine, merges: Merges, kept: Merges, state: np.ndarray) -> None:
+    """Sweep from a tree (children, times), which is overwritten, and keep (T, …) the tree after each of T sweeps.
 
     A sweep updates every leaf, and after each leaf the ancestor j steps above it, P(j) = 2^-j. Since Σ 2^-j over the
-    leaves under a node is 1, each inner node is updated once a sweep on average. A subtree keeps its leaves and their
-    depth when it moves, so which node is chosen does not depend on where it is.
-
-    All caches are made anew before each sweep, so that a chain taken up again gives the same bits.
+    leaves under a node is 1, each inner node is updated once per sweep on average. A subtree keeps its leaves and their
+    depth when it moves, so which node is drawn does not depend on where it is. All caches are renewed before each
+    sweep, so that a resumed chain gives the same bits.
     """
     parent = engine.tree.parent
+    children, times = merges
+    kept_children, kept_times = kept
     for i in range(kept_times.shape[0]):
         load(engine.tree, children, times, engine.W, engine.leaf_var)
         for leaf in range(engine.tree.top[1]):

@@ -1,12 +1,11 @@
-"""A tree that changes: links, times and upward messages in arrays, with the lineages that go with them.
+"""A tree that changes: links, times and upward messages in arrays, with its lineage counts.
 
 Node x carries N(mean_x, var_x), what the leaves under x say of its value at time_x (model.md):
 
     s̃_c = s_c + τ - τ_c ,  v = s̃_1 + s̃_2 ,  mean = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  s = s̃_1 s̃_2 / v .
 
-Leaves are 0 … n-1. Inner nodes keep their number while a subtree moves (its parent travels with it), so numbers mean
-nothing between sweeps: `load` numbers inner nodes depth first, so that kin are neighbours in memory, and `unload`
-sorts them by time again. Everything is rebuilt from (children, times, W) at each `load`.
+Leaves are 0 … n-1. Inner nodes keep their number while a subtree moves (its parent travels with it): `load` numbers
+them depth first, so that relatives are neighbours in memory, and `unload` sorts them by time again.
 """
 
 from typing import NamedTuple
@@ -16,7 +15,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ...model.process.diffusion import blend, join
 from ...numerics.sorting import sorted_places, take
-from .lineage_counts import Lineages, add, clear, copy_lineages, empty_lineages
+from .lineage_counts import Lineages, add, clear, empty_lineages, remove
 
 
 class WorkingTree(NamedTuple):
@@ -32,21 +31,15 @@ class WorkingTree(NamedTuple):
 
 
 def empty_working_tree(n: int, p: int) -> WorkingTree:
-    """Room for n leaves with p columns."""
-    n_nodes = 2 * n - 1
-    return WorkingTree(
-        np.full(n_nodes, -1, np.int32),
-        np.full((n_nodes, 2), -1, np.int32),
-        np.zeros(n_nodes),
-        np.zeros((n_nodes, p)),
-        np.zeros(n_nodes),
-        np.zeros(2, np.int64),
-        empty_lineages(n),
-    )
+    """Allocate a tree for n leaves with p columns."""
+    nodes = 2 * n - 1
+    parent, child = np.full(nodes, -1, np.int32), np.full((nodes, 2), -1, np.int32)
+    time, mean, var = np.zeros(nodes), np.zeros((nodes, p)), np.zeros(nodes)
+    return WorkingTree(parent, child, time, mean, var, np.zeros(2, np.int64), empty_lineages(n))
 
 
 @jit(allocates=False)
-def merge(tree, node):
+def merge(tree: WorkingTree, node: int) -> None:
     """Make the message of an inner node from those of its children."""
     one, two = tree.child[node, 0], tree.child[node, 1]
     s1 = tree.var[one] + (tree.time[node] - tree.time[one])
@@ -57,8 +50,8 @@ def merge(tree, node):
 
 
 @jit(allocates=False)
-def refresh(tree, node):
-    """Make the messages from a node up to the root anew."""
+def refresh(tree: WorkingTree, node: int) -> None:
+    """Renew the messages from a node up to the root."""
     node = np.int64(node)
     while node >= 0:
         merge(tree, node)
@@ -66,7 +59,7 @@ def refresh(tree, node):
 
 
 @jit(allocates=False)
-def put_leaf(tree, leaf, values, leaf_var):
+def put_leaf(tree: WorkingTree, leaf: int, values: np.ndarray, leaf_var: float) -> None:
     """Write a leaf's own message."""
     tree.parent[leaf] = -1
     tree.time[leaf] = 0.0
@@ -76,8 +69,8 @@ def put_leaf(tree, leaf, values, leaf_var):
 
 
 @jit
-def _depth_first(child, root, order):
-    """List the inner nodes, parents before children and each subtree in one piece; return how many there are."""
+def _depth_first(child: np.ndarray, root: int, order: np.ndarray) -> None:
+    """Write the inner nodes, parents before children and each subtree in one piece."""
     n_found = 0
     stack = np.empty(order.size + 1, np.int64)
     stack[0] = root
@@ -92,14 +85,13 @@ def _depth_first(child, root, order):
         stack[n_open] = child[node, 1]
         stack[n_open + 1] = child[node, 0]
         n_open += 2
-    return n_found
 
 
 @jit
-def load(tree, children, times, W, leaf_var):
-    """Fill a working tree from merges in order of time; returns the number that each node of the tree got.
+def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: np.ndarray) -> np.ndarray:
+    """Fill a working tree from merges in order of time; returns the number that each node got.
 
-    The tree may have fewer leaves than there is room for: then its leaves are the first, for more to be grafted on.
+    There may be fewer merges than room: then the leaves are the first, for more to be grafted on.
     """
     n_merges = times.size
     n = n_merges + 1
@@ -134,7 +126,7 @@ def load(tree, children, times, W, leaf_var):
 
 
 @jit
-def unload(tree, children, times):
+def unload(tree: WorkingTree, children: np.ndarray, times: np.ndarray) -> None:
     """Write the tree as merges in order of time; a child comes before its parent even where times are tied."""
     n_merges = times.size
     n = n_merges + 1
@@ -155,14 +147,14 @@ def unload(tree, children, times):
 
 
 @jit(allocates=False)
-def sibling_of(tree, c):
+def sibling_of(tree: WorkingTree, c: int) -> np.int64:
     """The other child of c's parent."""
     parent = tree.parent[c]
     return np.int64(tree.child[parent, 0] if tree.child[parent, 1] == c else tree.child[parent, 1])
 
 
 @jit(allocates=False)
-def _replace_child(tree, parent, old, new):
+def _replace_child(tree: WorkingTree, parent: int, old: int, new: int) -> None:
     if parent < 0:
         tree.top[0] = new
     elif tree.child[parent, 0] == old:
@@ -173,8 +165,8 @@ def _replace_child(tree, parent, old, new):
 
 
 @jit(allocates=False)
-def detach(tree, c):
-    """Take c off with its subtree, and its parent with it. Lineages and messages are left as they are."""
+def detach(tree: WorkingTree, c: int) -> None:
+    """Take c off with its subtree, and its parent with it. Lineages and messages stay as they are."""
     parent = np.int64(tree.parent[c])
     _replace_child(tree, np.int64(tree.parent[parent]), parent, sibling_of(tree, c))
     tree.parent[c] = -1
@@ -182,8 +174,8 @@ def detach(tree, c):
 
 
 @jit(allocates=False)
-def attach(tree, c, parent, x, time):
-    """Join c, through the free node `parent`, to the branch above x. Lineages and messages are left as they are."""
+def attach(tree: WorkingTree, c: int, parent: int, x: int, time: float) -> None:
+    """Join c, through the free node `parent`, to the branch above x. Lineages and messages stay as they are."""
     _replace_child(tree, np.int64(tree.parent[x]), x, parent)
     tree.child[parent, 0] = x
     tree.child[parent, 1] = c
@@ -192,8 +184,26 @@ def attach(tree, c, parent, x, time):
     tree.time[parent] = time
 
 
+@jit(allocates=False)
+def prune(tree: WorkingTree, c: int) -> tuple[np.int64, np.int64, float]:
+    """Take c off, with lineages and messages renewed; returns the free node, the node c was joined to, and when."""
+    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
+    t = tree.time[parent]
+    detach(tree, c)
+    remove(tree.lineages, parent)
+    refresh(tree, np.int64(tree.parent[x]))
+    return parent, x, t
+
+
+@jit(allocates=False)
+def regraft(tree: WorkingTree, c: int, parent: int, x: int, t: float) -> None:
+    """Join c to the branch above x at time t through a free node, with lineages and messages renewed."""
+    attach(tree, c, parent, x, t)
+    add(tree.lineages, parent, t)
+    refresh(tree, parent)
+
+
 def copy_tree(source: WorkingTree, target: WorkingTree) -> None:
-    """Copy a tree of the same size; the lineages too."""
-    for mine, yours in zip(source[:-1], target[:-1], strict=True):
+    """Copy a tree of the same size with its lineages."""
+    for mine, yours in zip((*source[:-1], *source.lineages[:-2]), (*target[:-1], *target.lineages[:-2]), strict=True):
         np.copyto(yours, mine)
-    copy_lineages(source.lineages, target.lineages)

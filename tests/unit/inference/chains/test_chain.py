@@ -61,7 +61,7 @@ def test_neighbors_are_constant_after_the_warmup():
     chain, _ = advance(given, settings, chain, 5, n_warmup=12)
     chain, _ = advance(given, settings, chain, 20, n_warmup=12)
     assert len(Watched.made) == 3  # before iterations 0 and 10 of the warm-up, and at its end
-    steps = Watched().steps_a_round(12, chain.neighbors)
+    steps = Watched().steps_per_iteration(12, chain.neighbors)
     assert len(Watched.used) == 25 * steps
     for step, used in enumerate(Watched.used):
         iteration = step // steps

@@ -10,7 +10,14 @@ import pytest
 import coaltree as ct
 from coaltree.model.process.whitened import Problem
 from coaltree.samplers.merging import smc
-from coaltree.samplers.merging.smc import SMC, Population, blocks_of, useful_threads
+from coaltree.samplers.merging.smc import (
+    SMC,
+    Population,
+    blocks_of,
+    normalised,
+    systematic_ancestors,
+    useful_threads,
+)
 
 
 class Counted(Population):
@@ -59,7 +66,7 @@ def run(sampler, n=6, n_threads=None):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 7, 50])
-def test_every_particle_is_grown_once_a_step_by_so_many_blocks(n_threads):
+def test_smc_grows_every_particle_once_per_step_in_so_many_blocks(n_threads):
     run(Counting(7), n_threads=n_threads)
     assert np.all(counted[0].grown == 1)
     for threads in counted[0].threads.values():
@@ -68,19 +75,19 @@ def test_every_particle_is_grown_once_a_step_by_so_many_blocks(n_threads):
 
 
 @pytest.mark.parametrize("fails", [0, 6])  # in the caller's block, in that of another thread
-def test_what_goes_wrong_in_a_block_is_raised_and_no_thread_is_left(fails):
+def test_smc_raises_what_fails_in_a_block_and_leaves_no_thread(fails):
     before = threading.active_count()
     with pytest.raises(MemoryError, match=f"particle {fails}"):
         run(Counting(7, fails=fails), n_threads=3)
     assert threading.active_count() == before
 
 
-def test_threads_are_used_where_they_have_enough_to_do():
+def test_useful_threads_have_enough_to_do():
     assert [useful_threads(8, M, 50) for M in (1, 49, 99, 100, 199, 1000)] == [1, 1, 1, 2, 3, 8]
     assert useful_threads(1, 1000, 1) == 1
 
 
-def test_large_runs_of_the_papers_samplers_use_both_threads(monkeypatch):
+def test_smc_uses_both_threads_for_large_runs(monkeypatch):
     asked = []
     plain = smc.grow_blocks
     monkeypatch.setattr(smc, "grow_blocks", lambda *given: (asked.append(len(given[1])), plain(*given)))
@@ -92,7 +99,7 @@ def test_large_runs_of_the_papers_samplers_use_both_threads(monkeypatch):
 
 
 @pytest.mark.parametrize(("M", "n_threads", "worth"), [(100, 2, 50), (7, 7, 1), (150, 3, 50), (5, 1, 50), (101, 2, 1)])
-def test_blocks_follow_one_another_and_the_caller_has_the_largest(M, n_threads, worth):
+def test_blocks_of_particles_follow_one_another_and_the_caller_has_the_largest(M, n_threads, worth):
     blocks = blocks_of(M, n_threads, worth)
     assert len(blocks) == n_threads and blocks[0][0] == 0 and blocks[-1][1] == M
     assert all(before[1] == after[0] for before, after in pairwise(blocks))
@@ -100,12 +107,32 @@ def test_blocks_follow_one_another_and_the_caller_has_the_largest(M, n_threads, 
     assert min(sizes) >= 1 and (worth == 1 or sizes[0] == max(sizes))
 
 
-def test_threads_default_to_the_processors(monkeypatch):
+def test_smc_threads_default_to_the_processors(monkeypatch):
     monkeypatch.setattr(smc, "cpu_count", lambda: 3)
     run(Counting(7))
     assert {len(threads) for threads in counted[0].threads.values()} == {3}
 
 
-def test_equal_weights_are_not_resampled():
+def test_smc_does_not_resample_equal_weights():
     draws = run(Counting(7))
     assert counted[0].resampled == [] and draws.info == {"ess": pytest.approx(7.0), "n_resampled": 0}
+
+
+def test_systematic_ancestors_have_offspring_by_weight():
+    rng = np.random.default_rng(7)
+    counts = np.zeros(50)
+    for _ in range(400):
+        weights = np.arange(50.0) / 1225
+        ancestors = systematic_ancestors(weights, rng)
+        offspring = np.bincount(ancestors, minlength=50)
+        assert np.all(np.abs(offspring - 50 * weights) < 1)
+        assert all(ancestors[i] == i for i in np.flatnonzero(offspring))
+        counts += offspring
+    error = np.sqrt(400 * 0.25)  # a share of at most one particle is random
+    assert np.abs(counts - 400 * 50 * np.arange(50.0) / 1225).max() < 4.5 * error
+
+
+def test_normalised_weights_and_their_mean():
+    weights, log_mean = normalised(np.array([-1000.0, -1001.0]))
+    assert weights.sum() == pytest.approx(1.0) and weights[0] / weights[1] == pytest.approx(np.e)
+    assert log_mean == pytest.approx(-1000 + np.log((1 + np.exp(-1)) / 2))

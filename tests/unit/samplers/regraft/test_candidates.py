@@ -1,27 +1,38 @@
-"""Clades around a place: side by side, the same from everywhere inside, and with the messages of the whole tree."""
+"""Candidate sets: closed upwards, clades side by side, with the messages of the whole tree."""
 
 import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.model.process.whitened import Problem
-from coaltree.samplers.regraft.candidates import add_all_above, add_clade_around, begin, pass_down
+from coaltree.samplers.regraft.branch_density import Target
+from coaltree.samplers.regraft.candidates import (
+    Care,
+    add_clade_around,
+    add_every_branch,
+    add_path,
+    begin,
+    pass_down,
+    rows_are_apart,
+    sum_of_weights,
+    vectors,
+    weigh,
+)
 from coaltree.samplers.regraft.update import make_engine
-from coaltree.samplers.regraft.working_tree import detach, load, refresh, sibling_of
+from coaltree.samplers.regraft.working_tree import load, prune
+from tests.pruned_trees import leaves_of, make_case
 from tests.reference import regraft as reference
+from tests.sampler_cases import problem_of
 
 N = 40
 
 
 def pruned(seed, c):
     """An engine with node c taken off its tree, and the tree that is left as a dict."""
-    X, truth = ct.simulate(N, 3, random_state=seed)
-    engine = make_engine(Problem(np.ascontiguousarray(X), None, 3, 0.0, 0.1), np.ascontiguousarray(X))
+    problem, truth = problem_of(N, 3, seed, noise=0.1), ct.simulate(N, 3, random_state=seed)[1]
+    engine = make_engine(problem, problem.W)
     tree = engine.tree
     load(tree, truth.children, truth.times, engine.W, engine.leaf_var)
-    x = sibling_of(tree, c)
-    detach(tree, c)
-    refresh(tree, np.int64(tree.parent[x]))
+    prune(tree, c)
     left = {}
     below = [int(tree.top[0])]
     while below:
@@ -38,7 +49,7 @@ def drawn_from(cand):
 
 @pytest.mark.parametrize("most", [1, 4, 13, 100])
 @pytest.mark.parametrize("c", [0, 7, N + 5, N + 20])
-def test_largest_clades_are_those_of_the_definition_from_everywhere_in_them(c, most):
+def test_add_clade_around_finds_the_clades_of_the_definition_from_everywhere_in_them(c, most):
     engine, left = pruned(c, c)
     cand, tree = engine.candidates, engine.tree
     time = tree.time[c]
@@ -56,12 +67,10 @@ def test_largest_clades_are_those_of_the_definition_from_everywhere_in_them(c, m
         assert cand.counts[0] == 0
 
 
-def test_messages_are_those_of_the_whole_tree():
+def test_pass_down_makes_the_messages_of_the_whole_tree():
     engine, _ = pruned(3, 3)
     cand, tree = engine.candidates, engine.tree
-    begin(cand)
-    add_all_above(cand, tree, 0.0)
-    pass_down(cand, tree, tree.mean[3], 0.0)
+    add_every_branch(cand, tree, tree.mean[3], 0.0)
     place = {int(cand.node[i]): i for i in range(cand.counts[0])}
     scalars = cand.scalars.copy()
     n_seen = 0
@@ -75,3 +84,56 @@ def test_messages_are_those_of_the_whole_tree():
             np.testing.assert_array_equal(cand.scalars[i, :7], scalars[place[int(cand.node[i])], :7])
         n_seen += cand.counts[3] > 0
     assert n_seen > 20
+
+
+def test_weigh_bounds_the_weights_of_untraced_branches():
+    case = make_case(7, 32, n=40)
+    best = weigh(case.cand, case.target, Care())
+    rows = case.cand.row[: case.cand.counts[0]]
+    weights = case.cand.log_weight[: case.cand.counts[0]]
+    assert (rows == -2).sum() > 40
+    assert np.all(weights[rows == -2] <= best - 7.0)
+    assert weights[rows != -2].max() == best
+    assert sum_of_weights(case.cand, best) == pytest.approx(np.exp(weights - best).sum())
+
+
+def test_add_path_makes_a_set_closed_upwards_without_the_subtree():
+    case = make_case(11, 3, n=30)
+    tree, cand = case.tree, case.cand
+    c = next(x for x in range(59) if tree.parent[x] < 0 and x != tree.top[0] and (x < 30 or tree.child[x, 0] >= 0))
+    under = leaves_of(tree, c)
+    begin(cand)
+    for leaf in range(0, 30, 3):
+        add_path(cand, tree, leaf, c, tree.time[c])
+    nodes = [int(x) for x in cand.node[: cand.counts[0]]]
+    assert nodes[0] == tree.top[0]
+    assert len(set(nodes)) == len(nodes)
+    for i, x in enumerate(nodes):
+        assert cand.place[x] == i
+        assert not leaves_of(tree, x) & under
+        parent = int(tree.parent[x])
+        if parent >= 0:
+            assert parent in nodes[:i]
+            assert tree.time[parent] > tree.time[c]
+
+
+def test_weigh_counts_rows_that_coincide_without_noise():
+    for shift, apart in ((0.0, False), (0.5, True)):
+        problem = problem_of(6, 3)
+        problem.W[4] = problem.W[1] + shift
+        engine = make_engine(problem, problem.W)
+        tree, truth = engine.tree, ct.simulate(6, 3, random_state=0)[1]
+        load(tree, truth.children, truth.times, engine.W, engine.leaf_var)
+        prune(tree, 4)
+        add_every_branch(engine.candidates, tree, tree.mean[4], 0.0)
+        weigh(engine.candidates, Target(0.0, 5.0, 1.5, tree.lineages), Care())
+        assert rows_are_apart(engine.candidates) == apart
+
+
+def test_vectors_refuses_distances_and_values_too_large():
+    problem = problem_of(4, 2)
+    np.testing.assert_array_equal(vectors(problem, "Regraft"), problem.W)
+    with pytest.raises(ct.InputError, match="Insertion needs the rows"):
+        vectors(problem._replace(W=None, eps=np.zeros((4, 4))), "Insertion")
+    with pytest.raises(ct.InputError, match="too large for Regraft"):
+        vectors(problem._replace(W=1e13 * problem.W), "Regraft")

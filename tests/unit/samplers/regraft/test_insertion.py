@@ -15,14 +15,10 @@ from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
 from coaltree.samplers.regraft.update import Rule, make_engine
 from tests.reference.evidence import exact_posterior
+from tests.sampler_cases import problem_of
 
 CASES = [(2, 3, 0.0), (3, 1, 0.0), (3, 9, 0.0), (4, 2, 0.0), (4, 2, 0.3), (4, 9, 0.0)]
 UNEQUAL = (3, 2, (0.02, 0.3, 2.0))
-
-
-def problem_of(n, d, seed=0, noise=0.0, log_det=0.0):
-    X, _ = ct.simulate(n, d, random_state=seed)
-    return Problem(np.ascontiguousarray(X), None, d, log_det, np.array(noise))
 
 
 def run(sampler, problem, seed=0, n_threads=None):
@@ -40,7 +36,7 @@ def case_and_quadrature(n, d, noise):
     [*((case, 0) for case in (*CASES, UNEQUAL)), *((case, 3) for case in ((3, 1, 0.0), (4, 2, 0.3), UNEQUAL))],
     ids=str,
 )
-def test_evidence_equals_quadrature(case, n_updates):
+def test_insertion_evidence_equals_quadrature(case, n_updates):
     problem, exact = case_and_quadrature(*case)
     ratios = np.exp(
         [run(Insertion(60, n_updates=n_updates), problem, seed).log_evidence - exact.log_evidence for seed in range(25)]
@@ -50,7 +46,7 @@ def test_evidence_equals_quadrature(case, n_updates):
     assert abs(ratios.mean() - 1.0) < 4.5 * error + 1e-6
 
 
-def test_errors_go_with_their_rows():
+def test_insertion_takes_errors_with_their_rows():
     """Negative control: variances in another order have another evidence."""
     problem, exact = case_and_quadrature(*UNEQUAL)
     turned = problem._replace(leaf_var=np.array(UNEQUAL[2][::-1]))
@@ -58,7 +54,7 @@ def test_errors_go_with_their_rows():
     assert abs(ratios.mean() - 1.0) > 8 * ratios.std() / math.sqrt(24)
 
 
-def test_the_quadratures_own_normaliser_is_not_the_evidence(monkeypatch):
+def test_insertion_evidence_is_not_the_normaliser_of_its_proposal(monkeypatch):
     """Negative control: with a coarse proposal, weighing by its mass instead of f / q is wrong."""
     problem = problem_of(3, 1, 31)
     exact = exact_posterior(problem.W)
@@ -84,7 +80,7 @@ def normaliser_alone(problem, rule, seed, n_particles=200):
     return np.logaddexp.reduce(log_weights) - math.log(n_particles)
 
 
-def test_weighted_trees_follow_the_posterior():
+def test_insertion_trees_follow_the_posterior():
     problem = problem_of(4, 2, 42)
     exact = exact_posterior(problem.W).clade_probabilities()
     found = dict.fromkeys(exact, 0.0)
@@ -103,7 +99,7 @@ def test_weighted_trees_follow_the_posterior():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_threads_change_no_bit(n_threads):
+def test_insertion_does_not_depend_on_threads(n_threads):
     problem = problem_of(12, 3)
     one = run(Insertion(8), problem, 5, n_threads=1)
     other = run(Insertion(8), problem, 5, n_threads=n_threads)
@@ -112,7 +108,7 @@ def test_threads_change_no_bit(n_threads):
     assert one.log_evidence == other.log_evidence
 
 
-def test_trees_carry_the_names_of_the_rows_and_their_log_joint():
+def test_insertion_trees_have_the_numbers_of_the_rows_and_their_log_joint():
     problem = problem_of(20, 4)
     for order in (None, tuple(reversed(range(20)))):
         draws = run(Insertion(5, order=order), problem, 3)
@@ -121,7 +117,7 @@ def test_trees_carry_the_names_of_the_rows_and_their_log_joint():
             assert log_joint == pytest.approx(tree.log_prior() + tree.log_likelihood(problem.W, np.eye(4)), rel=1e-9)
 
 
-def test_wrong_settings_are_named():
+def test_insertion_names_wrong_settings():
     problem = problem_of(5, 2)
     with pytest.raises(InputError, match="order must list the numbers 0 to 4"):
         run(Insertion(5, order=(0, 1, 2)), problem)
@@ -134,14 +130,14 @@ def test_wrong_settings_are_named():
 
 
 @pytest.mark.parametrize("order", [5, "01234", ["a"] * 5, [0.5, 1, 2, 3, 4], [None] * 5, [[0, 1], [2, 3]], []])
-def test_an_order_of_anything_but_row_numbers_is_refused(order):
+def test_insertion_refuses_an_order_of_anything_but_row_numbers(order):
     with pytest.raises(InputError, match="sequence of row numbers"):
         Insertion(order=order)
     assert Insertion(order=np.array([1, 0])) == Insertion(order=[1, 0])
 
 
 @pytest.mark.parametrize("n", [2, 3, 17, 400])
-def test_a_start_by_insertion_is_a_tree_near_the_posterior(n):
+def test_insertion_tree_is_near_the_posterior(n):
     problem = problem_of(n, 8)
     children, times = insertion_tree(problem, np.random.default_rng(0))
     tree = ct.Tree(children, times)

@@ -1,29 +1,29 @@
-"""The search for nearest rows against sorting all distances."""
+"""The search for nearest rows, and neighbour graphs, against sorting all distances."""
 
 import numpy as np
 import pytest
 
 from coaltree.model.data.neighbor_graph import NeighborGraph
 from coaltree.samplers.regraft import nearest as search
-from coaltree.samplers.regraft.nearest import nearest, nearest_in_graph
+from coaltree.samplers.regraft.nearest import nearest, nearest_in_graph, neighbor_graphs
 from tests.reference.neighbors import by_sorting, recall
 
 
 @pytest.fixture
 def in_cells(monkeypatch):
     """Few rows, searched as many are."""
-    monkeypatch.setattr(search, "_EXACT_UP_TO", 0)
-    monkeypatch.setattr(search, "_FEWEST", 400)
+    monkeypatch.setattr(search, "_MAX_EXACT_PAIRS", 0)
+    monkeypatch.setattr(search, "_MIN_SEEN", 400)
 
 
-def test_queries_apart_from_points():
+def test_nearest_of_queries_apart_from_points():
     rng = np.random.default_rng(2)
     queries, points = rng.normal(size=(30, 4)), rng.normal(size=(50, 4))
     found = nearest(queries, points, 5, np.arange(100, 150))
     np.testing.assert_array_equal(found - 100, by_sorting(queries, points, 5))
 
 
-def test_cells_find_nearly_all(in_cells):
+def test_nearest_in_cells_finds_nearly_all(in_cells):
     W = np.random.default_rng(4).normal(size=(4000, 6))
     found = nearest(W, W, 8, np.arange(4000))
     exact = by_sorting(W[:200], W, 9)[:, 1:]
@@ -33,15 +33,15 @@ def test_cells_find_nearly_all(in_cells):
     assert np.mean(tiny == found) > 0.999  # scaled, but for the last bit
 
 
-def test_without_a_look_at_friends_less_is_found(in_cells, monkeypatch):
+def test_nearest_in_cells_finds_less_without_neighbors_of_neighbors(in_cells, monkeypatch):
     W = np.random.default_rng(4).normal(size=(4000, 6))
     exact = by_sorting(W[:200], W, 9)[:, 1:]
     found = recall(nearest(W, W, 8, np.arange(4000))[:200], exact)
-    monkeypatch.setattr(search, "_among_friends", lambda order, points, found: found)
+    monkeypatch.setattr(search, "_among_neighbors", lambda order, points, found: found)
     assert recall(nearest(W, W, 8, np.arange(4000))[:200], exact) < found
 
 
-def test_cells_find_the_nearest_of_a_sample_and_of_other_rows(in_cells):
+def test_nearest_in_cells_of_a_sample_and_of_other_rows(in_cells):
     rng = np.random.default_rng(5)
     W = rng.normal(size=(3000, 5))
     sample = np.sort(rng.permutation(3000)[:900])
@@ -53,7 +53,7 @@ def test_cells_find_the_nearest_of_a_sample_and_of_other_rows(in_cells):
     assert recall(others, by_sorting(W[:50] + 0.1, W, 4)) > 0.97
 
 
-def test_clusters_far_apart_keep_their_finest_scale_in_cells(in_cells):
+def test_nearest_in_cells_keeps_the_finest_scale_of_clusters_far_apart(in_cells):
     rng = np.random.default_rng(6)
     centres = 1e3 * rng.normal(size=(20, 3))
     inside = 1e-6 * rng.normal(size=(20, 100, 3))
@@ -63,7 +63,7 @@ def test_clusters_far_apart_keep_their_finest_scale_in_cells(in_cells):
     assert recall(found[:100], by_sorting(inside[0], inside[0], 5)[:, 1:]) > 0.95
 
 
-def test_equal_rows_and_empty_columns_do_no_harm(in_cells):
+def test_nearest_in_cells_of_equal_rows_and_no_columns(in_cells):
     found = nearest(np.zeros((300, 3)), np.zeros((300, 3)), 4, np.arange(300))
     assert np.all((found >= 0) & (found != np.arange(300)[:, None]))
     assert nearest(np.zeros((300, 0)), np.zeros((300, 0)), 4, np.arange(300)).shape == (300, 4)
@@ -71,9 +71,9 @@ def test_equal_rows_and_empty_columns_do_no_harm(in_cells):
     np.testing.assert_array_equal(few, [[1, 2, -1, -1], [0, 2, -1, -1], [1, 0, -1, -1]])
 
 
-def test_threads_change_nothing(in_cells, monkeypatch):
+def test_nearest_does_not_depend_on_threads(in_cells, monkeypatch):
     W = np.random.default_rng(7).normal(size=(3000, 5))
-    monkeypatch.setattr(search, "_QUERIES_A_BLOCK", 100)
+    monkeypatch.setattr(search, "_QUERIES_PER_BLOCK", 100)
     found = []
     for n_threads in (1, 3):
         monkeypatch.setattr(search, "allowed_threads", lambda n_threads=n_threads: n_threads)
@@ -81,7 +81,41 @@ def test_threads_change_nothing(in_cells, monkeypatch):
     np.testing.assert_array_equal(*found)
 
 
-def test_neighbors_of_a_graph_are_ranked():
+def test_nearest_in_graph_ranks_neighbors():
     points = np.array([[0.0], [3.0], [1.0], [2.5]])
     graph = NeighborGraph(np.array([0, 3, 4, 6, 7]), np.array([1, 2, 3, 0, 0, 3, 0], np.int32))
     np.testing.assert_array_equal(nearest_in_graph(points, 2, graph), [[2, 3], [0, -1], [0, 3], [0, -1]])
+
+
+def test_neighbor_graphs_have_the_nearest_of_all_and_of_samples():
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(700, 5))
+    levels = neighbor_graphs(W, 6, rng)
+    assert levels.shape == (3, 700, 6)  # of 700, 175 and 43 rows
+    np.testing.assert_array_equal(levels[0], by_sorting(W, W, 7)[:, 1:])
+    for level, size in ((1, 175), (2, 43)):
+        members = np.unique(levels[level])
+        assert len(members) <= size
+        assert not np.any(levels[level] == np.arange(700)[:, None])
+        apart = np.square(W[:, None] - W[members][None]).sum(axis=2)
+        apart[members, np.arange(len(members))] = np.inf
+        np.testing.assert_array_equal(levels[level], members[np.argsort(apart, axis=1)[:, :6]])
+
+
+def test_neighbor_graphs_of_few_rows():
+    levels = neighbor_graphs(np.array([[0.0], [1.0], [5.0]]), 8, np.random.default_rng(0))
+    np.testing.assert_array_equal(levels[0], [[1, 2], [0, 2], [1, 0]])
+    assert neighbor_graphs(np.zeros((4, 0)), 2, np.random.default_rng(0)).shape == (1, 4, 2)
+
+
+def test_neighbor_graphs_keep_the_finest_scale_beside_large_coordinates():
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(20, 3)) * 1e3
+    W = np.repeat(centres, 10, axis=0) + 1e-6 * rng.normal(size=(200, 3))
+    levels = neighbor_graphs(W, 4, rng)
+    for i in range(200):
+        group = np.arange(i // 10 * 10, i // 10 * 10 + 10)
+        inside = W[group] - centres[i // 10]
+        order = group[np.argsort(np.square(inside - inside[i % 10]).sum(axis=1))]
+        assert set(levels[0, i]) <= set(group)
+        assert levels[0, i, 0] in order[1:3]
