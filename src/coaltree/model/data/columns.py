@@ -66,7 +66,7 @@ def modelled(
     if len(used) < d:
         said = [f"{_named(which, names)} ({why})" for why, which in reasons.items() if len(which)]
         info["left_out"] = f"left out of the model, though kept in tables and pictures: {' and '.join(said)}"
-        warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=3)
+        warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=4)
     covariance = covariance.of_columns(used, d)
     if len(used) < d:
         values = np.ascontiguousarray(values[:, used])  # as all others: sums of columns round differently

@@ -100,4 +100,4 @@ def warn_of_groups(rows: LeafRows, table: Table, noise: Noise) -> None:
                 "measurements, for they draw a learnt noise towards 0."
             )
     if message is not None:
-        warnings.warn(message, CoaltreeWarning, stacklevel=3)
+        warnings.warn(message, CoaltreeWarning, stacklevel=4)

@@ -87,7 +87,7 @@ def rows_of_distances(table: Table) -> Embedded:
             f"the squared distances are not Euclidean (negative eigenvalues: {100 * share:.2g} % of the total); axes "
             "no longer than the most negative one are left out.",
             CoaltreeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     names = tuple(f"axis {j + 1}" for j in range(n_axes))
     return Embedded(Table(np.ascontiguousarray(rows), table.labels, names), share, sentence)
