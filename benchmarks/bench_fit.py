@@ -17,7 +17,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains.chain import Plan, Start, _problem, advance, begin, one_round
 from coaltree.model.process.noise import LEVEL, as_noise, noise_model
 from coaltree.posterior.diagnostics.convergence import scalar_figures

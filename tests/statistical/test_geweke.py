@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains import gibbs_parameters
 from coaltree.inference.chains.chain import Chain, Plan, _problem, one_round
 from coaltree.model.covariance import (

@@ -5,14 +5,14 @@ import numpy as np
 from .._runtime.formatting import shortened
 from ..metrics import agreement
 from ..posterior.clusters.answer import ClusterAnswer
-from ..posterior.leaf_annotations import Known
+from ..posterior.leaf_annotations import LeafAnnotation
 
 _MOST_CLASSES = 8  # across the table
 _MOST_CLUSTERS = 12
 _LONGEST = 16
 
 
-def compared(answer: ClusterAnswer, column: Known) -> str:
+def compared(answer: ClusterAnswer, column: LeafAnnotation) -> str:
     """A table of clusters and classes with the agreement of both, or the numbers of each cluster."""
     if column.numbers is not None:
         return _of_numbers(answer, column)

@@ -109,9 +109,9 @@ def write_clusters(path: Path, post: "Posterior", answer: "ClusterAnswer") -> No
     `side_branch` is "yes" for leaves that hang beside the core of their cluster, and empty for the others.
     """
     from ..posterior.clusters.answer import leaves_are, leaves_one
-    from ..posterior.leaf_annotations import known_of
+    from ..posterior.leaf_annotations import annotations_of
 
-    known = known_of(post)
+    known = annotations_of(post)
     k = answer.n_clusters
     of_all = answer.membership if 1 < k <= MOST_COLUMNS else answer.membership[:, :0]
     header = [
@@ -181,7 +181,7 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
     from ..plotting import dendrogram
     from ..plotting.style import Direction, add_legend, add_legend_outside, color_of
     from ..posterior.clusters.stability import similarity
-    from ..posterior.leaf_annotations import known_of
+    from ..posterior.leaf_annotations import annotations_of
 
     scale = "linear" if tree.n <= LARGE else "sqrt"
     k = answer.n_clusters
@@ -196,7 +196,7 @@ def draw_tree(ax: Any, tree: "Tree", post: "Posterior", answer: "ClusterAnswer")
         number_clusters=not in_line,
         time_scale=scale,
         time_label=f"time{CAPTION if tree.n > NAMED else ''}",
-        row_colors=known_of(post) or None,
+        row_colors=annotations_of(post) or None,
     )
     if 1 < k <= MOST_IN_LEGEND:
         said = zip(answer.stability.words, answer.stability.jaccard, strict=True)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.progress import Progress
+from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ProgressLike
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, SquaredExponential, as_covariance

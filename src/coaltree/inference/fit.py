@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.formatting import some
 from .._runtime.memory import require_memory
 from .._runtime.progress import Progress, duration
 from .._runtime.random_streams import seed_of
+from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_jobs
 from ..errors import CoaltreeWarning, InputError, InterruptedWarning

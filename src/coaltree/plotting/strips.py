@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import is_color_like, to_hex, to_rgb
 from matplotlib.patches import Patch
 
-from ..posterior.leaf_annotations import Known, matched_places, read_known
+from ..posterior.leaf_annotations import LeafAnnotation, matched_places, read_annotations
 from .geometry import Arrangement
 from .style import PALETTE, Direction, as_text
 
@@ -37,9 +37,11 @@ def as_strips(
     """
     if given is None:
         return []
-    if isinstance(given, list) and given and isinstance(given[0], Known):  # classes, even those called red and blue
+    if (
+        isinstance(given, list) and given and isinstance(given[0], LeafAnnotation)
+    ):  # classes, even those called red and blue
         return [_strip(column, clusters, may_be_colors=False) for column in given]
-    return [_strip(column, clusters, may_be_colors=True) for column in read_known(given, labels, what)]
+    return [_strip(column, clusters, may_be_colors=True) for column in read_annotations(given, labels, what)]
 
 
 def _strip(column, clusters, may_be_colors):
@@ -58,7 +60,7 @@ def _is_color(text):
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def class_colors(column: Known, clusters: np.ndarray | None = None) -> list[str]:
+def class_colors(column: LeafAnnotation, clusters: np.ndarray | None = None) -> list[str]:
     """A colour for each class; paler ones from the eleventh on."""
     n_classes = len(column.levels)
     place = list(range(n_classes))

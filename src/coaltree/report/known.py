@@ -7,7 +7,7 @@ import numpy as np
 
 from ..metrics import agreement
 from ..posterior.clusters.answer import ClusterAnswer
-from ..posterior.leaf_annotations import Known, matched_places
+from ..posterior.leaf_annotations import LeafAnnotation, matched_places
 from . import pixels
 from .figures import rounded
 from .text import printable
@@ -16,7 +16,9 @@ _MOST_COLOURS = 10
 _MOST_CLASSES = 62  # that one character can tell apart, one of them being "missing"
 
 
-def content(known: Sequence[Known], start: ClusterAnswer, answers: Sequence[ClusterAnswer]) -> list[dict[str, Any]]:
+def content(
+    known: Sequence[LeafAnnotation], start: ClusterAnswer, answers: Sequence[ClusterAnswer]
+) -> list[dict[str, Any]]:
     """The columns, with colours that follow the clusters the page opens with, and the agreement at each number."""
     return [_classes(column, start, answers) if column.is_classes else _numbers(column) for column in known]
 

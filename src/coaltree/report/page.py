@@ -17,7 +17,7 @@ from .._runtime.typing import ArrayLike, PathLike
 from ..errors import InputError
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.leaf_annotations import known_of, read_known
+from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
 from . import checks, figures, glance, known, noise, offers, parameters, reproduce, verdicts
 from .text import escape
@@ -82,7 +82,7 @@ def report_html(
     order = figure.tree.leaf_order()
     partitions = offers.make_offers(posterior, start)
     answer = partitions[start.n_clusters].answer
-    about = known_of(posterior) if classes is None else read_known(classes, posterior.labels)
+    about = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     verdict = verdicts.judge(posterior)
     model = checks.found(posterior)
     names = None if posterior.columns is None else list(posterior.model_columns)

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.errors import InputError
 from coaltree.model.covariance import (
     Diagonal,

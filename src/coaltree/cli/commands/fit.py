@@ -232,7 +232,7 @@ def fit_table(
     from ...model.data.columns import choice_for, is_auto
     from ...posterior.clusters.answer import answer_for, in_a_line, leaves_are
     from ...posterior.diagnostics import covariance_selection, stop_reason
-    from ...posterior.leaf_annotations import KEPT, known_of, of_leaves
+    from ...posterior.leaf_annotations import KEPT, annotations_of, of_leaves
     from ...report.checks import found as checks_of
     from ..comparison import compared
     from ..outputs import FILES, write_all
@@ -282,7 +282,7 @@ def fit_table(
         reason = suggestion.reason
         click.echo(f"{reason} Choose a number with --clusters K." if clusters == 1 else reason)
     click.echo(in_a_line(answer, leaves_are(post)))
-    for column in known_of(post):
+    for column in annotations_of(post):
         click.echo(compared(answer, column))
     with shell.doing("comparing the rows with rows drawn from the model"):
         found = checks_of(post)

@@ -78,7 +78,7 @@ def _picture(post, kind, clusters, scale):
     """A function that draws on axes."""
     from ... import plotting
     from ...posterior.clusters.answer import answer_for
-    from ...posterior.leaf_annotations import known_of
+    from ...posterior.leaf_annotations import annotations_of
     from ..outputs import LARGE, draw_tree
 
     if kind == "checks":
@@ -95,7 +95,7 @@ def _picture(post, kind, clusters, scale):
     if post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
     settings: dict[str, Any] = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
-    settings |= {"features": post.columns, "row_colors": known_of(post) or None}
+    settings |= {"features": post.columns, "row_colors": annotations_of(post) or None}
     settings["n_clusters"] = n_clusters if n_clusters > 1 else None
     settings["z_score"] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}[scale]
     return lambda ax: plotting.heatmap(tree, post.leaf_values(), ax, **settings)

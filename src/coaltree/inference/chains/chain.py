@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.temp_memmap import stacked
-from ..._runtime.threads import at_most_threads
+from ..._runtime.threads import at_most_threads, single_threaded_blas
 from ...model.covariance import Covariance
 from ...model.data.missing import fill_at_random, impute
 from ...model.data.neighbor_graph import Graph

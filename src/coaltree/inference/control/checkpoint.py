@@ -88,7 +88,7 @@ class Checkpoint:
 
     def _read(self, run):
         try:
-            content = archive.read(self.path, _KIND, _VERSION, oldest=_VERSION)
+            content = archive.read(self.path, _KIND, _VERSION)
         except InputError as error:
             raise UnusableCheckpoint(str(error)) from None
         check_fields(content, _FIELDS)

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
-from ..._runtime.threads import allowed_threads
+from ..._runtime.threads import allowed_threads, single_threaded_blas
 from ...model.data.neighbor_graph import Graph
 
 _EXACT_UP_TO = 20_000**2  # pairs
