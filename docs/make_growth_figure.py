@@ -1,4 +1,4 @@
-"""The curves of docs/benchmarks.md: ``python docs/make_growth_figure.py`` writes docs/growth.png.
+"""The curves of docs/background/benchmarks.md: ``python docs/make_growth_figure.py`` writes docs/growth.png.
 
 It draws what `make bench ONLY=growth FULL=1` has left in build/growth.
 """

@@ -144,7 +144,7 @@ class Results(SphinxDirective):
     def run(self):
         """Parse the files as part of this page."""
         folder = ROOT / self.arguments[0]
-        up = os.path.relpath(folder, self.env.srcdir)
+        up = os.path.relpath(folder, Path(self.env.doc2path(self.env.docname)).parent)
         lines = []
         first = self.options.get("order", "").split()
         place = {name: i for i, name in enumerate(first)}

@@ -9,6 +9,7 @@ that load public names on first use may do that, and what their tables name must
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -184,11 +185,56 @@ def test_no_file_reaches_into_the_privates_of_another():
     assert privates_reached("class A:\n    def f(self, other):\n        return self._a == other._a") == set()
 
 
-def test_tests_mirror_the_rooms():
+def test_tests_mirror_the_files():
+    """A module has a test file of its name in the mirrored folder, and a test file a module."""
     root = Path(__file__).parents[1] / "unit"
-    folders = {str(path.parent.relative_to(root)) for path in root.rglob("test_*.py")} - {"."}
-    assert all((SOURCE / folder).is_dir() for folder in folders), folders
-    assert {room for room in ROOMS if (SOURCE / room).is_dir()} <= {folder.split("/")[0] for folder in folders}
+    tests = {".".join((*path.relative_to(root).parts[:-1], path.stem[5:])) for path in root.rglob("test_*.py")}
+    modules = {module for module, (_, is_package) in package_files().items() if not is_package}
+    assert modules - tests - WITHOUT_TESTS == set()
+    assert tests - set(package_files()) - {"package", "benchmarks", "experiments"} == set()
+
+
+WITHOUT_TESTS = {"__main__", "_runtime.typing"}  # one line, and names of types
+
+
+def test_rooms_are_small():
+    """At most 14 files to a folder, 60 lines to a function without its signature and docstring, four levels deep."""
+    folders = Counter(path.parent for path in SOURCE.rglob("*.py"))
+    assert {str(folder) for folder, n_files in folders.items() if n_files > 14} == set()
+    long, deep = [], []
+    for module, (source, _) in package_files().items():
+        for node in ast.walk(parse(source)):
+            if isinstance(node, ast.FunctionDef):
+                long += [f"{module}.{node.name}"] if n_lines(node) > 60 else []
+                deep += [f"{module}.{node.name}"] if depth(node.body) > 4 else []
+    assert long == []
+    assert deep == []
+
+
+def n_lines(function):
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def depth(body):
+    """How deeply blocks are nested; an elif is no deeper than its if."""
+    deepest = 0
+    for node in body:
+        if isinstance(node, ast.For | ast.While | ast.If | ast.With | ast.Try):
+            inner = [depth(node.body), *(depth(handler.body) for handler in getattr(node, "handlers", ()))]
+            otherwise = getattr(node, "orelse", [])
+            is_elif = isinstance(node, ast.If) and len(otherwise) == 1 and isinstance(otherwise[0], ast.If)
+            inner.append(depth(otherwise) - is_elif)
+            deepest = max(deepest, 1 + max(inner))
+    return deepest
+
+
+def test_rooms_too_large_are_seen():
+    deep = parse("def f():\n for a in b:\n  if a:\n   while c:\n    with d:\n     if e:\n      pass\n").body[0]
+    assert depth(deep.body) == 5
+    chain = parse("def f():\n if a:\n  pass\n elif b:\n  pass\n elif c:\n  pass\n").body[0]
+    assert depth(chain.body) == 1
+    assert n_lines(parse("def f(\n a,\n b):\n 'Words.'\n\n x = 1\n return x\n").body[0]) == 2
 
 
 def test_contributing_shows_the_rooms_in_order():
