@@ -1,6 +1,7 @@
 """One table of what once broke: each case is refused in one sentence that says what to do, and leaves nothing behind.
 
-A case is a function of an empty folder; its words are those of the sentence. `docs/background/reliability.md` lists what is promised.
+A case is a function of an empty folder; its words are those of the sentence. `docs/background/reliability.md` lists
+what is promised.
 """
 
 import io

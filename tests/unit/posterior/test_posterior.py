@@ -48,7 +48,7 @@ def test_trees_are_a_lazy_sequence(post):
         post.trees[12]
 
 
-def test_arrays_are_read_only(post):
+def test_posterior_arrays_are_read_only(post):
     for array in (post.children, post.times, post.weights, post.log_weights, post.chain, post.log_joint):
         with pytest.raises(ValueError):
             array[0] = 1
@@ -66,7 +66,7 @@ def test_columns_are_given_or_read_from_a_frame():
     assert post[:3].columns == ct.concat([post, post]).columns == ("1", "v")
 
 
-def test_pickles_leave_out_what_can_be_had_again():
+def test_posterior_pickles_leave_out_caches():
     post = random_posterior(0)
     size = len(pickle.dumps(post))
     tree = post.mcc_tree()
@@ -79,14 +79,14 @@ def test_pickles_leave_out_what_can_be_had_again():
 # Clades
 
 
-def test_clade_keys_are_those_of_the_tree(post):
+def test_clade_table_has_the_keys_of_the_trees(post):
     table = post.clade_table
     for t, tree in enumerate(post.trees):
         np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
         assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
 
 
-def test_the_clade_table_grows():
+def test_clade_table_grows():
     post = random_posterior(8, n=400, n_trees=40)
     table = post.clade_table
     assert len(table.keys) > 1024
@@ -144,7 +144,7 @@ def test_mcc_tree(post):
     assert ct.Tree(found.children, found.times) == found  # a valid tree
 
 
-def test_mcc_times_are_raised_where_medians_contradict():
+def test_mcc_tree_raises_times_where_medians_contradict():
     """{0, 1} is late where it is without {0, 1, 2}, and {0, 1, 2} is early where it is without {0, 1}."""
     children = [[[0, 1], [4, 2], [5, 3]], [[2, 3], [0, 1], [4, 5]], [[1, 2], [4, 0], [5, 3]]]
     times = [[1.0, 2.0, 3.0], [1.0, 10.0, 11.0], [0.5, 0.6, 3.0]]
@@ -208,7 +208,7 @@ def test_cophenetic(post):
 # Parts and wholes
 
 
-def test_slices_and_thinning_keep_draws_together():
+def test_thin_and_slices_keep_draws_together():
     chain = np.repeat([0, 1], 6)
     post = random_posterior(6, chain=chain, theta={"ell": np.arange(12.0), "m": np.ones((12, 2, 2))})
     part = post[3:9]
@@ -217,6 +217,7 @@ def test_slices_and_thinning_keep_draws_together():
     assert part.theta["ell"].tolist() == list(range(3, 9))
     assert part.theta["m"].shape == (6, 2, 2)
     assert part.chain.tolist() == [0, 0, 0, 1, 1, 1]
+    assert part.log_evidence is None and post[:].log_evidence == post.log_evidence
     thinned = post.thin(4)
     assert thinned.theta["ell"].tolist() == [0, 4, 6, 10]
     assert post[np.arange(12) % 2 == 0].theta["ell"].tolist() == [0, 2, 4, 6, 8, 10]
@@ -228,7 +229,7 @@ def test_slices_and_thinning_keep_draws_together():
         post.thin(0)
 
 
-def test_the_values_of_a_leaf_are_the_means_of_its_rows():
+def test_leaf_values_are_the_means_of_rows():
     post = grouped_posterior()
     X = np.array(post.X)
     X[post.groups == 0, 1] = np.nan
@@ -242,3 +243,19 @@ def test_the_values_of_a_leaf_are_the_means_of_its_rows():
     np.testing.assert_array_equal(alone.leaf_values(), alone.X)
     with pytest.raises(ct.InputError, match="does not include its data"):
         random_posterior(0).leaf_values()
+
+
+def test_noise_level_is_that_of_the_draw_or_the_fixed_one():
+    post = grouped_posterior()
+    assert post.noise_level(3) == post.theta["noise_level"][3]
+    np.testing.assert_allclose(post.row_variances(3), post.noise_level(3) * post.tail_scale[3])
+    assert random_posterior(0, noise=0.25).noise_level(3) == 0.25
+    with pytest.raises(ct.InputError, match="no draws of its noise level"):
+        random_posterior(0, noise="learn").noise_level(0)
+
+
+def test_oddness_is_the_mean_scale_of_each_row():
+    post = grouped_posterior()
+    np.testing.assert_allclose(post.oddness, post.weights @ post.tail_scale)
+    assert int(post.oddness.argmax()) == 1
+    assert random_posterior(0).oddness is None
