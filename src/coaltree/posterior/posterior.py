@@ -88,9 +88,7 @@ class Posterior:
     theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
     chain: np.ndarray  #: (T,) the chain of every draw.
     is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
-    #: (rows, d) what was fitted, NaN where missing; one row for each leaf unless there are groups. float64, or float32
-    #: where a table of float32 was given.
-    X: np.ndarray | None
+    X: np.ndarray | None  #: (rows, d) what was fitted, NaN where missing; float64, or float32 where that was given.
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
@@ -276,23 +274,16 @@ class Posterior:
     @cached_property
     def ess(self) -> float:
         """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
-        by_weights = effective_sample_size(self.weights)
-        if not (self.is_chain and self.has_equal_weights) or self.log_joint is None:
-            return by_weights
-        by_chain = diagnostics.series_ess(self.log_joint, self.chain)
-        return by_chain if np.isfinite(by_chain) else by_weights
+        is_series = self.is_chain and self.has_equal_weights and self.log_joint is not None
+        found = diagnostics.series_ess(self.log_joint, self.chain) if is_series else np.nan
+        return found if np.isfinite(found) else effective_sample_size(self.weights)
 
     @cached_property
     def topology_ess(self) -> float:
-        """Effective sample size of the topology, from the clades that draws of a chain share.
-
-        For weighted particles, which have no order, 1 / Σ w².
-        """
-        by_weights = effective_sample_size(self.weights)
-        if not (self.is_chain and self.has_equal_weights):
-            return by_weights
-        by_chain = diagnostics.topology_ess(self.clade_table.ids, self.chain)
-        return by_chain if np.isfinite(by_chain) else by_weights
+        """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
+        is_series = self.is_chain and self.has_equal_weights
+        found = diagnostics.topology_ess(self.clade_table.ids, self.chain) if is_series else np.nan
+        return found if np.isfinite(found) else effective_sample_size(self.weights)
 
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
@@ -328,10 +319,9 @@ class Posterior:
     ) -> LeaveOneOut:
         """Leave-one-out: how well each row is predicted from all others, without fitting again.
 
-        The row is what is left out, also where several rows measure one leaf (`groups`): the others then hold its
-        place. Of a row with missing entries the observed ones count. Densities are those of the columns in their own
-        units; copies of other rows have none, and are left aside. Up to 2,000 rows every branch of a tree is looked
-        at; above, those that near rows lead to and a sample of the others, which makes densities a little uncertain.
+        Single rows are left out, also where several measure one leaf (`groups`). Of a row with missing entries the
+        observed ones count; copies of other rows have no density. Above 2,000 rows, of the branches that no near row
+        leads to a sample is looked at, which makes densities a little uncertain.
 
         Parameters
         ----------
@@ -339,9 +329,7 @@ class Posterior:
         n_jobs : number of draws to compute at the same time, in threads; it changes nothing else.
         progress : True, False, "auto" (a progress bar on a terminal) or a function of (draws done, draws).
 
-        Returns
-        -------
-        LeaveOneOut, with `elpd`, its standard error `se`, `pointwise` and ArviZ's diagnostic `pareto_k` of each row.
+        The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
         """
         return loo(self, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
 
@@ -362,8 +350,7 @@ class Posterior:
     def mcc_tree(self) -> Tree:
         """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
 
-        The time of each clade is the median over the trees that contain it, raised where needed so that no clade is
-        older than the clade around it.
+        Times are medians over the trees that contain the clade, raised where it would be older than the one around it.
         """
         return self._mcc_tree
 
@@ -423,19 +410,17 @@ class Posterior:
 
         Parameters
         ----------
-        rows : at least two leaves: their names, positions (0 … n-1), a mask (n,), or a pandas Series of one of these.
-            An Index, such as ``X.index[:3]``, has names. A mask that is a Series is put into the order of the leaves.
-            Where rows were grouped, names are those of the groups.
+        rows : at least two leaves: names (or an Index), positions (0 … n-1), a mask (n,), or a Series of one of these.
+            A mask that is a Series is put into the order of the leaves. Where rows were grouped, groups are named.
         """
         return group_support(self, rows)
 
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
-        They are taken over the trees that have the clade, where it is in enough of them for each tail to hold one,
+        They are taken over the trees that have the clade, where these are enough for each tail to hold one,
         2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
-        where these are too few as well. `node_time_basis` says which. Where a DataFrame was fitted, or with
-        `output="pandas"`, it is a DataFrame that has the time in `tree`, too.
+        where these are too few as well (see `node_time_basis`). As pandas output it has the time in `tree`, too.
         """
         level = check_level("level", level)
         interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
@@ -486,36 +471,26 @@ class Posterior:
 
         Parameters
         ----------
-        n_clusters, time :
-            How many clusters, or when to cut: exactly one of them.
-        min_size : "auto" or int
-            Least number of leaves of a cluster, as in `Tree.cut`: by default a quarter of n / n_clusters.
-        outliers : bool
-            Whether leaves that lie far from every cluster are labelled -1: farther out than 99 % of a cluster with
-            heavy tails (Student's t with 4 degrees of freedom). Without data they are the side branches.
-        output : "numpy", "pandas" or None
-            What to return: an array, or a Series with the index of the fitted table; by default as `set_output` says,
-            and a Series where a DataFrame was fitted.
+        n_clusters, time : how many clusters, or when to cut: exactly one of them.
+        min_size : least number of leaves of a cluster, as in `Tree.cut`: by default a quarter of n / n_clusters.
+        outliers : whether leaves that lie far from every cluster are labelled -1: farther out than 99 % of a cluster
+            with heavy tails (Student's t with 4 degrees of freedom). Without data they are the side branches.
+        output : "numpy" for an array, "pandas" for a Series with the index of the fitted table; by default as
+            `set_output` says, and a Series where a DataFrame was fitted.
         """
         labels = cut_mean_tree(self, n_clusters, time, min_size, outliers)
         return pandas_output.labels_series(labels, self.leaf_index) if self._gives_pandas(output) else labels
 
     def membership(
-        self,
-        labels: ArrayLike,
-        *,
-        min_size: MinSize = "auto",
-        outliers: bool | None = None,
-        output: OutputLike = None,
+        self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None, output: OutputLike = None
     ) -> np.ndarray:
         """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
 
         Each tree is cut into as many clusters, or one or two more, whichever shows those in `labels` best. They are
         matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
         that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
-        -1 is among the labels) there is one more, the probability of being in no cluster. Give `min_size` as in `cut`.
-        Where a DataFrame was fitted, or with `output="pandas"`, it is a DataFrame with its index; a Series of labels in
-        another order is put into that of the leaves.
+        -1 is among the labels) there is one more, the probability of being in no cluster. `min_size` and `output` are
+        as in `cut`; a Series of labels is put into the order of the leaves.
         """
         reference, cut_into, outliers = beside(self, labels, min_size, outliers)
         probability = membership(reference, cut_into, self.weights, outliers)
@@ -547,9 +522,8 @@ class Posterior:
 
         Parameters
         ----------
-        max_clusters : int, optional
-            The largest number that is considered; by default a third of the leaves, at most 30. The search ends
-            earlier where eight numbers in a row bring nothing.
+        max_clusters : the largest number that is considered; by default a third of the leaves, at most 30. The search
+            ends earlier where eight numbers in a row bring nothing.
         """
         return suggest_n_clusters(self, max_clusters)
 
@@ -596,7 +570,7 @@ class Posterior:
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
         classes : (n,) labels of the leaves, optional; gives `class_probability` of each new row.
-        n_trees : how many of the posterior's trees are asked, evenly spread by weight.
+        n_trees : how many of the posterior's trees are used, evenly spread by weight.
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
         """
@@ -616,8 +590,8 @@ class Posterior:
         Parameters
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
-        n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
-        n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
+        n_rounds : iterations (a sweep, and an update of what else was learnt) of each tree after grafting.
+        n_trees : how many trees to extend, evenly spread by weight; all of them by default.
         sampler : what sweeps; ``Regraft()`` by default.
         """
         from ..inference.extend import extend
@@ -627,13 +601,12 @@ class Posterior:
     # For other programs
 
     def set_output(self, *, transform: Literal["default", "pandas"] = "pandas") -> Self:
-        """Say what `cut`, `membership`, `clade_support` and `node_times` return.
+        """Say what `cut`, `membership`, `clade_support` and `node_times` return: pandas objects or arrays ("default").
 
-        "pandas" makes them Series and DataFrames, with the index of the DataFrame that was fitted: whole numbers and
-        dates stay what they are. "default" makes them arrays. Until this is called, they are pandas objects where a
-        DataFrame was fitted, and arrays elsewhere. Returns the posterior itself.
+        Series and DataFrames have the index of the DataFrame that was fitted. Until this is called, they are returned
+        where a DataFrame was fitted, and arrays elsewhere. Returns the posterior itself.
         """
-        transform = check_choice("transform", transform, ("default", "pandas"))
+        check_choice("transform", transform, ("default", "pandas"))
         self._set(_output="pandas" if transform == "pandas" else "numpy")
         return self
 
@@ -671,35 +644,22 @@ class Posterior:
         ----------
         tail_scale : whether to add the scales of Student's noise, one for each row of X.
         log_likelihood : what the group of that name holds. "rows", for ``arviz.loo`` and ``arviz.compare``: the log
-            density of each row given all others (chain, draw, row), as in `loo`, which takes a while; "all", for
-            priorsense: log p(X | tree, θ), of which the former is no part. None: nothing.
+            density of each row given all others, as in `loo`, which takes a while; "all", for priorsense: log p(X |
+            tree, θ). Both add ``sample_stats.log_likelihood`` and the log priors, ``log_prior``; None adds nothing.
         n_draws, n_jobs, progress : as in `loo`, which then answers at once.
-
-        Unless `log_likelihood` is None, log p(X | tree, θ) is also in ``sample_stats.log_likelihood``, and the group
-        ``log_prior`` has the log prior of tree, covariance and noise.
         """
-        return to_arviz(
-            self,
-            tail_scale=tail_scale,
-            log_likelihood=log_likelihood,
-            n_draws=n_draws,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        settings: dict[str, Any] = {"n_draws": n_draws, "n_jobs": n_jobs, "progress": progress}
+        return to_arviz(self, tail_scale=tail_scale, log_likelihood=log_likelihood, **settings)
 
     def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
         """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.
 
-        Parameters
-        ----------
-        path : file to write.
-        max_trees : int or None
-            How many trees at most, evenly spread by weight; None writes all of them.
+        At most `max_trees` are written, evenly spread by weight; all of them for None.
         """
         write_nexus(self, path, max_trees)
 
     def annotated_tree(self, tree: Tree | None = None, format: Literal["nexus", "newick"] = "nexus") -> str:
-        """A tree as text, with what the posterior knows of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
+        """A tree as text with support and times of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
 
         Comments in BEAST's notation have the share of the posterior with just this clade (`posterior`), its transfer
         support (`transfer`), the time in this tree (`height`), and median and shortest interval with 95 % of its times
@@ -707,11 +667,8 @@ class Posterior:
 
         Parameters
         ----------
-        tree : Tree, optional
-            The mean tree by default.
-        format : "nexus" or "newick"
-            A whole NEXUS file, or one line of Newick whose inner nodes are named by their transfer support, for
-            programs that pass over comments.
+        tree : the mean tree by default.
+        format : "nexus" for a whole file, "newick" for one line whose inner nodes are named by their transfer support.
         """
         return annotated_tree(self, tree, format)
 
