@@ -19,8 +19,8 @@ def available_bytes() -> int | None:
 
 @lru_cache(maxsize=1)
 def _available(_now: int) -> int | None:
-    limits = [found for found in (_of_system(), _of_control_group(), _of_process()) if found is not None]
-    return min(limits) if limits else None
+    limits = (_of_system(), _of_control_group(), _of_process())
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def require_memory(n_bytes: int, what: str, instead: str) -> None:

@@ -41,18 +41,18 @@ class LeafAnnotation(NamedTuple):
         return ["" if code < 0 else self.levels[code] for code in self.codes.tolist()]
 
 
-def read_annotations(given: Any, labels: Sequence[str], what: str = "classes") -> list[LeafAnnotation]:
+def read_annotations(table: Any, labels: Sequence[str], what: str = "classes") -> list[LeafAnnotation]:
     """Columns about the leaves from a Series, DataFrame, mapping from names to sequences, or one sequence.
 
     A Series or DataFrame whose index names the leaves may have its rows in any order.
     """
-    if hasattr(given, "columns") and hasattr(given, "index"):
-        columns = {str(name): given[name] for name in given.columns}
-    elif isinstance(given, Mapping):
-        columns = {str(name): values for name, values in given.items()}
+    if hasattr(table, "columns") and hasattr(table, "index"):
+        columns = {str(name): table[name] for name in table.columns}
+    elif isinstance(table, Mapping):
+        columns = {str(name): values for name, values in table.items()}
     else:
-        columns = {str(getattr(given, "name", None) or what): given}
-    return [_column(name, _aligned(values, labels, f"{what} {name!r}"), what) for name, values in columns.items()]
+        columns = {str(getattr(table, "name", None) or what): table}
+    return [_read_column(name, in_leaf_order(values, labels), len(labels), what) for name, values in columns.items()]
 
 
 def annotations_of(posterior: "Posterior") -> list[LeafAnnotation]:
@@ -95,18 +95,12 @@ def matched_places(codes: np.ndarray, clusters: np.ndarray, n_classes: int) -> l
     return [k if k >= 0 else next(free) for k in place]
 
 
-def _aligned(values: Any, labels: Sequence[str], what: str) -> list[Any]:
-    values = in_leaf_order(values, labels)
+def _read_column(name: str, values: Any, n: int, what: str) -> LeafAnnotation:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{what} must be a sequence, one value for each leaf, not {type(values).__name__}.")
-    found = list(values)
-    if len(found) != len(labels):
-        raise InputError(f"{what} must have one value for each of the {len(labels)} leaves, not {len(found)}.")
-    return found
-
-
-def _column(name: str, values: list[Any], what: str) -> LeafAnnotation:
+        raise InputError(f"{what} {name!r} must be a sequence, one value for each leaf, not {type(values).__name__}.")
     texts = [_text(value) for value in values]
+    if len(texts) != n:
+        raise InputError(f"{what} {name!r} must have one value for each of the {n} leaves, not {len(texts)}.")
     present = [text for text in texts if text]
     if not present:
         raise InputError(f"{what} {name!r} has no value at all; give one for each leaf.")

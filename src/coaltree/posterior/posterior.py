@@ -1,4 +1,4 @@
-"""`Posterior`: weighted trees and what is asked of them.
+"""`Posterior`: weighted trees and the questions that they answer.
 
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
 makes `Tree` objects on demand. Its methods are one-liners: `trees/`, `clusters/`, `diagnostics/`, `predictive/` and
@@ -274,8 +274,9 @@ class Posterior:
     @cached_property
     def ess(self) -> float:
         """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
-        is_series = self.is_chain and self.has_equal_weights and self.log_joint is not None
-        found = diagnostics.series_ess(self.log_joint, self.chain) if is_series else np.nan
+        found = np.nan
+        if self.is_chain and self.has_equal_weights and self.log_joint is not None:
+            found = diagnostics.series_ess(self.log_joint, self.chain)
         return found if np.isfinite(found) else effective_sample_size(self.weights)
 
     @cached_property

@@ -12,9 +12,11 @@ from .trees.stacked import read_only
 
 
 def check_draws(name: str, draws: ArrayLike | None, n_trees: int, dtype: Any = np.float64) -> np.ndarray | None:
-    """(T, …) one entry for each tree."""
-    if draws is None:
-        return None
+    """(T, …) one entry for each tree, where there are any."""
+    return None if draws is None else _per_tree(name, draws, n_trees, dtype)
+
+
+def _per_tree(name: str, draws: ArrayLike, n_trees: int, dtype: Any = np.float64) -> np.ndarray:
     if np.shape(draws)[:1] != (n_trees,):
         raise InputError(f"{name} must have one entry for each of the {n_trees} trees, not shape {np.shape(draws)}.")
     return read_only(draws, dtype)
@@ -22,9 +24,7 @@ def check_draws(name: str, draws: ArrayLike | None, n_trees: int, dtype: Any = n
 
 def check_log_weights(log_weights: ArrayLike | None, n_trees: int) -> np.ndarray:
     """(T,) shifted so that the mean weight is 1: runs of any size can then be put together by concatenation."""
-    values = check_draws("log_weights", log_weights, n_trees)
-    if values is None:
-        return read_only(np.zeros(n_trees))
+    values = _per_tree("log_weights", np.zeros(n_trees) if log_weights is None else log_weights, n_trees)
     top = values.max()
     if not np.isfinite(top) or np.isnan(values).any():
         raise InputError("log_weights must be numbers, -inf allowed, with at least one finite; these are not.")
@@ -33,8 +33,7 @@ def check_log_weights(log_weights: ArrayLike | None, n_trees: int) -> np.ndarray
 
 def check_theta(theta: Mapping[str, ArrayLike] | None, n_trees: int) -> dict[str, np.ndarray]:
     """Draws of the parameters by name; a learnt noise level is a positive number for each tree."""
-    draws = {str(name): check_draws(f"theta[{name!r}]", values, n_trees) for name, values in (theta or {}).items()}
-    found = {name: values for name, values in draws.items() if values is not None}
+    found = {str(name): _per_tree(f"theta[{name!r}]", values, n_trees) for name, values in (theta or {}).items()}
     level = found.get(LEVEL)
     if level is not None and not (level.shape == (n_trees,) and (np.isfinite(level) & (level > 0.0)).all()):
         raise InputError(f"theta[{LEVEL!r}] must hold a positive number for each of the {n_trees} trees.")

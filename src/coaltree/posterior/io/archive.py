@@ -47,7 +47,7 @@ def load(path: PathLike) -> Posterior:
             content[name] = _revived(content[name])
         _check_covariance(content["covariance"], content["X"], content["used"])
         return with_log_weights(Posterior(**content), content["log_weights"])
-    except Exception as error:  # whatever odd values may lead to
+    except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
 
 

@@ -11,8 +11,8 @@ from ...errors import CoaltreeWarning, InputError
 from ...model.covariance import InverseWishart
 from ...numerics.weighted import pick_evenly
 from ..diagnostics.ess import last_of_chains
-from ..predictive.loo import draws_asked, kept_densities, thinned
-from ..predictive.row_densities import can_be_asked, log_parts
+from ..predictive.loo import check_n_draws, cached_densities, thinned
+from ..predictive.row_densities import has_densities, log_parts
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -41,7 +41,9 @@ def to_arviz(
     if log_likelihood is not None:
         check_choice("log_likelihood", log_likelihood, ("rows", "all"))
     index = _draws_of_chains(posterior)
-    draws = _scalars(posterior)
+    # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
+    lengths = np.diff(posterior.times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
+    draws = {**posterior.theta, "root_time": posterior.times[:, -1], "tree_length": lengths}
     names = _named_dimensions(posterior)
     if tail_scale:
         if posterior.tail_scale is None:
@@ -55,14 +57,12 @@ def to_arviz(
     if prior:
         groups["prior"] = prior
     added: dict[str, Any] = {}
-    if log_likelihood is not None and can_be_asked(posterior):
+    if log_likelihood is not None and has_densities(posterior):
         parts = log_parts(posterior, index)
         total = parts.pop("log_likelihood")
         groups.setdefault("sample_stats", {})["log_likelihood"] = total
-        added["log_prior"] = _dataset(parts, np.arange(index.shape[1]))
-        if log_likelihood == "all":
-            added["log_likelihood"] = _dataset({"all": total}, np.arange(index.shape[1]))
-        else:
+        added = {"log_prior": _dataset(parts), "log_likelihood": _dataset({"all": total})}
+        if log_likelihood == "rows":
             added["log_likelihood"] = _row_densities(posterior, index, n_draws, n_jobs, progress)
     if int(arviz.__version__.split(".")[0]) >= 1:
         data = arviz.from_dict(groups, **names)
@@ -86,13 +86,6 @@ def _draws_of_chains(posterior: "Posterior") -> np.ndarray:
         stacklevel=4,
     )
     return pick_evenly(posterior.weights, len(posterior))[None]
-
-
-def _scalars(posterior: "Posterior") -> dict[str, np.ndarray]:
-    times = posterior.times
-    # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
-    lengths = np.diff(times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
-    return {**posterior.theta, "root_time": times[:, -1], "tree_length": lengths}
 
 
 def _named_dimensions(posterior: "Posterior") -> dict[str, Any]:
@@ -125,21 +118,21 @@ def _prior_draws(posterior: "Posterior") -> dict[str, np.ndarray]:
 def _row_densities(
     posterior: "Posterior", index: np.ndarray, n_draws: int | None, n_jobs: int | None, progress: ProgressLike
 ) -> Any:
-    """The log densities of rows given all others, (chain, draw, row): of the draws that leave-one-out asks."""
-    place = thinned(np.broadcast_to(np.arange(index.shape[1]), index.shape), draws_asked(posterior, n_draws))[0]
+    """The log densities of rows given all others, (chain, draw, row), of the draws that leave-one-out uses."""
+    place = thinned(np.broadcast_to(np.arange(index.shape[1]), index.shape), check_n_draws(posterior, n_draws))[0]
     draws, inverse = np.unique(index[:, place].ravel(), return_inverse=True)
-    if posterior.has_equal_weights:  # in the order in which leave-one-out asks, so that it need not ask again
+    if posterior.has_equal_weights:  # in the order of leave-one-out, which then finds them cached
         draws, inverse = index[:, place].ravel(), np.arange(index[:, place].size)
-    found = kept_densities(posterior, draws, n_jobs, progress)
+    found = cached_densities(posterior, draws, n_jobs, progress)
     stacked = found.log_density[inverse].reshape(len(index), len(place), -1)
-    return _dataset({"rows": stacked}, place, [posterior.row_labels[i] for i in found.rows])
+    return _dataset({"rows": stacked}, draw=place, row=[posterior.row_labels[i] for i in found.rows])
 
 
-def _dataset(values: dict[str, np.ndarray], draws: np.ndarray, rows: list[str] | None = None) -> Any:
-    """Arrays (chain, draw), or (chain, draw, row) with these names of rows; `draws` are their numbers in a chain."""
+def _dataset(values: dict[str, np.ndarray], **coords: Any) -> Any:
+    """Arrays (chain, draw) or (chain, draw, row), with names along some of these; numbers by default."""
     import xarray
 
-    dims = ("chain", "draw") if rows is None else ("chain", "draw", "row")
-    coords: dict[str, Any] = {"chain": np.arange(len(next(iter(values.values())))), "draw": draws}
-    coords |= {} if rows is None else {"row": rows}
-    return xarray.Dataset({name: (dims, array) for name, array in values.items()}, coords)
+    shape = next(iter(values.values())).shape
+    dims = ("chain", "draw", "row")[: len(shape)]
+    numbers = {dim: np.arange(length) for dim, length in zip(dims, shape, strict=True)}
+    return xarray.Dataset({name: (dims, array) for name, array in values.items()}, numbers | coords)

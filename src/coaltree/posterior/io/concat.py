@@ -29,10 +29,8 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         sizes = np.array([len(post) for post in posteriors])
         top = max(evidence)
         log_evidence = top + np.log(sizes @ np.exp(np.array(evidence) - top) / sizes.sum())
-    chains, n_chains = [], 0
-    for post in posteriors:
-        chains.append(n_chains + np.unique(post.chain, return_inverse=True)[1])
-        n_chains = chains[-1].max() + 1
+    pairs = np.concatenate([np.column_stack([np.full(len(post), i), post.chain]) for i, post in enumerate(posteriors)])
+    chain = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
     about_rows: dict[str, Any] = {}
     if all(_same(post.X, first.X) for post in posteriors):
         names = ("X", "errors", "groups", "row_labels", "used", "fitted")
@@ -46,7 +44,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         log_evidence=log_evidence,
         labels=first.labels,
         theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
-        chain=np.concatenate(chains) if any(post.is_chain for post in posteriors) else None,
+        chain=chain if any(post.is_chain for post in posteriors) else None,
         columns=first.columns,
         covariance=first.covariance,
         noise=first.noise,

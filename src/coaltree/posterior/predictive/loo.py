@@ -82,7 +82,7 @@ def loo(
 ) -> LeaveOneOut:
     """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
     draws, weights = draws_for(posterior, n_draws)
-    densities = kept_densities(posterior, draws, n_jobs, progress)
+    densities = cached_densities(posterior, draws, n_jobs, progress)
     found = from_densities(posterior, densities, np.log(weights))
     n_influential = int(np.sum(found.pareto_k > _MAX_K))
     if n_influential and np.isfinite(found.pareto_k).any():
@@ -99,15 +99,15 @@ def loo(
 def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the draws that are used, spread evenly over the chains or by weight, and what each then counts."""
     require_model(posterior)
-    n_draws = draws_asked(posterior, n_draws)
+    n_draws = check_n_draws(posterior, n_draws)
     if not posterior.has_equal_weights:
         return pick_trees(posterior.weights, n_draws)
     draws = thinned(last_of_chains(posterior.chain), n_draws).ravel()
     return draws, np.full(len(draws), 1.0 / len(draws))
 
 
-def draws_asked(posterior: "Posterior", n_draws: int | None) -> int:
-    """How many draws are used where no number is given: a draw of many rows takes longer."""
+def check_n_draws(posterior: "Posterior", n_draws: int | None) -> int:
+    """The number of draws, by default fewer for many rows, of which a draw takes longer."""
     default = _N_DRAWS if posterior.n <= MAX_ROWS_ALL_BRANCHES else _N_DRAWS_OF_MANY_ROWS
     return check_count("n_draws", default if n_draws is None else n_draws)
 
@@ -118,7 +118,7 @@ def thinned(index: np.ndarray, n_draws: int) -> np.ndarray:
     return index[:, ::-1][:, ::step][:, ::-1]
 
 
-def kept_densities(
+def cached_densities(
     posterior: "Posterior", draws: np.ndarray, n_jobs: int | None, progress: ProgressLike
 ) -> RowDensities:
     """The densities of these draws; the last ones of each posterior are remembered."""

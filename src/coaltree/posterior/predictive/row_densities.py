@@ -86,7 +86,7 @@ def require_model(posterior: "Posterior") -> None:
     posterior.noise_level(0)  # refuses where there are no draws of it
 
 
-def can_be_asked(posterior: "Posterior") -> bool:
+def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
         require_model(posterior)
