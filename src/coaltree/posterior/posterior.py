@@ -24,7 +24,6 @@ from ..tree import Tree
 from ..tree.distances import with_leaves_as
 from ..tree.merges import MinSize, check_cut
 from ..tree.rooted import check_labels
-from . import validation
 from .clusters.cut import beside, cut_mean_tree
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
 from .clusters.partitions import coclustering, whitened_rows
@@ -41,6 +40,7 @@ from .trees.group_support import GroupSupport, group_support
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, check_trees, read_only
 from .trees.summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
+from .validation import check_array, check_groups, check_log_weights, check_model, check_theta
 
 if TYPE_CHECKING:
     import pandas
@@ -133,20 +133,27 @@ class Posterior:
         columns = getattr(X, "columns", None) if columns is None else columns
         columns = None if columns is None else tuple(map(str, columns))
         labels = check_labels(labels, n)
-        groups = validation.check_groups(groups, n)
+        groups = check_groups(groups, n)
         n_rows = n if groups is None else len(groups)
-        X = validation.check_rows(X, n, groups, columns)
-        used, fitted = validation.check_model(X, used, fitted)
+        precision = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        X = check_array("X", X, precision, rows=n_rows, columns=None)
+        if X is not None and columns is not None and len(columns) != X.shape[1]:
+            raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
+        n_missing = 0 if X is None else int(np.isnan(X).sum())
+        used, fitted = check_model(X, used, fitted)
         errors = check_errors(errors, n_rows)
+        tail_scale = check_array("tail_scale", tail_scale, trees=n_trees, rows=n_rows)
+        if tail_scale is not None and not np.all(tail_scale > 0.0):
+            raise InputError("tail_scale must hold positive numbers.")
         self._set(
             children=children,
             times=times,
             labels=labels,
-            log_weights=validation.check_log_weights(log_weights, n_trees),
-            log_joint=validation.check_draws("log_joint", log_joint, n_trees),
+            log_weights=check_log_weights(log_weights, n_trees),
+            log_joint=check_array("log_joint", log_joint, trees=n_trees),
             log_evidence=None if log_evidence is None else float(log_evidence),
-            theta=validation.check_theta(theta, n_trees),
-            chain=validation.check_draws("chain", np.zeros(n_trees) if chain is None else chain, n_trees, np.int64),
+            theta=check_theta(theta, n_trees),
+            chain=check_array("chain", np.zeros(n_trees) if chain is None else chain, np.int64, trees=n_trees),
             is_chain=chain is not None,
             X=X,
             columns=columns,
@@ -155,8 +162,8 @@ class Posterior:
             errors=None if errors is None else read_only(errors),
             groups=groups,
             row_labels=labels if groups is None else check_labels(row_labels, n_rows),
-            tail_scale=validation.check_tail_scale(tail_scale, n_rows, n_trees),
-            imputed=validation.check_imputed(imputed, X, n_trees),
+            tail_scale=tail_scale,
+            imputed=check_array("imputed", imputed, trees=n_trees, missing_entries=n_missing),
             used=used,
             fitted=fitted,
             info=dict(info or {}),
@@ -401,7 +408,7 @@ class Posterior:
             frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
             clade = clades.find(self.clade_table, tree.clade_keys())
             support = np.where(clade >= 0, frequency[clade], 0.0)
-        return pandas_output.merge_series(support, f"{kind} support") if self._gives_pandas(output) else support
+        return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
     def support(self, rows: Iterable[Any]) -> GroupSupport:
         """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
@@ -425,7 +432,8 @@ class Posterior:
         """
         level = check_level("level", level)
         interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
-        return pandas_output.merge_frame(tree.times, interval) if self._gives_pandas(output) else interval
+        table = np.column_stack([tree.times, interval])
+        return pandas_output.as_pandas(table, ["time", "low", "high"]) if self._gives_pandas(output) else interval
 
     def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
@@ -480,7 +488,7 @@ class Posterior:
             `set_output` says, and a Series where a DataFrame was fitted.
         """
         labels = cut_mean_tree(self, n_clusters, time, min_size, outliers)
-        return pandas_output.labels_series(labels, self.leaf_index) if self._gives_pandas(output) else labels
+        return pandas_output.as_pandas(labels, "cluster", self.leaf_index) if self._gives_pandas(output) else labels
 
     def membership(
         self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None, output: OutputLike = None
@@ -495,10 +503,9 @@ class Posterior:
         """
         reference, cut_into, outliers = beside(self, labels, min_size, outliers)
         probability = membership(reference, cut_into, self.weights, outliers)
-        if not self._gives_pandas(output):
-            return probability
-        frame: np.ndarray = pandas_output.membership_frame(probability, self.leaf_index, reference.clusters.tolist())
-        return frame
+        names = [*reference.clusters.tolist(), -1][: probability.shape[1]]
+        is_frame = self._gives_pandas(output)
+        return pandas_output.as_pandas(probability, names, self.leaf_index) if is_frame else probability
 
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None

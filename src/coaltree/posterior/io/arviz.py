@@ -11,7 +11,7 @@ from ...errors import CoaltreeWarning, InputError
 from ...model.covariance import InverseWishart
 from ...numerics.weighted import pick_evenly
 from ..diagnostics.ess import last_of_chains
-from ..predictive.loo import check_n_draws, cached_densities, thinned
+from ..predictive.loo import cached_densities, check_n_draws, thinned
 from ..predictive.row_densities import has_densities, log_parts
 
 if TYPE_CHECKING:

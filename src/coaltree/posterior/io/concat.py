@@ -59,17 +59,16 @@ def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
         raise InputError(
             f"Posterior {number} has other leaf labels than the first; only the same leaves can be joined."
         )
-    if post.theta.keys() != first.theta.keys():
-        names, wanted = (", ".join(theta) or "none" for theta in (post.theta, first.theta))
-        raise InputError(f"Posterior {number} has other parameters than the first: {names}, not {wanted}.")
-    if type(post.covariance) is not type(first.covariance):
-        family, wanted = (type(one.covariance).__name__ for one in (post, first))
-        raise InputError(f"Posterior {number} has another covariance than the first: {family}, not {wanted}.")
-    if not _same(post.used, first.used):
-        raise InputError(f"Posterior {number} has other columns in the model than the first; fit the same table.")
-    same_noise = repr(post.noise) == repr(first.noise) and _same(post.errors, first.errors)
-    if not same_noise or not _same(post.groups, first.groups):
-        raise InputError(f"Posterior {number} has another noise, errors or groups than the first.")
+    for what, ours, theirs in (
+        ("parameters", ", ".join(post.theta) or "none", ", ".join(first.theta) or "none"),
+        ("covariance", type(post.covariance).__name__, type(first.covariance).__name__),
+        ("noise", repr(post.noise), repr(first.noise)),
+    ):
+        if ours != theirs:
+            raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
+    for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
+        if not _same(getattr(post, name), getattr(first, name)):
+            raise InputError(f"Posterior {number} has other {what} than the first; fit the same table.")
 
 
 def _joined(posteriors: list[Posterior], name: str) -> np.ndarray | None:

@@ -94,31 +94,14 @@ def in_order_of(values: Any, named: Any) -> Any:
     return values
 
 
-def labels_series(labels: np.ndarray, leaves: "pandas.Index") -> Any:
-    """The cluster of each leaf."""
+def as_pandas(values: np.ndarray, names: Any, leaves: "pandas.Index | None" = None) -> Any:
+    """Values (n,) as a Series or (n, k) as a DataFrame with these names, of leaves or (where these are None) of merges.
+
+    Merge k makes node n + k.
+    """
     import pandas
 
-    return pandas.Series(labels, leaves, name="cluster")
-
-
-def membership_frame(probability: np.ndarray, leaves: "pandas.Index", clusters: Sequence[Any]) -> Any:
-    """The probability of each cluster for each leaf; a column more is that of outliers, -1."""
-    import pandas
-
-    names = [*clusters, *[-1] * (probability.shape[1] - len(clusters))]
-    return pandas.DataFrame(probability, leaves, pandas.Index(names, name="cluster"))
-
-
-def merge_series(values: np.ndarray, name: str) -> Any:
-    """One number for each merge of a tree; merge k makes node n + k."""
-    import pandas
-
-    return pandas.Series(values, pandas.RangeIndex(len(values), name="merge"), name=name)
-
-
-def merge_frame(times: np.ndarray, interval: np.ndarray) -> Any:
-    """The time of each merge of a tree and its interval."""
-    import pandas
-
-    merges = pandas.RangeIndex(len(times), name="merge")
-    return pandas.DataFrame(np.column_stack([times, interval]), merges, ["time", "low", "high"])
+    index = pandas.RangeIndex(len(values), name="merge") if leaves is None else leaves
+    if values.ndim == 1:
+        return pandas.Series(values, index, name=names)
+    return pandas.DataFrame(values, index, pandas.Index(names, name=None if leaves is None else "cluster"))
