@@ -339,7 +339,7 @@ class Posterior:
 
         The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
         """
-        return loo(self, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
+        return loo(self, n_draws, n_jobs, progress)
 
     # Which tree
 
@@ -656,8 +656,7 @@ class Posterior:
             tree, θ). Both add ``sample_stats.log_likelihood`` and the log priors, ``log_prior``; None adds nothing.
         n_draws, n_jobs, progress : as in `loo`, which then answers at once.
         """
-        settings: dict[str, Any] = {"n_draws": n_draws, "n_jobs": n_jobs, "progress": progress}
-        return to_arviz(self, tail_scale=tail_scale, log_likelihood=log_likelihood, **settings)
+        return to_arviz(self, tail_scale, log_likelihood, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
 
     def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
         """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.

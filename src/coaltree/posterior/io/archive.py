@@ -45,8 +45,9 @@ def load(path: PathLike) -> Posterior:
         check_fields(content, _fields(content))
         for name in ("covariance", "noise", "info"):
             content[name] = _revived(content[name])
-        _check_covariance(content["covariance"], content["X"], content["used"])
-        return with_log_weights(Posterior(**content), content["log_weights"])
+        posterior = Posterior(**content)
+        _check_covariance(posterior)
+        return with_log_weights(posterior, content["log_weights"])
     except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
 
@@ -80,13 +81,12 @@ def _fields(content: Any) -> dict[str, Any]:
     }
 
 
-def _check_covariance(value: Any, X: np.ndarray | None, used: np.ndarray | None) -> None:
-    if value is None:
-        return
-    if not isinstance(value, covariance.Covariance):
+def _check_covariance(posterior: Posterior) -> None:
+    value = posterior.covariance
+    if value is not None and not isinstance(value, covariance.Covariance):
         raise ValueError("covariance is not one")
-    if X is not None:
-        value.check(X.shape[1] if used is None else len(used))
+    if value is not None and posterior.X is not None:
+        value.check(len(posterior.model_columns))
 
 
 def _plain(value: Any, where: str) -> Any:

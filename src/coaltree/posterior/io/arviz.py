@@ -20,16 +20,8 @@ if TYPE_CHECKING:
 _N_PRIOR_DRAWS = 500
 
 
-def to_arviz(
-    posterior: "Posterior",
-    *,
-    tail_scale: bool = False,
-    log_likelihood: str | None = "rows",
-    n_draws: int | None = None,
-    n_jobs: int | None = None,
-    progress: ProgressLike = "auto",
-) -> Any:
-    """Draws as ArviZ's InferenceData (DataTree from ArviZ 1.0); `Posterior.to_arviz` explains the parameters.
+def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | None, **settings: Any) -> Any:
+    """Draws as ArviZ's InferenceData (DataTree from ArviZ 1.0); `settings` are those of `Posterior.loo`.
 
     ArviZ knows no weights: unequal ones are turned into repeats (systematic resampling), with a warning. Chains are cut
     to the length of the shortest.
@@ -63,7 +55,7 @@ def to_arviz(
         groups.setdefault("sample_stats", {})["log_likelihood"] = total
         added = {"log_prior": _dataset(parts), "log_likelihood": _dataset({"all": total})}
         if log_likelihood == "rows":
-            added["log_likelihood"] = _row_densities(posterior, index, n_draws, n_jobs, progress)
+            added["log_likelihood"] = _row_densities(posterior, index, **settings)
     if int(arviz.__version__.split(".")[0]) >= 1:
         data = arviz.from_dict(groups, **names)
         for name, group in added.items():

@@ -11,7 +11,7 @@ surprising that trees with it and without it differ too much for this.
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -46,8 +46,7 @@ class LeaveOneOut:
     rows: np.ndarray  #: (k,) numbers of the rows in X, all but copies of others, which have no density.
     labels: tuple[str, ...]  #: Names of these rows.
     columns: tuple[str, ...]  #: Names of the columns in the model, whose density it is.
-    n_draws: int  #: Number of draws behind it.
-    _draws: RowDensities = field(repr=False)
+    log_density: np.ndarray  #: (draws, k) log Z, the log density of each row given all others and a draw of the rest.
 
     @property
     def good_k(self) -> float:
@@ -60,9 +59,9 @@ class LeaveOneOut:
         return tuple(self.labels[i] for i in np.flatnonzero(~(self.pareto_k <= self.good_k)))
 
     @property
-    def log_density(self) -> np.ndarray:
-        """(draws, k) log Z, the log density of each row given all others and a draw of the rest."""
-        return self._draws.log_density
+    def n_draws(self) -> int:
+        """Number of draws behind it."""
+        return len(self.log_density)
 
     def __repr__(self) -> str:
         n, doubtful = len(self.rows), [repr(name) for name in self.doubtful]
@@ -77,9 +76,7 @@ class LeaveOneOut:
         )
 
 
-def loo(
-    posterior: "Posterior", *, n_draws: int | None = None, n_jobs: int | None = None, progress: ProgressLike = "auto"
-) -> LeaveOneOut:
+def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progress: ProgressLike) -> LeaveOneOut:
     """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
     draws, weights = draws_for(posterior, n_draws)
     densities = cached_densities(posterior, draws, n_jobs, progress)
@@ -148,8 +145,7 @@ def from_densities(posterior: "Posterior", densities: RowDensities, log_weights:
         rows=densities.rows,
         labels=tuple(posterior.row_labels[i] for i in densities.rows),
         columns=posterior.model_columns,
-        n_draws=len(densities.draws),
-        _draws=densities,
+        log_density=densities.log_density,
     )
 
 
