@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.random_streams import as_generator
+from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, RandomState
 from .._runtime.validation import check_count
 from ..errors import InputError
@@ -169,7 +169,7 @@ def _noise_of(posterior: Posterior, tree: int, model: NoiseModel, old_rows: np.n
     """The noise as it was drawn with a tree; new rows start as ordinary ones."""
     noise = noises.first_draw(model)
     if model.level is None:
-        level = float(posterior.theta[noises.LEVEL][tree])
+        level = float(posterior.theta[noises.NOISE_LEVEL][tree])
         noise = noise._replace(level=noises.at_least_floor(model, level))
     if noise.tail_scale is not None and posterior.tail_scale is not None:
         noise.tail_scale[: len(old_rows)] = posterior.tail_scale[tree, old_rows]
