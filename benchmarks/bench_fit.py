@@ -17,7 +17,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains.chain import advance, begin, one_iteration, problem_of
 from coaltree.inference.chains.state import ChainData
 from coaltree.inference.settings import RunSettings

@@ -57,6 +57,13 @@ def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
     return random_posterior(seed, n, n_trees, weighted=False, **(settings | extra))
 
 
+def posterior_of_rows(n=6, d=2, n_trees=3, seed=0, noise=0.2, **extra):
+    """Trees of rows that are no draws, which is enough for densities given the trees."""
+    rng = np.random.default_rng(seed)
+    settings = {"X": rng.normal(size=(n, d)), "covariance": ct.Spherical(amplitude=2.0), "noise": noise}
+    return random_posterior(seed, n, n_trees, weighted=False, **(settings | extra))
+
+
 def listed(post):
     """The trees as plain lists, which the references take."""
     return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.model.covariance import (
     Diagonal,
     Fixed,

@@ -12,6 +12,7 @@ import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.inference.control import checkpoint
+from coaltree.posterior.io import archive as files
 from tests import hostile
 
 
@@ -70,9 +71,9 @@ def crafted(content):
 def test_load_of_crafted_posteriors_is_refused_or_works(make, part, tmp_path):
     path = tmp_path / "posterior.npz"
     make().save(path)
-    content = archive.read(path, "coaltree posterior", 2)
+    content = archive.read(path, "coaltree posterior", files._VERSION)
     for place, value in crafted(content)[::part]:
-        archive.write(path, "coaltree posterior", 2, hostile.changed(content, place, value))
+        archive.write(path, "coaltree posterior", files._VERSION, hostile.changed(content, place, value))
         if not refused(lambda: ct.load(path)):
             assert place[0] in FREE or (value is None and place[0] in OPTIONAL), (place, value)
             answers(ct.load(path))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains import gibbs_parameters
 from coaltree.inference.chains.chain import one_iteration, problem_of
 from coaltree.inference.chains.state import Chain, ChainData

@@ -8,14 +8,14 @@ import pandas
 from .._runtime.formatting import shortened
 from ..metrics import agreement
 from ..posterior.clusters.answer import ClusterAnswer
-from ..posterior.leaf_annotations import Known
+from ..posterior.leaf_annotations import LeafAnnotation
 
 MAX_CLASSES = 8  # columns of the table
 MAX_CLUSTERS = 12  # rows of the table
 MAX_NAME_LENGTH = 16
 
 
-def compare_annotation(answer: ClusterAnswer, annotation: Known) -> str:
+def compare_annotation(answer: ClusterAnswer, annotation: LeafAnnotation) -> str:
     """A table of clusters and classes with their agreement, or the range of the numbers in each cluster."""
     if annotation.numbers is not None:
         ranges = pandas.Series(annotation.numbers).groupby(answer.labels + 1).quantile([0.05, 0.5, 0.95]).unstack()

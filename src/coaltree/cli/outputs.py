@@ -13,7 +13,7 @@ from .._runtime.atomic_write import clear_away, move_into_place
 from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.leaf_annotations import known_of
+from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
 from . import shell
@@ -105,7 +105,7 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
         for c, probabilities in enumerate(answer.membership.T):
             columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
-    annotations = {annotation.name: annotation.texts() for annotation in known_of(post)}
+    annotations = {annotation.name: annotation.texts() for annotation in annotations_of(post)}
     for name, texts in annotations.items():
         own = name
         while own in columns or (own != name and own in annotations):
@@ -161,7 +161,7 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
         number_clusters=not in_line,
         time_scale="linear" if tree.n <= MAX_LINEAR_LEAVES else "sqrt",
         time_label=f"time{CAPTION if tree.n > MAX_NAMED_LEAVES else ''}",
-        row_colors=known_of(post) or None,
+        row_colors=annotations_of(post) or None,
     )
     if not 1 < k <= MAX_IN_LEGEND:
         return

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.progress import Progress
+from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ProgressLike
 from ..errors import InputError
 from ..posterior import Posterior

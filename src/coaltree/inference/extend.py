@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.random_streams import as_generator
+from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, RandomState
 from .._runtime.validation import check_count
 from ..errors import InputError

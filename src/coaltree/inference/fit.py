@@ -13,9 +13,9 @@ from typing import Any, Literal
 import joblib
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.progress import Progress
 from .._runtime.random_streams import seed_of
+from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import CoaltreeWarning, InterruptedWarning

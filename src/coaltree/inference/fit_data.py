@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.formatting import some
 from .._runtime.memory import require_memory
 from .._runtime.progress import duration
+from .._runtime.threads import single_threaded_blas
 from .._runtime.validation import check_choice
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime.blas import single_threaded_blas
 from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
-from .._runtime.threads import at_most_threads
+from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count
 from ..errors import InputError, InterruptedWarning

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize, is_color_like, to_hex, to_rgb
 from matplotlib.patches import Patch
 
-from ..posterior.leaf_annotations import Known, matched_places, read_known
+from ..posterior.leaf_annotations import LeafAnnotation, matched_places, read_annotations
 from .geometry import Direction, TreeLayout
 from .style import LEGEND, LEGEND_FONT, PALETTE, as_text, keep_legend
 
@@ -44,12 +44,14 @@ def as_strips(
     """
     if given is None:
         return []
-    if isinstance(given, list) and given and isinstance(given[0], Known):  # classes, even those called red and blue
+    if (
+        isinstance(given, list) and given and isinstance(given[0], LeafAnnotation)
+    ):  # classes, even those called red and blue
         return [_strip(column, clusters, may_be_colors=False) for column in given]
-    return [_strip(column, clusters, may_be_colors=True) for column in read_known(given, labels, what)]
+    return [_strip(column, clusters, may_be_colors=True) for column in read_annotations(given, labels, what)]
 
 
-def _strip(column: Known, clusters: np.ndarray | None, may_be_colors: bool) -> Strip:
+def _strip(column: LeafAnnotation, clusters: np.ndarray | None, may_be_colors: bool) -> Strip:
     if column.numbers is not None:
         return _number_strip(column.name, column.numbers)
     are_colors = may_be_colors and all(map(_is_color, column.levels))
@@ -63,7 +65,7 @@ def _is_color(text: str) -> bool:
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def _class_colors(column: Known, clusters: np.ndarray | None) -> list[str]:
+def _class_colors(column: LeafAnnotation, clusters: np.ndarray | None) -> list[str]:
     """Return a colour for each class; paler ones from the eleventh on."""
     n_classes = len(column.levels)
     place = range(n_classes) if clusters is None else matched_places(column.codes, np.asarray(clusters), n_classes)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..metrics import agreement
 from ..posterior.clusters.answer import ClusterAnswer
-from ..posterior.leaf_annotations import Known, matched_places
+from ..posterior.leaf_annotations import LeafAnnotation, matched_places
 from . import pixels
 from .figures import rounded
 from .partitions import N_COLOURS
@@ -16,12 +16,14 @@ from .text import printable
 MAX_CLASSES = 62  # that one character can tell apart, one of them being "missing"
 
 
-def content(columns: Sequence[Known], start: ClusterAnswer, answers: Sequence[ClusterAnswer]) -> list[dict[str, Any]]:
+def content(
+    columns: Sequence[LeafAnnotation], start: ClusterAnswer, answers: Sequence[ClusterAnswer]
+) -> list[dict[str, Any]]:
     """Return the columns, with colours that follow the clusters the page opens with, and the agreement at each k."""
     return [_classes(column, start, answers) if column.is_classes else _numbers(column) for column in columns]
 
 
-def _classes(column: Known, start: ClusterAnswer, answers: Sequence[ClusterAnswer]) -> dict[str, Any]:
+def _classes(column: LeafAnnotation, start: ClusterAnswer, answers: Sequence[ClusterAnswer]) -> dict[str, Any]:
     levels, codes = _largest(column)
     seen = codes >= 0
     found = [agreement(answer.labels[seen], column.codes[seen]) for answer in answers]
@@ -35,7 +37,7 @@ def _classes(column: Known, start: ClusterAnswer, answers: Sequence[ClusterAnswe
     }
 
 
-def _largest(column: Known) -> tuple[Sequence[str], np.ndarray]:
+def _largest(column: LeafAnnotation) -> tuple[Sequence[str], np.ndarray]:
     """Classes and codes; of more than `MAX_CLASSES` the smallest become one, "others"."""
     if len(column.levels) <= MAX_CLASSES:
         return column.levels, column.codes
@@ -47,7 +49,7 @@ def _largest(column: Known) -> tuple[Sequence[str], np.ndarray]:
     return (*(column.levels[k] for k in kept), "others"), code_of[column.codes]
 
 
-def _numbers(column: Known) -> dict[str, Any]:
+def _numbers(column: LeafAnnotation) -> dict[str, Any]:
     numbers = np.asarray(column.numbers, dtype=float)
     low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
     high = high if high > low else low + 1.0

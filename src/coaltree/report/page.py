@@ -23,7 +23,7 @@ from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.convergence_verdict import judge
 from ..posterior.diagnostics.covariance_selection import is_choice
 from ..posterior.diagnostics.model_checks import check_or_reason, format_p
-from ..posterior.leaf_annotations import known_of, read_known
+from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
 from . import annotations, coclustering, figures, model_checks, outliers, parameters, partitions, reproduce, svg
 from .summary_cards import MIN_CERTAIN, cluster_cards, opening_number
@@ -90,7 +90,7 @@ def report_html(
     order = tree.leaf_order()
     shown = partitions.make_partitions(posterior, opening)
     answer = shown[opening.n_clusters].answer
-    columns = known_of(posterior) if classes is None else read_known(classes, posterior.labels)
+    columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     verdict = judge(posterior)
     model = check_or_reason(posterior)
     selection = posterior.info.get("choice")

@@ -4,13 +4,13 @@ import numpy as np
 
 from coaltree.cli.annotations import compare_annotation
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.posterior.leaf_annotations import read_known
+from coaltree.posterior.leaf_annotations import read_annotations
 from tests.posteriors import side_branch_posterior
 
 
 def compared(values):
     post = side_branch_posterior()
-    (annotation,) = read_known({"kind": values}, post.labels)
+    (annotation,) = read_annotations({"kind": values}, post.labels)
     return compare_annotation(answer_for(post, 2), annotation).splitlines()
 
 

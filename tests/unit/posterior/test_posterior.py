@@ -42,7 +42,7 @@ def test_trees_are_a_lazy_sequence(post):
         post.trees[12]
 
 
-def test_arrays_are_read_only(post):
+def test_posterior_arrays_are_read_only(post):
     for array in (post.children, post.times, post.weights, post.log_weights, post.chain, post.log_joint):
         with pytest.raises(ValueError):
             array[0] = 1
@@ -60,29 +60,7 @@ def test_columns_are_given_or_read_from_a_frame():
     assert post[:3].columns == ct.concat([post, post]).columns == ("1", "v")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"times": np.ones((2, 3))}, "shape"),
-        ({"times": np.array([[1.0, 2.0], [2.0, 1.0]])}, "Tree 1 of the posterior is not valid.*comes before"),
-        ({"times": np.array([[np.nan, 2.0], [1.0, 2.0]])}, "Tree 0 .*finite"),
-        ({"children": np.array([[[0, 1], [2, 3]], [[0, 1], [1, 3]]])}, "Tree 1 .*already joined"),
-        ({"children": np.array([[[0, 4], [2, 3]], [[0, 1], [2, 3]]])}, "Tree 0 .*only nodes"),
-        ({"log_weights": [1.0]}, "log_weights must have one entry"),
-        ({"log_weights": [-np.inf, -np.inf]}, "at least one finite"),
-        ({"theta": {"ell": [1.0]}}, "ell"),
-        ({"labels": ["a", "b"]}, "labels must be 3 names, not 2"),
-        ({"X": np.zeros((4, 2))}, "one row for each of the 3 leaves"),
-        ({"X": np.zeros((3, 2)), "columns": ["a"]}, "columns must name the 2 columns of X, not 1"),
-    ],
-)
-def test_what_is_refused(change, message):
-    given = {"children": np.tile([[0, 1], [2, 3]], (2, 1, 1)), "times": np.tile([1.0, 2.0], (2, 1))} | change
-    with pytest.raises(ct.InputError, match=message):
-        ct.Posterior(**given)
-
-
-def test_pickles_leave_out_what_can_be_had_again():
+def test_posterior_pickles_leave_out_caches():
     post = random_posterior(0)
     size = len(pickle.dumps(post))
     tree = post.mcc_tree()
@@ -110,7 +88,7 @@ def test_map_tree_needs_a_log_joint():
 # Parts and wholes
 
 
-def test_slices_and_thinning_keep_draws_together():
+def test_thin_and_slices_keep_draws_together():
     chain = np.repeat([0, 1], 6)
     post = random_posterior(6, chain=chain, theta={"ell": np.arange(12.0), "m": np.ones((12, 2, 2))})
     part = post[3:9]
@@ -119,6 +97,7 @@ def test_slices_and_thinning_keep_draws_together():
     assert part.theta["ell"].tolist() == list(range(3, 9))
     assert part.theta["m"].shape == (6, 2, 2)
     assert part.chain.tolist() == [0, 0, 0, 1, 1, 1]
+    assert part.log_evidence is None and post[:].log_evidence == post.log_evidence
     thinned = post.thin(4)
     assert thinned.theta["ell"].tolist() == [0, 4, 6, 10]
     assert post[np.arange(12) % 2 == 0].theta["ell"].tolist() == [0, 2, 4, 6, 8, 10]
@@ -130,47 +109,7 @@ def test_slices_and_thinning_keep_draws_together():
         post.thin(0)
 
 
-def test_parts_put_together_are_the_whole():
-    post = random_posterior(6)
-    again = ct.concat([post[:5], post[5:]])
-    np.testing.assert_allclose(again.weights, post.weights, rtol=1e-12)
-    assert list(again.trees) == list(post.trees)
-    np.testing.assert_array_equal(again.log_joint, post.log_joint)
-
-
-def test_runs_with_an_evidence_count_by_it():
-    a, b = random_posterior(1, n_trees=4), random_posterior(2, n_trees=8)
-    raw = [rng_weights + np.log(3.0) for rng_weights in (a.log_weights, b.log_weights)]
-    a = ct.Posterior(a.children, a.times, log_weights=raw[0], log_evidence=-10.0)
-    b = ct.Posterior(b.children, b.times, log_weights=raw[1], log_evidence=-11.0)
-    both = ct.concat([a, b])
-    # the mean unnormalised weight of a run is its evidence
-    weights = np.concatenate([a.weights * 4 * math.exp(-10), b.weights * 8 * math.exp(-11)])
-    np.testing.assert_allclose(both.weights, weights / weights.sum())
-    assert both.log_evidence == pytest.approx(math.log(weights.sum() / 12))
-    assert not both.is_chain
-
-
-def test_concat_renumbers_chains_and_leaves_particles_without_order():
-    chains = [random_posterior(seed, chain=np.repeat([3, 5], 6)) for seed in (1, 2)]
-    assert ct.concat(chains).chain.tolist() == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
-    assert not ct.concat([random_posterior(seed) for seed in (1, 2)]).is_chain
-
-
-def test_concat_refuses_other_leaves_and_parameters():
-    a = random_posterior(1)
-    with pytest.raises(ct.InputError, match="other leaf labels"):
-        ct.concat([a, random_posterior(1, labels=list("abcdefg"))])
-    with pytest.raises(ct.InputError, match="other parameters"):
-        ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
-    one, other = (random_posterior(1, covariance=family) for family in (ct.Spherical(), ct.Scaled()))
-    with pytest.raises(ct.InputError, match="Scaled, not Spherical"):
-        ct.concat([one, other])
-    with pytest.raises(ct.InputError, match="at least one"):
-        ct.concat([])
-
-
-def test_the_values_of_a_leaf_are_the_means_of_its_rows():
+def test_leaf_values_are_the_means_of_rows():
     post = grouped_posterior()
     X = np.array(post.X)
     X[post.groups == 0, 1] = np.nan
@@ -184,3 +123,19 @@ def test_the_values_of_a_leaf_are_the_means_of_its_rows():
     np.testing.assert_array_equal(alone.leaf_values(), alone.X)
     with pytest.raises(ct.InputError, match="does not include its data"):
         random_posterior(0).leaf_values()
+
+
+def test_noise_level_is_that_of_the_draw_or_the_fixed_one():
+    post = grouped_posterior()
+    assert post.noise_level(3) == post.theta["noise_level"][3]
+    np.testing.assert_allclose(post.row_variances(3), post.noise_level(3) * post.tail_scale[3])
+    assert random_posterior(0, noise=0.25).noise_level(3) == 0.25
+    with pytest.raises(ct.InputError, match="no draws of its noise level"):
+        random_posterior(0, noise="learn").noise_level(0)
+
+
+def test_oddness_is_the_mean_scale_of_each_row():
+    post = grouped_posterior()
+    np.testing.assert_allclose(post.oddness, post.weights @ post.tail_scale)
+    assert int(post.oddness.argmax()) == 1
+    assert random_posterior(0).oddness is None

@@ -5,7 +5,7 @@ import pytest
 
 from coaltree.metrics import agreement
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.posterior.leaf_annotations import read_known
+from coaltree.posterior.leaf_annotations import read_annotations
 from coaltree.report import annotations
 from tests.pages import decoded, decoded_values
 
@@ -16,7 +16,7 @@ def answers(posterior):
 
 
 def content(posterior, classes, answers):
-    return annotations.content(read_known(classes, posterior.labels), answers[-1], answers)
+    return annotations.content(read_annotations(classes, posterior.labels), answers[-1], answers)
 
 
 def test_annotations_of_classes_have_codes_and_agreement(posterior, answers):

@@ -289,11 +289,11 @@ def _interrupted(checkpoint: Path) -> shell.Interrupted:
 def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> None:
     from ...posterior.clusters.answer import in_a_line, leaves_are
     from ...posterior.diagnostics.model_checks import check_or_reason
-    from ...posterior.leaf_annotations import known_of
+    from ...posterior.leaf_annotations import annotations_of
     from ..annotations import compare_annotation
 
     click.echo(in_a_line(answer, leaves_are(post)))
-    for annotation in known_of(post):
+    for annotation in annotations_of(post):
         click.echo(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)

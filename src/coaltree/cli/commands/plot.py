@@ -71,7 +71,7 @@ def plot(
 def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str) -> None:
     from ... import plotting
     from ...posterior.clusters.answer import answer_for
-    from ...posterior.leaf_annotations import known_of
+    from ...posterior.leaf_annotations import annotations_of
     from ..outputs import MAX_LINEAR_LEAVES, draw_tree
 
     if kind == "checks":
@@ -96,7 +96,7 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
             support=False if is_large else post,
             time_scale="sqrt" if is_large else "linear",
             features=post.columns,
-            row_colors=known_of(post) or None,
+            row_colors=annotations_of(post) or None,
             n_clusters=n_clusters if n_clusters > 1 else None,
             z_score=Z_SCORES[scale],
         )

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
-from ..._runtime.threads import at_most_threads
+from ..._runtime.threads import at_most_threads, single_threaded_blas
 from ...model.data.missing import fill_at_random, impute
 from ...model.process.coalescent import log_prior
 from ...model.process.noise import NOISE_LEVEL, at_least_floor, first_draw, row_variances

@@ -48,7 +48,7 @@ class Checkpoint:
         if not os.path.exists(self.path):
             return None
         try:
-            content = archive.read(self.path, _KIND, _VERSION, oldest=_VERSION)
+            content = archive.read(self.path, _KIND, _VERSION)
         except InputError as error:
             raise UnusableCheckpoint(str(error)) from None
         try:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.memory import require_memory
+from ..._runtime.threads import single_threaded_blas
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import CovarianceLike, Spherical
 from .table import Table

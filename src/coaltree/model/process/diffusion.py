@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
+from ..._runtime.threads import single_threaded_blas
 from ...tree.tree import Tree
 
 LOG_2PI = math.log(2.0 * math.pi)

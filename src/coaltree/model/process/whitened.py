@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
+from ..._runtime.threads import single_threaded_blas
 from ...errors import InputError
 from ..covariance.base import Covariance
 from ..data.neighbor_graph import NeighborGraph

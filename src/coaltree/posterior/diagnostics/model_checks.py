@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.formatting import listed
 from ..._runtime.random_streams import as_generator
+from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import RandomState
 from ..._runtime.validation import check_count
 from ...errors import InputError

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
-from ..._runtime.threads import allowed_threads
+from ..._runtime.threads import allowed_threads, single_threaded_blas
 from ...model.data.neighbor_graph import NeighborGraph
 
 _MAX_EXACT_PAIRS = 20_000**2

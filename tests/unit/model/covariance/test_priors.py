@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.model.covariance import (
     InverseGamma,
     InverseWishart,

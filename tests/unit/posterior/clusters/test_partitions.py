@@ -116,7 +116,7 @@ def test_is_outlier_follows_the_rule(p):
         np.testing.assert_array_equal(after, np.where(is_far, -1, np.maximum(before, ~before)))
         np.add.at(count, ((before < 0).astype(int), is_far.astype(int)), 1)
     assert count.min() > 10
-    np.testing.assert_array_equal(post._whitened_rows, rows)
+    np.testing.assert_array_equal(post.whitened_rows, rows)
 
     tree = post.mean_tree()
     before, _ = cut_trees(tree.children[None], np.array([1]), how.min_sizes)
@@ -137,12 +137,12 @@ def test_whitened_rows_of_more_columns_than_leaves_keep_their_distances():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 20))
     post = random_posterior(1, n=6, X=X, covariance=ct.Spherical(amplitude=4.0, learn=False))
-    rows = post._whitened_rows
+    rows = post.whitened_rows
     assert rows.shape == (6, 6)
     np.testing.assert_allclose(
         np.linalg.norm(rows[:, None] - rows, axis=2), np.linalg.norm(X[:, None] - X, axis=2) / 2, atol=1e-12
     )
-    assert random_posterior(1, n=6, X=X)._whitened_rows is None
+    assert random_posterior(1, n=6, X=X).whitened_rows is None
 
 
 def test_whitened_rows_of_replicates_are_their_means():
@@ -154,7 +154,7 @@ def test_whitened_rows_of_replicates_are_their_means():
         n_samples=5, n_warmup=2, n_chains=1, random_state=0, progress=False,
     )  # fmt: skip
     means = X.reshape(6, 2, 2).mean(axis=1)
-    np.testing.assert_allclose(post._whitened_rows, means - means.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(post.whitened_rows, means - means.mean(axis=0), atol=1e-12)
     assert post.cut(2).shape == (6,)
 
 

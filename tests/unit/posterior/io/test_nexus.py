@@ -3,11 +3,9 @@
 import os
 import shutil
 import subprocess
-import warnings
 
 import dendropy
 import numpy as np
-import pandas as pd
 import pytest
 
 import coaltree as ct
@@ -38,7 +36,7 @@ def dendropy_frequencies(trees):
 
 
 @pytest.mark.parametrize("labels", [LABELS, None], ids=["names", "numbers"])
-def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
+def test_to_nexus_is_read_by_dendropy_with_the_same_frequencies(tmp_path, labels):
     post = random_posterior(1, labels=labels)
     post.to_nexus(tmp_path / "post.nex")
     trees = dendropy.TreeList.get(path=tmp_path / "post.nex", schema="nexus", store_tree_weights=True)
@@ -59,7 +57,7 @@ def test_dendropy_reads_nexus_and_finds_the_same_frequencies(tmp_path, labels):
             assert node.age == pytest.approx(times[clade], rel=1e-9)
 
 
-def test_draws_are_thinned_evenly(tmp_path):
+def test_to_nexus_thins_draws_evenly(tmp_path):
     post = random_posterior(2, n_trees=2500, weighted=False)
 
     def written(**settings):
@@ -71,13 +69,13 @@ def test_draws_are_thinned_evenly(tmp_path):
         written(max_trees=0)
 
 
-def test_nexus_into_no_folder_is_one_sentence(tmp_path):
+def test_to_nexus_refuses_a_missing_folder_in_one_sentence(tmp_path):
     with pytest.raises(ct.InputError, match=r"cannot write .*the folder .* does not exist"):
         random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
 
 
 @pytest.mark.parametrize("file_format", ["nexus", "newick"])
-def test_dendropy_reads_the_annotated_tree(file_format):
+def test_annotated_tree_is_read_by_dendropy(file_format):
     post = similar_posterior(LABELS[:6])
     tree = post.mean_tree()
     read = dendropy.Tree.get(
@@ -105,7 +103,7 @@ def test_dendropy_reads_the_annotated_tree(file_format):
     np.testing.assert_allclose(again.cophenetic(), tree.cophenetic(), rtol=4e-15, atol=0)
 
 
-def test_intervals_of_a_handful_of_trees_are_left_out():
+def test_annotated_tree_leaves_out_intervals_of_a_handful_of_trees():
     post = random_posterior(1)
     text = post.annotated_tree(post.trees[3])
     assert "height=" in text
@@ -135,7 +133,7 @@ def has_ape():
     return asked.returncode == 0
 
 
-def test_ape_reads_what_we_write(tmp_path):
+def test_annotated_tree_and_to_nexus_are_read_by_ape(tmp_path):
     if not has_ape():
         pytest.skip("R with the package ape is not installed")
     names = ["sample_1", "sample_2", "b.c-d", "x", "10", "_y_"]
@@ -156,17 +154,25 @@ def test_ape_reads_what_we_write(tmp_path):
     assert lines[6].split() == ["0"]
 
 
-def test_arviz_knows_the_columns_and_the_priors():
-    arviz = pytest.importorskip("arviz")
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((6, 2))
-    table = pd.DataFrame(X, columns=["alcohol", "ash"])
-    for covariance, name in (("diagonal", "variances"), ("full", "Phi")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ct.CoaltreeWarning)
-            post = ct.fit(table, covariance, n_samples=10, n_warmup=2, random_state=0, progress=False)
-        data = post.to_arviz(log_likelihood=None)
-        assert f"{name}[alcohol" in " ".join(arviz.summary(data).index)
-        np.testing.assert_array_equal(data.posterior[name].coords["column"], ["alcohol", "ash"])
-        assert data.prior[name].shape == (1, 500, *post.theta[name].shape[1:])
-        assert (np.asarray(data.prior[name]).reshape(500, -1)[:, 0] > 0).all()
+def test_newick_of_one_tree_and_of_a_consensus_is_read_by_dendropy():
+    post = random_posterior(10, labels=LABELS)
+    tree = post.mcc_tree()
+    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True)
+    assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
+        tree.clades()
+    )
+    consensus = post.consensus()
+    assert not consensus.is_binary
+    read = dendropy.Tree.get(
+        data=consensus.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True
+    )
+    read.calc_node_ages()
+    found = {
+        frozenset(leaf.taxon.label for leaf in node.leaf_iter()): (float(node.label), node.age)
+        for node in read.internal_nodes()
+    }
+    assert found.keys() == set(consensus.clades())
+    for clade, support, time in zip(consensus.clades(), consensus.support, consensus.times, strict=True):
+        assert found[clade] == pytest.approx((support, time), rel=1e-5)
+    bare = dendropy.Tree.get(data=consensus.to_newick(support=False), schema="newick")
+    assert all(node.label is None for node in bare.internal_nodes())
