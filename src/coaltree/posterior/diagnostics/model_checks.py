@@ -28,14 +28,11 @@ from ..._runtime.validation import check_count
 from ...errors import InputError
 from ...model.covariance import Scaled
 from ...model.covariance.base import DiagonalWhitener, Whitener, column_variances
-from ...model.data.leaves import read_rows
 from ...model.data.replicates import replicates_of
-from ...model.data.table import Table
 from ...model.process import pivots
-from ...model.process.noise import NOISE_LEVEL
 from ...numerics.weighted import pick_trees
 from ...tree.merges import restricted
-from ..predictive.placement import covariance_of
+from ..predictive.placement import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
 from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
@@ -160,8 +157,7 @@ def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomSta
     check_count("n_trees", n_trees, 1)
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which check needs.")
-    if posterior.noise.is_learnt and NOISE_LEVEL not in posterior.theta:
-        raise InputError("this posterior has no draws of its noise level, which check needs; fit() keeps them.")
+    posterior.noise_level(0)  # refuses where there are no draws of it
     rows = _distinct_rows(posterior)
     if len(rows.leaves) < MIN_LEAVES:
         return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
@@ -252,10 +248,7 @@ class _DistinctRows(NamedTuple):
 
 
 def _distinct_rows(posterior: "Posterior") -> _DistinctRows:
-    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
-    assert posterior.X is not None
-    table = Table(posterior.X, posterior.row_labels, posterior.columns)
-    found = read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
+    found = rows_of(posterior)
     leaves, rows = np.sort(found.distinct.first), found.kept
     covariance, set_variances = posterior.covariance, False
     if isinstance(covariance, Scaled) and covariance.variances is not None and len(leaves) > 1:
