@@ -1,13 +1,10 @@
-"""Runs that are as long as needed, beside a fixed 2 × 600 rounds: time, error, and whether the estimate of time holds.
+"""Runs that are as long as needed, beside a fixed 2 × 600 iterations: time and error.
 
 Ten tables, with defaults but for the length. Errors are those against a long run (`LONG` rounds of two chains after the
 warm-up): of supports, the root mean square over clades that it has in 10 to 90 % of its trees; of the log joint, that
 of its mean in standard deviations. Both include the error of the long run itself. Seconds are those of one core and of
 sampling alone. "at equal error" is the time that auto would take for the supports' error of the fixed run, relative to
 it: errors fall with the square root of time. R-hat is the worst of log joint, root and every entry of the parameters.
-
-`estimate` is the first one that is shown, of the time that all rounds will take, relative to the time that they took.
-Under auto it is the first that is said to be "about" so long, if any is; `bench_time_left` shows the ranges before it.
 
 What was measured is kept (`kept`); MINUTES=20 prints what there is then, with "-" for what lacks its long run.
 FULL=1 adds two seeds.
@@ -74,11 +71,10 @@ def measure(name, length, seed):
         "warmup": post.info["n_warmup"],
         "log_joint": [float(post.log_joint.mean()), float(post.log_joint.std())],
         "r_hat": max(figures["r_hat"] for figures in post.info["convergence"].values() if isinstance(figures, dict)),
-        "estimate": post.info["estimate"].get("seconds", math.nan) / post.info["seconds"],
         "commit": commit().strip(" ,"),
     }
     if length == "auto":
-        result |= {"rounds": post.info["stopping"]["rounds"], "reason": post.info["stopping"]["reason"]}
+        result |= {"rounds": post.info["stopping"]["iterations"], "reason": post.info["stopping"]["reason"]}
     frequency = clades.frequencies(post.clade_table, post.weights)
     seen = frequency >= RARE
     shares = zip(post.clade_table.keys[seen], frequency[seen], strict=True)
@@ -112,7 +108,7 @@ def parts_of(step):
 
 
 def report(seeds):
-    rows, every, ratios, estimates = [], [], [], {"fixed": [], "auto": []}
+    rows, every, ratios = [], [], []
     for name in TABLES:
         long = KEPT.recall(name, "long-0")
         runs = {length: KEPT.all_of((name, f"{length}-{seed}") for seed in seeds) for length in ("fixed", "auto")}
@@ -124,7 +120,6 @@ def report(seeds):
             ratio = auto["seconds"] / fixed["seconds"] * (auto["support"] / fixed["support"]) ** 2
             ratios.append(ratio)
         for length, shown in means.items():
-            estimates[length] += [one["estimate"] for one in runs[length] if math.isfinite(one["estimate"])]
             rows.append(
                 (
                     name,
@@ -134,23 +129,17 @@ def report(seeds):
                     figure(shown["support"], 3),
                     figure(shown["joint"], 2),
                     figure(shown["r_hat"], 3),
-                    figure(shown["estimate"], 2),
                     figure(ratio, 2) if length == "auto" else "",
                     ", ".join(sorted({one["reason"] for one in runs[length]})) if length == "auto" else "",
                 )
             )
     print(f"Measured at {commits_of(every)}; {len(seeds)} seed(s).\n")
-    errors = ("supports", "log joint", "R-hat", "estimate", "at equal error", "stopped")
+    errors = ("supports", "log joint", "R-hat", "at equal error", "stopped")
     table(("table", "length", "rounds", "s", *errors), rows)
     print()
     ratios = [ratio for ratio in ratios if not math.isnan(ratio)]  # a cloud has no clade that some trees have
     if ratios:
         print(f"Time at equal error, geometric mean of {len(ratios)} tables: {np.exp(np.mean(np.log(ratios))):.2f}")
-    for length, found in estimates.items():
-        if found:
-            within = np.mean([1 / 1.5 <= ratio <= 1.5 for ratio in found])
-            least, most = min(found), max(found)
-            print(f"Estimate / actual, {length}: {least:.2f} to {most:.2f}, within a factor 1.5: {within:.0%}")
     missing = [name for name in TABLES if name not in {row[0] for row in rows}]
     if missing:
         print(f"Not measured yet: {'; '.join(missing)}")
@@ -161,7 +150,7 @@ def figure(value, digits):
 
 
 def means_of(runs, long):
-    found = {name: float(np.mean([one[name] for one in runs])) for name in ("rounds", "warmup", "seconds", "estimate")}
+    found = {name: float(np.mean([one[name] for one in runs])) for name in ("rounds", "warmup", "seconds")}
     found |= {"r_hat": max(one["r_hat"] for one in runs), "support": math.nan, "joint": math.nan}
     if long is not None:
         mean, sd = long["log_joint"]

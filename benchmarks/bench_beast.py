@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import coaltree as ct
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.posterior.diagnostics.convergence import scalar_figures
 
 from .kept import BUILD, is_full

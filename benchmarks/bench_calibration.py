@@ -13,7 +13,7 @@ correlated columns, curves, replicates. Each is fitted with and without noise, t
 Standard errors are those of tables drawn anew (jackknife over tables). Groups inside a star-like cluster agree with it
 whatever they are, so that what is true there may lie above what is said; below it is too sure.
 
-Every fit and its figures are kept in build/bench_calibration/, so that a run that was stopped goes on where it was.
+Every fit and its figures are kept in build/bench_calibration/, so that a run that was stopped resumes.
 Without FULL=1: a sixth of the tables. MINUTES=20 begins no table after 20 minutes and prints what there is.
 """
 
@@ -102,7 +102,7 @@ def run():
     fewest, most = (choose(map(len, results.values())) for choose in (min, max))
     print(
         f"\n{fewest if fewest == most else f'{fewest} or {most}'} tables of each kind, {setting.n_chains} chain of "
-        f"{setting.n_warmup} + {setting.n_samples} rounds; {', '.join(commits(results)) or 'nothing measured'}"
+        f"{setting.n_warmup} + {setting.n_samples} iterations; {', '.join(commits(results)) or 'nothing measured'}"
     )
     print_reliability("clades: said, true (± standard error) [groups]", "clades", results)
     print_reliability("transfer support: said, true (± standard error) [groups]", "transfer", results)

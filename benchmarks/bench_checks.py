@@ -1,10 +1,10 @@
 """Checks of the model: how often they find what is wrong, and how often they blame a model that holds.
 
-Simulated tables (`violations`), fitted by one chain of 30 + 40 rounds and checked as `post.check()` does. A true model
-should be blamed, by any check at all, in at most 5 % of the tables.
+Simulated tables (`violations`), fitted by one chain of 30 + 40 iterations and checked as `post.check()` does. A true
+model should be blamed, by any check at all, in at most 5 % of the tables.
 
 python -m benchmarks.bench_checks [TRUE_TABLES] [WRONG_TABLES]; every result is kept in build/bench_checks/, so that a
-run that was stopped goes on where it was.
+run that was stopped resumes.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Whole commands in fresh processes: ``coaltree fit table.csv``, wall and CPU seconds by stage.
 
-Kernels are compiled already, by ``coaltree warmup``. With 100 rounds of each of two chains, which shows what is not
+Kernels are compiled already, by ``coaltree warmup``. With 100 iterations of each of two chains, which shows what is not
 sampling, and with the default length, as long as needed. FULL=1 adds 10,000 rows, the first run ever, which compiles,
-and 100,000 rows. Every result is kept in build/bench_command/, so that a run that was stopped goes on where it was.
+and 100,000 rows. Every result is kept in build/bench_command/, so that a run that was stopped resumes.
 """
 
 import csv
@@ -29,7 +29,7 @@ TABLES = {
 }
 BRIEFLY = {"TABLES": {"iris": TABLES["iris"]}}
 LENGTHS = {
-    "100 rounds": ["--samples", "80", "--warmup", "20"],
+    "100 iterations": ["--samples", "80", "--warmup", "20"],
     "as long as needed": [],
     "as long as needed, first run ever": [],
 }

@@ -15,8 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
 from coaltree.posterior.clusters.partitions import whitened_rows
-from coaltree.tree.cuts import cut_trees
-from coaltree.tree.merges import check_cut
+from coaltree.tree.cuts import check_cut, cut_trees
 
 from .kept import Kept, commits_of
 from .timing import commit, table

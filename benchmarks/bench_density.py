@@ -1,4 +1,4 @@
-"""The tree as a density: how likely are rows that were not seen, and how well does that tell odd rows, beside peers.
+"""The tree as a density: how likely are rows that were not seen, and how well does that find outliers, beside peers.
 
 Density: 5 folds, fitted to four of them, log density of the rows of the fifth in nats a row, on four tables of
 scikit-learn and on simulated ones. Tables are prepared as in bench_noise, the same for every method: uniform noise of
@@ -8,12 +8,12 @@ Gaussian mixtures have the type and the number of components, 1 to 12, that are 
 Bayesian ones the type, kernel densities the bandwidth. A normalising flow is the best of four, and asked only if zuko
 is installed. Differences are of rows, ± standard error.
 
-Odd rows: each class of digits and of breast cancer in turn is made rare, two halves, each method is fitted to one half
+Outliers: each class of digits and of breast cancer in turn is made rare, two halves, each method is fitted to one half
 without being told, and scores the other; area under the ROC curve of the rare rows, mean of both halves. Differences
 are of tables, ± standard error.
 
-Every step is kept in build/bench_density/, so that a run that was stopped goes on where it was. Without FULL=1: two
-tables of each kind, two folds and few rounds. MINUTES=20 begins no step after 20 minutes and prints what there is.
+Every step is kept in build/bench_density/, so that a run that was stopped resumes. Without FULL=1: two tables of each
+kind, two folds and few iterations. MINUTES=20 begins no step after 20 minutes and prints what there is.
 """
 
 import warnings
@@ -57,13 +57,15 @@ def run():
     setting = FULL if is_full() else SHORT
     kept = Kept("bench_density", setting[2:])
     kept.complete(steps(setting), partial(measure, setting))
-    print(f"\n{setting.n_folds} of 5 folds; {setting.n_warmup} + {setting.n_samples} rounds, {setting.n_trees} trees")
+    print(
+        f"\n{setting.n_folds} of 5 folds; {setting.n_warmup} + {setting.n_samples} iterations, {setting.n_trees} trees"
+    )
     report_densities(setting, kept)
     report_rare(setting, kept)
 
 
 def steps(setting):
-    """(table, method), odd rows first: they take less time."""
+    """(table, method), outliers first: they take less time."""
     for name in setting.rare:
         yield from ((f"rare {name}", method) for method in (*DETECTORS, *OURS))
     peers = [method for method in PEERS if method != FLOW or (is_installed() and is_full())]
@@ -131,7 +133,7 @@ def simulated(name):
     return X, X
 
 
-# --- odd rows -------------------------------------------------------------------------------------------------------
+# --- outliers -------------------------------------------------------------------------------------------------------
 
 
 def as_scores(detector, seen, new):
@@ -193,10 +195,10 @@ def report_rare(setting, kept):
     found = {name: {method: kept.recall(f"rare {name}", method) for method in methods} for name in setting.rare}
     found = {name: results for name, results in found.items() if all(results.values())}
     if not found:
-        print("\nodd rows: not measured")
+        print("\noutliers: not measured")
         return
     commits = ", ".join(sorted({result["commit"] for results in found.values() for result in results.values()}))
-    print(f"\nodd rows, area under the ROC curve; {commits}")
+    print(f"\noutliers, area under the ROC curve; {commits}")
     areas = {method: [np.mean(results[method]["areas"]) for results in found.values()] for method in methods}
     ranked = sorted(methods, key=lambda method: -np.mean(areas[method]))
     rows = [(name, *(f"{areas[method][i]:.3f}" for method in ranked)) for i, name in enumerate(found)]

@@ -17,9 +17,11 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 import coaltree as ct
-from coaltree._runtime.blas import single_threaded_blas
-from coaltree.inference.chains.chain import Plan, Start, _problem, advance, begin, one_round
-from coaltree.model.process.noise import LEVEL, as_noise, noise_model
+from coaltree._runtime.threads import single_threaded_blas
+from coaltree.inference.chains.chain import advance, begin, one_iteration, problem_of
+from coaltree.inference.chains.state import ChainData
+from coaltree.inference.settings import RunSettings
+from coaltree.model.process.noise import NOISE_LEVEL, as_noise, noise_model
 from coaltree.posterior.diagnostics.convergence import scalar_figures
 from coaltree.samplers import MPost2, Regraft
 
@@ -46,31 +48,32 @@ def digits():
     return X[chosen], "USPS digits"
 
 
-def settled(X, covariance, noise, rounds):
-    """A plan without warm-up, and a chain after so many rounds."""
-    plan = Plan(Regraft(candidates="local"), noise_model(as_noise(noise), X), None, None, n_warmup=0)
-    chain = begin(plan, X, covariance, Start(), np.random.SeedSequence(0))
-    return plan, advance(plan, chain, rounds)[0]
+def settled(X, covariance, noise, n_iterations):
+    """Data and settings without warm-up, and a chain after so many iterations."""
+    data = ChainData(X, covariance, noise_model(as_noise(noise), X))
+    settings = RunSettings(Regraft(candidates="local"))
+    chain = begin(data, settings, np.random.SeedSequence(0))
+    return data, settings, advance(data, settings, chain, n_iterations)[0]
 
 
-def a_round_of(plan, chain):
-    problem = _problem(plan, chain.values, chain.covariance, chain.noise)
+def iteration_of(data, settings, chain):
+    problem = problem_of(data, settings.sampler, chain)
 
-    def a_round():
+    def iteration():
         with single_threaded_blas():
-            one_round(plan, chain, problem)
+            one_iteration(data, settings, chain, problem)
 
-    return a_round
+    return iteration
 
 
 def compare_noises(name, X, covariance):
     """Seconds of a round without noise, with a learnt level, and with Student's tails; and of an effective draw."""
     chains = {noise: settled(X, covariance, value, SETTLING) for noise, value in NOISES.items()}
-    seconds = side_by_side({noise: a_round_of(*chain) for noise, chain in chains.items()}, repeats=20)
+    seconds = side_by_side({noise: iteration_of(*chain) for noise, chain in chains.items()}, repeats=20)
     rows = []
     for noise, chain in chains.items():
-        (kept,) = advance(*chain, FOLLOWED)[1]
-        draws = {"log joint": kept.log_joint, "level": kept.theta.get(LEVEL)}
+        kept = advance(*chain, FOLLOWED)[1]
+        draws = {"log joint": kept.log_joint, "level": kept.theta.get(NOISE_LEVEL)}
         total = FOLLOWED * seconds[noise]
         each = [
             "" if x is None else duration(total / scalar_figures(x, np.zeros(len(x)))["ess"]) for x in draws.values()
@@ -83,18 +86,17 @@ def compare_noises(name, X, covariance):
 def run():
     X, name = digits()
     covariance = ct.Matern32((3.0, 3.0), 0.1, (16, 16)).adapt(X)
-    plan, chain = settled(X, covariance, 0.0, rounds=10)
-    problem = _problem(plan, chain.values, chain.covariance, chain.noise)
-    a_round = a_round_of(plan, chain)
+    data, settings, chain = settled(X, covariance, 0.0, n_iterations=10)
+    sampler, problem = settings.sampler, problem_of(data, settings.sampler, chain)
 
     def its_sweeps():
-        for _ in range(plan.sampler.steps_per_iteration(problem.n, chain.neighbors)):
-            plan.sampler.step(problem, chain.tree, chain.rng, neighbors=chain.neighbors)
+        for _ in range(sampler.steps_per_iteration(problem.n, chain.neighbors)):
+            sampler.step(problem, chain.tree, chain.rng, neighbors=chain.neighbors)
 
     seconds = side_by_side(
         {
             "SciPy average linkage": lambda: linkage(X, "average"),
-            "a round of fit": a_round,
+            "an iteration of fit": iteration_of(data, settings, chain),
             "of which the trees": its_sweeps,
         }
     )

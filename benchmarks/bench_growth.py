@@ -3,7 +3,7 @@
 Rows (16 columns) are drawn from the model, with noise. Seconds are those of a core, whatever else the machine does: a
 stage that uses all cores takes less by the clock. Each size runs in a process of its own, so that its peak of memory
 can be told. An exponent is the slope of log seconds over log rows between the last two sizes. Of a million rows one
-chain of ten rounds is fitted, and the sampler alone is not run.
+chain of ten iterations is fitted, and the sampler alone is not run.
 
 The short form goes to 10,000 rows; FULL=1 to a million, as far as MINUTES allow: what has been measured is kept.
 """

@@ -1,9 +1,9 @@
 """How many clusters: how often the suggested number is right on simulated blobs, beside what a user would pick instead.
 
-A round has 35 tables of 80 rows, one for each number of blobs (2 … 8) and columns (2 … 50), at one of the four
+A replicate has 35 tables of 80 rows, one for each number of blobs (2 … 8) and columns (2 … 50), at one of the four
 separations in turn at which Ward, told the number, reaches an ARI of 0.6, 0.8, 0.95 or 1 on average (`blobs`); equal or
-unequal sizes and normal or t₃ noise are drawn. Beside it ten single clouds, and scikit-learn's make_blobs with six
-centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 20 rounds every number of blobs and
+unequal sizes and normal or t₃ noise are drawn. Beside it ten single blobs, and scikit-learn's make_blobs with six
+centres and 300 to 10,000 rows where Ward at 6 has an ARI of at least 0.99. In 20 replicates every number of blobs and
 columns has 20 tables, five at each separation.
 
     shown         post.suggest_n_clusters() with short runs (one chain of 30 + 30 iterations, of make_blobs with its
@@ -19,8 +19,8 @@ The others may say up to 10, and are asked of at most 1,000 rows (HDBSCAN and si
 probability of the suggested number is right, and how often a cluster is a true one that is called stable: clusters at
 the true number, one less and one more, beside the blobs.
 
-Tables are kept (`kept`): a run that was stopped goes on where it was. It begins none after 25 minutes, or MINUTES, and
-prints what there is; FULL=1 is all 20 rounds.
+Tables are kept (`kept`): a run that was stopped resumes. It begins none after 25 minutes, or MINUTES, and prints what
+there is; FULL=1 is all 20 replicates.
 """
 
 import itertools
@@ -42,10 +42,10 @@ from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
 from .timing import commit, table
 
-ROUNDS, MINUTES = 20, 25
+REPLICATES, MINUTES = 20, 25
 ROWS = 80
 NUMBERS, COLUMNS, SEPARATIONS = range(2, 9), (2, 5, 10, 20, 50), (0.6, 0.8, 0.95, 1.0)
-BLOB_ROWS = {300: 1, 1000: 2, 3000: 4, 10_000: 8}  # one table every so many rounds
+BLOB_ROWS = {300: 1, 1000: 2, 3000: 4, 10_000: 8}  # one table every so many replicates
 MANY = 1000
 LARGEST = 10  # number of clusters that the others may say
 SETTINGS = {"n_samples": 30, "n_warmup": 30, "n_chains": 1, "progress": False}
@@ -63,9 +63,9 @@ def run():
 
 
 def tables():
-    """(name, function that makes the table) of every table, round by round."""
+    """(name, function that makes the table) of every table, replicate by replicate."""
     kinds = [(k, d) for k in NUMBERS for d in COLUMNS]
-    for number in range(ROUNDS):
+    for number in range(REPLICATES):
         for i, (k, d) in enumerate(kinds):
             yield f"grid-{number}-{k}-{d}", partial(of_grid, number, i, k, d)
         for d in COLUMNS:
@@ -208,9 +208,11 @@ METHODS = ("shown", "likeliest", "trees only", *OTHERS)
 
 def report(outcomes):
     grid, alone, blobs = ([one for one in outcomes if one["about"]["kind"] == k] for k in ("grid", "single", "blobs"))
-    n_rounds = len(grid) / (len(NUMBERS) * len(COLUMNS))
-    print(f"{n_rounds:.1f} of {ROUNDS} rounds were run: {len(grid)} tables of blobs and {len(alone)} single clouds of")
-    print(f"{ROWS} rows, {len(blobs)} of make_blobs; measured at {commits_of(outcomes)}\n")
+    n_replicates = len(grid) / (len(NUMBERS) * len(COLUMNS))
+    print(
+        f"{n_replicates:.1f} of {REPLICATES} replicates were run: {len(grid)} tables of blobs and {len(alone)} single"
+    )
+    print(f"blobs of {ROWS} rows, {len(blobs)} of make_blobs; measured at {commits_of(outcomes)}\n")
 
     def some(title, where, among=grid):
         return shares(title, [one for one in among if where(one["about"])])
@@ -221,7 +223,7 @@ def report(outcomes):
     rows += [some(f"  {sizes} sizes", lambda of, sizes=sizes: of["sizes"] == sizes) for sizes in ("equal", "unequal")]
     rows += [some(f"  {d} columns", lambda of, d=d: of["d"] == d) for d in COLUMNS]
     rows += [
-        some(f"one cloud, {noise} noise", lambda of, noise=noise: of["noise"] == noise, alone)
+        some(f"one blob, {noise} noise", lambda of, noise=noise: of["noise"] == noise, alone)
         for noise in ("normal", "t")
     ]
     rows.append(shares("whole grid", grid + alone))

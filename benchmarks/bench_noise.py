@@ -8,8 +8,8 @@ in it: the same for every method. Purity is that of the trees of all rows, by th
 Gaussian mixtures have the type and the number of components, 1 to 12, that are best in an inner cross-validation,
 Bayesian ones the type, kernel densities the bandwidth. Differences are of rows, ± standard error.
 
-Every step is kept in build/bench_noise/, so that a run that was stopped goes on where it was. Without FULL=1: two
-tables, two folds and few rounds. MINUTES=20 begins no step after 20 minutes and prints what there is.
+Every step is kept in build/bench_noise/, so that a run that was stopped resumes. Without FULL=1: two tables, two
+folds and few iterations. MINUTES=20 begins no step after 20 minutes and prints what there is.
 """
 
 import warnings
@@ -62,7 +62,9 @@ def run():
     setting = FULL if is_full() else SHORT
     kept = Kept("bench_noise", setting[2:])
     kept.complete(steps(setting), partial(measure, setting))
-    print(f"\n{setting.n_folds} of 5 folds; {setting.n_warmup} + {setting.n_samples} rounds, {setting.n_trees} trees")
+    print(
+        f"\n{setting.n_folds} of 5 folds; {setting.n_warmup} + {setting.n_samples} iterations, {setting.n_trees} trees"
+    )
     for name in setting.names:
         report(setting, kept, name)
 

@@ -62,7 +62,7 @@ def sweep_against_linkage():
 
 
 def updates_as_n_grows():
-    print("\nAn update as n grows, d = 16 (local, from the true tree), and the lists of neighbours made once")
+    print("\nAn update as n grows, d = 16 (local, from the true tree), and the neighbour graph made once")
     rows, first = [], 0.0
     for n in (1000, 10_000, 100_000):
         problem, tree = simulated(n, 16)

@@ -90,7 +90,7 @@ def figures(X, sampler):
     level = np.log(theta.pop("noise_level"))
     (covariance,) = (np.reshape(draws, (2 * ROUNDS, -1)).T for draws in theta.values())
     series = np.vstack([level, post.log_joint, covariance]).reshape(-1, 2, ROUNDS)
-    ess = mixing(series[:, :, SETTLED:]).ess
+    ess = mixing(series[:, :, SETTLED:])[1]
     later = np.arange(2 * ROUNDS).reshape(2, ROUNDS)[:, SETTLED:].ravel()
     topology = topology_ess(enumerate_clades(post.children[later]).ids, post.chain[later])
     return (

@@ -14,9 +14,9 @@ import coaltree as ct
 from .bench_growth import COALTREE, COLUMNS, NOISE, SEPARATED
 from .memory import peak
 
-ROUNDS = 10  # of the sampler alone
+ITERATIONS = 10  # of the sampler alone
 WARMUP, SAMPLES = 5, 5  # of each of two chains of the fit whose posterior is asked
-MANY = 300_000  # rows above which one chain of ten rounds is fitted, and nothing else
+MANY = 300_000  # rows above which one chain of ten iterations is fitted, and nothing else
 ASKED = 100  # rows whose nearest are looked for among all
 FIRST = 400  # rows for all kernels to be compiled
 
@@ -38,7 +38,7 @@ class Watch:
 
 
 def sampler_stages(n, watch):
-    """Neighbours, start and rounds given the covariance; log joints a row beside that of the tree the rows are of."""
+    """Neighbours, start and iterations given the covariance; log joints a row beside the true tree's."""
     from coaltree.model.covariance import Spherical
     from coaltree.model.process.coalescent import log_prior
     from coaltree.model.process.whitened import make_problem
@@ -59,17 +59,17 @@ def sampler_stages(n, watch):
     true = log_joint(truth.children, truth.times)
     start = log_joint(*tree)
 
-    def rounds(tree):
-        for _ in range(ROUNDS):
+    def iterations(tree):
+        for _ in range(ITERATIONS):
             *tree, _ = sampler.step(problem, tree, rng, neighbors=lists)
         return tree
 
-    tree = watch(f"{ROUNDS} sweeps", rounds, tree)
+    tree = watch(f"{ITERATIONS} sweeps", iterations, tree)
     return {**found, "beside_truth": (log_joint(*tree) - true) / n, "start_beside_truth": (start - true) / n}
 
 
 def recall(W, lists):
-    """Share of the nearest rows of some that the lists have."""
+    """Share of the nearest rows of some that the neighbour graph has."""
     k = lists.shape[1]
     shares = []
     for i in np.linspace(0, len(W) - 1, ASKED).astype(int):
@@ -89,9 +89,9 @@ def posterior_stages(n, watch):
     rng = np.random.default_rng(n)
     truth = rng.integers(20, size=n)
     X = SEPARATED * rng.standard_normal((20, COLUMNS))[truth] + rng.standard_normal((n, COLUMNS))
-    n_chains, n_warmup, n_samples = (1, 0, ROUNDS) if n > MANY else (2, WARMUP, SAMPLES)
+    n_chains, n_warmup, n_samples = (1, 0, ITERATIONS) if n > MANY else (2, WARMUP, SAMPLES)
     settings = {"n_samples": n_samples, "n_warmup": n_warmup, "n_chains": n_chains, "random_state": 0}
-    name = f"fit, {n_chains} chain{'s' if n_chains > 1 else ''} of {n_warmup + n_samples} rounds"
+    name = f"fit, {n_chains} chain{'s' if n_chains > 1 else ''} of {n_warmup + n_samples} iterations"
     post = watch(name, ct.fit, X, progress=False, **settings)
     watch("mean tree", post.mean_tree)
     suggestion = watch("number of clusters", post.suggest_n_clusters)

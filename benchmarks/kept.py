@@ -1,4 +1,4 @@
-"""Steps of long benchmarks that are kept in build/, so that a run that was stopped goes on where it was.
+"""Steps of long benchmarks that are kept in build/, so that a run that was stopped resumes.
 
 MINUTES=20 begins no step after 20 minutes; FULL=1 asks for all of a benchmark that has a short form.
 """

@@ -19,8 +19,8 @@ BEGAN = time.perf_counter(), time.process_time()
 STAGES = {
     "kernels": [("numba.core.dispatcher", "Dispatcher.compile")],
     "read the table": [
-        ("coaltree.cli.tables.reading", "understood"),
-        ("coaltree.cli.tables.suspects", "suspicious_columns"),
+        ("coaltree.cli.tables.reading", "read_file"),
+        ("coaltree.cli.tables.column_hints", "column_hints"),
     ],
     "rounds": [("coaltree.inference.control.run", "Run.complete")],
     "convergence": [("coaltree.posterior.diagnostics.convergence", "figures")],

@@ -135,14 +135,14 @@ WRONG = {
     "noise of a fiftieth missing": Case(lambda n, d, rng: as_modelled(n, d, rng, 0.02), "diagonal", 0.0, ("noise",)),
     "too much noise (0.5 for 0)": Case(lambda n, d, rng: as_modelled(n, d, rng, 0.0), "diagonal", 0.5, ("noise",)),
     "Student noise (3 df), normal fitted": Case(
-        lambda n, d, rng: as_modelled(n, d, rng, scales=heavier), "diagonal", "learn", ("tails", "odd rows")
+        lambda n, d, rng: as_modelled(n, d, rng, scales=heavier), "diagonal", "learn", ("tails", "outliers")
     ),
     "Student steps (2 df), each column its own": Case(
-        steps_of_student_by_column, "diagonal", "learn", ("tails", "odd rows")
+        steps_of_student_by_column, "diagonal", "learn", ("tails", "outliers")
     ),
-    "Student steps (2 df), all columns alike": Case(steps_of_student, "diagonal", "learn", ("tails", "odd rows")),
-    "some rows noisier": Case(some_noisy_rows, "diagonal", "learn", ("odd rows", "tails", "clades")),
-    "two wrong cells": Case(with_slips, "diagonal", "learn", ("odd rows",)),
+    "Student steps (2 df), all columns alike": Case(steps_of_student, "diagonal", "learn", ("tails", "outliers")),
+    "some rows noisier": Case(some_noisy_rows, "diagonal", "learn", ("outliers", "tails", "clades")),
+    "two wrong cells": Case(with_slips, "diagonal", "learn", ("outliers",)),
     "two scales": Case(two_scales, "diagonal", "student", ("clades",)),
     "two skewed columns": Case(skewed, "diagonal", "student", ("skewness",)),
     "correlation 0.5, scaled": Case(

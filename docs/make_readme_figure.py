@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from sklearn.datasets import load_iris
 
 import coaltree as ct
-from coaltree.plotting.style import Direction, add_legend, color_of
+from coaltree.plotting.style import add_legend, color_of
 
 iris = load_iris(as_frame=True)
 post = ct.fit(iris.data, n_samples=400, random_state=0, progress=False)
@@ -31,5 +31,5 @@ for cluster, word in enumerate(stability.words):
     name = f"cluster {cluster + 1}, {word} ({species})"
     handles.append(Line2D([], [], color=color_of(cluster), lw=2, label=name))
 axes.get_legend().remove()
-add_legend(axes, Direction.of("left"), handles)
+add_legend(axes, handles)
 figure.savefig(Path(__file__).parent / "tree.png", dpi=130)

@@ -19,5 +19,5 @@ settings.load_profile("same")
 
 @pytest.fixture
 def few_trials(monkeypatch):
-    """Each family that `covariance="best"` tries is fitted for eight rounds of each chain, not for thirty."""
-    monkeypatch.setattr("coaltree.inference.covariance_selection._FEWEST", 8)
+    """Each family that `covariance="best"` tries is fitted for eight iterations of each chain, not for thirty."""
+    monkeypatch.setattr("coaltree.inference.covariance_selection.MIN_ITERATIONS", 8)

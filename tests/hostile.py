@@ -7,10 +7,11 @@ import numpy as np
 
 import coaltree as ct
 from coaltree._runtime import archive
-from coaltree.inference.chains.chain import Plan
-from coaltree.inference.chains.initial_states import Start
+from coaltree.inference.chains.chain import advance, begin
+from coaltree.inference.chains.state import ChainData
 from coaltree.inference.control import checkpoint
 from coaltree.inference.control.run import Run
+from coaltree.inference.settings import RunSettings
 from coaltree.model.covariance import Diagonal
 from coaltree.model.data.missing import missing_entries
 from coaltree.model.data.replicates import replicates_of
@@ -23,7 +24,7 @@ ODD_VALUES = [
     np.zeros((5, 2), np.int64), np.full((1, 6, 3), 99, np.int32), np.array(["x"] * 6), np.zeros((2, 5, 2), bool),
     np.zeros(5, ">f8"), np.zeros(5, complex), np.ones((2, 5)), np.full(2, np.inf), np.full((2, 5, 2), 2**31 - 1),
 ]  # fmt: skip
-"""What no field of a checkpoint or posterior of six leaves and two rounds is, whatever its name."""
+"""What no field of a checkpoint or posterior of six leaves and two draws is, whatever its name."""
 
 
 def small_posterior(**extra):
@@ -66,7 +67,7 @@ def noisy_posterior():
 
 
 def small_run(noisy=False):
-    """A run of two chains, Regraft with local candidates over six leaves with missing entries, and no round taken.
+    """A run of two chains, Regraft with local candidates over six leaves with missing entries, and no iteration taken.
 
     The noise is learnt; a `noisy` run has heavy tails, errors and eight rows.
     """
@@ -74,20 +75,20 @@ def small_run(noisy=False):
     X[1, 2] = X[4, 0] = np.nan
     noise = noise_model(Noise(tails="student"), X, np.linspace(0.5, 2.0, 8)) if noisy else noise_model(Noise(), X)
     groups = replicates_of(np.array([0, 0, 1, 2, 3, 4, 5, 5])) if noisy else None
-    plan = Plan(ct.Regraft(candidates="local", n_neighbors=2), noise, groups, missing_entries(X), 1)
-    return Run(plan, X, Diagonal().adapt(X), 4, 2, 0, [Start()] * 2)
+    data = ChainData(X, Diagonal().adapt(X), noise, groups, missing_entries(X))
+    sampler = ct.Regraft(candidates="local", n_neighbors=2)
+    settings = RunSettings(sampler, n_samples=4, n_warmup=1, n_chains=2, max_iterations=5, max_draws=4)
+    return Run(data, settings, 0, [{}] * 2)
 
 
 def small_checkpoint(path, noisy=False):
-    """Leave a checkpoint of `small_run` after three rounds, two of them kept; return it."""
-    from coaltree.inference.chains.chain import advance, begin
-
+    """Leave a checkpoint of `small_run` after three iterations, two of them kept; return it."""
     run = small_run(noisy)
-    seeds = np.random.SeedSequence(0).spawn(2)
-    chains = [begin(run.plan, run.values, run.covariance, Start(), seed) for seed in seeds]
-    run.chains, run.kept = map(list, zip(*(advance(run.plan, chain, 3) for chain in chains), strict=True))
+    begun = [begin(run.data, run.settings, seed) for seed in np.random.SeedSequence(0).spawn(2)]
+    ends = [advance(run.data, run.settings, chain, 3, n_warmup=1) for chain in begun]
+    chains, draws = zip(*ends, strict=True)
     saved = checkpoint.Checkpoint(path, "fingerprint", seed_is_given=True)
-    saved.save(run, finished=True)
+    saved.save(run.state._replace(chains=chains, draws=tuple((one,) for one in draws)), finished=True)
     return saved
 
 

@@ -37,7 +37,7 @@ def side_branch_posterior(n_trees=3, **extra):
 
 
 def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
-    """Leaves of 1, 2, 3, 1, 2, 3 … rows, the second of which is odd, with Student's noise of a learnt level."""
+    """Leaves of 1, 2, 3, 1, 2, 3 … rows, the second of which is an outlier, with Student's noise of a learnt level."""
     rng = np.random.default_rng(seed)
     groups = rng.permutation(np.repeat(np.arange(n), 1 + np.arange(n) % 3))
     X = rng.normal(size=(len(groups), 3))
@@ -57,9 +57,37 @@ def grouped_posterior(seed=0, n=7, n_trees=12, **extra):
     return random_posterior(seed, n, n_trees, weighted=False, **(settings | extra))
 
 
+def posterior_of_rows(n=6, d=2, n_trees=3, seed=0, noise=0.2, **extra):
+    """Trees of rows that are no draws, which is enough for densities given the trees."""
+    rng = np.random.default_rng(seed)
+    settings = {"X": rng.normal(size=(n, d)), "covariance": ct.Spherical(amplitude=2.0), "noise": noise}
+    return random_posterior(seed, n, n_trees, weighted=False, **(settings | extra))
+
+
 def listed(post):
     """The trees as plain lists, which the references take."""
     return [(tree.children.tolist(), tree.times.tolist()) for tree in post.trees]
+
+
+def leaf_sets(tree):
+    """The leaf numbers under each merge of a tree."""
+    return summaries.clades(tree.children.tolist())
+
+
+def times_of(tree):
+    """{names of a clade: its time}."""
+    return dict(zip(tree.clades(), tree.times.tolist(), strict=True))
+
+
+def stacked(drawn, **settings):
+    """The posterior of a list of trees."""
+    return ct.Posterior(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]), **settings)
+
+
+def renumbered(post, number, names):
+    """The same trees with leaf i as leaf number[i]; `names` are those of the new leaves."""
+    number = np.append(number, np.arange(post.n, 2 * post.n - 1))
+    return ct.Posterior(number[post.children], post.times, log_weights=post.log_weights, labels=names)
 
 
 def ward_posterior(X):

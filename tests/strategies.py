@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from coaltree import Tree
+from coaltree.model.process.coalescent import simulate_tree
 
 labels = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
 """Any leaf name: unicode, blanks, quotes, brackets, control characters."""
@@ -51,3 +52,9 @@ def random_tree(n, rng):
             children[k, side] = alive.pop(rng.integers(len(alive)))
         alive.append(n + k)
     return Tree(children, np.cumsum(waits))
+
+
+def coalescent_tree(n, seed=0):
+    """Children and times of a tree drawn by the package."""
+    tree = simulate_tree(n, np.random.default_rng(seed))
+    return tree.children, tree.times

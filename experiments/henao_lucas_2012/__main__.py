@@ -1,4 +1,4 @@
-"""Run the experiments named, or all; where data are missing say so and go on with the others."""
+"""Run the experiments named, or all; where data are missing say so and continue with the others."""
 
 import sys
 from importlib import import_module

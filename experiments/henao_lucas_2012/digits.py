@@ -24,7 +24,7 @@ from .common import (
 )
 
 REPLICATES = 3
-ROUNDS, WARMUP = 200, 100
+ITERATIONS, WARMUP = 200, 100
 
 
 def one_linkage(name, X, digits):
@@ -32,8 +32,10 @@ def one_linkage(name, X, digits):
     return [{"method": name, "replicate": 0, "cpu_seconds": seconds} | agreement(tree, digits)]
 
 
-def one_fit(name, X, digits, rounds, warmup, seed):
-    post, seconds = timed_warm(name, lambda: fit(X, name, rounds, warmup, seed), lambda: fit(X[::50], name, 5, 1, seed))
+def one_fit(name, X, digits, iterations, warmup, seed):
+    post, seconds = timed_warm(
+        name, lambda: fit(X, name, iterations, warmup, seed), lambda: fit(X[::50], name, 5, 1, seed)
+    )
     record = {"method": name, "replicate": seed, "cpu_seconds": seconds} | agreement(post, digits)
     record |= agreement(post.mcc_tree(), digits, "_mcc") | {"log_joint": float(post.log_joint.mean()), "ess": post.ess}
     for parameter, draws in post.theta.items():
@@ -42,23 +44,23 @@ def one_fit(name, X, digits, rounds, warmup, seed):
     return [record]
 
 
-def fit(X, name, rounds, warmup, seed):
+def fit(X, name, iterations, warmup, seed):
     covariance = {"regraft, Spherical": ct.Spherical(), "regraft, Matérn": ct.Matern32((2.0, 2.0), 0.1, (8, 8))}[name]
-    options = {"n_samples": rounds, "n_warmup": warmup, "n_chains": 1, "random_state": seed, "progress": False}
+    options = {"n_samples": iterations, "n_warmup": warmup, "n_chains": 1, "random_state": seed, "progress": False}
     return ct.fit(X, covariance, "regraft", **options)
 
 
-def run(options, n_images=None, rounds=ROUNDS, warmup=WARMUP):
+def run(options, n_images=None, iterations=ITERATIONS, warmup=WARMUP):
     from sklearn.datasets import load_digits
 
     X, digits = load_digits(return_X_y=True)
     X, digits = X[:n_images], digits[:n_images]
     replicates = options.replicates or REPLICATES
-    said = f"{len(X)} images, {rounds} rounds after {warmup}, {replicates} seeds"
+    said = f"{len(X)} images, {iterations} iterations after {warmup}, {replicates} seeds"
     page = Page("digits", "scikit-learn's digits", options, said)
     page.say(__doc__.strip().split("\n\n")[1])
     names = ("regraft, Spherical", "regraft, Matérn")
-    cases = [(name, X, digits, rounds, warmup, seed) for name in names for seed in range(replicates)]
+    cases = [(name, X, digits, iterations, warmup, seed) for name in names for seed in range(replicates)]
     records = replicate(one_fit, cases, options)
     records += replicate(one_linkage, [(name, X, digits) for name in ("average link", "Ward")], options)
     rng = np.random.default_rng(8)
@@ -68,7 +70,7 @@ def run(options, n_images=None, rounds=ROUNDS, warmup=WARMUP):
     rows = [[name, *(text(found[c]) if c in found else "" for c in columns)] for (name,), found in summary.items()]
     low = {name: f"{mean:.2f} (97.5 %: {high:.2f})" for name, (mean, high) in reference.items()}
     rows.append(["digits dealt out at random", low["subtree"], low["area"], *[""] * (len(columns) - 2)])
-    page.table(["", "subtree", "area", "subtree, MCC", "area, MCC", f"ESS of {rounds}", "CPU seconds"], rows)
+    page.table(["", "subtree", "area", "subtree, MCC", "area, MCC", f"ESS of {iterations}", "CPU seconds"], rows)
     joint = {name: summary[(name,)]["log_joint"].mean for name in names}
     page.say(
         f"Mean log joint: {joint[names[0]]:.0f} with the spherical covariance, {joint[names[1]]:.0f} with the Matérn. "
@@ -76,15 +78,15 @@ def run(options, n_images=None, rounds=ROUNDS, warmup=WARMUP):
     )
     page.csv(records)
     with quiet():
-        _figure(page, X, digits, rounds, warmup)
+        _figure(page, X, digits, iterations, warmup)
     page.write()
 
 
-def _figure(page, X, digits, rounds, warmup):
+def _figure(page, X, digits, iterations, warmup):
     import matplotlib
 
     matplotlib.use("Agg")
-    post = fit(X, "regraft, Spherical", max(5, rounds // 4), warmup, 0)
+    post = fit(X, "regraft, Spherical", max(5, iterations // 4), warmup, 0)
     axes = ct.plotting.ari_curves(
         {"regraft, Spherical": post, "average link": linkage_tree(X, "average"), "Ward": linkage_tree(X, "ward")},
         digits,

@@ -4,7 +4,7 @@ The paper does not state its preprocessing. Ours: in every frame the mean of the
 the tree sees is the run across the room, which all markers share), and everything is divided by 400 (millimetres to a
 scale near 1; the learnt amplitude makes this immaterial). Markers are relabelled to head, torso, arms and legs, the
 shoulders with the arms and the waist with the torso. Covariance: squared exponential over frames, with noise; length,
-noise and amplitude learnt. 50 particles and 50 iterations, the first 10 dropped; regrafting 100 rounds after 50.
+noise and amplitude learnt. 50 particles and 50 iterations, the first 10 dropped; regrafting 100 iterations after 50.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ from .paper import MOCAP_ESS, MOCAP_LARGEST_WEIGHT, MOCAP_SECONDS
 
 REPLICATES = 5
 PARTICLES, ITERATIONS, DROPPED = 50, 50, 10
-ROUNDS, WARMUP = 100, 50
+REGRAFT_ITERATIONS, WARMUP = 100, 50
 LONG_LENGTH2, SMOOTHEST = 400.0, 12  # a kernel of length 20 frames (1/6 s), and how many of its directions are kept
 PARTS = {
     "Head": ("BHD", "FHD"),
@@ -93,7 +93,7 @@ def kernel():
 
 def fit(X, covariance, sampler, seed, kept=None, dropped=None):
     if kept is None:
-        kept, dropped = (ROUNDS, WARMUP) if sampler == "Regraft" else (ITERATIONS - DROPPED, DROPPED)
+        kept, dropped = (REGRAFT_ITERATIONS, WARMUP) if sampler == "Regraft" else (ITERATIONS - DROPPED, DROPPED)
     return ct.fit(
         X,
         covariance,
@@ -207,7 +207,7 @@ def _sampler_table(page, summary):
     page.say(
         "Subtree score and area under the ARI curve, by body part (six of them) and by axis. ESS: of the particles of "
         "one more run under the last covariance, as the paper's is of its last iteration; for regrafting, of the log "
-        "joint over 100 rounds. "
+        "joint over 100 iterations. "
         f"The paper: ESS {MOCAP_ESS:.0f} of 50 and largest weight {MOCAP_LARGEST_WEIGHT} for MPost2."
     )
     rows = []

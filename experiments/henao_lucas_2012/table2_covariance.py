@@ -42,7 +42,7 @@ SAMPLERS = {
     "MPost2": ct.MPost2(n_particles=50),
     "Regraft": ct.Regraft(),
 }
-LONGER = "Regraft, 10 × the rounds"  # its rounds follow one another, where those of the others begin afresh
+LONGER = "Regraft, 10 × the iterations"  # its iterations follow one another, where those of the others begin afresh
 LONGER_BY = 10
 TRIED_WITH_OTHERS = ("MPost2", "Regraft")
 
@@ -102,7 +102,7 @@ def run(options, sizes=SIZES, other_lengths2=OTHER_LENGTHS2):
     checks = error_checks(summary, COVARIANCE, sizes, ("MPost1", "MPost2"), names)
     longer = {(n, name): summary[n, LONGER if name == "Regraft" else name] for n in sizes for name in names}
     again = [check for check in error_checks(longer, COVARIANCE, sizes, (), names) if check[0].startswith("Regraft")]
-    page.checks(checks + [(f"{what}, with {LONGER_BY} × the rounds", ok, seen) for what, ok, seen in again])
+    page.checks(checks + [(f"{what}, with {LONGER_BY} × the iterations", ok, seen) for what, ok, seen in again])
     names.append(LONGER)
     error_tables(page, summary, COVARIANCE, sizes, names)
     exactness_table(page, summary, sizes, names)

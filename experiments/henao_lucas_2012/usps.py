@@ -3,7 +3,7 @@
 Pixels in [-1, 1] as they are, no other preprocessing. The paper's covariance: Matérn-3/2 over the 16 × 16 grid with
 noise, lengths of both axes and noise learnt, here with an amplitude, which the paper's kernel lacks ("amplitude 1" is
 without). MPost2 with 10 particles and MGreedy take 20 iterations, of which the last 10 are scored; regrafting 100
-rounds after 50. Scores are means over the trees drawn; prior trees are 10 draws of the coalescent without data.
+iterations after 50. Scores are means over the trees drawn; prior trees are 10 draws of the coalescent without data.
 """
 
 from functools import partial
@@ -35,7 +35,7 @@ from .paper import USPS, USPS_PRIOR_AREA
 REPLICATES = 25
 PER_DIGIT = 50
 ITERATIONS = 20
-ROUNDS, WARMUP = 100, 50
+REGRAFT_ITERATIONS, WARMUP = 100, 50
 GRID = (16, 16)
 MATERN = partial(ct.Matern32, (3.0, 3.0), 0.1, GRID)
 COVARIANCES = {
@@ -79,7 +79,7 @@ def subset(images, digits, seed, per_digit=PER_DIGIT):
 
 def fit(X, sampler, covariance, seed, kept=None, dropped=None):
     if kept is None:
-        kept, dropped = (ROUNDS, WARMUP) if sampler == "Regraft" else (ITERATIONS // 2, ITERATIONS // 2)
+        kept, dropped = (REGRAFT_ITERATIONS, WARMUP) if sampler == "Regraft" else (ITERATIONS // 2, ITERATIONS // 2)
     return ct.fit(
         X,
         COVARIANCES.get(covariance, covariance),

@@ -2,7 +2,7 @@
 
 The subsets of `usps`, their images as they are; with the mean image subtracted and each then scaled to unit length
 (Euclidean distances are then those of the angle between images); or with each image's own mean subtracted and then
-scaled (distances are those of correlation). The paper does not say which it used. Regrafting: 20 rounds after 20.
+scaled (distances are those of correlation). The paper does not say which it used. Regrafting: 20 iterations after 20.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ PREPARATIONS = {
     "own mean subtracted, unit length": lambda X: _unit(X - X.mean(axis=1, keepdims=True)),
 }
 TREES = ("average link", "Ward", "MGreedy, Spherical", "Regraft, Spherical")
-ROUNDS = 20
+ITERATIONS = 20
 
 
 def _unit(X):
@@ -32,7 +32,7 @@ def one_subset(X, digits, seed):
             if name in ("average link", "Ward"):
                 tree = linkage_tree(images, name.split()[0].lower())
             else:
-                tree = fit(images, *name.split(", "), seed, ROUNDS, ROUNDS)
+                tree = fit(images, *name.split(", "), seed, ITERATIONS, ITERATIONS)
             records.append({"replicate": seed, "preparation": how, "tree": name} | agreement(tree, digits))
     return records
 

@@ -24,7 +24,7 @@ from .common import (
     timed,
 )
 
-ROUNDS, WARMUP, CHAINS = 600, 300, 2
+ITERATIONS, WARMUP, CHAINS = 600, 300, 2
 SAMPLER = ct.Regraft(n_neighbors=24)  # with the default of 8 a third of the updates miss where they were
 HIDDEN = 0.05
 APART = 1e5  # minutes between experiments: far enough that they do not correlate
@@ -38,11 +38,11 @@ def kernel(experiment, minutes):
     return ct.SquaredExponential(20.0**2, 0.5, inputs, priors={"length2": prior})
 
 
-def one_fit(name, X, covariance, hidden, phase, rounds, warmup):
+def one_fit(name, X, covariance, hidden, phase, iterations, warmup):
     """Scores by phase, and how well the hidden values are filled in."""
     seen = X.copy()
     seen[hidden] = np.nan
-    options = {"n_samples": rounds, "n_warmup": warmup, "n_chains": CHAINS, "random_state": 0, "progress": False}
+    options = {"n_samples": iterations, "n_warmup": warmup, "n_chains": CHAINS, "random_state": 0, "progress": False}
     post, seconds = timed(lambda: ct.fit(seen, covariance, SAMPLER, **options))
     drawn = post.imputed[:, hidden[np.isnan(seen)]]
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
@@ -63,19 +63,19 @@ def _errors(estimate, truth):
     return {"imputation_rmse": float(np.sqrt(np.mean((estimate - truth) ** 2)))}
 
 
-def run(options, n_genes=None, rounds=ROUNDS, warmup=WARMUP):
+def run(options, n_genes=None, iterations=ITERATIONS, warmup=WARMUP):
     data = load(options, "yeast_cellcycle.npz")
     X, phase = data["X"].astype(float)[:n_genes], data["phase"].astype(str)[:n_genes]
     rng = np.random.default_rng(7)
     hidden = (rng.random(X.shape) < HIDDEN) & ~np.isnan(X)
-    said = f"{len(X)} genes, {CHAINS} chains of {rounds} rounds after {warmup}"
+    said = f"{len(X)} genes, {CHAINS} chains of {iterations} iterations after {warmup}"
     page = Page("yeast", "Yeast cell cycle", options, said)
     page.say(__doc__.strip().split("\n\n")[1])
     covariances = {
         "regraft, squared exponential": kernel(data["experiment"], data["time_min"]),
         "regraft, Spherical": ct.Spherical(),
     }
-    cases = [(name, X, covariance, hidden, phase, rounds, warmup) for name, covariance in covariances.items()]
+    cases = [(name, X, covariance, hidden, phase, iterations, warmup) for name, covariance in covariances.items()]
     records = replicate(one_fit, cases, options)
     trees = [record.pop("tree") for record in records]
     records += _linkages(X, hidden, phase)

@@ -7,52 +7,29 @@ from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
-_HOME_OF = {
-    "Tree": "tree",
-    "simulate": "model.process.simulation",
-    "fit": "inference.fit",
-    "sample_trees": "inference.sample_trees",
-    "Prior": "samplers",
-    "PostPost": "samplers",
-    "MPost1": "samplers",
-    "MPost2": "samplers",
-    "SMC1": "samplers",
-    "Greedy": "samplers",
-    "MGreedy": "samplers",
-    "GreedyTeh": "samplers",
-    "Insertion": "samplers",
-    "Regraft": "samplers",
-    "Posterior": "posterior",
-    "concat": "posterior",
-    "load": "posterior.io.archive",
-    "CoalescentClustering": "estimator",
-    "compare": "inference.compare",
-    "tree_distance": "tree.distances",
-    "Fixed": "model.covariance",
-    "Spherical": "model.covariance",
-    "Scaled": "model.covariance",
-    "Diagonal": "model.covariance",
-    "Full": "model.covariance",
-    "SquaredExponential": "model.covariance",
-    "Matern32": "model.covariance",
-    "Kernel": "model.covariance",
-    "InverseGamma": "model.covariance",
-    "InverseWishart": "model.covariance",
-    "LogNormal": "model.covariance",
-    "LogUniform": "model.covariance",
-    "Noise": "model.process.noise",
-    "InputError": "errors",
-    "CoaltreeWarning": "errors",
-    "ConvergenceWarning": "errors",
-    "ClusterSizeWarning": "errors",
-    "InterruptedWarning": "errors",
+_NAMES_IN = {
+    "tree": "Tree",
+    "tree.distances": "tree_distance",
+    "model.process.simulation": "simulate",
+    "model.process.noise": "Noise",
+    "model.covariance": "Fixed Spherical Scaled Diagonal Full SquaredExponential Matern32 Kernel "
+    "InverseGamma InverseWishart LogNormal LogUniform",
+    "samplers": "Prior PostPost MPost1 MPost2 SMC1 Greedy MGreedy GreedyTeh Insertion Regraft",
+    "posterior": "Posterior concat",
+    "posterior.io.archive": "load",
+    "inference.fit": "fit",
+    "inference.sample_trees": "sample_trees",
+    "inference.compare": "compare",
+    "estimator": "CoalescentClustering",
+    "errors": "InputError CoaltreeWarning ConvergenceWarning ClusterSizeWarning InterruptedWarning",
 }
+_HOME_OF = {name: home for home, names in _NAMES_IN.items() for name in names.split()}
 _MODULES = ("metrics", "plotting", "report", "scanpy")
 
 __all__ = ["__version__", *_HOME_OF, *_MODULES]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name in _HOME_OF:
         value = getattr(_import_module(f"{__name__}.{_HOME_OF[name]}"), name)
     elif name in _MODULES:
@@ -63,5 +40,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))

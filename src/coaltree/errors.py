@@ -1,4 +1,4 @@
-"""Errors and warnings. What a program may want to know of one is an attribute: nobody has to parse its text."""
+"""Errors and warnings, with attributes for what a program may want to know."""
 
 
 class InputError(ValueError):

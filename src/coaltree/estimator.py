@@ -1,8 +1,4 @@
-"""`CoalescentClustering`: scikit-learn's shell over `fit`.
-
-The constructor only stores; `fit` checks the data, calls `coaltree.fit`, and keeps what scikit-learn's users look for:
-labels, children as `AgglomerativeClustering` has them, a linkage, and the posterior with everything else.
-"""
+"""`CoalescentClustering`: `coaltree.fit` as a scikit-learn estimator."""
 
 import warnings
 from typing import Any, Literal, Self
@@ -15,6 +11,7 @@ from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count, is_whole
 from .errors import CoaltreeWarning
 from .inference.fit import fit
+from .inference.settings import DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
 from .model.data.table import Table
 from .model.process.noise import NoiseLike
@@ -22,10 +19,10 @@ from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
 from .posterior.clusters.stability import ClusterStability
 from .posterior.io.pandas_output import remember_index
+from .posterior.predictive.placement import Placement
 from .samplers.base import SamplerLike
 from .tree import Tree
-
-_USUAL_WARMUP = 50  # rounds, where only the number of samples is given
+from .tree.rooted import default_labels
 
 
 class CoalescentClustering(ClusterMixin, BaseEstimator):
@@ -33,22 +30,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int or None
-        Number of clusters of `labels_`; None uses the suggested number (see `Posterior.suggest_n_clusters`).
-    covariance, sampler, noise, ordered, inputs :
-        As in `coaltree.fit`.
+    n_clusters : int; None uses the suggested number (see `Posterior.suggest_n_clusters`)
     n_samples, n_warmup : int or "auto"
-        Trees to keep from each chain, and rounds to discard before them; "auto" is as long as needed, as in
-        `coaltree.fit`. Where only `n_samples` is a number, 50 rounds are discarded.
-    n_chains : int
-        Number of independent chains.
-    max_iterations, max_seconds :
-        Where "auto" stops in any case, as in `coaltree.fit`.
+        Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
+        `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    n_jobs : int or None
-        Number of chains to run in parallel.
-    neighbors : sparse matrix (n, n) or None
-        Nearest neighbours of the rows, in place of a search; as in `coaltree.fit`.
+    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, max_iterations, max_seconds, neighbors :
+        As in `coaltree.fit`.
 
     Attributes
     ----------
@@ -110,63 +98,52 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
 
-        `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. Its `groups` are not for an
-        estimator, whose labels are of rows: leaves of several rows are.
+        `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. It has no `groups`: the labels of
+        an estimator are those of rows.
         """
-        kinds = (np.float64, np.float32)  # of the first, unless it is of the second
-        values = validate_data(self, X, dtype=kinds, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        dtypes = (np.float64, np.float32)  # float32 stays, all else becomes float64
+        values = validate_data(self, X, dtype=dtypes, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
-        self.posterior_ = fit(
-            _with_names(values, X),
-            self.covariance,
-            self.sampler,
-            n_samples=self.n_samples,
-            n_warmup=_USUAL_WARMUP if is_whole(self.n_samples) and self.n_warmup == "auto" else self.n_warmup,
-            n_chains=self.n_chains,
-            n_jobs=self.n_jobs,
-            random_state=_seed(self.random_state),
-            progress=False,
-            noise=self.noise,
-            errors=errors,
-            ordered=self.ordered,
-            inputs=self.inputs,
-            max_iterations=self.max_iterations,
-            max_seconds=self.max_seconds,
-            neighbors=self.neighbors,
-        )
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name != "n_clusters"}
+        if is_whole(self.n_samples) and self.n_warmup == "auto":
+            settings["n_warmup"] = DEFAULT_WARMUP_OF_ESTIMATOR
+        if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator
+            settings["random_state"] = int(self.random_state.randint(np.iinfo(np.int32).max))
+        self.posterior_ = fit(_with_names(values, X), errors=errors, progress=False, **settings)
         remember_index(self.posterior_, X)
         self.tree_ = self.posterior_.mean_tree()
         self.children_ = self.tree_.children
         self.linkage_ = self.tree_.to_linkage()
         self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
-        k = self.posterior_.suggest_n_clusters().n_clusters if self.n_clusters is None else self.n_clusters
-        self.n_clusters_ = int(k)
+        self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
         answer = answer_for(self.posterior_, self.n_clusters_)
         self.labels_, self.membership_, self.stability_ = answer.labels, answer.membership, answer.stability
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """(m,) the most probable cluster of each new row, by where it would join the trees; NaN is integrated out."""
+        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """(m, k) the probability of each cluster, in the order of `membership_`, by where a row would join the trees.
+        """Return (m, k) the probability of each cluster, in the order of `membership_`.
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
         check_is_fitted(self)
-        return self._place(X, classes=self.labels_).class_probability
+        probability = self._place(X, classes=self.labels_).class_probability
+        assert probability is not None
+        return probability
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """(m,) log density of new rows given those fitted; without noise it is infinite for a row that was fitted."""
+        """Return (m,) log densities of new rows given those fitted; without noise a fitted row has an infinite one."""
         return self._place(X).log_density
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Mean predictive log density of new rows, by which covariances can be compared; y is ignored."""
+        """Return the mean log density of new rows, by which covariances can be compared; y is ignored."""
         return float(np.mean(self.score_samples(X)))
 
-    def _place(self, X, **options):
+    def _place(self, X: ArrayLike, **options: Any) -> Placement:
         check_is_fitted(self)
         values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
@@ -177,24 +154,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _with_names(values, X) -> Any:
-    """The checked values with the names of a DataFrame's rows and columns, if X is one."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
+def _with_names(values: np.ndarray, X: Any) -> Any:
+    """Return the checked values with the names of a DataFrame's rows and columns, if X is one."""
+    if getattr(X, "columns", None) is None:
         return values
-    index = tuple(str(name) for name in getattr(X, "index", range(len(values))))
-    if len(set(index)) < len(index):
-        warnings.warn(
-            "the index of X has duplicate names, so leaves are numbered instead; make it unique to keep the names.",
-            CoaltreeWarning,
-            stacklevel=3,
-        )
-        index = tuple(map(str, range(len(values))))
-    return Table(np.array(values), index, tuple(map(str, columns)))  # a copy: the user's frame may change
-
-
-def _seed(random_state):
-    """scikit-learn's older generators give a seed for ours."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    return random_state
+    labels = tuple(map(str, getattr(X, "index", range(len(values)))))
+    if len(set(labels)) < len(labels):
+        advice = "so leaves are numbered instead; make it unique to keep the names."
+        warnings.warn(f"the index of X has duplicate names, {advice}", CoaltreeWarning, stacklevel=3)
+        labels = default_labels(len(values))
+    return Table(np.array(values), labels, tuple(map(str, X.columns)))  # a copy: the user's frame may change

@@ -1,4 +1,4 @@
-"""How good a tree is, where the truth or the classes are known: the measures of Henao & Lucas (2012).
+"""Measures of a tree where the truth or the classes are known, as in Henao & Lucas (2012).
 
 Errors are of logarithms, because merge times grow exponentially. With e the errors of all entries,
 
@@ -21,8 +21,11 @@ from ._runtime.validation import check_choice
 from .errors import InputError
 from .posterior import Posterior
 from .posterior.io.pandas_output import in_order_of
+from .posterior.trees.clades import mean_cophenetic
 from .tree import Tree, unchecked_tree
 from .tree.distances import with_leaves_as
+
+Classes = ArrayLike | Mapping[str, Any]  # one for each leaf in order, or a mapping from label to class
 
 
 @field_docs(mse="Mean squared error.", mae="Mean absolute error.", mab="Maximum absolute error.")
@@ -69,11 +72,11 @@ def distance_errors(estimate: Tree | Posterior, truth: Tree, of: str = "mean") -
     """Errors of the log cophenetic matrix (each pair of leaves once) against the true tree's; leaves match by label."""
     truth = with_leaves_as(truth, estimate.labels)
     children, times, weights = _draws(estimate)
-    _log(times, "estimate")
+    log_times = _log(times, "estimate")
     pairs = np.triu_indices(truth.n, 1)
     expected = _log(truth.cophenetic()[pairs], "truth")
     if of == "mean":
-        mean = Posterior(children, times, log_weights=np.log(weights)).cophenetic(log=True)
+        mean = mean_cophenetic(children, log_times, weights)
         return _errors(mean[pairs][None], np.ones(1), expected, of)
     total = np.zeros(3)
     for tree_children, tree_times, weight in zip(children, times, weights, strict=True):
@@ -94,11 +97,13 @@ def parameter_errors(estimate: Posterior, name: str, truth: ArrayLike, of: str =
     return _errors(draws, estimate.weights, expected, of)
 
 
-def subtree_score(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> float:
+def subtree_score(tree: Tree | Posterior, classes: Classes) -> float:
     """N_subset / (n - C): the share of merges that could stay within one class, of C, and do.
 
-    `tree` is a `Tree` or a `Posterior` (the weighted mean over its trees), `classes` one class for each leaf in order,
-    or a mapping from label to class.
+    Parameters
+    ----------
+    tree : Tree or Posterior, of which it is the weighted mean over the trees
+    classes : one class for each leaf in order, or a mapping from label to class
     """
     codes = _codes(tree, classes)
     n, n_classes = len(codes), int(codes.max()) + 1
@@ -108,11 +113,10 @@ def subtree_score(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]
     return float(weights @ _pure_merges(children, codes)) / (n - n_classes)
 
 
-def dendrogram_purity(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> float:
+def dendrogram_purity(tree: Tree | Posterior, classes: Classes) -> float:
     """Mean over pairs of leaves of one class of the share of that class under their common ancestor.
 
-    1 if every class is a clade (Heller & Ghahramani 2005). `tree` is a `Tree` or a `Posterior` (the weighted mean over
-    its trees), `classes` one class for each leaf in order, or a mapping from label to class. Exact, O(n C) a tree.
+    1 if every class is a clade (Heller & Ghahramani 2005). Takes what `subtree_score` takes; exact, O(n C) a tree.
     """
     codes = _codes(tree, classes)
     sizes = np.bincount(codes)
@@ -125,7 +129,7 @@ def dendrogram_purity(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, 
     return float(total) / n_pairs / float(weights.sum())
 
 
-def ari_curve(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) -> ARICurve:
+def ari_curve(tree: Tree | Posterior, classes: Classes) -> ARICurve:
     """Adjusted Rand index with the classes, for every number of clusters, of clusters labelled by majority.
 
     Cutting the tree into k clusters, each takes its commonest class (the first met, of several) as its label; the
@@ -140,7 +144,7 @@ def ari_curve(tree: Tree | Posterior, classes: ArrayLike | Mapping[str, Any]) ->
     return ARICurve(np.arange(1, n + 1), np.asarray(ari))
 
 
-def ari_auc(tree: Tree | Posterior | ARICurve, classes: ArrayLike | Mapping[str, Any] | None = None) -> float:
+def ari_auc(tree: Tree | Posterior | ARICurve, classes: Classes | None = None) -> float:
     """Area under the ARI curve by the trapezoid rule, over the number of clusters divided by n.
 
     Takes what `ari_curve` takes, or the curve itself.
@@ -162,27 +166,20 @@ def agreement(labels: ArrayLike, classes: ArrayLike) -> Agreement:
     Agreement
         Adjusted Rand index, purity, and the table of clusters (rows) and classes (columns), both in sorted order.
     """
+    from sklearn.metrics import adjusted_rand_score
+    from sklearn.metrics.cluster import contingency_matrix
+
     given, known = np.asarray(labels), np.asarray(classes)
     if given.ndim != 1 or given.shape != known.shape or len(given) == 0:
         raise InputError(
             f"labels and classes must be sequences of the same length, not of shapes {given.shape} and {known.shape}."
         )
-    clusters, row = np.unique(given, return_inverse=True)
-    names, column = np.unique(known, return_inverse=True)
-    table = np.zeros((len(clusters), len(names)), dtype=np.int64)
-    np.add.at(table, (row, column), 1)
-
-    def pairs(counts):
-        return float((counts * (counts - 1) / 2.0).sum())
-
-    n = len(given)
-    by_row, by_column = pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
-    by_chance, most = by_row * by_column / max(pairs(np.array([n])), 1.0), (by_row + by_column) / 2.0
-    ari = 1.0 if most == by_chance else (pairs(table) - by_chance) / (most - by_chance)
-    return Agreement(ari, float(table.max(axis=1).sum() / n), table)
+    row, column = (np.unique(values, return_inverse=True)[1] for values in (given, known))
+    table = contingency_matrix(row, column)
+    return Agreement(float(adjusted_rand_score(column, row)), float(table.max(axis=1).sum() / len(given)), table)
 
 
-def _draws(estimate):
+def _draws(estimate: Tree | Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stacked children and times, and weights, of the trees that count."""
     if isinstance(estimate, Tree):
         return estimate.children[None], estimate.times[None], np.ones(1)
@@ -192,19 +189,15 @@ def _draws(estimate):
     return estimate.children[counts], estimate.times[counts], estimate.weights[counts]
 
 
-def _errors(draws, weights, truth, of):
+def _errors(draws: np.ndarray, weights: np.ndarray, truth: np.ndarray, of: str) -> Errors:
     check_choice("of", of, ("mean", "draws"))
     if of == "mean":
         draws, weights = (weights @ draws)[None], np.ones(1)
     error = np.abs(draws - truth)
-    return Errors(
-        float(weights @ np.mean(error**2, axis=1)),
-        float(weights @ np.mean(error, axis=1)),
-        float(weights @ np.max(error, axis=1)),
-    )
+    return Errors(*(float(weights @ per_draw) for per_draw in (np.mean(error**2, 1), np.mean(error, 1), error.max(1))))
 
 
-def _log(values, whose):
+def _log(values: np.ndarray, whose: str) -> np.ndarray:
     if np.any(values <= 0):
         raise InputError(
             f"The {whose} has values that are not positive (identical rows?), which have no log to compare."
@@ -212,22 +205,22 @@ def _log(values, whose):
     return np.log(values)
 
 
-def _codes(tree, classes):
+def _codes(tree: Tree | Posterior, classes: Classes) -> np.ndarray:
     """Classes of the leaves as numbers 0 … C-1 in order of first leaf."""
     if isinstance(classes, Mapping):
         missing = [label for label in tree.labels if label not in classes]
         if missing:
             raise InputError(f"classes has no class for leaf {missing[0]!r}; give one for each label.")
         classes = [classes[label] for label in tree.labels]
-    classes = np.asarray(in_order_of(classes, tree))
-    if classes.shape != (tree.n,):
-        raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {classes.shape}.")
-    number: dict = {}
-    return np.array([number.setdefault(value, len(number)) for value in classes.tolist()])
+    given = np.asarray(in_order_of(classes, tree))
+    if given.shape != (tree.n,):
+        raise InputError(f"classes must name one class for each of the {tree.n} leaves, not shape {given.shape}.")
+    number: dict[Any, int] = {}
+    return np.array([number.setdefault(value, len(number)) for value in given.tolist()])
 
 
 @jit
-def _pure_merges(children, codes):
+def _pure_merges(children: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """The number of merges of each tree whose leaves are all of one class."""
     n_trees, n = len(children), len(codes)
     counts = np.zeros(n_trees)
@@ -242,7 +235,7 @@ def _pure_merges(children, codes):
 
 
 @jit
-def _purity(children, codes, n_classes):
+def _purity(children: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
     """Σ over merges and classes of (pairs of the class that meet there) · (its share of the leaves below)."""
     n = len(codes)
     counts = np.zeros((n, n_classes))  # of the classes in a cluster; a merge reuses its first child's row
@@ -262,7 +255,7 @@ def _purity(children, codes, n_classes):
 
 
 @jit
-def _ari_curve(children, codes, n_classes):
+def _ari_curve(children: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
     """ARI of majority labels after n-1, …, 0 merges: entry k - 1 is for k clusters.
 
     A merge changes the label of at most its own leaves: with c_a of class a moving from label x to z, the table of

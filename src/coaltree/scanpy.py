@@ -5,14 +5,15 @@
     scanpy.pl.dotplot(adata, markers, "leiden", dendrogram=True)
 
 Groups of cells are the leaves of the tree, and their cells replicates (`groups=` of `coaltree.fit`), so that a group of
-12 cells counts less than one of 12,000. All cells count: under normal noise a round costs the same however many there
-are. Nothing here imports scanpy: an AnnData object is enough.
+12 cells counts less than one of 12,000. Under normal noise an iteration costs the same however many cells there are.
+Nothing here imports scanpy: an AnnData object is enough.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ._runtime.formatting import some
 from ._runtime.random_streams import as_generator
@@ -43,18 +44,13 @@ def dendrogram(
     Parameters
     ----------
     adata : AnnData
-    groupby : str or sequence of str
-        Categorical columns of `adata.obs`; several are combined, as scanpy does.
-    use_rep : str
-        The values of the cells: a key of `adata.obsm`, or "X" for `adata.X`.
-    n_pcs : int, optional
-        How many columns of them to use.
-    key_added : str, optional
-        Where in `adata.uns`; by default ``dendrogram_<groupby>``.
-    max_cells : int, optional
-        Of larger groups so many cells are drawn; by default all count.
+    groupby : str or sequence of str, categorical columns of `adata.obs`; several are combined, as scanpy does
+    use_rep : the values of the cells, a key of `adata.obsm`, or "X" for `adata.X`
+    n_pcs : int, optional, how many columns of them to use
+    key_added : where in `adata.uns`; by default ``dendrogram_<groupby>``
+    max_cells : int to which larger groups are subsampled; by default all cells are used
     noise : as in `coaltree.fit`, but normal by default, for which sums over the cells of a group are enough. With
-        "student" (heavy tails) every round looks at every cell, so that `max_cells` is of use.
+        "student" (heavy tails) every iteration visits every cell, so that `max_cells` is of use.
     random_state, **fit_settings : for `coaltree.fit`, such as ``n_samples=200`` or ``covariance="scaled"``.
 
     Returns
@@ -67,23 +63,15 @@ def dendrogram(
     groups = _groups(adata, names)
     values = _representation(adata, use_rep, n_pcs)
     codes = groups.codes.to_numpy()
-    chosen = np.arange(len(codes))
+    cells = np.arange(len(codes))
     if max_cells is not None:
-        chosen = _some_cells(codes, check_count("max_cells", max_cells, 2), random_state)
-    table: Any = Table(
-        np.ascontiguousarray(values[chosen]),
-        tuple(str(name) for name in adata.obs_names[chosen]),
-        tuple(f"{use_rep}_{j}" for j in range(values.shape[1])),
-    )
+        cells = _subsample(codes, check_count("max_cells", max_cells, 2), random_state)
     categories = [str(name) for name in groups.categories]
-    member = [categories[code] for code in codes[chosen]]
-    settings = {"progress": False, **fit_settings, "noise": noise, "random_state": random_state, "groups": member}
-    posterior = fit(table, **settings)
-    key = key_added or f"dendrogram_{'_'.join(names)}"
-    adata.uns[key] = _for_scanpy(posterior, categories, values, codes) | {
-        "groupby": names,
-        "use_rep": use_rep,
-    }
+    members = [categories[code] for code in codes[cells]]
+    settings = {"progress": False, **fit_settings, "noise": noise, "random_state": random_state, "groups": members}
+    posterior = fit(_table(adata.obs_names[cells], values[cells], use_rep), **settings)
+    found = _for_scanpy(posterior, categories, values, codes)
+    adata.uns[key_added or f"dendrogram_{'_'.join(names)}"] = found | {"groupby": names, "use_rep": use_rep}
     return posterior
 
 
@@ -102,9 +90,8 @@ def cells(
     Parameters
     ----------
     adata, use_rep, n_pcs, random_state, **fit_settings : as in `dendrogram`; ``neighbors=adata.obsp["distances"]``
-        takes the neighbours that scanpy has found.
-    n_clusters : int, optional
-        By default the suggested number.
+        uses scanpy's neighbour graph.
+    n_clusters : int, by default the suggested number
     key_added : str
         ``adata.obs[key_added]`` has the clusters, counted from 1, and ``adata.obs[f"{key_added}_probability"]`` how
         probable the cluster of each cell is.
@@ -113,22 +100,17 @@ def cells(
     -------
     Posterior, with the cells as leaves.
     """
-    import pandas
-
-    values = _representation(adata, use_rep, n_pcs)
-    names = tuple(str(name) for name in adata.obs_names)
-    table: Any = Table(np.array(values, order="C"), names, tuple(f"{use_rep}_{j}" for j in range(values.shape[1])))
-    settings = {"progress": False, **fit_settings, "random_state": random_state}
-    posterior = fit(table, **settings)
+    table = _table(adata.obs_names, _representation(adata, use_rep, n_pcs).copy(), use_rep)
+    posterior = fit(table, **{"progress": False, **fit_settings, "random_state": random_state})
     answer = answer_for(posterior, n_clusters or posterior.suggest_n_clusters().n_clusters)
     numbers = [str(c + 1) for c in range(answer.n_clusters)]
-    adata.obs[key_added] = pandas.Categorical([numbers[c] for c in answer.labels], categories=numbers)
+    adata.obs[key_added] = pd.Categorical([numbers[c] for c in answer.labels], categories=numbers)
     adata.obs[f"{key_added}_probability"] = answer.probability
     return posterior
 
 
 def to_treedata(adata: Any, posterior: Posterior, key: str = "coaltree") -> Any:
-    """The cells with their mean tree as a `treedata.TreeData` (`pip install treedata`).
+    """Return the cells with their mean tree as a `treedata.TreeData` (`pip install treedata`).
 
     The leaves of the posterior must be cells, as those of `cells` are. Nodes have ``time`` and ``depth`` (the time from
     the root on), inner ones also ``support`` (transfer).
@@ -139,26 +121,28 @@ def to_treedata(adata: Any, posterior: Posterior, key: str = "coaltree") -> Any:
     except ImportError:
         raise InputError("to_treedata() needs the package treedata: pip install treedata.") from None
     tree = posterior.mean_tree()
-    strange = sorted(set(tree.labels) - {str(name) for name in adata.obs_names})
-    if strange:
-        raise InputError(f"the leaves of the tree must be cells of adata, but {some(strange)} are not.")
+    unknown = sorted(set(tree.labels) - set(map(str, adata.obs_names)))
+    if unknown:
+        raise InputError(f"the leaves of the tree must be cells of adata, but {some(unknown)} are not.")
     support = posterior.clade_support(tree, kind="transfer", output="numpy")
     times = tree.node_times
     names = [*tree.labels, *(f"node {k}" for k in range(tree.n - 1))]
     graph = networkx.DiGraph()
-    for node, name in enumerate(names):
-        known = {"time": float(times[node]), "depth": float(times[-1] - times[node])}
-        if node >= tree.n:
-            known["support"] = float(support[node - tree.n])
-        graph.add_node(name, **known)
-    for k, (left, right) in enumerate(tree.children.tolist()):
-        graph.add_edge(names[tree.n + k], names[left])
-        graph.add_edge(names[tree.n + k], names[right])
+    for name, time in zip(names, times.tolist(), strict=True):
+        graph.add_node(name, time=time, depth=float(times[-1]) - time)
+    for name, children, share in zip(names[tree.n :], tree.children.tolist(), support.tolist(), strict=True):
+        graph.nodes[name]["support"] = share
+        graph.add_edges_from((name, names[child]) for child in children)
     return treedata.TreeData(adata, obst={key: graph})
 
 
-def _groups(adata, names):
-    """The group of each cell, as a pandas Categorical accessor (`categories`, `codes`)."""
+def _table(names: Iterable[object], values: np.ndarray, use_rep: str) -> Any:
+    columns = tuple(f"{use_rep}_{j}" for j in range(values.shape[1]))
+    return Table(np.ascontiguousarray(values), tuple(map(str, names)), columns)
+
+
+def _groups(adata: Any, names: list[str]) -> Any:
+    """Return the group of each cell, as a pandas Categorical accessor (`categories`, `codes`)."""
     for name in names:
         if name not in adata.obs:
             raise InputError(f"adata.obs has no column {name!r} (groupby); its columns are {some(list(adata.obs))}.")
@@ -181,43 +165,41 @@ def _groups(adata, names):
     return column.cat
 
 
-def _representation(adata, use_rep, n_pcs):
-    """(cells, d) the values to fit."""
+def _representation(adata: Any, use_rep: str, n_pcs: int | None) -> np.ndarray:
+    """Return (cells, d) the values to fit."""
     if use_rep == "X":
         values = adata.X.toarray() if hasattr(adata.X, "toarray") else adata.X
     elif use_rep in adata.obsm:
         values = adata.obsm[use_rep]
     else:
-        known = some([*map(str, adata.obsm.keys()), "X"])
+        existing = some([*map(str, adata.obsm.keys()), "X"])
         advice = " Make it with scanpy.pp.pca(adata)." if use_rep == "X_pca" else ""
-        raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there are {known}.{advice}")
+        raise InputError(f"adata.obsm has no {use_rep!r} (use_rep); there are {existing}.{advice}")
     values = np.asarray(values, dtype=np.float32 if getattr(values, "dtype", None) == np.float32 else np.float64)
     if n_pcs is not None:
         values = values[:, : check_count("n_pcs", n_pcs, 1, values.shape[1])]
     return values
 
 
-def _some_cells(codes, most, random_state):
-    """Numbers of the cells to fit, in order: all of a small group, and `most` of a large one."""
+def _subsample(codes: np.ndarray, max_cells: int, random_state: RandomState) -> np.ndarray:
+    """Return the numbers of the cells to fit, in order: all of a small group, `max_cells` of a large one."""
     rng = as_generator(random_state if isinstance(random_state, int | np.integer | None) else 0)
     chosen = []
     for code in range(int(codes.max()) + 1):
         members = np.flatnonzero(codes == code)
-        chosen.append(members if len(members) <= most else rng.choice(members, most, replace=False))
+        chosen.append(members if len(members) <= max_cells else rng.choice(members, max_cells, replace=False))
     return np.sort(np.concatenate(chosen))
 
 
-def _for_scanpy(posterior, categories, values, codes):
-    """What scanpy's own function writes, and what only a posterior knows."""
+def _for_scanpy(posterior: Posterior, categories: list[str], values: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
+    """Return what scanpy's own function writes, and what only a posterior has."""
     from scipy.cluster.hierarchy import dendrogram as layout
 
     tree = posterior.mean_tree()
-    order = {name: number for number, name in enumerate(categories)}
-    number = np.array([order[label] for label in tree.labels])  # leaves are numbered as they are met
     linkage = tree.to_linkage()
-    linkage[:, :2] = np.where(
-        linkage[:, :2] < tree.n, number[np.minimum(linkage[:, :2], tree.n - 1).astype(int)], linkage[:, :2]
-    )
+    # The tree's leaves are in order of first cell, scanpy's in order of categories.
+    number = np.array([*map(categories.index, tree.labels), *range(tree.n, 2 * tree.n - 1)])
+    linkage[:, :2] = number[linkage[:, :2].astype(int)]
     drawn = layout(linkage, labels=categories, no_plot=True)
     means = np.stack([as_double(values[codes == code]).mean(axis=0) for code in range(len(categories))])
     interval = posterior.node_times(tree, output="numpy")

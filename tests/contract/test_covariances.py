@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.model.covariance import (
     Diagonal,
     Fixed,
@@ -70,7 +70,7 @@ def over(covariances):
 
 
 @over(COVARIANCES)
-def test_is_symmetric_and_positive_definite(covariance):
+def test_covariance_is_symmetric_and_positive_definite(covariance):
     Phi = covariance.matrix(D)
     np.testing.assert_allclose(Phi, Phi.T)
     assert np.linalg.eigvalsh(Phi)[0] > 0
@@ -102,7 +102,7 @@ def test_log_prior_and_theta_name_the_same_parameters(covariance):
 
 @over(LEARNT)
 @pytest.mark.parametrize("n", [3, 40])
-def test_updates_do_not_change_their_argument_and_repeat(covariance, n):
+def test_update_does_not_change_its_argument_and_repeats(covariance, n):
     U = np.random.default_rng(2).normal(size=(n, D))
     before = covariance.matrix(D)
     first, second = (covariance.update(covariance.statistics(U), np.random.default_rng(3)) for _ in range(2))
@@ -132,7 +132,7 @@ def scalars(covariance):
 
 @pytest.mark.parametrize("n_draws", [pytest.param(500, marks=pytest.mark.slow), 120])
 @over(LEARNT)
-def test_update_leaves_the_joint_distribution_alone(covariance, n_draws):
+def test_update_keeps_the_joint_distribution(covariance, n_draws):
     """θ ~ prior, U ~ N(0, Φ_θ), θ' ~ update(U): θ' must again follow the prior, and (θ', U) the joint law."""
     rng = np.random.default_rng(4)
     before, after, wrong = [], [], []
@@ -157,7 +157,7 @@ def test_update_leaves_the_joint_distribution_alone(covariance, n_draws):
 N_DRAWS = 1500
 
 
-def test_conjugate_draws_are_the_analytic_posterior():
+def test_update_of_conjugate_families_draws_from_the_analytic_posterior():
     rng = np.random.default_rng(5)
     U = rng.normal(size=(12, D)) * np.arange(1.0, D + 1)
     spherical = COVARIANCES["spherical"]
@@ -183,7 +183,7 @@ def test_conjugate_draws_are_the_analytic_posterior():
 @pytest.mark.parametrize(
     "family", ["squared exponential", *(pytest.param(slow, marks=pytest.mark.slow) for slow in ("matern32", "kernel"))]
 )
-def test_slice_sampling_agrees_with_a_grid_posterior(family):
+def test_update_by_slice_sampling_agrees_with_a_grid_posterior(family):
     d, n = 4, 10
     rng = np.random.default_rng(6)
     truth = reference.squared_exponential(d, 0.8, 2.0, 0.3)

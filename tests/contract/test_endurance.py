@@ -36,8 +36,8 @@ def table(tmp_path_factory):
 
 
 def command(table, out, *more):
-    program = "from coaltree.inference import checkpoint, run; checkpoint.SECONDS_BETWEEN = 0.0; "
-    program += "run._SECONDS_A_BLOCK = 0.05; import sys; from coaltree.cli import main; sys.exit(main(sys.argv[1:]))"
+    program = "from coaltree.inference.control import checkpoint, run; checkpoint.SECONDS_BETWEEN = 0.0; "
+    program += "run.SECONDS_PER_BLOCK = 0.05; import sys; from coaltree.cli import main; sys.exit(main(sys.argv[1:]))"
     settings = ("--samples", "60", "--warmup", "20", "--seed", "5", "--covariance", "diagonal")
     return [sys.executable, "-c", program, "fit", str(table), "--out", str(out), *settings, *more]
 
@@ -57,7 +57,7 @@ def undisturbed(table, tmp_path_factory):
     return draws(out), time.monotonic() - began
 
 
-def test_fifty_kills_lose_nothing(table, undisturbed, tmp_path):
+def test_checkpoint_survives_fifty_kills(table, undisturbed, tmp_path):
     """The same command again and again, killed at a random moment each time, ends in the same draws and files."""
     expected, seconds = undisturbed
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def is_complete(out):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_told_to_stop_no_worker_is_left(table, tmp_path, number):
+def test_interrupted_fit_leaves_no_worker(table, tmp_path, number):
     out = tmp_path / "out"
     started = command(table, out, "--samples", "1000000", "--jobs", "2")
     program = f"import signal; signal.signal(signal.{signal.Signals(number).name}, signal.SIG_DFL if {number} != 2 "
@@ -131,7 +131,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-def test_a_full_disk_is_said_and_loses_no_draws_that_were_saved(table, undisturbed, small_disk, tmp_path):
+def test_checkpoint_on_a_full_disk_is_reported_and_loses_no_saved_draws(table, undisturbed, small_disk, tmp_path):
     done = subprocess.run(command(table, small_disk / "out"), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "No space left on device" in done.stderr.splitlines()[-1]
@@ -140,14 +140,14 @@ def test_a_full_disk_is_said_and_loses_no_draws_that_were_saved(table, undisturb
     assert left in (["checkpoint.npz"], [])
     out = tmp_path / "out"
     out.mkdir()
-    for name in left:  # moved to where there is room, the run goes on
+    for name in left:  # moved to where there is room, the run resumes
         (out / name).write_bytes((small_disk / "out" / name).read_bytes())
     subprocess.run(command(table, out), check=True, capture_output=True)
     np.testing.assert_array_equal(draws(out), undisturbed[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
-def test_a_folder_that_cannot_be_written_to_is_refused_first(table, tmp_path):
+def test_checkpoint_refuses_a_read_only_folder_before_the_run(table, tmp_path):
     tmp_path.chmod(0o755)
     done = subprocess.run(
         command(table, "/proc/out"), capture_output=True, text=True, check=False
@@ -156,7 +156,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_first(table, tmp_path):
     assert "cannot create the folder" in done.stderr.splitlines()[-1]
 
 
-def test_many_threads_at_once_give_the_same_bits():
+def test_fit_in_many_threads_at_once_gives_the_same_bits():
     X, _ = ct.simulate(30, 12, random_state=1)
     settings = {"n_samples": 20, "n_warmup": 10, "n_chains": 2, "random_state": 0, "progress": False}
     for covariance in ("full", "diagonal", "squared_exponential"):
@@ -168,10 +168,12 @@ def test_many_threads_at_once_give_the_same_bits():
 
 
 def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch):
-    """Of four workers one is killed while it is sent the rows, two while they take a chain further."""
+    """Of four workers one is killed while it begins a chain, two while they take one further."""
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.2)
-    X, _ = ct.simulate(40, 4, random_state=1)  # more than a kilobyte, which joblib would scatter if it saw the array
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.2)
+    X, _ = ct.simulate(
+        40, 4, random_state=1
+    )  # more than a kilobyte, which joblib would scatter were the array an argument of its own
     settings = {"n_samples": 30, "n_warmup": 10, "n_chains": 4, "random_state": 0, "progress": False}
     alone = ct.fit(X, "diagonal", **settings)
     with (
@@ -187,7 +189,7 @@ def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch
         finally:
             finished.set()
             killer.join()
-    assert killed_at == ["sent", "kept", "kept"]
+    assert killed_at == ["begin", "advance", "advance"]
     np.testing.assert_array_equal(post.log_joint, alone.log_joint)
     np.testing.assert_array_equal(post.children, alone.children)
 
@@ -195,7 +197,7 @@ def test_a_dask_cluster_whose_workers_are_killed_gives_the_same_bits(monkeypatch
 def kill_workers(cluster, client, finished, killed_at):
     """Kill a worker that is at a task of each kind; no process twice."""
     killed = set()
-    for kind in ("sent", "kept", "kept"):  # rows, in the names of tasks
+    for kind in ("begin", "advance", "advance"):  # in the names of tasks
         while not finished.is_set() and len(killed) == len(killed_at):
             process_of = {worker.worker_address: worker.pid for worker in cluster.workers.values()}
             busy = {process_of.get(address) for address, tasks in client.processing().items() if kind in str(tasks)}

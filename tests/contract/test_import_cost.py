@@ -25,13 +25,13 @@ def modules_after(code):
         "from coaltree.cli import main; main(['simulate', '--help'])",
     ],
 )
-def test_nothing_heavy_is_imported(code):
+def test_import_loads_nothing_heavy(code):
     loaded = modules_after(code)
     assert "coaltree" in loaded
     assert not loaded.intersection(HEAVY)
 
 
-def test_the_probe_sees_a_heavy_import():
+def test_import_probe_sees_a_heavy_import():
     assert modules_after("import coaltree, matplotlib").intersection(HEAVY) == {"matplotlib"}
 
 
@@ -51,13 +51,13 @@ print(by_loading, compiled() - by_loading)
 """
 
 
-def test_loading_every_public_name_compiles_nothing():
+def test_public_names_compile_nothing():
     """Nor reads a kernel from the cache; an explicit signature, which would, is seen."""
     done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "1"]
 
 
-def test_every_public_name_resolves():
+def test_public_names_resolve():
     import coaltree
 
     assert len(set(coaltree.__all__)) == len(coaltree.__all__)
@@ -66,7 +66,7 @@ def test_every_public_name_resolves():
     assert set(coaltree.__all__) <= set(dir(coaltree))
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_public_names_that_do_not_exist_are_attribute_errors():
     import coaltree
 
     with pytest.raises(AttributeError, match="no attribute 'forest'"):

@@ -57,7 +57,7 @@ def shown(posterior):
     yield comparison_of(("<b>one", "two"), np.zeros((2, 5)), "held-out rows", np.array([0, 2]))
 
 
-def test_what_is_shown_is_well_formed_and_harmless(posterior):
+def test_repr_html_is_well_formed_and_harmless(posterior):
     for value in shown(posterior):
         seen = Elements(value._repr_html_()).seen
         assert "script" not in seen
@@ -65,7 +65,7 @@ def test_what_is_shown_is_well_formed_and_harmless(posterior):
         assert "table" in seen or "svg" in seen
 
 
-def test_trees_are_pictures(posterior):
+def test_repr_svg_of_trees_is_a_picture(posterior):
     for tree in (posterior.mean_tree(), posterior.consensus()):
         text = tree._repr_svg_()
         assert text.startswith("<svg")
@@ -74,6 +74,6 @@ def test_trees_are_pictures(posterior):
 
 
 @pytest.mark.parametrize("kind", TUPLES, ids=[kind.__name__ for kind in TUPLES])
-def test_fields_are_explained(kind):
+def test_fields_have_docstrings(kind):
     for name in kind._fields:
         assert "Alias for field" not in getattr(kind, name).__doc__

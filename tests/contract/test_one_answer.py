@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.model.process.coalescent import simulate_tree
-from coaltree.tree.merges import canonical, check_cut
+from coaltree.tree.cuts import check_cut
+from coaltree.tree.merges import canonical
 from tests.posteriors import random_posterior
 from tests.strategies import chain
 
@@ -99,7 +100,7 @@ def table_of(path):
 # The posterior
 
 
-def test_the_clusters_are_those_of_the_mean_tree(post):
+def test_cut_clusters_are_those_of_the_mean_tree(post):
     tree = post.mean_tree()
     for k in NUMBERS:
         for how in ({}, {"min_size": 1}, {"min_size": 3}):
@@ -109,7 +110,7 @@ def test_the_clusters_are_those_of_the_mean_tree(post):
         np.testing.assert_array_equal(post.cut(time=time), tree.cut(time=time))
 
 
-def test_one_cluster_more_refines_the_others(post):
+def test_cut_into_one_cluster_more_refines_the_others(post):
     coarse = np.zeros(post.n, dtype=int)
     for k in NUMBERS:
         fine = post.cut(k)
@@ -117,7 +118,7 @@ def test_one_cluster_more_refines_the_others(post):
         coarse = fine
 
 
-def test_outliers_are_taken_out_of_these_clusters(post):
+def test_cut_takes_outliers_out_of_these_clusters(post):
     for k in NUMBERS:
         plain, named = post.cut(k), post.cut(k, outliers=True)
         np.testing.assert_array_equal(named[named >= 0], plain[named >= 0])
@@ -127,13 +128,13 @@ def test_outliers_are_taken_out_of_these_clusters(post):
             assert same_clusters(named.tolist(), of_tree.tolist())
 
 
-def test_the_far_row_is_an_outlier():
+def test_cut_makes_a_far_row_an_outlier():
     named = with_missing_values().cut(3, outliers=True)
     assert named[7] == -1
     assert same_clusters(np.delete(named, 7).tolist(), np.delete(np.arange(45) % 3, 7).tolist())
 
 
-def test_scipy_gives_the_same_clusters_where_all_splits_are_the_last_merges():
+def test_cut_agrees_with_scipy_where_all_splits_are_the_last_merges():
     equal = 0
     for make in MADE:
         post = make()
@@ -147,7 +148,7 @@ def test_scipy_gives_the_same_clusters_where_all_splits_are_the_last_merges():
     assert equal >= 5
 
 
-def test_the_order_of_the_rows_does_not_matter(post):
+def test_cut_does_not_depend_on_the_order_of_rows(post):
     """Leaf i becomes leaf moved[i] and keeps its name."""
     moved = np.random.default_rng(0).permutation(post.n)
     number = np.append(moved, np.arange(post.n, 2 * post.n - 1))
@@ -165,7 +166,7 @@ def test_the_order_of_the_rows_does_not_matter(post):
         np.testing.assert_allclose(plain.coclustering(k), together, atol=1e-12)
 
 
-def test_small_clusters_are_warned_of():
+def test_cut_warns_of_small_clusters():
     """In a chain no merge but the first has two leaves on both sides."""
     tree = chain(8)
     post = ct.Posterior([tree.children] * 3, [tree.times] * 3)
@@ -191,7 +192,7 @@ def test_small_clusters_are_warned_of():
         ({"time": 1.0, "min_size": 2}, "need n_clusters"),
     ],
 )
-def test_bad_cuts_are_refused(how, message):
+def test_cut_refuses_wrong_arguments(how, message):
     post = random_posterior(0, n=7)
     for cut in (post.cut, post.coclustering, post.mean_tree().cut):
         with pytest.raises(ct.InputError, match=message):
@@ -286,7 +287,7 @@ def test_files_give_scipy_the_clusters_where_all_splits_are_the_last_merges(fold
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_leaves(monkeypatch):
+def test_cut_of_a_hundred_thousand_leaves(monkeypatch):
     """Ten sure groups, random inside, and a side branch above them all; nothing of size n × n is made."""
     n, k = 100_000, 10
     rng = np.random.default_rng(0)

@@ -29,21 +29,21 @@ def imports_of_stub(path):
     return imported, declared
 
 
-def test_the_stub_names_what_the_package_loads():
+def test_stub_names_what_the_package_loads():
     imported, declared = imports_of_stub(SOURCE / "__init__.pyi")
     assert imported == coaltree._HOME_OF | {name: name for name in coaltree._MODULES}
     assert declared == {"__version__"}
     assert set(coaltree.__all__) == set(imported) | declared
 
 
-def test_the_stub_of_the_samplers_names_what_they_load():
+def test_stub_of_the_samplers_names_what_they_load():
     imported, declared = imports_of_stub(SOURCE / "samplers" / "__init__.pyi")
     assert imported == samplers.HOME_OF
     assert set(samplers.__all__) == set(imported) | declared - {"HOME_OF"}
 
 
 @pytest.mark.parametrize("function", [place, extend])
-def test_methods_of_a_posterior_have_the_signature_of_what_they_call(function):
+def test_posterior_methods_have_the_signature_of_what_they_call(function):
     method = inspect.signature(getattr(coaltree.Posterior, function.__name__))
     called = inspect.signature(function)
 

@@ -13,7 +13,7 @@ MISSING = CoalescentClustering(covariance="diagonal", n_samples=4, n_warmup=3, n
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 @estimator_checks.parametrize_with_checks([SHORT])
-def test_checks(estimator, check):
+def test_sklearn_checks(estimator, check):
     check(estimator)
 
 
@@ -22,14 +22,14 @@ def test_checks(estimator, check):
     "check",
     ["check_clustering", "check_estimators_pickle", "check_methods_subset_invariance", "check_fit_idempotent"],
 )
-def test_checks_with_other_settings(check):
+def test_sklearn_checks_with_other_settings(check):
     given = MISSING.get_params()
     getattr(estimator_checks, check)("CoalescentClustering", MISSING)
     assert MISSING.get_params() == given
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_a_broken_estimator_is_seen():
+def test_sklearn_checks_see_a_broken_estimator():
     class Broken(CoalescentClustering):
         def fit(self, X, y=None):
             self.n_clusters = 3  # a parameter is not fit's to change

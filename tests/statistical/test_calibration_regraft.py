@@ -119,13 +119,13 @@ EXACT = {**BOTH, "around": Around(start="average"), "coarse": Coarse("all", star
 
 
 @pytest.mark.slow
-def test_ranks_are_uniform():
+def test_regraft_ranks_are_uniform():
     # The hardest rule, beside its negative control; `make test` starts from the truth, below.
     assert np.all(p_values_of_ranks(EXACT["coarse"], 8, 4, n_sets=300, thin=4, n_warmup=40, seed=1) > 1e-4)
 
 
 @pytest.mark.slow
-def test_ranks_are_not_uniform_without_the_correction():
+def test_regraft_ranks_are_not_uniform_without_the_correction():
     assert p_values_of_ranks(Uncorrected("all", start="prior"), 8, 4, 300, thin=4, n_warmup=40, seed=1).min() < 1e-5
 
 
@@ -134,21 +134,21 @@ long_or_short = pytest.mark.parametrize("n_sets", [pytest.param(2000, marks=pyte
 
 @long_or_short
 @pytest.mark.parametrize("rule", EXACT)
-def test_sweeps_from_the_truth_leave_the_prior(rule, n_sets):
+def test_regraft_sweeps_from_the_truth_keep_the_prior(rule, n_sets):
     assert np.all(p_values_from_the_truth(EXACT[rule], 8, 4, n_sets, n_sweeps=5, seed=2) > 1e-4)
 
 
 # Smallest p-values measured: 6e-28 to 2e-17 over four seeds at 2000 sets, 3e-10 to 4e-5 over six seeds at 700, below
 # the 1e-4 of the test above, which such a sampler would fail.
 @pytest.mark.parametrize(("n_sets", "limit"), [pytest.param(2000, 1e-12, marks=pytest.mark.slow), (700, 1e-4)])
-def test_sweeps_from_the_truth_do_not_leave_it_without_the_correction(n_sets, limit):
+def test_regraft_sweeps_from_the_truth_do_not_keep_it_without_the_correction(n_sets, limit):
     assert p_values_from_the_truth(Uncorrected("all"), 8, 4, n_sets, n_sweeps=5, seed=2).min() < limit
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(8, 4), (32, 32)])
 @pytest.mark.parametrize("rule", BOTH)
-def test_ranks_are_uniform_at_length(rule, n, d):
+def test_regraft_ranks_are_uniform_at_length(rule, n, d):
     sampler = BOTH[rule] if n == 8 else Regraft(rule, start="average")
     p = p_values_of_ranks(sampler, n, d, n_sets=1000, thin=4, n_warmup=50, seed=n)
     print(f"\np-values of uniform ranks, {rule} candidates, n = {n}, d = {d}, 1000 data sets:")
@@ -158,7 +158,7 @@ def test_ranks_are_uniform_at_length(rule, n, d):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(8, 4), (32, 32)])
-def test_ranks_are_not_uniform_at_length_without_the_correction(n, d):
+def test_regraft_ranks_are_not_uniform_at_length_without_the_correction(n, d):
     p = p_values_of_ranks(Uncorrected("all", start="average"), n, d, n_sets=600, thin=2, n_warmup=30, seed=n)
     assert p.min() < 1e-6
 
@@ -188,7 +188,7 @@ def largest_difference(one, two):
 
 
 @pytest.mark.parametrize("n_draws", [pytest.param(6000, marks=pytest.mark.slow), 1500])
-def test_both_rules_and_insertion_agree_on_every_clade(n_draws):
+def test_regraft_and_insertion_agree_on_every_clade(n_draws):
     rng = np.random.default_rng(12)
     _, problem = simulate(12, 3, rng)
     found = []
@@ -235,7 +235,7 @@ def distance_from_the_truth(n, d, n_sets, n_sweeps=30):
 @pytest.mark.parametrize(
     ("n", "d", "n_sets"), [(64, 64, 20), (128, 128, 12), (256, 256, 8), (128, 8, 12), (2000, 32, 3)]
 )
-def test_ten_sweeps_from_average_linkage_reach_the_level_of_the_truth(n, d, n_sets):
+def test_regraft_reaches_the_level_of_the_truth_in_ten_sweeps_from_average_linkage(n, d, n_sets):
     z, z_greedy = distance_from_the_truth(n, d, n_sets)
     print(f"\nlog joint, n = {n}, d = {d}: {z:+.2f} standard errors from the truth (greedy trees {z_greedy:+.1f})")
     assert abs(z) < 4.0
@@ -286,7 +286,7 @@ def test_clade_support_is_the_probability_of_being_true(d):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(24, 4), (24, 32)])
-def test_held_out_rows_are_placed_with_calibrated_probabilities(n, d):
+def test_place_of_held_out_rows_has_calibrated_probabilities(n, d):
     rng = np.random.default_rng(100 + d)
     predicted, happened, quantiles, log_ratio = [], [], [], []
     for _ in range(500):

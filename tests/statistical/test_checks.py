@@ -23,19 +23,19 @@ def checked(case, seed, n, d, n_rounds=40, fitted=None):
 
 
 @pytest.mark.parametrize("name", ["noise missing", "two skewed columns"])
-def test_what_is_wrong_is_found(name):
+def test_check_finds_what_is_wrong(name):
     case = WRONG[name]
     found = checked(case, 0, 100, 5, 30)
     assert {one.name for one in found.wrong} & set(case.found)
 
 
-def test_a_model_with_the_noise_that_was_missing_passes():
+def test_check_passes_a_model_with_the_noise_that_was_missing():
     """The negative control of the above: the same table, fitted with noise."""
     assert checked(WRONG["noise missing"], 0, 100, 5, 30, ("diagonal", "learn"))["noise"].verdict == "fine"
 
 
 @pytest.mark.slow
-def test_true_models_are_blamed_in_at_most_a_twentieth_of_tables():
+def test_check_blames_true_models_in_at_most_a_twentieth_of_tables():
     blamed, of_one = [], []
     for seed in range(50):
         for case in TRUE.values():
@@ -48,7 +48,7 @@ def test_true_models_are_blamed_in_at_most_a_twentieth_of_tables():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in WRONG if name != "Student steps (2 df), all columns alike"])
-def test_what_is_wrong_is_found_most_of_the_time(name):
+def test_check_finds_what_is_wrong_most_of_the_time(name):
     case = WRONG[name]
     found = [{one.name for one in checked(case, seed, 150, 6).wrong} & set(case.found) for seed in range(8)]
     assert sum(map(bool, found)) >= 5

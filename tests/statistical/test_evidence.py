@@ -45,7 +45,7 @@ def cases():
 @long_or_short
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_mean_evidence_equals_quadrature(sampler, case, cases, share):
+def test_evidence_equals_quadrature_in_the_mean(sampler, case, cases, share):
     X, exact = cases[case]
     post = run(sampler, X, round(share * PARTICLES.get(sampler, 40_000)))
     error = relative_error(post)
@@ -55,7 +55,7 @@ def test_mean_evidence_equals_quadrature(sampler, case, cases, share):
 
 @pytest.mark.parametrize("case", [(3, 2), (4, 9)])
 @pytest.mark.parametrize("sampler", ["mpost1", "mpost2"])
-def test_printed_weights_fail_the_same_test(sampler, case, cases):
+def test_evidence_by_printed_weights_is_biased(sampler, case, cases):
     X, exact = cases[case]
     post = run(sampler, X, 10_000, weights="printed")
     assert abs(post.log_evidence - exact.log_evidence) > 4 * relative_error(post)
@@ -70,7 +70,7 @@ def noisy_case():
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_noise_enters_the_evidence(sampler, noisy_case):
+def test_evidence_depends_on_noise(sampler, noisy_case):
     X, expected, of_another = noisy_case
     post = run(sampler, X, PARTICLES.get(sampler, 40_000), noise=0.3)
     assert abs(post.log_evidence - expected) < 4 * relative_error(post)
@@ -114,7 +114,7 @@ def test_topology_probabilities_at_n_4(sampler, cases):
 
 
 @pytest.mark.slow
-def test_all_samplers_agree_on_clades_at_n_6():
+def test_clade_probabilities_of_all_samplers_agree_at_n_6():
     X = np.random.default_rng(4).standard_normal((6, 2))
     tables = {}
     for sampler in SAMPLERS:

@@ -66,7 +66,7 @@ def test_intervals_of_missing_entries_hold_the_truth(n_sets, n_samples):
     assert np.median(found[:, 2] / found[:, 3]) < 0.6
 
 
-def test_a_tenth_missing_hardly_changes_the_tree():
+def test_tree_hardly_changes_where_a_tenth_is_missing():
     rng = np.random.default_rng(1)
     _, tree, X = draw_problem(30, 40, rng)
     seen = np.where(rng.random(X.shape) < 0.1, np.nan, X)
@@ -125,7 +125,7 @@ def p_values_of_the_update(d, n_data_sets, rng, stretch=1.0, n_contrasts=63, n_d
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [8, 16])
-def test_the_update_of_a_covariance_is_calibrated(d):
+def test_update_of_a_covariance_is_calibrated(d):
     p = p_values_of_the_update(d, 1000, np.random.default_rng(d))
     print(f"\np-values of uniform ranks, covariance given contrasts, d = {d}, 1000 data sets:")
     print(", ".join(f"{name} {value:.3f}" for name, value in zip(PRIORS, p, strict=True)))

@@ -1,7 +1,8 @@
 """Geweke's joint-distribution test of the whole loop: trees, covariance, noise, missing entries.
 
-Two ways to draw (θ, tree, X) from the model: from the prior and forward; or by turns, one round of `fit` given X and
-fresh data given the rest. If, and only if, a round leaves p(θ, tree, missing | X) as it is, both have the same law.
+Two ways to draw (θ, tree, X) from the model: from the prior and forward; or by turns, one iteration of `fit` given X
+and fresh data given the rest. If, and only if, an iteration leaves p(θ, tree, missing | X) as it is, both have the same
+law.
 """
 
 import math
@@ -9,9 +10,11 @@ import math
 import numpy as np
 import pytest
 
-from coaltree._runtime.blas import single_threaded_blas
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.inference.chains import gibbs_parameters
-from coaltree.inference.chains.chain import Chain, Plan, _problem, one_round
+from coaltree.inference.chains.chain import one_iteration, problem_of
+from coaltree.inference.chains.state import Chain, ChainData
+from coaltree.inference.settings import RunSettings
 from coaltree.model.covariance import (
     Diagonal,
     Full,
@@ -80,10 +83,6 @@ class Model:
         spread = np.sqrt(row_variances(self.noise_model, noise))[:, None]
         return rows + color(spread * rng.standard_normal(rows.shape))
 
-    def observed(self, X):
-        """What is given in all steps of a round, and thus all that lists of near leaves may be made from."""
-        return X if self.missing is None else np.where(self.missing, 0.0, X)
-
     def statistics(self, covariance, noise, children, times, X):
         """Numbers whose law is compared: of finite variance, and blind to where the root lies, which is flat."""
         W = covariance.whitener(self.d).whiten(X)
@@ -119,18 +118,23 @@ def forward(model, n_draws, rng):
     return np.array(draws)
 
 
-def by_turns(model, n_draws, rng, sampler, one_round=one_round):
-    plan = Plan(sampler, model.noise_model, model.replicates, model.missing, n_warmup=0)
+def by_turns(model, n_draws, rng, sampler, one_iteration=one_iteration):
+    settings = RunSettings(sampler)
+    data = ChainData(np.empty((0, model.d)), model.covariance, model.noise_model, model.replicates, model.missing)
     covariance, noise, tree = model.draw_prior(rng)
     children, times = tree.children, tree.times
     draws, constant = [], first_draw(model.noise_model)
     for _ in range(n_draws):
         X = model.draw_data(covariance, noise, unchecked_tree(children, times, tree.labels), rng)
-        lists = sampler.neighbors(_problem(plan, model.observed(X), model.covariance, constant), rng)
-        chain = Chain((children, times), covariance, noise, X, lists, rng, round=1)  # after that in which they are made
-        chain, _, _ = one_round(plan, chain, _problem(plan, X, covariance, noise))
+        hidden = np.empty(0) if model.missing is None else X[model.missing]
+        data = data._replace(values=X)
+        # After the iteration in which neighbours are searched, from what is given in all of them.
+        chain = Chain((children, times), covariance, noise, hidden, None, rng, iteration=1)
+        before = chain._replace(covariance=model.covariance, noise=constant, imputed=np.zeros_like(hidden))
+        chain = chain._replace(neighbors=sampler.neighbors(problem_of(data, sampler, before), rng))
+        chain, _, _ = one_iteration(data, settings, chain, problem_of(data, sampler, chain))
         (children, times), covariance, noise = chain.tree, chain.covariance, chain.noise
-        draws.append(model.statistics(covariance, noise, children, times, chain.values))
+        draws.append(model.statistics(covariance, noise, children, times, data.filled(chain.imputed)))
     return np.array(draws)
 
 
@@ -183,7 +187,7 @@ SHORT = [
 
 @pytest.mark.parametrize("n_draws", [pytest.param(3000, marks=pytest.mark.slow), 600])
 @pytest.mark.parametrize(("covariance", "options", "sampler"), SHORT)
-def test_a_round_keeps_the_joint_law(covariance, options, sampler, n_draws):
+def test_iteration_keeps_the_joint_law(covariance, options, sampler, n_draws):
     assert largest_z(Model(COVARIANCES[covariance], **options), n_draws, sampler, seed=1) < 4.5
 
 
@@ -245,6 +249,6 @@ LONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("covariance", "options", "candidates"), LONG)
-def test_a_round_keeps_the_joint_law_to_a_part_in_a_hundred(covariance, options, candidates):
+def test_iteration_keeps_the_joint_law_to_a_part_in_a_hundred(covariance, options, candidates):
     sampler = Regraft(candidates=candidates, n_neighbors=3)
     assert largest_z(Model(COVARIANCES[covariance], **options), 20000, sampler, seed=2) < 4.5

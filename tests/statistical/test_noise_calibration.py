@@ -76,7 +76,7 @@ def calibrate(noise, leaf, n_data_sets, seed, d=3, n_draws=15, thin=5, misread=1
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_level_scales_times_and_topology_are_calibrated(case):
+def test_noise_level_scales_times_and_topology_are_calibrated(case):
     p, z = calibrate(*CASES[case], n_data_sets=160, seed=31)
     print(f"\np-values of uniform ranks, {case}, 160 data sets:")
     print(", ".join(f"{name} {value:.3f}" for name, value in p.items()), f"; z of a clade {z:.2f}")
@@ -85,7 +85,7 @@ def test_level_scales_times_and_topology_are_calibrated(case):
 
 
 @pytest.mark.slow
-def test_a_level_twice_as_large_is_noticed():
+def test_noise_level_twice_as_large_is_noticed():
     """Negative control."""
     p, _ = calibrate(NORMAL, UNEQUAL, n_data_sets=80, seed=32, misread=2.0)
     assert p["level"] < 1e-6

@@ -30,7 +30,7 @@ def moments(variances):
     return found
 
 
-def test_two_rows_have_the_posterior_of_the_quadrature():
+def test_scaled_posterior_of_two_rows_equals_quadrature():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         covariance = Scaled(VARIANCES, priors={"amplitude": PRIOR})

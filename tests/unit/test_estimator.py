@@ -4,6 +4,7 @@ import inspect
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -31,7 +32,7 @@ def fitted():
     return ct.CoalescentClustering(3, **SHORT).fit(X), X, of
 
 
-def test_neighbors_are_handed_on():
+def test_estimator_passes_neighbors_on():
     X, _ = groups()
     given = kneighbors_graph(X, 5)
     settings = {**SHORT, "sampler": ct.Regraft(candidates="local")}
@@ -39,7 +40,7 @@ def test_neighbors_are_handed_on():
     np.testing.assert_array_equal(model.posterior_.times, ct.fit(X, neighbors=given, **settings).times)
 
 
-def test_it_is_the_posterior_of_fit(fitted):
+def test_estimator_has_the_posterior_of_fit(fitted):
     model, X, of = fitted
     post = ct.fit(X, **SHORT)
     np.testing.assert_array_equal(model.posterior_.log_joint, post.log_joint)
@@ -55,7 +56,7 @@ def test_it_is_the_posterior_of_fit(fitted):
     assert not hasattr(model, "feature_names_in_")
 
 
-def test_every_setting_reaches_fit(monkeypatch):
+def test_estimator_passes_every_setting_to_fit(monkeypatch):
     X, _ = groups()
     seen = {}
     home = inspect.getmodule(ct.CoalescentClustering)
@@ -87,7 +88,7 @@ def test_every_setting_reaches_fit(monkeypatch):
     assert seen == {**settings, "progress": False, "errors": None}
 
 
-def test_a_number_of_samples_has_its_usual_warmup(monkeypatch):
+def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):
     seen = []
     monkeypatch.setattr("coaltree.estimator.fit", lambda *_, **settings: seen.append(settings) or 1 / 0)
     for given in ({}, {"n_samples": 9}, {"n_samples": 9, "n_warmup": 4}, {"max_iterations": 20}):
@@ -101,7 +102,7 @@ def test_a_number_of_samples_has_its_usual_warmup(monkeypatch):
     ]
 
 
-def test_none_takes_the_suggested_number():
+def test_estimator_takes_the_suggested_number_of_clusters():
     X, _ = groups(36)
     model = ct.CoalescentClustering(**SHORT).fit(X)
     assert model.n_clusters_ == model.posterior_.suggest_n_clusters().n_clusters
@@ -110,15 +111,14 @@ def test_none_takes_the_suggested_number():
 
 
 @pytest.mark.parametrize("wrong", [0, 25, 2.0, True, "3"])
-def test_impossible_numbers_are_refused(wrong):
+def test_estimator_refuses_impossible_numbers_of_clusters(wrong):
     with pytest.raises(ct.InputError, match="n_clusters must be a whole number from 1 to 24, not"):
         ct.CoalescentClustering(wrong, **SHORT).fit(groups()[0])
 
 
-def test_names_of_rows_and_columns_are_kept():
-    pandas = pytest.importorskip("pandas")
+def test_estimator_keeps_names_of_rows_and_columns():
     X, _ = groups()
-    frame = pandas.DataFrame(X, index=[f"wine {i}" for i in range(24)], columns=["a", "b", "ü"])
+    frame = pd.DataFrame(X, index=[f"wine {i}" for i in range(24)], columns=["a", "b", "ü"])
     model = ct.CoalescentClustering(3, **SHORT).fit(frame)
     assert model.tree_.labels == tuple(frame.index)
     assert list(model.feature_names_in_) == ["a", "b", "ü"]
@@ -132,15 +132,14 @@ def test_names_of_rows_and_columns_are_kept():
         model.predict(frame[["a", "b"]])
 
 
-def test_an_index_that_repeats_is_numbered():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(groups()[0], index=["a", "b"] * 12)
+def test_estimator_numbers_rows_with_duplicate_names():
+    frame = pd.DataFrame(groups()[0], index=["a", "b"] * 12)
     with pytest.warns(ct.CoaltreeWarning, match="duplicate names"):
         model = ct.CoalescentClustering(3, **SHORT).fit(frame)
     assert model.tree_.labels == tuple(map(str, range(24)))
 
 
-def test_new_rows_join_their_group(fitted):
+def test_predict_puts_new_rows_into_their_group(fitted):
     model, X, _ = fitted
     new, of = groups(30, seed=5)
     np.testing.assert_array_equal(model.predict(new), of)
@@ -152,7 +151,7 @@ def test_new_rows_join_their_group(fitted):
     assert (model.predict_proba([[12.0, 6.0, 0.0]]) < 0.999).all()  # between two groups it is not sure
 
 
-def test_missing_entries_of_fitted_and_new_rows():
+def test_estimator_with_missing_entries_of_fitted_and_new_rows():
     X, of = groups()
     X[0, 1] = X[4, 2] = np.nan
     model = ct.CoalescentClustering(3, **SHORT).fit(X)
@@ -173,7 +172,7 @@ def test_score_is_the_mean_log_density_of_new_rows(fitted):
     assert np.isfinite(model.score(X[:1]))  # with noise a row that was fitted has a density
 
 
-def test_before_fit_there_is_nothing_to_ask():
+def test_estimator_is_not_fitted_before_fit():
     from sklearn.exceptions import NotFittedError
 
     for ask in ("predict", "predict_proba", "score_samples", "score"):
@@ -181,7 +180,7 @@ def test_before_fit_there_is_nothing_to_ask():
             getattr(ct.CoalescentClustering(), ask)(groups()[0])
 
 
-def test_seeds():
+def test_random_state_repeats_a_fit():
     X, _ = groups(12)
 
     def run(random_state):
@@ -194,7 +193,7 @@ def test_seeds():
     assert not np.array_equal(run(4), run(5))
 
 
-def test_copies_and_pickles(fitted):
+def test_estimator_can_be_cloned_and_pickled(fitted):
     model, *_ = fitted
     assert not hasattr(clone(model), "labels_")
     again = pickle.loads(pickle.dumps(model))
@@ -203,7 +202,7 @@ def test_copies_and_pickles(fitted):
     np.testing.assert_array_equal(again.score_samples(new), model.score_samples(new))
 
 
-def test_in_a_pipeline():
+def test_estimator_in_a_pipeline():
     X, of = groups()
     scales = np.array([1.0, 1e3, 1e-3])
     model = make_pipeline(StandardScaler(), ct.CoalescentClustering(3, **SHORT))
@@ -213,7 +212,7 @@ def test_in_a_pipeline():
     assert np.isfinite(model.score(new * scales))
 
 
-def test_a_search_finds_the_covariance_that_explains_new_rows():
+def test_grid_search_finds_the_covariance_that_explains_new_rows():
     truth = np.diag([1.0, 400.0, 0.0025])
     X, _ = ct.simulate(40, 3, ct.Fixed(truth), random_state=2)
     search = GridSearchCV(
@@ -229,7 +228,7 @@ def test_a_search_finds_the_covariance_that_explains_new_rows():
     assert search.best_estimator_.labels_.shape == (40,)
 
 
-def test_errors_of_rows_go_to_fit():
+def test_estimator_passes_errors_of_rows_to_fit():
     X, _ = groups()
     errors = np.linspace(0.5, 2.0, len(X))
     model = ct.CoalescentClustering(3, **SHORT)

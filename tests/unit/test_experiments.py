@@ -86,7 +86,7 @@ def test_transcribed_rules_agree_with_the_package(rule):
 
 
 def test_digits(options):
-    digits.run(options, n_images=60, rounds=6, warmup=2)
+    digits.run(options, n_images=60, iterations=6, warmup=2)
     page_of(options.out, "digits")
     scores = {row["method"]: float(row["area"]) for row in rows_of(options.out, "digits")}
     assert scores["regraft, Spherical"] > 0.5  # labels at random give about 0.35
@@ -96,7 +96,7 @@ def test_digits(options):
 @pytest.mark.slow
 def test_usps(options, monkeypatch):
     needs("usps.npz")
-    monkeypatch.setattr(usps, "ROUNDS", 10)
+    monkeypatch.setattr(usps, "REGRAFT_ITERATIONS", 10)
     monkeypatch.setattr(usps, "WARMUP", 2)
     monkeypatch.setattr(usps, "ITERATIONS", 8)
     usps.run(options, per_digit=3, sweep=False)
@@ -124,7 +124,7 @@ def test_usps_images(options):
 @pytest.mark.slow
 def test_mocap(options, monkeypatch):
     needs("mocap_run1.npz")
-    monkeypatch.setattr(mocap, "ROUNDS", 6)
+    monkeypatch.setattr(mocap, "REGRAFT_ITERATIONS", 6)
     monkeypatch.setattr(mocap, "WARMUP", 2)
     monkeypatch.setattr(mocap, "ITERATIONS", 14)
     mocap.run(
@@ -141,7 +141,7 @@ def test_mocap(options, monkeypatch):
 @pytest.mark.slow
 def test_yeast(options):
     needs("yeast_cellcycle.npz")
-    yeast.run(options, n_genes=60, rounds=6, warmup=4)
+    yeast.run(options, n_genes=60, iterations=6, warmup=4)
     page_of(options.out, "yeast")
     assert len(rows_of(options.out, "yeast")) == 6
 

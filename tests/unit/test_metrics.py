@@ -98,7 +98,7 @@ def test_parameter_errors():
         ct.metrics.parameter_errors(post, "noise", 1.0)
 
 
-def test_what_errors_refuse():
+def test_errors_refuse_what_has_no_log_or_other_leaves():
     zero = ct.Tree([[0, 1], [2, 3]], [0.0, 1.0])
     with pytest.raises(ct.InputError, match="not positive"):
         ct.metrics.time_errors(zero, TRUTH)

@@ -11,10 +11,32 @@ import coaltree as ct
 QUICK = {"n_samples": 40, "n_warmup": 10}
 
 
+class StandIn(SimpleNamespace):
+    """What is asked of an AnnData, for where AnnData is not installed."""
+
+    def __init__(self, X, obs, var=None):
+        super().__init__(X=X, obs=obs, var=var, obsm={}, uns={}, obs_names=obs.index.astype(str), n_obs=len(obs))
+
+    def __getitem__(self, rows):
+        part = StandIn(self.X[rows], self.obs[rows], self.var)
+        part.obsm = {key: values[rows] for key, values in self.obsm.items()}
+        return part
+
+    def copy(self):
+        return self
+
+
+def new_adata(X, obs, var=None):
+    try:
+        from anndata import AnnData
+    except ImportError:
+        AnnData = StandIn
+    return AnnData(X, obs=obs, var=var)
+
+
 @pytest.fixture
 def adata():
     """Five kinds of cells, two of them close, one rare, in six dimensions and with ten genes."""
-    anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
     rng = np.random.default_rng(0)
     sizes = {"B cell": 40, "T cell": 60, "NK": 30, "mono": 50, "rare": 4}
     kinds = np.repeat(list(sizes), list(sizes.values()))
@@ -24,7 +46,7 @@ def adata():
     counts = rng.poisson(2.0, (len(kinds), 10)).astype(np.float32)
     obs = pd.DataFrame({"kind": pd.Categorical(kinds), "batch": pd.Categorical(["p", "q"] * (len(kinds) // 2))})
     obs.index = [f"cell {i}" for i in range(len(kinds))]
-    made = anndata.AnnData(counts, obs=obs, var=pd.DataFrame(index=[f"gene{j}" for j in range(10)]))
+    made = new_adata(counts, obs, pd.DataFrame(index=[f"gene{j}" for j in range(10)]))
     made.obsm["X_pca"] = embedding.astype(np.float32)
     return made
 
@@ -36,7 +58,7 @@ def fitted(adata):
     return adata, posterior
 
 
-def test_close_kinds_are_sisters_and_every_group_is_a_leaf(fitted):
+def test_dendrogram_has_a_leaf_for_every_group_and_joins_close_ones(fitted):
     adata, posterior = fitted
     assert set(posterior.labels) == set(adata.obs["kind"].cat.categories)
     assert frozenset({"T cell", "NK"}) in posterior.mean_tree().clades()
@@ -51,7 +73,7 @@ def test_close_kinds_are_sisters_and_every_group_is_a_leaf(fitted):
     assert found["correlation_matrix"].shape == (5, 5)
 
 
-def test_the_rare_kind_is_known_less_well(fitted):
+def test_dendrogram_is_less_certain_of_a_rare_kind(fitted):
     """Its leaf stands for 4 cells and not for 60: its noise after averaging is larger."""
     _, posterior = fitted
     variances = posterior.row_variances(0)
@@ -59,7 +81,7 @@ def test_the_rare_kind_is_known_less_well(fitted):
     assert of_leaf["rare"] > 5 * of_leaf["T cell"]
 
 
-def test_scanpys_own_keys_are_all_there_and_its_plots_work(fitted, tmp_path):
+def test_dendrogram_writes_all_keys_that_scanpys_plots_read(fitted, tmp_path):
     scanpy = pytest.importorskip("scanpy", reason="scanpy is not installed")
     import matplotlib.pyplot as plt
 
@@ -81,8 +103,9 @@ def test_scanpys_own_keys_are_all_there_and_its_plots_work(fitted, tmp_path):
         np.testing.assert_array_equal(adata.uns["dendrogram_kind"][key], value)
 
 
-def test_what_is_written_can_be_kept_in_a_file(fitted, tmp_path):
+def test_dendrogram_can_be_written_to_a_file(fitted, tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    pytest.importorskip("anndata", reason="AnnData is not installed")
     from anndata.io import read_elem, write_elem
 
     ours = fitted[0].uns["dendrogram_kind"]
@@ -94,7 +117,7 @@ def test_what_is_written_can_be_kept_in_a_file(fitted, tmp_path):
     assert list(again["categories_ordered"]) == ours["categories_ordered"]
 
 
-def test_several_columns_other_keys_and_few_cells_of_each(adata):
+def test_dendrogram_of_several_columns_subsampled(adata):
     with pytest.warns(ct.CoaltreeWarning):
         posterior = ct.scanpy.dendrogram(
             adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
@@ -104,21 +127,20 @@ def test_several_columns_other_keys_and_few_cells_of_each(adata):
     assert "B cell_p" in adata.uns["own"]["categories_ordered"]
 
 
-def test_thousands_of_cells_count_each_and_cost_no_more():
-    """A group of 30,000 cells is known better than one of 12, and no round looks at cells."""
-    anndata = pytest.importorskip("anndata", reason="AnnData is not installed")
+def test_dendrogram_of_many_cells_costs_no_more_per_iteration():
+    """A group of 30,000 cells is known better than one of 12, and no iteration visits cells."""
     rng = np.random.default_rng(1)
     sizes = [30_000, 12, 300, 4000]
     kinds = np.repeat([f"k{i}" for i in range(4)], sizes)
     X = 4.0 * rng.standard_normal((4, 5))[np.repeat(range(4), sizes)] + rng.standard_normal((len(kinds), 5))
-    made = anndata.AnnData(np.zeros((len(kinds), 1), np.float32), obs=pd.DataFrame({"kind": pd.Categorical(kinds)}))
+    made = new_adata(np.zeros((len(kinds), 1), np.float32), pd.DataFrame({"kind": pd.Categorical(kinds)}))
     made.obsm["X_pca"] = X.astype(np.float32)
     posterior = ct.scanpy.dendrogram(made, "kind", n_samples=20, n_warmup=5, n_chains=1)
     assert len(posterior.groups) == len(kinds)
-    assert posterior.info["seconds"] < 20.0  # looking at all cells in each of 25 rounds takes longer
+    assert posterior.info["seconds"] < 20.0  # looking at all cells in each of 25 iterations takes longer
 
 
-def test_a_tree_of_all_cells(adata):
+def test_cells_are_the_leaves_of_one_tree(adata):
     some = adata[::4].copy()
     with pytest.warns(ct.CoaltreeWarning):
         posterior = ct.scanpy.cells(some, n_clusters=4, **QUICK)
@@ -131,6 +153,7 @@ def test_a_tree_of_all_cells(adata):
     graph = made.obst["coaltree"]
     leaves = [node for node in graph if graph.out_degree(node) == 0]
     assert sorted(leaves) == sorted(some.obs_names)
+    assert set(graph.nodes["node 0"]) == {"time", "depth", "support"}
     with pytest.raises(ct.InputError, match="must be cells of adata"):
         ct.scanpy.to_treedata(some[:5], posterior)
 
@@ -148,7 +171,7 @@ def test_a_tree_of_all_cells(adata):
         ({"groupby": "unused"}, "no cell is in ghost"),
     ],
 )
-def test_what_cannot_be_grouped_is_refused(adata, settings, sentence):
+def test_dendrogram_refuses_wrong_groups(adata, settings, sentence):
     adata.obs["number"] = 1.0
     adata.obs["one"] = pd.Categorical(["x"] * adata.n_obs)
     adata.obs["gaps"] = adata.obs["kind"].where(adata.obs["kind"] != "rare")
@@ -158,17 +181,16 @@ def test_what_cannot_be_grouped_is_refused(adata, settings, sentence):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_embeddings_of_float32_are_kept_and_give_the_same_bits():
-    """With a stand-in that has what is asked of an AnnData, so that it runs where AnnData is not installed."""
+def test_dendrogram_keeps_float32_and_gives_the_same_bits():
     rng = np.random.default_rng(0)
     kinds = pd.Categorical(rng.choice(list("abcd"), 60))
     X = (3.0 * rng.standard_normal((4, 5))[kinds.codes] + rng.standard_normal((60, 5))).astype(np.float32)
     names = pd.Index([f"cell {i}" for i in range(60)])
 
     def cells_of(values):
-        return SimpleNamespace(
-            obs=pd.DataFrame({"kind": kinds}, names), obsm={"X_pca": values}, uns={}, obs_names=names
-        )
+        made = StandIn(None, pd.DataFrame({"kind": kinds}, names))
+        made.obsm["X_pca"] = values
+        return made
 
     single, double = cells_of(X), cells_of(X.astype(np.float64))
     posts = [ct.scanpy.dendrogram(adata, "kind", **QUICK) for adata in (single, double)]

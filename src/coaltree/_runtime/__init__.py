@@ -1,1 +1,1 @@
-"""What every room stands on: compiling, random streams, BLAS threads, memory, progress, archives, argument checks."""
+"""Common tools: compiling, random streams, threads, memory, progress, files, argument checks, formatting."""

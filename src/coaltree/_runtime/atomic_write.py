@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and leave what stood in their place as it was in all but its content."""
+"""Files that appear whole or not at all, and keep the links and permissions of what they replace."""
 
 import contextlib
 import errno
@@ -12,8 +12,8 @@ from typing import IO, Any
 
 from ..errors import InputError
 
-_LONGEST_STEM = 60  # letters of up to four bytes: most systems take names of 255 bytes, and there is more to come
-_LEFT = re.compile(r"(?P<stem>\..*)\.(?P<process>[0-9]{1,9})\.tmp", re.DOTALL)
+_MAX_STEM = 60  # letters of up to four bytes: most systems take names of 255 bytes, and there is more to come
+_TEMPORARY = re.compile(r"(?P<stem>\..*)\.(?P<process>[0-9]{1,9})\.tmp", re.DOTALL)
 
 
 @contextlib.contextmanager
@@ -22,18 +22,15 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterato
 
     A symbolic link stays one: the file it points to is replaced. An existing file keeps its permissions.
     """
-    try:
-        target = _target(path)
-        temporary = _temporary(target)
-    except OSError as error:
-        raise _cannot_write(path, error) from None
+    target = _target(path)
+    clear_away(target.parent, [target.name])
+    temporary = target.with_name(f".{target.name[:_MAX_STEM]}.{os.getpid()}.tmp")
     try:
         with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _keep_mode(temporary, target)
-        os.replace(temporary, target)
+        _replace(temporary, target)
     except OSError as error:
         raise _cannot_write(path, error) from None
     finally:
@@ -44,9 +41,7 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterato
 def move_into_place(source: Path, path: Path) -> None:
     """Let a complete file take the place of `path`, as `replacing` does."""
     try:
-        target = _target(path)
-        _keep_mode(source, target)
-        os.replace(source, target)
+        _replace(source, _target(path))
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise _cannot_write(path, error) from None
@@ -56,7 +51,7 @@ def move_into_place(source: Path, path: Path) -> None:
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Return a path, or say that something else was given; a number would be an open file's, and is none."""
+    """Return a path, or refuse anything else; a number would be that of an open file."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InputError(f"{name} must be a path, such as 'tree/posterior.npz', not {path!r}.")
     if "\0" in os.fspath(path):
@@ -75,22 +70,11 @@ def open_to_read(path: Any) -> IO[bytes]:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
 
 
-def _target(path):
-    """The file that is to be written: behind a link the one it points to; a device or a pipe is never replaced."""
-    target = Path(os.path.realpath(as_path(path)))
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {target.parent} does not exist.")
-    if target.exists() and not target.is_file():
-        what = "a folder" if target.is_dir() else "a device or pipe, which is never replaced"
-        raise InputError(f"cannot write {path}: it is {what}; choose another path.")
-    return target
-
-
 def clear_away(folder: Path, names: Iterable[str]) -> None:
     """Remove what killed processes left of these files and folders: .NAME.PROCESS.tmp"""
-    stems = {f".{name[:_LONGEST_STEM]}" for name in names}
+    stems = {f".{name[:_MAX_STEM]}" for name in names}
     for left in folder.glob(".*.tmp"):
-        found = _LEFT.fullmatch(left.name)
+        found = _TEMPORARY.fullmatch(left.name)
         if found and found["stem"] in stems and not _is_running(int(found["process"])):
             if left.is_dir() and not left.is_symlink():
                 shutil.rmtree(left, ignore_errors=True)
@@ -99,13 +83,21 @@ def clear_away(folder: Path, names: Iterable[str]) -> None:
                     left.unlink()
 
 
-def _temporary(target):
-    """A new name beside the target; what killed processes left there of the same file is cleared away."""
-    clear_away(target.parent, [target.name])
-    return target.with_name(f".{target.name[:_LONGEST_STEM]}.{os.getpid()}.tmp")
+def _target(path: Any) -> Path:
+    """The file to be written: behind a link the one it points to; a device or a pipe is never replaced."""
+    try:
+        target = Path(os.path.realpath(as_path(path)))
+        if not target.parent.is_dir():
+            raise InputError(f"cannot write {path}: the folder {target.parent} does not exist.")
+        if target.exists() and not target.is_file():
+            what = "a folder" if target.is_dir() else "a device or pipe, which is never replaced"
+            raise InputError(f"cannot write {path}: it is {what}; choose another path.")
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    return target
 
 
-def _is_running(process):
+def _is_running(process: int) -> bool:
     if os.name != "posix":
         return True  # asking there would end it
     try:
@@ -113,14 +105,15 @@ def _is_running(process):
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True
+        pass
     return True
 
 
-def _keep_mode(source, target):
+def _replace(source: Path, target: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.chmod(source, stat.S_IMODE(target.stat().st_mode))
+    os.replace(source, target)
 
 
-def _cannot_write(path, error):
+def _cannot_write(path: Any, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {error.strerror or error}.")

@@ -1,19 +1,22 @@
-"""Lists of names, shares in per cent, and numbers beside limits, in messages."""
+"""Lists of names, counts, shares in per cent, and numbers as people write them, in messages."""
+
+import math
+from collections.abc import Sequence
 
 
-def some(names, most: int = 6) -> str:
+def some(names: Sequence[object], most: int = 6) -> str:
     """Return a list of names, shortened where there are many: "a, b, c and 1,000 more"."""
     shown = ", ".join(shortened(str(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def listed(names) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return all of a list of names: "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def shortened(name: str, most: int = 60) -> str:
-    """Return a name, cut where it is longer than anybody would read in a line or beside a leaf."""
+    """Return a name, cut where it is too long for a line or for a leaf of a figure."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
@@ -28,7 +31,26 @@ def percent(share: float) -> str:
 
 
 def beside(value: float, limit: float, digits: int) -> str:
-    """A number with so many digits after the point, or as many more as tell it apart from a limit that it is beyond."""
+    """Return a number with so many digits after the point, or more where it would look equal to the limit."""
     while digits < 6 and value != limit and float(f"{value:.{digits}f}") == limit:
         digits += 1
     return f"{value:.{digits}f}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, thousands set apart, and no more zeros than needed."""
+    value = float(value)
+    if not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    if size != 0 and not 1e-4 <= size < 1e6:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
+    if size >= 10.0**digits:
+        return f"{value:,.0f}"
+    return f"{float(f'{value:.{digits}g}'):.10g}"
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun: 1 leaf, 1,000 leaves."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

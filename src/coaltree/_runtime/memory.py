@@ -1,4 +1,4 @@
-"""How much memory there is, so that a request that cannot be met ends in a sentence and not in a killed process."""
+"""How much memory is available, so that a request that cannot be met is an InputError and not a killed process."""
 
 import os
 import time
@@ -7,26 +7,26 @@ from pathlib import Path
 
 from ..errors import InputError
 
-_SHARE = 0.8  # of what is available: the rest of the program needs some too
-_FOR_KERNELS = 600e6  # bytes of addresses: a fit ran with 1 GB in all and not with 0.7
-_GOOD_FOR = 0.05  # seconds: asking takes as long as a small greedy tree, and `fit` may grow a thousand of them a second
+_MAX_SHARE = 0.8  # of what is available: the rest of the program needs some too
+_MIN_KERNEL_BYTES = 600e6  # of addresses: a fit ran with 1 GB in all and not with 0.7
+_CACHE_SECONDS = 0.05  # asking takes as long as a small greedy tree, of which `fit` may grow a thousand a second
 
 
 def available_bytes() -> int | None:
     """Return the bytes this process may still take, or None where the system does not say."""
-    return _available(int(time.monotonic() / _GOOD_FOR))
+    return _available(int(time.monotonic() / _CACHE_SECONDS))
 
 
 @lru_cache(maxsize=1)
 def _available(_now: int) -> int | None:
-    limits = [found for found in (_of_system(), _of_control_group(), _of_process()) if found is not None]
-    return min(limits) if limits else None
+    limits = (_of_system(), _of_control_group(), _of_process())
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def require_memory(n_bytes: int, what: str, instead: str) -> None:
     """Raise InputError if `n_bytes` for `what` are more than there are; `instead` says what would work."""
     available = available_bytes()
-    if available is not None and n_bytes > _SHARE * available:
+    if available is not None and n_bytes > _MAX_SHARE * available:
         raise InputError(
             f"{what} would need {n_bytes / 1e9:.1f} GB of memory and {available / 1e9:.1f} GB are available; {instead}."
         )
@@ -35,10 +35,10 @@ def require_memory(n_bytes: int, what: str, instead: str) -> None:
 def require_room_for_kernels() -> None:
     """Refuse a limit under which compiling would not fail in words but end the process."""
     left = _of_process()
-    if left is not None and left < _FOR_KERNELS:
+    if left is not None and left < _MIN_KERNEL_BYTES:
         raise InputError(
             f"the limit on virtual memory leaves {left / 1e6:.0f} MB, and compiled kernels take "
-            f"{_FOR_KERNELS / 1e6:.0f}; raise it (ulimit -v)."
+            f"{_MIN_KERNEL_BYTES / 1e6:.0f}; raise it (ulimit -v)."
         )
 
 

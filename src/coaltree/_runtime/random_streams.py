@@ -5,22 +5,24 @@ threads, jobs or workers cannot change a draw. States are 256 random bits from a
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from .jit import jit
+from .typing import RandomState
 from .validation import is_whole
 
 
-def as_generator(random_state):
+def as_generator(random_state: RandomState) -> np.random.Generator:
     """Turn an int, a numpy Generator or None into a numpy Generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(None if random_state is None else _checked_seed(random_state))
 
 
-def seed_of(random_state) -> int:
+def seed_of(random_state: RandomState) -> int:
     """Turn an int, a numpy Generator or None into one number, from which a run can be repeated."""
     if random_state is None:
         return np.random.SeedSequence().entropy  # type: ignore[return-value]
@@ -29,7 +31,7 @@ def seed_of(random_state) -> int:
     return _checked_seed(random_state)
 
 
-def _checked_seed(random_state) -> int:
+def _checked_seed(random_state: Any) -> int:
     if not is_whole(random_state) or random_state < 0:
         raise InputError(
             f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
@@ -37,18 +39,18 @@ def _checked_seed(random_state) -> int:
     return int(random_state)
 
 
-def make_streams(rng, n_streams):
+def make_streams(rng: np.random.Generator, n_streams: int) -> np.ndarray:
     """Draw (n_streams, 4) uint64 states from `rng`; the generator moves on, so a second call gives other streams."""
     return rng.integers(0, 2**64, size=(n_streams, 4), dtype=np.uint64)
 
 
 @jit(inline="always")
-def _rotate_left(x, k):
+def _rotate_left(x: np.uint64, k: int) -> np.uint64:
     return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
 
 
 @jit
-def next_uint64(state):
+def next_uint64(state: np.ndarray) -> np.uint64:
     """Advance the stream and return 64 random bits."""
     result = _rotate_left(state[0] + state[3], 23) + state[0]
     t = state[1] << np.uint64(17)
@@ -62,19 +64,19 @@ def next_uint64(state):
 
 
 @jit
-def uniform(state):
+def uniform(state: np.ndarray) -> float:
     """Draw from the open interval (0, 1): its logarithm is always finite."""
     return (np.float64(next_uint64(state) >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
 
 
 @jit
-def exponential(state):
+def exponential(state: np.ndarray) -> float:
     """Draw from the exponential distribution with rate 1."""
     return -math.log(uniform(state))
 
 
 @jit
-def standard_normal(state):
+def standard_normal(state: np.ndarray) -> float:
     """Draw from N(0, 1), by Marsaglia's polar method."""
     while True:
         x = 2.0 * uniform(state) - 1.0
@@ -85,7 +87,7 @@ def standard_normal(state):
 
 
 @jit
-def integer_below(state, n):
+def integer_below(state: np.ndarray, n: int) -> int:
     """Draw from 0 … n-1; the bias for n far below 2^53 is below 1e-15 times n."""
     k = np.int64(uniform(state) * n)
-    return min(k, np.int64(n) - 1)
+    return min(k, np.int64(n) - 1)  # type: ignore[return-value]

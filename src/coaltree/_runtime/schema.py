@@ -1,6 +1,6 @@
-"""What a file's content must be, field by field, so that nothing from a stranger reaches a kernel unseen.
+"""What a file's content must be, field by field, so that nothing from a stranger reaches a kernel unchecked.
 
-A table names every field:  {"times": Array("f", (n - 1,), is_finite), "round": Value(int, lambda r: r >= 0)}
+A table names every field:  {"times": Array("f", (n - 1,), is_finite), "seed": Value(int, lambda seed: seed >= 0)}
 """
 
 import math
@@ -10,11 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_KINDS = {
-    "f": (np.dtype(np.float64),),
-    "f or single": (np.dtype(np.float64), np.dtype(np.float32)),
-    "i": (np.dtype(np.int32), np.dtype(np.int64)),
-}
+_DTYPES = {"f": (np.float64,), "f or single": (np.float64, np.float32), "i": (np.int32, np.int64)}
 
 
 @dataclass(frozen=True)
@@ -27,16 +23,16 @@ class Array:
     kind: str
     shape: tuple[Any, ...]
     holds: Callable[[np.ndarray], Any] | None = None
-    optional: bool = False  # None will do
+    optional: bool = False  # whether None is accepted
 
     def accepts(self, value: Any) -> bool:
-        if value is None or not isinstance(value, np.ndarray):
+        if not isinstance(value, np.ndarray):
             return value is None and self.optional
         shape, wanted = value.shape, self.shape
         if wanted and wanted[-1] is ...:
             shape, wanted = shape[: len(wanted) - 1], wanted[:-1]
         fits = len(shape) == len(wanted) and all(b in (None, a) for a, b in zip(shape, wanted, strict=True))
-        return value.dtype in _KINDS[self.kind] and fits and (self.holds is None or bool(self.holds(value)))
+        return value.dtype in _DTYPES[self.kind] and fits and (self.holds is None or bool(self.holds(value)))
 
 
 @dataclass(frozen=True)
@@ -55,11 +51,11 @@ class Value:
 
 
 def is_finite(values: Any) -> bool:
-    """Whether every number is finite."""
+    """Whether every number of an array is finite."""
     return bool(np.isfinite(values).all())
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: float) -> bool:
     """Whether a float or int is finite."""
     return math.isfinite(value)
 
@@ -70,9 +66,9 @@ def are_names(values: Any) -> bool:
 
 
 def check_fields(content: Any, table: Mapping[str, Any], where: str = "") -> None:
-    """Raise ValueError with the name of the first field that is missing, unknown or not as the table says.
+    """Raise ValueError with the name of the first field that is missing, unknown or refused by its entry.
 
-    A field's entry is an `Array`, a `Value`, or the table of a nested dict.
+    An entry of the table is an `Array`, a `Value`, or the table of a nested dict.
     """
     if not isinstance(content, dict):
         raise ValueError(f"{where.rstrip('.') or 'the content'} is not a table of fields")
@@ -83,4 +79,4 @@ def check_fields(content: Any, table: Mapping[str, Any], where: str = "") -> Non
         if isinstance(wanted, Mapping):
             check_fields(content[name], wanted, f"{where}{name}.")
         elif not wanted.accepts(content[name]):
-            raise ValueError(f"{where}{name} is not what it should be")
+            raise ValueError(f"{where}{name} has wrong type, shape or values")

@@ -1,7 +1,6 @@
-"""Arrays too large to hold in memory for long: in a nameless temporary file that is mapped into memory.
+"""Large arrays in nameless temporary files that are mapped into memory, so that the system may page them out.
 
-What has not been touched for a while the system may then put away, and the file is gone with the array. Where there is
-no room on the disk, the array is an ordinary one.
+The file is gone with the array. Where there is no room on the disk, the array is an ordinary one.
 """
 
 import math
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LARGE = 256 * 2**20  # bytes
+LARGE = 256 * 2**20  # bytes, from which an array is mapped
 
 
 def stacked(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -29,8 +28,8 @@ def stacked(parts: Sequence[np.ndarray]) -> np.ndarray:
     return whole
 
 
-def _mapped(shape, dtype):
-    """An array to be filled; an ordinary one where no file can be had."""
+def _mapped(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Make an array to be filled; an ordinary one where no file can be made."""
     n_bytes = math.prod(shape) * dtype.itemsize
     try:
         with tempfile.TemporaryFile(prefix="coaltree-") as file:

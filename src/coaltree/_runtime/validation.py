@@ -1,18 +1,20 @@
-"""Checks of arguments, one of each: what was given, what is expected, in one sentence."""
+"""Checks of arguments: each returns the checked value or raises InputError with what is expected and was given."""
 
 import math
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 
 
-def is_whole(value) -> bool:
+def is_whole(value: Any) -> bool:
     """Whether a value is an integer, Python's or NumPy's; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
 
 
-def as_number(value) -> float:
+def as_number(value: Any) -> float:
     """A value as a float, NaN where it is not one number; True, False, text and complex numbers are none."""
     if isinstance(value, bool | np.bool_ | str | bytes | complex | np.complexfloating):
         return math.nan
@@ -22,16 +24,16 @@ def as_number(value) -> float:
         return math.nan
 
 
-def check_count(name: str, value, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number from `least` to `most`, or say which argument is not one."""
+def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most`."""
     if not is_whole(value) or value < least or (most is not None and value > most):
         wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise InputError(f"{name} must be a whole number {wanted}, not {value!r}.")
     return int(value)
 
 
-def check_number(name: str, value, least: float = -math.inf, most: float = math.inf) -> float:
-    """Return a number from `least` to `most`, both allowed, or say which argument is not one."""
+def check_number(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> float:
+    """Return a number from `least` to `most`, both allowed."""
     number = as_number(value)
     if not least <= number <= most:
         bounds = [f"from {least:g} to {most:g}", f"of at least {least:g}", f"of at most {most:g}", ""]
@@ -40,24 +42,24 @@ def check_number(name: str, value, least: float = -math.inf, most: float = math.
     return number
 
 
-def check_positive(name: str, value, zero: bool = False) -> float:
-    """Return a finite number above 0 (with `zero`, also 0), or say which argument is not one."""
+def check_positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return a finite number above 0 (with `zero`, also 0)."""
     number = as_number(value)
     if not (0.0 < number < math.inf or (zero and number == 0.0)):
         raise InputError(f"{name} must be a positive number{' or 0' if zero else ''}, not {value!r}.")
     return number
 
 
-def check_level(name: str, value) -> float:
-    """Return a probability strictly between 0 and 1, or say which argument is not one."""
+def check_level(name: str, value: Any) -> float:
+    """Return a probability strictly between 0 and 1."""
     number = as_number(value)
     if not 0.0 < number < 1.0:
         raise InputError(f"{name} must be a number between 0 and 1, such as 0.9, not {value!r}.")
     return number
 
 
-def check_choice(name: str, value, choices) -> str:
-    """Return one of some words, or say which argument is none of them."""
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return one of some words."""
     if not isinstance(value, str) or value not in choices:
         *others, last = (f'"{choice}"' for choice in choices)
         wanted = f"{', '.join(others)} or {last}" if others else last
@@ -65,7 +67,7 @@ def check_choice(name: str, value, choices) -> str:
     return value
 
 
-def check_jobs(n_jobs) -> None:
+def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of jobs that joblib would not take."""
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InputError(f"n_jobs must be a whole number other than 0 (-1: every processor) or None, not {n_jobs!r}.")

@@ -3,26 +3,9 @@
 Commands import what they need when they are called, so that ``coaltree --help`` loads click alone.
 Exit status: 0 done, 1 the run failed, 2 bad usage or input, 130 interrupted. An error is one line on stderr;
 ``--debug`` adds the traceback.
-
-    shell      exit status, error messages, and the options that commands share
-    tables     reads CSV, TSV, Parquet and NumPy files
-    outputs    writes the files of fit and the others
 """
 
-from .commands import check, compare, demo, fit, info, place, plot, report, simulate, warmup
+from .commands import check, compare, demo, fit, info, place, plot, report, simulate, warmup  # noqa: F401
 from .shell import commands, main
 
-__all__ = [
-    "check",
-    "commands",
-    "compare",
-    "demo",
-    "fit",
-    "info",
-    "main",
-    "place",
-    "plot",
-    "report",
-    "simulate",
-    "warmup",
-]
+__all__ = ["commands", "main"]

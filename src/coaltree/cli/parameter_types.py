@@ -1,66 +1,60 @@
-"""What may be said after an option of `coaltree fit` that is neither text nor a plain number."""
+"""Values of options that are neither text nor plain numbers."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 
-class Grid(click.ParamType):
-    """The shape of a grid, such as 16x16."""
+class Parsed(click.ParamType):
+    """A value that `parse` makes of text; `expected` names it in the message of a refusal."""
 
-    name = "grid"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", value):
-            self.fail(f"{value!r} is not the shape of a grid; expected something like 16x16.", param, ctx)
-        return tuple(int(side) for side in re.split("[x×,]", value))
-
-
-class NoiseLevel(click.ParamType):
-    """ "student", "learn" or a number of at least 0."""
-
-    name = "noise"
+    def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
+        self.name = name
+        self.parse = parse
+        self.expected = expected
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str) or value in ("student", "learn"):
+        if not isinstance(value, str):
             return value
         try:
-            number = float(value)
+            return self.parse(value)
         except ValueError:
-            number = -1.0
-        if not 0.0 <= number < 1e150:
-            self.fail(f"{value!r} is neither student, learn nor a number of at least 0.", param, ctx)
-        return number
+            return self.fail(f"{value!r} is not {self.expected}.", param, ctx)
 
 
-class Count(click.ParamType):
-    """A whole number, or "auto"."""
-
-    name = "count"
-
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "auto" or not isinstance(value, str):
-            return value
-        if not re.fullmatch(r"\d{1,9}", value) or int(value) < self.least:
-            self.fail(f"{value!r} is neither auto nor a whole number of at least {self.least}.", param, ctx)
-        return int(value)
+def _count(text: str, minimum: int) -> int | str:
+    if text == "auto":
+        return text
+    if not re.fullmatch(r"\d{1,9}", text) or int(text) < minimum:
+        raise ValueError
+    return int(text)
 
 
-class Inputs(click.ParamType):
-    """Where columns were measured: numbers with commas between them, or "names" if the columns are called so."""
+def _number(text: str, minimum: float, maximum: float) -> float:
+    if not minimum <= float(text) <= maximum:  # false for NaN, which passes click.FloatRange
+        raise ValueError
+    return float(text)
 
-    name = "inputs"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str) or value == "names":
-            return value
-        try:
-            return tuple(float(part) for part in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is neither names nor numbers such as 0,0.5,1.", param, ctx)
+def _grid(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[1-9]\d*([x×,][1-9]\d*)*", text):
+        raise ValueError
+    return tuple(int(side) for side in re.split("[x×,]", text))
+
+
+def _noise(text: str) -> float | str:
+    return text if text in ("student", "learn") else _number(text, 0.0, 1e150)
+
+
+def _inputs(text: str) -> tuple[float, ...] | str:
+    return text if text == "names" else tuple(float(part) for part in text.split(","))
+
+
+COUNT = Parsed("count", lambda text: _count(text, 0), "auto or a whole number of at least 0")
+POSITIVE_COUNT = Parsed("count", lambda text: _count(text, 1), "auto or a whole number of at least 1")
+INCHES = Parsed("inches", lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100")
+GRID = Parsed("grid", _grid, "the shape of a grid, such as 16x16")
+NOISE = Parsed("noise", _noise, "student, learn or a number of at least 0")
+INPUTS = Parsed("inputs", _inputs, "names, or numbers such as 0,0.5,1")

@@ -25,6 +25,7 @@ from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
+MAX_PARETO_K = 0.7
 
 
 @field_docs(
@@ -49,26 +50,25 @@ class Comparison(NamedTuple):
     basis: str
     n_doubtful: np.ndarray
 
-    def _repr_html_(self) -> str:
+    def _cells(self) -> list[list[str]]:
+        """A header and a row for each posterior."""
         numbers = np.column_stack([self.log_density, self.difference, self.standard_error, self.weights])
-        rows: list[list[object]] = [
-            [name, *(f"{x:.2f}" for x in row)] for name, row in zip(self.names, numbers, strict=True)
-        ]
+        rows = [[name, *(f"{x:.2f}" for x in row)] for name, row in zip(self.names, numbers, strict=True)]
         header = ["name", "log density", "difference", "standard error", "weight"]
         if self.n_doubtful.any():
             header.append("doubtful rows")
-            rows = [[*row, doubtful] for row, doubtful in zip(rows, self.n_doubtful.tolist(), strict=True)]
+            rows = [[*row, str(doubtful)] for row, doubtful in zip(rows, self.n_doubtful, strict=True)]
+        return [header, *rows]
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._cells()
         return html_table(header, rows) + paragraph(f"Predictive log density, by {self.basis}.")
 
     def __str__(self) -> str:
-        width = max(len("name"), *(len(name) for name in self.names))
-        doubts = bool(self.n_doubtful.any())
-        lines = [f"{'name':{width}}  log density  difference  standard error  weight{'  doubtful rows' * doubts}"]
-        for k, name in enumerate(self.names):
-            line = f"{name:{width}}  {self.log_density[k]:11.2f}  {self.difference[k]:10.2f}"
-            line += f"  {self.standard_error[k]:14.2f}  {self.weights[k]:6.2f}"
-            lines.append(line + (f"  {self.n_doubtful[k]:13d}" if doubts else ""))
-        return "\n".join(lines)
+        cells = self._cells()
+        first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
+        lines = ([name.ljust(first), *map(str.rjust, row, widths)] for name, *row in cells)
+        return "\n".join("  ".join(line) for line in lines)
 
 
 def compare(
@@ -110,37 +110,34 @@ def compare(
 def compared(names: tuple[str, ...], left_out: list[LeaveOneOut], among: np.ndarray | None = None) -> Comparison:
     """The comparison of leave-one-out densities of the same rows, or of those `among` these numbers."""
     among = left_out[0].rows if among is None else among
-    places = [np.isin(loo.rows, among) for loo in left_out]
-    pairs = list(zip(left_out, places, strict=True))
-    doubtful = np.array([int(np.sum(loo.pareto_k[place] > 0.7)) for loo, place in pairs])
+    pairs = [(loo, np.isin(loo.rows, among)) for loo in left_out]
+    doubtful = np.array([int(np.sum(loo.pareto_k[place] > MAX_PARETO_K)) for loo, place in pairs])
     return comparison_of(names, np.array([loo.pointwise[place] for loo, place in pairs]), LEFT_OUT, doubtful)
 
 
-def _common_rows(X, left_out):
+def _common_rows(X: np.ndarray | None, left_out: list[LeaveOneOut]) -> np.ndarray:
     """Numbers of the rows that all have; one whose copy only some kept is easier for these, and left aside."""
     rows = [loo.rows for loo in left_out]
     everywhere = reduce(np.intersect1d, rows)
     aside = np.setdiff1d(np.concatenate(rows), everywhere)
     if not len(aside):
         return everywhere
-    twins = {_bits(X[row]) for row in aside}
-    common = np.array([row for row in everywhere if _bits(X[row]) not in twins], dtype=int)
+    assert X is not None  # else leave-one-out has refused
+    bits = {int(row): (X[row] + 0.0).tobytes() for row in np.concatenate([everywhere, aside])}  # 0 and -0 are the same
+    twins = {bits[row] for row in aside}
+    common = np.array([row for row in everywhere if bits[row] not in twins], dtype=int)
     if not len(common):
         raise InputError(
-            "every row has copies that some of the posteriors keep and others merge, so that no densities can be "
-            "compared; fit all to a table without copies, or give X_heldout."
+            "every row has duplicates that some posteriors keep and others merge, so that no densities can be "
+            "compared; fit all to a table without duplicates, or give X_heldout."
         )
     warnings.warn(
-        f"{len(aside)} of the rows are copies that some of the posteriors keep and others merge: these and the rows "
-        f"that they repeat are left aside, and {len(common)} rows compared.",
+        f"{len(aside)} rows are duplicates that some posteriors keep and others merge: these and the rows that they "
+        f"repeat are left aside, and {len(common)} rows compared.",
         CoaltreeWarning,
         stacklevel=3,
     )
     return common
-
-
-def _bits(row):
-    return (row + 0.0).tobytes()  # 0 and -0 are the same
 
 
 def comparison_of(
@@ -152,21 +149,20 @@ def comparison_of(
     doubtful = np.zeros(len(rows), dtype=int) if n_doubtful is None else n_doubtful
     weights = stacking_weights(rows)[order]
     rows, totals = rows[order], totals[order]
-    apart = rows - rows[0]
-    m = rows.shape[1]
+    apart, m = rows - rows[0], rows.shape[1]
     error = np.sqrt(m) * apart.std(axis=1, ddof=1) if m > 1 else np.full(len(rows), np.nan)
     return Comparison(
         tuple(names[i] for i in order), totals, apart.sum(axis=1), error, rows, weights, basis, doubtful[order]
     )
 
 
-def stacking_weights(rows: np.ndarray, n_rounds: int = 2000) -> np.ndarray:
+def stacking_weights(rows: np.ndarray, n_iterations: int = 2000) -> np.ndarray:
     """(k,) weights that maximise Σ_i log Σ_k w_k e^ℓ_ki, by expectation and maximisation: it is concave in w."""
     top = rows.max(axis=0)
     with np.errstate(invalid="ignore"):
         densities = np.where(rows == top, 1.0, np.exp(rows - top))
     weights = np.full(len(rows), 1.0 / len(rows))
-    for _ in range(n_rounds):
+    for _ in range(n_iterations):
         shares = weights[:, None] * densities
         new = (shares / shares.sum(axis=0)).mean(axis=1)
         if np.abs(new - weights).max() < 1e-7:
@@ -175,7 +171,7 @@ def stacking_weights(rows: np.ndarray, n_rounds: int = 2000) -> np.ndarray:
     return weights
 
 
-def _require_same_rows(names, posteriors):
+def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> None:
     """Densities can be compared if they are of the same rows, in the same columns."""
     first = posteriors[0]
     for name, other in zip(names[1:], posteriors[1:], strict=True):

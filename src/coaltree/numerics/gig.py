@@ -21,19 +21,17 @@ from .._runtime.jit import jit
 from .._runtime.random_streams import exponential, uniform
 from .special import exp_in_range, log_gig_normaliser_k
 
-# --- the fall φ and its integral ----------------------------------------------------------------------------------
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
-_REACH = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
-_NARROW = 1.0
-_WIDE = 6.0
-_FLAT = 1e-14
-_SMALLEST, _LARGEST = 5e-324, 4e307  # of a and b if they are not 0: doubles, as their sum is
+_MAX_FALL = 28.0  # what lies beyond φ = 28 is less than e^-28 of the whole
+_MAX_NARROW = 1.0  # widths of a panel
+_MAX_WIDE = 6.0
+_MAX_FLAT = 1e-14  # a and b without curvature
+_MIN_SIDE, _MAX_SIDE = 5e-324, 4e307  # a and b if they are not 0: doubles, as their sum is
 
 
 @jit
-def _cosh_less_1(x):
+def _cosh_less_1(x: float) -> float:
     """Cosh u - 1 for x = u² <= 1."""
     c = x * (1 / 6402373705728000) + 1 / 20922789888000
     c = x * (x * c + 1 / 87178291200) + 1 / 479001600
@@ -42,7 +40,7 @@ def _cosh_less_1(x):
 
 
 @jit
-def _sinh_less_u(u, x):
+def _sinh_less_u(u: float, x: float) -> float:
     """Sinh u - u for x = u² <= 1."""
     c = x * (1 / 355687428096000) + 1 / 1307674368000
     c = x * (x * c + 1 / 6227020800) + 1 / 39916800
@@ -51,7 +49,7 @@ def _sinh_less_u(u, x):
 
 
 @jit
-def fall_and_slope(u, sigma, a, b):
+def fall_and_slope(u: float, sigma: float, a: float, b: float) -> tuple[float, float]:
     """φ(u) and φ'(u), u >= 0, without cancellation."""
     if u <= 0.5:
         x = u * u
@@ -67,20 +65,20 @@ def fall_and_slope(u, sigma, a, b):
 
 
 @jit
-def fall(u, sigma, a, b):
+def fall(u: float, sigma: float, a: float, b: float) -> float:
     """φ(u), u >= 0."""
     return fall_and_slope(u, sigma, a, b)[0]
 
 
 @jit
-def _reach_of_growth(b, level):
+def _reach_of_growth(b: float, level: float) -> float:
     """A little more than the u where b (e^u - 1 - u) = level, b > 0."""
     q = level / b
     return math.log1p(q + math.sqrt(2.0 * q)) if q < 1e300 else math.log(level) - math.log(b)
 
 
 @jit
-def reach(sigma, a, b, level):
+def reach(sigma: float, a: float, b: float, level: float) -> float:
     """More than the u where φ(u) = level, by 40 % at most; inf if φ never rises.
 
     The lesser of two upper bounds, from e^u - 1 - u >= e^{-u} - 1 + u >= u²/(2 + u) and from φ(u) >= b (e^u - 1 - u).
@@ -101,7 +99,7 @@ def reach(sigma, a, b, level):
 
 
 @jit(fastmath={"reassoc", "contract"})
-def _narrow_panel(sigma, a, b, width):
+def _narrow_panel(sigma: float, a: float, b: float, width: float) -> float:
     """∫_0^width e^{-φ(u)} du for width <= 1, with Taylor's series for cosh u - 1 and sinh u - u."""
     total = 0.0
     for i in range(24):
@@ -113,7 +111,7 @@ def _narrow_panel(sigma, a, b, width):
 
 
 @jit(fastmath={"reassoc", "contract"})
-def _wide_panel(sigma, a, b, width):
+def _wide_panel(sigma: float, a: float, b: float, width: float) -> float:
     """∫_0^width e^{-φ(u)} du for 1 < width <= 6, where a + b is below 60 and nothing cancels."""
     total = 0.0
     for i in range(24):
@@ -125,23 +123,23 @@ def _wide_panel(sigma, a, b, width):
 
 
 @jit
-def _fallen_integral(sigma, a, b, length):
+def _fallen_integral(sigma: float, a: float, b: float, length: float) -> float:
     """∫_0^length e^{-φ(u)} du, σ, a, b >= 0; length may be inf."""
-    rest = min(reach(sigma, a, b, _REACH), length)
-    if rest <= _NARROW:
+    rest = min(reach(sigma, a, b, _MAX_FALL), length)
+    if rest <= _MAX_NARROW:
         return _narrow_panel(sigma, a, b, rest)
-    if rest <= _WIDE:
+    if rest <= _MAX_WIDE:
         return _wide_panel(sigma, a, b, rest)
     total = 0.0
     height = 1.0
     while rest > 0.0:
-        if a < _FLAT and b < _FLAT:
+        if a < _MAX_FLAT and b < _MAX_FLAT:
             # No curvature to speak of until b e^u matters: one exponential, however long.
-            width = min(rest, math.log(2.0 * _FLAT / max(b, 1e-321))) if b > 0.0 else rest
+            width = min(rest, math.log(2.0 * _MAX_FLAT / max(b, 1e-321))) if b > 0.0 else rest
             x = (sigma if b > 0.0 else sigma + a) * width
             total += height * (width if x < 1e-16 else width * (-math.expm1(-x) / x))
         else:
-            width = min(rest, _WIDE)
+            width = min(rest, _MAX_WIDE)
             total += height * _wide_panel(sigma, a, b, width)
         rest -= width
         if rest > 0.0:
@@ -152,11 +150,8 @@ def _fallen_integral(sigma, a, b, length):
     return total
 
 
-# --- normalisers --------------------------------------------------------------------------------------------------
-
-
 @jit
-def mode_of_log(p, chi, psi):
+def mode_of_log(p: float, chi: float, psi: float) -> float:
     """The v > 0 where the density of log v, v^p exp(-χ/(2v) - ψv/2), is largest; 0 or inf where there is none."""
     s = math.hypot(p, math.sqrt(chi) * math.sqrt(psi))
     if p > 0.0:
@@ -167,19 +162,19 @@ def mode_of_log(p, chi, psi):
 
 
 @jit
-def _sides(chi, psi, v):
+def _sides(chi: float, psi: float, v: float) -> tuple[float, float]:
     """(a, b) = (χ/(2v), ψv/2)."""
-    a = min(max(0.5 * (chi / v), _SMALLEST), _LARGEST) if chi > 0.0 else 0.0
-    b = min(max(0.5 * (psi * v), _SMALLEST), _LARGEST) if psi > 0.0 else 0.0
+    a = min(max(0.5 * (chi / v), _MIN_SIDE), _MAX_SIDE) if chi > 0.0 else 0.0
+    b = min(max(0.5 * (psi * v), _MIN_SIDE), _MAX_SIDE) if psi > 0.0 else 0.0
     return a, b
 
 
 @jit
-def _centre(p, chi, psi):
+def _centre(p: float, chi: float, psi: float) -> tuple[float, float, float]:
     """(v_0, a, b) at the mode of log v, where b - a = p and 4ab = χψ."""
-    half = min(0.5 * math.sqrt(chi) * math.sqrt(psi), _LARGEST)
-    larger = min(max(0.5 * abs(p) + math.hypot(0.5 * p, half), _SMALLEST), _LARGEST)
-    smaller = max(half * (half / larger), _SMALLEST) if chi > 0.0 and psi > 0.0 else 0.0
+    half = min(0.5 * math.sqrt(chi) * math.sqrt(psi), _MAX_SIDE)
+    larger = min(max(0.5 * abs(p) + math.hypot(0.5 * p, half), _MIN_SIDE), _MAX_SIDE)
+    smaller = max(half * (half / larger), _MIN_SIDE) if chi > 0.0 and psi > 0.0 else 0.0
     v = mode_of_log(p, chi, psi)
     return (v, smaller, larger) if p >= 0.0 else (v, larger, smaller)
 
@@ -195,7 +190,7 @@ class Anchor(NamedTuple):
 
 
 @jit
-def _log_ratio(large, small):
+def _log_ratio(large: float, small: float) -> float:
     """Log(large / small), accurate when they are close; inf for small = 0."""
     if small <= 0.0:
         return np.inf
@@ -204,7 +199,7 @@ def _log_ratio(large, small):
 
 
 @jit
-def anchor(p, chi, psi, r):
+def anchor(p: float, chi: float, psi: float, r: float) -> Anchor:
     """Find the `Anchor`, given that the distribution exists."""
     if r > 0.0:
         a, b = _sides(chi, psi, r)
@@ -217,7 +212,7 @@ def anchor(p, chi, psi, r):
 
 
 @jit
-def excess_at(at, r, u):
+def excess_at(at: Anchor, r: float, u: float) -> float:
     """The excess v - r at distance u from the anchor, to full precision also where it is far below r."""
     above_cut = u + at.left
     if above_cut < 0.5:
@@ -228,7 +223,7 @@ def excess_at(at, r, u):
 
 
 @jit
-def log_normaliser(p, chi, psi):
+def log_normaliser(p: float, chi: float, psi: float) -> float:
     """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
     if (chi == 0.0 and p <= 0.0) or (psi == 0.0 and p >= 0.0):
         return np.inf
@@ -242,7 +237,7 @@ def log_normaliser(p, chi, psi):
 
 
 @jit
-def log_cut_normaliser(p, chi, psi, r):
+def log_cut_normaliser(p: float, chi: float, psi: float, r: float) -> float:
     """Log ∫_r^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv; inf where the integral diverges."""
     if r > 0.0 and 0.5 * (psi * r) - 0.5 * (chi / r) >= p:
         return log_cut_given_full(p, chi, psi, r, np.inf)
@@ -250,7 +245,7 @@ def log_cut_normaliser(p, chi, psi, r):
 
 
 @jit
-def log_cut_given_full(p, chi, psi, r, full):
+def log_cut_given_full(p: float, chi: float, psi: float, r: float, full: float) -> float:
     """`log_cut_normaliser` for a caller that knows `full`, the one without a cut (from a table, say)."""
     if r <= 0.0:
         return full
@@ -266,7 +261,7 @@ def log_cut_given_full(p, chi, psi, r, full):
     if sigma >= 0.0:
         return log_height + math.log(_fallen_integral(sigma, a, b, np.inf))
     # The cut is below the mode: take what lies below the cut, e^height / |σ| at most, off the whole.
-    if log_height - math.log(-sigma) < full - _REACH:
+    if log_height - math.log(-sigma) < full - _MAX_FALL:
         return full
     below = log_height + math.log(_fallen_integral(-sigma, b, a, np.inf)) - full
     if below < -0.7:
@@ -277,13 +272,13 @@ def log_cut_given_full(p, chi, psi, r, full):
 
 
 @jit
-def log_cut_integral(eps, lam, r, d):
+def log_cut_integral(eps: float, lam: float, r: float, d: float) -> float:
     """Log ∫_r^∞ v^{-d/2} exp(-ε/(2v) - λv/2) dv, the Z_C of a pair of lineages."""
     return log_cut_normaliser(1.0 - 0.5 * d, eps, lam, r)
 
 
 @jit
-def log_survival(p, chi, psi, r, r_late):
+def log_survival(p: float, chi: float, psi: float, r: float, r_late: float) -> float:
     """Log [∫_{r_late}^∞ / ∫_r^∞] of v^{p-1} exp(-χ/(2v) - ψv/2), r <= r_late.
 
     Either from what lies between the two cuts, or from what lies beyond the later one, whichever is less. Where no such
@@ -316,18 +311,15 @@ def log_survival(p, chi, psi, r, r_late):
     return math.log(beyond / whole) - fall(to_late, at.sigma, at.a, at.b)
 
 
-# --- draws --------------------------------------------------------------------------------------------------------
-
-
 @jit
-def _exponential_mass(rate, length):
+def _exponential_mass(rate: float, length: float) -> float:
     """∫_0^length e^{-rate u} du."""
     x = rate * length
     return length if x < 1e-14 else -math.expm1(-x) / rate
 
 
 @jit
-def _exponential_below(rate, length, state):
+def _exponential_below(rate: float, length: float, state: np.ndarray) -> float:
     """Draw u from the density ∝ e^{-rate u} on (0, length)."""
     x = rate * length
     u = uniform(state)
@@ -350,7 +342,7 @@ class _Hat(NamedTuple):
 
 
 @jit
-def _hat(sigma, a, b, length):
+def _hat(sigma: float, a: float, b: float, length: float) -> _Hat:
     tangent = reach(sigma, a, b, 1.0)
     # No tangent where e^u is no double any more.
     cliff = min(_reach_of_growth(b, 1.0), 709.0) if tangent > 0.5 and b > 0.0 else np.inf
@@ -373,13 +365,13 @@ def _hat(sigma, a, b, length):
 
 
 @jit
-def _length(b, length):
+def _length(b: float, length: float) -> float:
     """How far draws may go: also no further than e^-700 where no tangent can follow b e^u."""
     return min(length, _reach_of_growth(b, 700.0)) if 0.0 < b < 1e-300 else length
 
 
 @jit
-def _propose(hat, sigma, length, x, state):
+def _propose(hat: _Hat, sigma: float, length: float, x: float, state: np.ndarray) -> tuple[float, float]:
     """Draw u under the hat, x uniform on its mass to tell the piece; return u and how far the hat has fallen there."""
     if x < hat.near:
         u = _exponential_below(sigma, hat.m_1, state)
@@ -393,7 +385,7 @@ def _propose(hat, sigma, length, x, state):
 
 
 @jit
-def draw_from_anchor(at, state):
+def draw_from_anchor(at: Anchor, state: np.ndarray) -> tuple[float, int]:
     """Draw u, the distance of log v from the anchor; return it and the number of proposals made."""
     length = _length(at.b, np.inf)
     right = _hat(at.sigma, at.a, at.b, length)
@@ -416,7 +408,7 @@ def draw_from_anchor(at, state):
 
 
 @jit
-def draw_cut_gig(p, chi, psi, r, state):
+def draw_cut_gig(p: float, chi: float, psi: float, r: float, state: np.ndarray) -> float:
     """Draw v ∝ v^{p-1} exp(-χ/(2v) - ψv/2) on v > r, exactly, and return the excess v - r >= 0 to full precision.
 
     Where no such distribution exists, returns the end that holds all the mass: 0 or inf.

@@ -23,17 +23,10 @@ def slice_sample(
 ) -> float:
     """Return one slice-sampling update of `x0`, which leaves exp(log_density) invariant.
 
-    Parameters
-    ----------
-    log_density : callable
-        float -> log density up to a constant; -inf (or NaN) means outside the support.
-    x0 : float
-        Where to start; its log density must be finite.
-    width : float
-        A guess at the slice's width: too small costs steps, too large costs shrinks, neither costs correctness.
-    max_steps, max_shrinks : int
-        At most max_steps + max_shrinks + 2 evaluations are made. Shrinking ends by returning x0 unchanged, which
-        happens only where rounding leaves no other point of the slice.
+    log_density : float -> log density up to a constant, finite at x0; -inf (or NaN) means outside the support.
+    width : a guess at the slice's width: too small costs steps, too large costs shrinks, neither costs correctness.
+    max_steps, max_shrinks : at most max_steps + max_shrinks + 2 evaluations are made. Shrinking ends by returning x0
+        unchanged, which happens only where rounding leaves no other point of the slice.
     """
     start = log_density(x0)
     if not math.isfinite(start):

@@ -6,7 +6,7 @@ from .._runtime.jit import jit
 
 
 @jit
-def sorted_places(values):
+def sorted_places(values: np.ndarray) -> np.ndarray:
     """Places of the values from least to largest, ties in order, by merge sort."""
     places, spare = np.arange(values.size), np.empty(values.size, np.int64)
     width = 1
@@ -27,7 +27,7 @@ def sorted_places(values):
 
 
 @jit
-def take(values, places):
+def take(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The values at these places."""
     taken = np.empty(places.size, values.dtype)
     for i in range(places.size):

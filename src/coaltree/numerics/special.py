@@ -16,13 +16,11 @@ Below s = 20 the order is small, and z^ν K_ν follows from the two lowest order
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._runtime.jit import jit
-
-# --- exp ------------------------------------------------------------------------------------------------------
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # 33 bits: k · _LN2_HIGH is exact for every exponent k
@@ -31,7 +29,7 @@ _TAYLOR = np.array([1.0 / math.factorial(k) for k in range(13, -1, -1)])
 
 
 @jit
-def exp_in_range(x):
+def exp_in_range(x: float) -> float:
     """e^x = 2^k e^f, |f| <= ½ log 2, by Taylor's polynomial of degree 13, for |x| <= 708 only.
 
     Unlike ``math.exp`` it has no call and no branch, so that LLVM vectorises loops around it; alone it is slower.
@@ -45,15 +43,12 @@ def exp_in_range(x):
 
 
 @jit
-def fast_exp(x):
+def fast_exp(x: float) -> float:
     """e^x as `exp_in_range`, but 0 below -708 and 8.2e307 above 709."""
     return 0.0 if x < -708.0 else exp_in_range(min(max(x, -708.0), 709.0))
 
 
-# --- log K_ν ------------------------------------------------------------------------------------------------------
-
-
-def _debye_polynomials(n_terms):
+def _debye_polynomials(n_terms: int) -> np.ndarray:
     """Coefficients of q_1 … q_n by rising power of t, exactly, then rounded: entry [k-1, i] belongs to t^i in q_k.
 
     With S = Σ_k D_k(x) ν^{-k} the logarithm of Debye's series in x = ν/s, D_k(x) = x^k q_k(x²) and
@@ -102,7 +97,7 @@ _TRAPEZE_WEIGHT = _TRAPEZE_STEP * np.where(np.arange(_TRAPEZE_NODES) == 0, 0.5, 
 
 
 @jit
-def _lowest_by_series(z):
+def _lowest_by_series(z: float) -> tuple[float, float]:
     """(K_0(z), z K_1(z)) for 0 <= z <= 2."""
     x = 0.25 * z * z
     i0 = i1 = k0 = k1 = 0.0
@@ -116,7 +111,7 @@ def _lowest_by_series(z):
 
 
 @jit(fastmath={"reassoc", "contract"})
-def _lowest_by_trapeze(z):
+def _lowest_by_trapeze(z: float) -> tuple[float, float]:
     """(e^z K_0(z), z e^z K_1(z)) for 2 <= z <= 20."""
     k0 = 0.0
     k1 = 0.0
@@ -128,7 +123,7 @@ def _lowest_by_trapeze(z):
 
 
 @jit
-def _log_scaled_k_small(nu, z):
+def _log_scaled_k_small(nu: float, z: float) -> float:
     """Log [2 z^ν K_ν(z)] for s < 20, 2ν whole, by L_{ν+1} = z² L_{ν-1} + 2ν L_ν, L_ν = z^ν K_ν; NaN for other ν."""
     whole = math.floor(nu)
     if nu == whole:
@@ -159,7 +154,7 @@ def _log_scaled_k_small(nu, z):
 
 
 @jit
-def _debye_tail(t, s, n_terms):
+def _debye_tail(t: float, s: float, n_terms: int) -> float:
     """Σ_{k=1}^{n} (-1)^k q_k(t) / s^k."""
     w = -1.0 / s
     total = 0.0
@@ -172,7 +167,7 @@ def _debye_tail(t, s, n_terms):
 
 
 @jit
-def _debye_correction(nu, s):
+def _debye_correction(nu: float, s: float) -> float:
     """The series of Debye's expansion with as many terms as s >= 20 asks for."""
     x = nu / s
     t = x * x
@@ -186,7 +181,7 @@ def _debye_correction(nu, s):
 
 
 @jit
-def log_gig_normaliser_k(p, chi, psi):
+def log_gig_normaliser_k(p: float, chi: float, psi: float) -> float:
     """Log ∫_0^∞ v^{p-1} exp(-χ/(2v) - ψv/2) dv = log [2 K_ν(√(χψ)) (χ/ψ)^{p/2}], ν = |p|, 2p whole or s >= 20.
 
     With ω = √(χψ) it is log [2 ω^ν K_ν(ω)] minus ν log χ for p < 0, minus ν log ψ for p > 0, so that ω → 0 is harmless.
@@ -207,12 +202,10 @@ def log_gig_normaliser_k(p, chi, psi):
 
 
 @jit
-def log_full_integral(eps, lam, d):
+def log_full_integral(eps: float, lam: float, d: float) -> float:
     """G(ε, λ); inf at ε = 0 for d >= 2."""
     return log_gig_normaliser_k(1.0 - 0.5 * d, eps, lam)
 
-
-# --- G(ε, λ) from a table -----------------------------------------------------------------------------------------
 
 _CELLS = 16  # per octave
 _CELL_BITS = 48  # of the 52 of a mantissa, what 16 cells leave
@@ -232,7 +225,7 @@ class FullIntegralTable(NamedTuple):
 
 
 @jit
-def tabled_integral(table, x):
+def tabled_integral(table: FullIntegralTable, x: float) -> float:
     """g(x) = G(x, 1); G(ε, λ) = g(λε) - p log λ with p = 1 - d/2."""
     bits = np.float64(x).view(np.int64)
     cell = (bits >> _CELL_BITS) - table.first
@@ -248,7 +241,7 @@ def tabled_integral(table, x):
 
 
 @jit
-def _fill_table(d, edges, nodes, solve, coefficients):
+def _fill_table(d: float, edges: np.ndarray, nodes: np.ndarray, solve: np.ndarray, coefficients: np.ndarray) -> None:
     """Interpolate g at the Chebyshev `nodes` of each cell; differences from its middle keep the rounding small."""
     rise = np.empty(nodes.size)
     for cell in range(coefficients.shape[0]):
@@ -266,7 +259,7 @@ def _fill_table(d, edges, nodes, solve, coefficients):
 
 
 @lru_cache(maxsize=8)
-def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> Any:
+def full_integral_table(d: int, low: float = 1e-12, high: float = 1e12) -> FullIntegralTable:
     """Tabulate g(x) for low <= x <= high (kept within 1e-100 … 1e100): 1 kB and 8 µs an octave."""
     ends = np.clip(np.array([low, high], dtype=float), 1e-100, 1e100)
     first, last = (int(bits) >> _CELL_BITS for bits in ends.view(np.int64))

@@ -7,6 +7,8 @@ import numpy as np
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_count
 
+_SLACK = 1 - 1e-12  # keeps a share such as 0.5 of equal weights from depending on how their sum was rounded
+
 
 def effective_sample_size(weights: np.ndarray) -> float:
     """1 / Σ w² (Kish)."""
@@ -40,27 +42,28 @@ def pick_trees(weights: np.ndarray, n_trees: int) -> tuple[np.ndarray, np.ndarra
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: ArrayLike) -> Any:
     """The smallest value with at least a share q of the weight at or below it; NaN values do not count."""
-    counts = ~np.isnan(values) & (weights > 0)
-    values, weights = values[counts], weights[counts]
+    values, below = _sorted_with_cumulative_weight(values, weights)
     if len(values) == 0:
         return np.full(np.shape(q), np.nan)
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    # The slack keeps a share such as 0.5 of equal weights from depending on how the sum was rounded.
-    position = np.searchsorted(below, np.asarray(q) * below[-1] * (1 - 1e-12))
-    return values[order[np.minimum(position, len(values) - 1)]]
+    position = np.searchsorted(below, np.asarray(q) * below[-1] * _SLACK)
+    return values[np.minimum(position, len(values) - 1)]
 
 
 def shortest_interval(values: np.ndarray, weights: np.ndarray, share: float) -> np.ndarray:
     """(2,) ends of the shortest interval with at least a share of the weight (of highest density, for one peak)."""
-    counts = ~np.isnan(values) & (weights > 0)
-    values, weights = values[counts], weights[counts]
+    values, below = _sorted_with_cumulative_weight(values, weights)
     if len(values) == 0:
         return np.full(2, np.nan)
-    order = np.argsort(values, kind="stable")
-    values, upto = values[order], np.cumsum(weights[order])
-    before = np.append(0.0, upto[:-1])
-    last = np.searchsorted(upto, before + share * upto[-1] * (1 - 1e-12))  # the slack as above
+    before = np.append(0.0, below[:-1])
+    last = np.searchsorted(below, before + share * below[-1] * _SLACK)
     fits = last < len(values)
     first = np.flatnonzero(fits)[np.argmin(values[last[fits]] - values[fits])]
     return values[[first, last[first]]]
+
+
+def _sorted_with_cumulative_weight(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values that are not NaN and have weight, in ascending order, and the weight up to each."""
+    counts = ~np.isnan(values) & (weights > 0)
+    values, weights = values[counts], weights[counts]
+    order = np.argsort(values, kind="stable")
+    return values[order], np.cumsum(weights[order])

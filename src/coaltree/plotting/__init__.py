@@ -4,7 +4,7 @@ Every function draws on the axes it is given (or makes a figure) and returns the
 annotated and saved like any other.
 
     dendrogram     one tree: support, intervals of node times, clusters in colour, small clades folded
-    cloud          many trees of a posterior on top of each other
+    cloud          many trees of a posterior on top of each other (a densitree)
     coclustering   how often two leaves are in the same cluster
     heatmap        the data beside the tree
     clustermap     the data between a tree of the rows and a tree of the columns
@@ -14,12 +14,11 @@ annotated and saved like any other.
     checks         whether the model holds
 """
 
-from .checks import checks
-from .cloud import cloud
+from .ari_curves import ari_curves
 from .clustermap import ClusterMap, clustermap
-from .comparisons import comparison
-from .curves import ari_curves, traces
 from .dendrogram import dendrogram
+from .densitree import cloud
+from .diagnostics import checks, comparison, traces
 from .matrices import coclustering, heatmap
 
 __all__ = [

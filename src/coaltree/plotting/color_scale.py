@@ -1,30 +1,27 @@
-"""Tables as colours: columns or rows brought to a common scale where theirs differ, and where the colours end."""
+"""Tables as colours: columns or rows brought to a common scale where theirs differ, and limits of the colours."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 
+from .._runtime.validation import is_whole
 from ..errors import InputError
 
 ZScore = Literal["auto", 0, 1] | None
 
-_SCALES_APART = 10.0  # columns whose standard deviations differ more are each scaled,
-_LEAST_WITHIN = 0.5  # and so are those that differ from each other by more than the rows do within them
+MISSING: dict[str, Any] = {"facecolor": "#efefef", "hatch": "//////", "edgecolor": "#c9c9c9", "linewidth": 0.0}
+_MAX_SD_RATIO = 10.0  # columns whose standard deviations differ more are each scaled,
+_MIN_SHARE_WITHIN = 0.5  # and so are those with a smaller share of the variance within than between them
 
 
-class Moments(NamedTuple):
-    """Mean and standard deviation of each column over what is observed; 0 where nothing is."""
-
-    mean: np.ndarray
-    sd: np.ndarray
-
-
-def moments(values: np.ndarray) -> Moments:
-    """Of the columns of a table with NaN where values are missing."""
+def moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of each column over its observed entries; 0 where there are none."""
     seen = ~np.isnan(values)
     number = np.maximum(seen.sum(axis=0), 1)
     mean = np.where(seen, values, 0.0).sum(axis=0) / number
-    return Moments(mean, np.sqrt(np.where(seen, np.square(values - mean), 0.0).sum(axis=0) / number))
+    return mean, np.sqrt(np.where(seen, np.square(values - mean), 0.0).sum(axis=0) / number)
 
 
 def scales_differ(values: np.ndarray) -> bool:
@@ -33,70 +30,65 @@ def scales_differ(values: np.ndarray) -> bool:
     varying = sd > 0
     if varying.sum() < 2:
         return False
-    if sd[varying].max() > _SCALES_APART * sd[varying].min():
-        return True
-    within = np.square(sd[varying]).mean()
-    return bool(within < _LEAST_WITHIN * (within + mean[varying].var()))
+    mean, sd = mean[varying], sd[varying]
+    within = np.square(sd).mean()
+    return bool(sd.max() > _MAX_SD_RATIO * sd.min() or within < _MIN_SHARE_WITHIN * (within + mean.var()))
 
 
 def rescaled(
     values: np.ndarray, z_score: ZScore = "auto", standard_scale: Literal[0, 1] | None = None
 ) -> tuple[np.ndarray, str | None]:
-    """Values on a common scale, and in words what they are then; None where they are as they were.
+    """Return values on a common scale and a label that says so, None where they are unchanged.
 
     `z_score` and `standard_scale` are seaborn's: 0 for rows, 1 for columns; "auto" is 1 where the scales differ.
     """
-    given = isinstance(z_score, int) and not isinstance(z_score, bool)
-    if not (z_score is None or z_score == "auto" or (given and z_score in (0, 1))):
+    if not (z_score is None or z_score == "auto" or _is_axis(z_score)):
         raise InputError(f"z_score must be 0 (rows), 1 (columns), None or 'auto', not {z_score!r}.")
-    if standard_scale not in (None, 0, 1) or isinstance(standard_scale, bool):
+    if not (standard_scale is None or _is_axis(standard_scale)):
         raise InputError(f"standard_scale must be 0 (rows), 1 (columns) or None, not {standard_scale!r}.")
-    if standard_scale is not None:
-        if given:
-            raise InputError("give z_score or standard_scale, not both.")
-        return _by_axis(values, standard_scale, _to_unit), f"share of the {_of(standard_scale)} range"
-    if z_score == "auto":
+    if standard_scale is not None and _is_axis(z_score):
+        raise InputError("give z_score or standard_scale, not both.")
+    if standard_scale is None and z_score == "auto":
         z_score = 1 if scales_differ(values) else None
-    if z_score is None:
+    axis: Any = z_score if standard_scale is None else standard_scale
+    if axis is None:
         return values, None
-    return _by_axis(values, z_score, _to_sd), f"standard deviations from the {_of(z_score)} mean"
+    table = values if axis == 1 else values.T
+    what = ("row's", "column's")[axis]
+    if standard_scale is None:
+        center, spread = moments(table)
+        label = f"standard deviations from the {what} mean"
+    else:
+        center = np.fmin.reduce(table)
+        spread = np.fmax.reduce(table) - center
+        label = f"share of the {what} range"
+    shown = (table - center) / np.where(spread > 0, spread, 1.0)
+    return shown if axis == 1 else shown.T, label
 
 
-def _of(axis):
-    return ("row's", "column's")[axis]
+def _is_axis(value: object) -> bool:
+    return is_whole(value) and value in (0, 1)
 
 
-def _by_axis(values, axis, change):
-    return change(values) if axis == 1 else change(values.T).T
+def colour_limits(values: np.ndarray, center: float | None = None) -> tuple[float, float, bool]:
+    """Return the ends of a colour scale, and whether it is two-sided about a centre.
 
-
-def _to_sd(values):
-    mean, sd = moments(values)
-    return (values - mean) / np.where(sd > 0, sd, 1.0)
-
-
-def _to_unit(values):
-    seen = ~np.isnan(values)
-    low, high = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
-    low = np.where(np.isfinite(low), low, 0.0)
-    reach = np.where(np.isfinite(high), high, 0.0) - low
-    return (values - low) / np.where(reach > 0, reach, 1.0)
-
-
-class Limits(NamedTuple):
-    """Where the colours end, and whether they are two-sided about a centre."""
-
-    low: float
-    high: float
-    is_two_sided: bool
-
-
-def colour_limits(values: np.ndarray, center: float | None = None) -> Limits:
-    """The 1st and 99th percentile, so that outliers do not hide the rest; symmetric about 0 if both signs occur."""
+    The ends are the 1st and 99th percentile, so that outliers do not hide the rest; symmetric about 0 if signs differ.
+    """
     finite = values[np.isfinite(values)]
     low, high = map(float, np.percentile(finite, [1, 99])) if finite.size else (0.0, 1.0)
     if center is None and not low < 0 < high:
-        return Limits(low, high if high > low else low + 1.0, False)
+        return low, high if high > low else low + 1.0, False
     middle = 0.0 if center is None else float(center)
     reach = max(high - middle, middle - low) or 1.0
-    return Limits(middle - reach, middle + reach, True)
+    return middle - reach, middle + reach, True
+
+
+def draw_table(ax: Axes, values: np.ndarray, center: float | None = None, **settings: Any) -> AxesImage:
+    """Draw a table as an image, hatched where entries are missing; settings of `imshow` that are None are ours."""
+    low, high, is_two_sided = colour_limits(values, center)
+    if np.isnan(values).any():
+        ax.patch.set(**MISSING)
+    ours: dict[str, Any] = {"cmap": "RdBu_r" if is_two_sided else "cividis", "vmin": low, "vmax": high}
+    given = {name: value for name, value in settings.items() if value is not None}
+    return ax.imshow(np.ma.masked_invalid(values), aspect="auto", **{"interpolation": "nearest", **ours, **given})

@@ -1,7 +1,7 @@
-"""One tree as a picture: branches, clusters, support, intervals of node times, small clades folded into triangles."""
+"""Dendrogram of one tree: branches, clusters, support, intervals of node times, small clades folded into triangles."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,28 +13,17 @@ from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
-from ..tree.rooted import RootedTree
-from . import geometry
+from ..tree.rooted import RootedTree, as_names
+from .clusters import as_clusters
+from .geometry import Direction, TreeLayout, arrange, node_clusters
 from .strips import add_strip_legend, as_strips, draw_strips
-from .style import (
-    INK,
-    LARGEST_FONT,
-    PALE,
-    PALETTE,
-    SMALLEST_FONT,
-    Direction,
-    add_legend,
-    as_clusters,
-    as_text,
-    color_of,
-    draw_scale,
-    font_that_fits,
-)
+from .style import INK, MAX_FONT, MIN_FONT, PALE, PALETTE, add_legend, cluster_lines, color_of, font_that_fits
 
-_POINTS_PER_NUMBER = 9.0  # room of a tip from which supports are printed as numbers; below, as shaded dots
-DASHES = (0, (2.2, 1.4))  # of side branches, in widths of the line
-SIDE_BRANCH = "side branch"  # in the legend
-GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
+_MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed as numbers; below, as shaded dots
+_MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with names, and without
+_MAX_TIPS, _MAX_TIPS_WITHOUT_NAMES = 60, 40  # that a new figure is made for
+_DASHES = (0, (2.2, 1.4))  # of side branches, in widths of the line
+_GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
 
 
 def dendrogram(
@@ -61,311 +50,244 @@ def dendrogram(
     Parameters
     ----------
     tree : Tree or ConsensusTree
-    ax : Axes, optional
-        Where to draw; by default a new figure that fits the tree.
+    ax : Axes; by default a new figure that fits the tree
     support : array (inner nodes,), Posterior or False, optional
         Support of each clade, or the posterior to compute transfer supports from (see `Posterior.clade_support`); by
-        default that of the tree itself, if it has any. Shown in percent above each branch if there is room, otherwise
-        as shaded dots.
-    intervals : array (inner nodes, 2) or Posterior, optional
-        Credible intervals of the node times, drawn as bars.
+        default that of a consensus tree. In percent above each branch if there is room, otherwise as shaded dots.
+    intervals : array (inner nodes, 2) or Posterior; credible intervals of the node times, drawn as bars
     clusters, n_clusters : array (n,) of labels, or int, optional
         Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
-        one, otherwise of the tree. Branches above several clusters, and outliers (-1), are grey; a folded clade of
+        one, otherwise of the tree. Outliers (-1) and branches above several clusters are grey; a folded clade of
         several is cut into slices as wide as their shares.
     side_branches : array (n,) of bool, optional
-        Which leaves hang beside the core of their cluster, in branches too small to be clusters: these are dashed, and
-        hollow where they are folded. With `n_clusters` they are found.
-    number_clusters : bool
-        Whether to write the number of each cluster, counted from 1, at its largest clade: colours come again after ten.
-    orientation : "left", "right", "top" or "bottom"
-        Where the root is.
+        Leaves in side branches of their cluster, drawn dashed, or hollow if folded; found where `n_clusters` is given.
+    number_clusters : bool, whether to write the number of each cluster, counted from 1, at its largest clade
+    orientation : "left", "right", "top" or "bottom", where the root is
     labels : bool or sequence of str
         Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
     max_leaves : int, None or "auto"
-        How many tips to draw; smaller clades become triangles labelled with their number of leaves. By default as
-        many as there is room for; None draws all.
-    time_scale : "linear" or "sqrt"
-        "sqrt" gives the many recent merges of large trees more room.
-    time_label : str or None
-        Label of the time axis; None hides the axis.
-    ladder : bool
-        Whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`.
+        How many tips to draw, "auto" as many as there is room for, None all. Smaller clades become triangles labelled
+        with their number of leaves.
+    time_scale : "linear" or "sqrt", which gives the many recent merges of large trees more room
+    time_label : str, or None, which hides the time axis
+    ladder : bool, whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`
     linewidth : float, optional
     row_colors : Series, DataFrame, mapping or sequence, optional
-        What is known of the leaves, as strips of colour beside them: classes, numbers, or colours. An index of the
-        leaves' names is minded. A class has the colour of the cluster that it shares most leaves with.
-
-    Returns
-    -------
-    The axes.
+        Annotations of the leaves, as strips of colour beside them: classes, numbers, or colours. Rows are matched by
+        an index that names the leaves. A class has the colour of the cluster that it shares most leaves with.
     """
     direction = Direction.of(orientation)
     names = leaf_names(tree, labels)
-    coloured = as_clusters(tree, clusters, n_clusters, support, intervals)
-    side_branch = _side_branch(tree, coloured, side_branches)
-    own_support = getattr(tree, "support", None)
-    support = _per_node(tree, "support", own_support if support is None else support, 1)
-    intervals = _per_node(tree, "intervals", intervals, 2)
+    number, cluster_names, side_branch = as_clusters(tree, clusters, n_clusters, support, intervals)
+    is_side = _side_nodes(tree, side_branch if side_branches is None else side_branches)
+    own_support = getattr(tree, "support", None) if support is None else support
+    node_support = _per_node(tree, "support", own_support, (len(tree.times),))
+    node_intervals = _per_node(tree, "intervals", intervals, (len(tree.times), 2))
     if ax is None:
-        most = max_leaves if isinstance(max_leaves, int) else 60
-        ax = direction.new_axes(min(tree.n, most if names is not None else min(most, 40)))
-    place = _arrange(tree, direction, ax, max_leaves, names is not None, ladder)
-    draw_scale(ax, direction, time_scale)
+        most = max_leaves if isinstance(max_leaves, int) else _MAX_TIPS
+        ax = direction.new_axes(min(tree.n, most if names is not None else min(most, _MAX_TIPS_WITHOUT_NAMES)))
+    room = direction.length_across(ax) / (_MIN_POINTS_PER_LINE if names is None else _MIN_POINTS_PER_NAME)
+    max_tips = None if max_leaves in (None, "auto") else check_count("max_leaves", max_leaves, 2)
+    layout = arrange(tree, max_tips, None if max_leaves is None else room, ladder)
+    linewidth = linewidth or float(np.clip(120.0 / layout.total_width, 0.5, 1.4))
+    cluster = np.full(tree.root + 1, -1) if number is None else node_clusters(tree, number)
+    drawing = _Drawing(ax, tree, layout, direction, linewidth, cluster, is_side)
     top = tree.node_times[-1]
-    if intervals is not None:
-        top = max(top, np.nanmax(np.where(np.isnan(place.across[tree.n :, None]), np.nan, intervals), initial=top))
-    top = top or 1.0
-    direction.frame(ax, place.limits, (0.0, 1.03 * top), time_label)
-    width = linewidth or float(np.clip(120.0 / place.total_width, 0.5, 1.4))
-
-    of_node = None if coloured is None else geometry.node_clusters(tree, coloured.number)
-    is_side = geometry.node_clusters(tree, side_branch) == 1
-    _draw_branches(ax, tree, place, direction, of_node, is_side, width)
-    _draw_folded(ax, tree, place, direction, None if coloured is None else coloured.number, is_side, width)
-    if intervals is not None:
-        _draw_intervals(ax, tree, place, direction, intervals, width)
-    strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
-    room = draw_strips(ax, direction, place, geometry.leaves_of_tips(tree, place), strips) if strips else 0.0
-    _write_names(ax, tree, place, direction, names, of_node, room)
-    marks = [] if support is None else _draw_support(ax, tree, place, direction, support)
+    if node_intervals is not None:
+        top = np.nanmax(node_intervals[np.isfinite(layout.across[tree.n :])], initial=top)
+    direction.frame(ax, layout.limits, top, time_scale, time_label)
+    drawing.draw_branches()
+    drawing.draw_folded(number)
+    if node_intervals is not None:
+        drawing.draw_intervals(node_intervals)
+    strips = as_strips(row_colors, tree.labels, clusters=number)
+    drawing.write_names(names, draw_strips(ax, direction, layout, strips))
+    marks = [] if node_support is None else drawing.draw_support(node_support)
     if is_side.any():
-        marks.append(Line2D([], [], color=INK, lw=1.2, ls=DASHES, label=SIDE_BRANCH))
+        marks.append(side_branch_line())
     if marks:
-        add_legend(ax, direction, marks)
-    if number_clusters and of_node is not None:
-        _number_clusters(ax, tree, place, direction, of_node)
-    if coloured is not None and coloured.names is not None:
-        named = enumerate(coloured.names)
-        add_legend(ax, direction, [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in named])
+        add_legend(ax, marks, below=direction.root == "bottom")
+    if number_clusters:
+        drawing.number_clusters()
+    if cluster_names is not None:
+        add_legend(ax, cluster_lines(cluster_names), below=direction.root == "bottom")
     add_strip_legend(ax, strips)
     return ax
 
 
-# Reading the arguments
-
-
 def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] | None:
-    """The names to write at the leaves, or None."""
+    """Return the names to write at the leaves, or None."""
     if labels is False or labels is None:
         return None
-    if labels is True:
-        return tree.labels
-    names = [str(label) for label in labels]
-    if len(names) != tree.n:
-        raise InputError(f"labels must have one name per leaf, {tree.n} of them, not {len(names)}.")
-    return names
+    return tree.labels if labels is True else as_names(labels, "labels", tree.n)
 
 
-def _per_node(tree, what, given, n_dimensions):
-    """Values of the inner nodes, given as an array or computed by a posterior."""
+def support_dots(size: float) -> list[Line2D]:
+    """Return legend entries of the grades of support."""
+    return [
+        Line2D([], [], ls="", marker="o", ms=size, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
+        for least, shade in _GRADES
+    ]
+
+
+def side_branch_line() -> Line2D:
+    """Return the legend entry of side branches."""
+    return Line2D([], [], color=INK, lw=1.2, ls=_DASHES, label="side branch")
+
+
+def _per_node(tree: Any, name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return values of the inner nodes, given as an array or computed by a posterior."""
     if given is None or given is False:
         return None
-    if isinstance(given, Posterior):
-        if what == "support":
-            given = given.clade_support(tree, kind="transfer", output="numpy")
-        else:
-            given = given.node_times(tree, output="numpy")
+    if isinstance(given, Posterior) and name == "support":
+        given = given.clade_support(tree, kind="transfer", output="numpy")
+    elif isinstance(given, Posterior):
+        given = given.node_times(tree, output="numpy")
     values = np.asarray(given, dtype=float)
-    wanted = (len(tree.children), 2)[:n_dimensions]
-    if values.shape != wanted:
-        raise InputError(f"{what} must have shape {wanted}, one per inner node, not {values.shape}.")
+    if values.shape != shape:
+        raise InputError(f"{name} must have shape {shape}, one per inner node, not {values.shape}.")
     return values
 
 
-def _side_branch(tree, coloured, given):
-    """(n,) 1 for the leaves of side branches, 0 for others."""
-    if given is None:
-        return np.zeros(tree.n, dtype=int) if coloured is None else coloured.side_branch.astype(int)
-    found = np.asarray(given)
-    if found.shape != (tree.n,) or found.dtype != bool:
-        raise InputError(
-            f"side_branches must be True or False for each of the {tree.n} leaves, not {found.dtype} of shape "
-            f"{found.shape}."
-        )
-    return found.astype(int)
+def _side_nodes(tree: RootedTree, side_branches: ArrayLike) -> np.ndarray:
+    """Return (nodes,) bool: whether a node is in a side branch."""
+    leaves = np.asarray(side_branches)
+    if leaves.shape != (tree.n,) or leaves.dtype != bool:
+        was = f"{leaves.dtype} of shape {leaves.shape}"
+        raise InputError(f"side_branches must be True or False for each of the {tree.n} leaves, not {was}.")
+    return node_clusters(tree, leaves.astype(int)) == 1
 
 
-def _arrange(tree, direction, ax, max_leaves, has_names, ladder):
-    # Without names lines may be closer, but not so close that they run into each other.
-    room = direction.length_across(ax) / (1.2 * SMALLEST_FONT if has_names else 3.0)
-    max_tips = None if max_leaves in (None, "auto") else check_count("max_leaves", max_leaves, 2)
-    return geometry.arrange(tree, max_tips, None if max_leaves is None else room, ladder)
+class _Drawing(NamedTuple):
+    """A tree laid out on axes, and the parts that can be drawn of it."""
 
+    ax: Axes
+    tree: RootedTree
+    layout: TreeLayout
+    direction: Direction
+    linewidth: float
+    cluster: np.ndarray  # (nodes,) the cluster of all leaves under a node, -1 where there are several or none
+    is_side: np.ndarray  # (nodes,) bool, whether a node is in a side branch
 
-# Drawing
+    def colors(self, nodes: np.ndarray) -> list[str]:
+        return [INK if cluster < 0 else color_of(cluster) for cluster in self.cluster[nodes].tolist()]
 
+    def points_of(self, nodes: np.ndarray) -> np.ndarray:
+        return self.direction.points(self.layout.across[nodes], self.tree.node_times[nodes])
 
-def _colors(of_node, nodes):
-    if of_node is None:
-        return [INK] * len(nodes)
-    return [INK if cluster < 0 else color_of(cluster) for cluster in of_node[nodes].tolist()]
+    def draw_branches(self) -> None:
+        parent, child = self.layout.branches()
+        across = self.layout.across[np.stack([parent, child, child], axis=1)]
+        points = self.direction.points(across, self.tree.node_times[np.stack([parent, parent, child], axis=1)])
+        order = np.argsort(self.cluster[child] >= 0, kind="stable")  # at a corner the cluster's colour is on top
+        dashed = self.is_side[child[order]]
+        for label, edges, dashes, cap in (
+            ("branches", order[~dashed], "solid", "projecting"),
+            ("side branches", order[dashed], [_DASHES], "butt"),
+        ):
+            if len(edges):
+                style: dict[str, Any] = {"colors": self.colors(child[edges]), "linestyles": dashes, "capstyle": cap}
+                style |= {"linewidths": self.linewidth, "joinstyle": "miter", "label": label, "zorder": 2}
+                self.ax.add_collection(LineCollection(list(points[edges]), **style), autolim=False)
 
+    def draw_folded(self, number: np.ndarray | None) -> None:
+        """Draw triangles, hollow in side branches, in slices as wide as the shares of their clusters, largest first."""
+        layout, corners, edge_colors, face_colors = self.layout, [], [], []
+        for tip, width, leaves in zip(layout.tips, layout.width, layout.leaves_of_tips(), strict=True):
+            if tip < self.tree.n:
+                continue
+            found, counts = np.unique(
+                np.full(len(leaves), -2) if number is None else number[leaves], return_counts=True
+            )
+            order = np.argsort(-counts, kind="stable")
+            ends = np.append(0.0, np.cumsum(counts[order])) / len(leaves)
+            base = layout.across[tip] + 0.84 * width * (ends - 0.5)
+            for cluster, first, last in zip(found[order].tolist(), base[:-1], base[1:], strict=True):
+                across = [layout.across[tip], first, last]
+                corners.append(self.direction.points(across, [self.tree.node_times[tip], 0.0, 0.0]))
+                edge_colors.append(INK if cluster < -1 else color_of(cluster))
+                face_colors.append("none" if self.is_side[tip] else edge_colors[-1])
+        if corners:
+            colors: dict[str, Any] = {"facecolors": face_colors, "edgecolors": edge_colors}
+            triangles = PolyCollection(corners, linewidths=0.6 * self.linewidth, zorder=2.1, **colors)
+            triangles.set(alpha=0.55, label="folded clades")
+            self.ax.add_collection(triangles, autolim=False)
 
-def _draw_branches(ax, tree, place, direction, of_node, is_side, width):
-    lines = geometry.edges(tree, place)
-    points = direction.points(lines.across, lines.time)
-    # Grey ones first, so that at a corner the cluster's colour is on top.
-    is_grey = np.ones(len(lines.child), dtype=bool) if of_node is None else of_node[lines.child] < 0
-    order = np.argsort(~is_grey, kind="stable")
-    dashed = is_side[lines.child[order]]
-    for label, chosen in (("branches", order[~dashed]), ("side branches", order[dashed])):
-        if not len(chosen):
-            continue
-        drawn = LineCollection(
-            list(points[chosen]),
-            colors=_colors(of_node, lines.child[chosen]),
-            linewidths=width,
-            linestyles=[DASHES] if label == "side branches" else "solid",
-            capstyle="butt" if label == "side branches" else "projecting",
-            joinstyle="miter",
-            label=label,
-            zorder=2,
-        )
-        ax.add_collection(drawn, autolim=False)
+    def draw_intervals(self, intervals: np.ndarray) -> None:
+        nodes = self.layout.open_nodes
+        nodes = nodes[np.isfinite(intervals[nodes - self.tree.n]).all(axis=1)]
+        points = self.direction.points(self.layout.across[nodes][:, None], intervals[nodes - self.tree.n])
+        bars = LineCollection(list(points), linewidths=max(2.0, 3.5 * self.linewidth), capstyle="butt", zorder=1.5)
+        bars.set(color=PALETTE[5], alpha=0.55, label="intervals")
+        self.ax.add_collection(bars, autolim=False)
 
+    def write_names(self, names: Sequence[str] | None, distance: float) -> None:
+        """Write the names of the leaves and the sizes of folded clades this many points away from the tips."""
+        if names is None:
+            self.direction.name_leaves(self.ax, [], [], None)
+            return
+        layout, axis = self.layout, self.direction.leaf_axis(self.ax)
+        texts = [names[node] if node < self.tree.n else f"({layout.size[node]})" for node in layout.tips.tolist()]
+        positions = layout.across[layout.tips]
+        size = font_that_fits(np.diff(positions).min() * self.direction.length_across(self.ax) / layout.total_width)
+        self.direction.name_leaves(self.ax, positions, texts, size)
+        if distance:
+            axis.set_tick_params(pad=2 + distance)
+        if size is not None and (self.cluster >= 0).any():
+            for text, color in zip(axis.get_ticklabels(), self.colors(layout.tips), strict=False):
+                text.set_color(color)
 
-def _draw_folded(ax, tree, place, direction, clusters, is_side, width):
-    """Triangles, hollow in side branches, else in slices as wide as the shares of their clusters, the largest first."""
-    if not (place.tips >= tree.n).any():
-        return
-    corners, colors, inside = [], [], []
-    for tip, room, leaves in zip(place.tips, place.width, geometry.leaves_of_tips(tree, place), strict=True):
-        if tip < tree.n:
-            continue
-        found, counts = np.unique([-2] * len(leaves) if clusters is None else clusters[leaves], return_counts=True)
-        order = np.argsort(-counts, kind="stable")
-        ends = np.concatenate([[0.0], np.cumsum(counts[order])]) / len(leaves)
-        base = place.across[tip] + 0.84 * room * (ends - 0.5)
-        for cluster, first, last in zip(found[order].tolist(), base[:-1], base[1:], strict=True):
-            across, time = [place.across[tip], first, last], [tree.node_times[tip], 0.0, 0.0]
-            corners.append(direction.points(np.array(across), np.array(time)))
-            colors.append(INK if cluster < -1 else color_of(cluster))
-            inside.append("none" if is_side[tip] else colors[-1])
-    triangles = PolyCollection(
-        corners, facecolors=inside, edgecolors=colors, linewidths=0.6 * width, label="folded clades", zorder=2.1
-    )
-    triangles.set_alpha(0.55)
-    ax.add_collection(triangles, autolim=False)
+    def number_clusters(self) -> None:
+        """Write the number of each cluster on the branch above its largest clade, the larger ones first."""
+        parent, child = self.layout.branches()
+        order = np.argsort(-self.layout.size[child], kind="stable")
+        order = order[self.cluster[child[order]] >= 0]
+        _, first = np.unique(self.cluster[child[order]], return_index=True)
+        distance = 11 * self.ax.figure.dpi / 72.0
+        taken: list[np.ndarray] = []
+        for edge in order[np.sort(first)].tolist():
+            node, cluster = child[edge], int(self.cluster[child[edge]])
+            times = self.tree.node_times[[parent[edge], node]]
+            above, below = self.ax.transData.transform(self.direction.points(self.layout.across[node], times))
+            spots = [below + (above - below) * share for share in (0.5, 0.9, 0.1)]
+            spot = next((s for s in spots if all(np.abs(s - t).max() > distance for t in taken)), spots[0])
+            taken.append(spot)
+            box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": color_of(cluster), "lw": 0.8}
+            font: dict[str, Any] = {"fontsize": MAX_FONT - 1.5, "fontweight": "bold", "color": color_of(cluster)}
+            at: Any = self.ax.transData.inverted().transform(spot)
+            self.ax.annotate(
+                str(cluster + 1), at, ha="center", va="center", bbox=box, zorder=5, annotation_clip=False, **font
+            )
 
+    def draw_support(self, support: np.ndarray) -> list[Line2D]:
+        """Print the supports as numbers or, where room is small, as dots; return the legend entries of these."""
+        nodes = np.append(self.layout.open_nodes[:-1], self.layout.folded)  # all trees have the root's clade
+        values = support[nodes - self.tree.n]
+        if self.direction.length_across(self.ax) >= _MIN_POINTS_PER_NUMBER * len(self.layout.tips):
+            self._write_support(nodes, values)
+            return []
+        upper = np.inf
+        for least, shade in _GRADES:
+            x, y = self.points_of(nodes[(values >= least) & (values < upper)]).T
+            self.ax.scatter(x, y, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)
+            upper = least
+        return [Line2D([], [], ls="", label="support"), *support_dots(3.5)]
 
-def _draw_intervals(ax, tree, place, direction, intervals, width):
-    nodes = place.open_nodes[np.isfinite(intervals[place.open_nodes - tree.n]).all(axis=1)]
-    across = np.repeat(place.across[nodes][:, None], 2, axis=1)
-    bars = LineCollection(
-        list(direction.points(across, intervals[nodes - tree.n])),
-        colors=PALETTE[5],
-        linewidths=max(2.0, 3.5 * width),
-        alpha=0.55,
-        capstyle="butt",
-        label="intervals",
-        zorder=1.5,
-    )
-    ax.add_collection(bars, autolim=False)
-
-
-def _write_names(ax, tree, place, direction, names, of_node, room):
-    if names is None:
-        direction.name_leaves(ax, [], [], None)
-        return
-    texts = [names[node] if node < tree.n else f"({place.size[node]})" for node in place.tips.tolist()]
-    at = place.across[place.tips]
-    gap = np.diff(at).min() * direction.length_across(ax) / place.total_width
-    size = font_that_fits(gap)
-    direction.name_leaves(ax, at, texts, size)
-    if room:
-        direction.leaf_axis(ax).set_tick_params(pad=2 + room)
-    if size is not None and of_node is not None:
-        for text, color in zip(direction.leaf_axis(ax).get_ticklabels(), _colors(of_node, place.tips), strict=False):
-            text.set_color(color)
-
-
-def _number_clusters(ax, tree, place, direction, of_node):
-    """Write the number of each cluster on the branch above its largest clade, the larger ones first."""
-    lines, times, scale = geometry.edges(tree, place), tree.node_times, ax.figure.dpi / 72.0
-    order = np.argsort(-place.size[lines.child], kind="stable")
-    seen: set[int] = set()
-    taken: list[np.ndarray] = []
-    for edge in order.tolist():
-        node = int(lines.child[edge])
-        cluster = int(of_node[node])
-        if cluster < 0 or cluster in seen:
-            continue
-        seen.add(cluster)
-        above, at = lines.time[edge, 0], times[node]
-        ends = ax.transData.transform(direction.points(np.repeat(place.across[node], 2), np.array([above, at])))
-        spots = [end + (ends[0] - ends[1]) * share for end, share in ((ends[1], 0.5), (ends[1], 0.9), (ends[1], 0.1))]
-        spot = next((s for s in spots if all(np.abs(s - t).max() > 11 * scale for t in taken)), spots[0])
-        taken.append(spot)
-        ax.annotate(
-            str(cluster + 1),
-            ax.transData.inverted().transform(spot),
-            ha="center",
-            va="center",
-            fontsize=LARGEST_FONT - 1.5,
-            color=color_of(cluster),
-            fontweight="bold",
-            bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": color_of(cluster), "lw": 0.8},
-            zorder=5,
-            annotation_clip=False,
-        )
-
-
-def _draw_support(ax, tree, place, direction, support):
-    """Print the supports as numbers or, where room is small, as dots; return what a legend says of these."""
-    nodes = place.open_nodes[:-1]  # all trees have the root's clade
-    nodes = np.append(nodes, place.tips[place.tips >= tree.n])
-    if direction.length_across(ax) >= _POINTS_PER_NUMBER * len(place.tips):
-        _write_support(ax, tree, place, direction, nodes, support)
-        return []
-    return _dot_support(ax, tree, place, direction, nodes, support)
-
-
-def _write_support(ax, tree, place, direction, nodes, support):
-    """Write percentages beside the branch above each node, the oldest first, leaving out what would overlap."""
-    size = min(LARGEST_FONT - 2, max(SMALLEST_FONT, direction.length_across(ax) / place.total_width / 1.5))
-    taken: list[tuple[float, float]] = []
-    times = tree.node_times
-    points_per_pixel = 72.0 / ax.figure.dpi
-    horizontal, vertical, dx, dy = {
-        "left": ("right", "bottom", -2, 1),
-        "right": ("left", "bottom", 2, 1),
-        "top": ("left", "bottom", 1, 2),
-        "bottom": ("left", "top", 1, -2),
-    }[direction.root]
-    for node in nodes[np.argsort(-times[nodes], kind="stable")].tolist():
-        value = support[node - tree.n]
-        if not np.isfinite(value):
-            continue
-        at = direction.points(place.across[node], times[node])
-        x, y = ax.transData.transform(at) * points_per_pixel
-        if any(abs(x - u) < 1.9 * size and abs(y - v) < 1.15 * size for u, v in taken):
-            continue
-        taken.append((x, y))
-        ax.annotate(
-            f"{100 * value:.0f}",
-            at,
-            xytext=(dx, dy),
-            textcoords="offset points",
-            ha=horizontal,
-            va=vertical,
-            fontsize=size,
-            color=INK,
-            path_effects=[withStroke(linewidth=1.5, foreground="white")],
-            zorder=4,
-        )
-
-
-def _dot_support(ax, tree, place, direction, nodes, support):
-    values = support[nodes - tree.n]
-    times = tree.node_times
-    handles, upper = [Line2D([], [], ls="", label="support")], np.inf
-    for least, shade in GRADES:
-        here = nodes[(values >= least) & (values < upper)]
-        at = direction.points(place.across[here], times[here])
-        ax.scatter(*at.T, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)
-        handles.append(
-            Line2D([], [], ls="", marker="o", ms=3.5, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
-        )
-        upper = least
-    return handles
+    def _write_support(self, nodes: np.ndarray, values: np.ndarray) -> None:
+        """Write percentages beside the branch above each node, the oldest first, leaving out what would overlap."""
+        size = self.direction.length_across(self.ax) / self.layout.total_width / 1.5
+        size = min(MAX_FONT - 2, max(MIN_FONT, size))
+        root = self.direction.root
+        offset = {"left": (-2, 1), "right": (2, 1), "top": (1, 2), "bottom": (1, -2)}[root]
+        style: dict[str, Any] = {"fontsize": size, "color": INK, "zorder": 4}
+        style |= {"ha": "right" if root == "left" else "left", "va": "top" if root == "bottom" else "bottom"}
+        style["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
+        taken: list[np.ndarray] = []
+        points = self.points_of(nodes)
+        on_paper = self.ax.transData.transform(points) * 72.0 / self.ax.figure.dpi
+        for i in np.argsort(-self.tree.node_times[nodes], kind="stable").tolist():
+            overlaps = any((np.abs(on_paper[i] - other) < (1.9 * size, 1.15 * size)).all() for other in taken)
+            if overlaps or not np.isfinite(values[i]):
+                continue
+            taken.append(on_paper[i])
+            self.ax.annotate(f"{100 * values[i]:.0f}", points[i], offset, textcoords="offset points", **style)

@@ -14,15 +14,16 @@ from ..errors import InputError
 from ..model.data.table import column_names
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
-from ..tree.rooted import RootedTree
+from ..tree.rooted import RootedTree, as_names
 from ..tree.tree import Tree
-from . import geometry
-from .color_scale import ZScore, colour_limits, rescaled
+from .clusters import as_clusters
+from .color_scale import ZScore, draw_table, rescaled
 from .dendrogram import dendrogram, leaf_names
+from .geometry import arrange
 from .strips import add_strip_legend, as_strips
-from .style import as_clusters, as_text, color_of, font_that_fits, new_axes, show_missing
+from .style import color_of, name_cells, new_axes
 
-_STRIP = 0.02  # width of a strip of colours as a share of the data's
+_STRIP_WIDTH = 0.02  # as a share of the width of the data
 
 
 @field_docs(data="The heat map.", tree="The tree beside it.", bar="The scale of colours.")
@@ -50,21 +51,17 @@ def coclustering(
     Parameters
     ----------
     posterior : Posterior
-    n_clusters, time :
-        How to cut the sampled trees: into this many clusters, or at this time.
-    tree : Tree, optional
-        The tree that orders the leaves; by default the mean tree.
-    labels : bool
-        Whether to write the names of the leaves, if there is room.
+    n_clusters, time : how to cut the sampled trees, into this many clusters or at this time
+    tree : Tree that orders the leaves; by default the mean tree
+    labels : bool, whether to write the names of the leaves if there is room
     """
     together = posterior.coclustering(n_clusters, time=time)
     base = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
-    order = geometry.arrange(base).tips
-    if ax is None:
-        ax = new_axes(6.0, 5.0)
+    order = arrange(base).tips
+    ax = ax or new_axes(6.0, 5.0)
     image = ax.imshow(together[np.ix_(order, order)], vmin=0.0, vmax=1.0, cmap=cmap, interpolation="nearest")
     names = [posterior.labels[leaf] for leaf in order] if labels else []
-    _name_cells(ax, names, names)
+    name_cells(ax, names, names)
     if colorbar:
         bar = ax.figure.colorbar(image, ax=ax, label="probability of the same cluster", fraction=0.046, pad=0.03)
         bar.ax.yaxis.label.set_fontsize(9)
@@ -99,89 +96,54 @@ def heatmap(
     tree : Tree or ConsensusTree
     X : (n, d) array, or DataFrame, rows in the order of the leaves
         NaN is hatched. Colours are limited to the 1st and 99th percentile, so that outliers do not hide the rest.
-    ax : Axes, optional
-        Where to draw the data; the tree takes room on the left, the colour bar above.
-    features : sequence of str, optional
-        Names of the columns; by default those of the DataFrame.
-    clusters, n_clusters, support, labels, time_scale, time_label :
-        As in `dendrogram`.
-    z_score : 0, 1, None or "auto"
-        Whether rows (0) or columns (1) are shown as standard deviations from their mean. "auto" does so with columns
-        whose scales or levels differ so much that one scale of colours would show nothing else.
-    standard_scale : 0, 1 or None
-        Whether rows (0) or columns (1) are shown as shares of their range.
-    row_colors : Series, DataFrame, mapping or sequence, optional
-        What is known of the rows, as in `dendrogram`.
-    center : float, optional
-        The middle of a diverging colour scale; by default 0 if the data have both signs.
-    value_label : str, optional
-        What the colours measure.
-    tree_share : float
-        Width of the tree, relative to the width of the data.
+    ax : Axes for the data; the tree takes room on the left, the colour bar above
+    features : sequence of str, names of the columns; by default those of the DataFrame
+    tree_share : float, width of the tree relative to that of the data
+    clusters, n_clusters, support, labels, row_colors, time_scale, time_label : as in `dendrogram`
+    z_score, standard_scale, cmap, center, value_label : as in `clustermap`
     """
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
         raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
-    columns = features if features is not None else column_names(X)
-    if columns is not None and len(columns) != values.shape[1]:
-        raise InputError(f"features must have one name per column of X, {values.shape[1]} of them, not {len(columns)}.")
-    coloured = as_clusters(tree, clusters, n_clusters, support)
-    order = geometry.arrange(tree).tips
-    if ax is None:
-        ax = new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
-    strips = as_strips(row_colors, tree.labels, clusters=None if coloured is None else coloured.number)
-    beside = [(strip.name, strip.colors) for strip in strips]  # what is known may be called "clusters" too
-    if coloured is not None:
-        beside.append(("clusters", [color_of(cluster) for cluster in coloured.number.tolist()]))
-    parts = _split(ax, tree_share, 1.2 * _STRIP * len(beside))
-    values, words = rescaled(values, z_score, standard_scale)
-    limits = colour_limits(values, center)
-    image = ax.imshow(
-        np.ma.masked_invalid(values[order]),
-        aspect="auto",
-        interpolation="nearest",
-        cmap=cmap or ("RdBu_r" if limits.is_two_sided else "cividis"),
-        vmin=limits.low,
-        vmax=limits.high,
-    )
-    if np.isnan(values).any():
-        show_missing(ax)
-    ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label or words or "value")
+    columns = column_names(X) or () if features is None else as_names(features, "features", values.shape[1])
+    number, _, side_branch = as_clusters(tree, clusters, n_clusters, support)
+    order = arrange(tree).tips
+    ax = ax or new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
+    strips = as_strips(row_colors, tree.labels, clusters=number)
+    beside = [(strip.name, strip.colors) for strip in strips]  # an annotation may be called "clusters" too
+    if number is not None:
+        beside.append(("clusters", np.array([color_of(cluster) for cluster in number.tolist()])))
+    parts = _split(ax, tree_share, 1.2 * _STRIP_WIDTH * len(beside))
+    values, scale_label = rescaled(values, z_score, standard_scale)
+    image = draw_table(ax, values[order], center, cmap=cmap)
+    ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label or scale_label or "value")
     parts.bar.xaxis.set_ticks_position("top")
     parts.bar.xaxis.set_label_position("top")
     parts.bar.tick_params(labelsize=8)
     parts.bar.xaxis.label.set_fontsize(9)
-    _draw_strips(ax, beside, order)
+    for k, (name, colors) in enumerate(reversed(beside)):
+        _draw_strip(ax, -_STRIP_WIDTH * (1 + 1.2 * k), name, colors[order])
     add_strip_legend(ax, strips, parts)
-    dendrogram(
-        tree,
-        parts.tree,
-        clusters=None if coloured is None else coloured.number,
-        side_branches=None if coloured is None else coloured.side_branch,
-        support=support,
-        labels=False,
-        max_leaves=None,
-        time_scale=time_scale,
-        time_label=time_label,
-    )
+    shape: dict[str, Any] = {"labels": False, "max_leaves": None, "time_scale": time_scale, "time_label": time_label}
+    dendrogram(tree, parts.tree, clusters=number, side_branches=side_branch, support=support, **shape)
     names = leaf_names(tree, labels)
-    _name_cells(ax, list(columns) if columns is not None else [], [names[leaf] for leaf in order] if names else [])
+    name_cells(ax, columns, [names[leaf] for leaf in order] if names else [])
     ax.yaxis.tick_right()
     return parts
 
 
-def _split(ax, tree_share, for_strips):
-    """Make room for the tree to the left of the axes, with strips between, and for a scale of colours above them."""
-    figure = ax.figure
-    height = ax.bbox.height / figure.dpi
+def _split(ax: Axes, tree_share: float, strips_share: float) -> HeatmapAxes:
+    """Make room for the tree to the left of the axes, with strips between, and for a colour bar above them."""
+    figure: Any = ax.figure
     ratios: dict[str, Any] = {
-        "width_ratios": [tree_share, max(for_strips, 1e-3), 1.0],
-        "height_ratios": [0.12 / max(height, 1.0), 1.0],
+        "width_ratios": [tree_share, max(strips_share, 1e-3), 1.0],
+        "height_ratios": [0.12 / max(ax.bbox.height / figure.dpi, 1.0), 1.0],
         "wspace": 0.02,
         "hspace": 0.02,
     }
-    if ax.get_subplotspec() is not None:
-        grid = ax.get_subplotspec().subgridspec(2, 3, **ratios)
+    spec = ax.get_subplotspec()
+    if spec is not None:
+        grid: Any = spec.subgridspec(2, 3, **ratios)
     else:  # placed by hand: divide the same rectangle
         box = ax.get_position()
         grid = GridSpec(2, 3, figure, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **ratios)
@@ -190,26 +152,10 @@ def _split(ax, tree_share, for_strips):
     return HeatmapAxes(ax, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 2]))
 
 
-def _draw_strips(ax, columns, order):
-    """Columns of colours between tree and data: what is known of each row, and last which cluster it is in."""
-    width = _STRIP
-    rows = np.arange(len(order))
-    for k, (name, colors) in enumerate(reversed(columns)):
-        left = -width * (1 + 1.2 * k)
-        sides = np.array([[left, -0.5], [left + width, -0.5], [left + width, 0.5], [left, 0.5]])
-        corners = sides[None] + np.stack([np.zeros(len(rows)), rows], axis=1)[:, None]
-        shown = [colors[leaf] for leaf in order]
-        strip = PolyCollection(list(corners), facecolors=shown, edgecolors="none", label=name, clip_on=False)
-        strip.set_transform(ax.get_yaxis_transform())
-        ax.add_collection(strip, autolim=False)
-
-
-def _name_cells(ax, columns, rows):
-    """Name columns and rows where the names can be read, and draw no frame."""
-    ax.spines[:].set_visible(False)
-    points = 72.0 / ax.figure.dpi
-    for axis, names, length in ((ax.xaxis, columns, ax.bbox.width), (ax.yaxis, rows, ax.bbox.height)):
-        size = font_that_fits(length * points / len(names)) if names else None
-        axis.set_ticks(range(len(names)) if size else [], labels=[as_text(name) for name in names] if size else [])
-        axis.set_tick_params(length=0, labelsize=size)
-    ax.tick_params(axis="x", rotation=90)
+def _draw_strip(ax: Axes, left: float, name: str, colors: np.ndarray) -> None:
+    """Draw a column of colours, one per row, to the left of the data."""
+    right = left + _STRIP_WIDTH
+    corners = [[(left, i - 0.5), (right, i - 0.5), (right, i + 0.5), (left, i + 0.5)] for i in range(len(colors))]
+    strip = PolyCollection(corners, facecolors=colors.tolist(), edgecolors="none", label=name, clip_on=False)
+    strip.set_transform(ax.get_yaxis_transform())
+    ax.add_collection(strip, autolim=False)

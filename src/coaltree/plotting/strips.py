@@ -1,175 +1,159 @@
-"""Strips of colour along the leaves: known classes, numbers, or colours of the user's own."""
+"""Strips of colour along the leaves that show annotations: classes, numbers, or colours of the user's own."""
 
 from collections.abc import Sequence
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import is_color_like, to_hex, to_rgb
+from matplotlib.colors import Normalize, is_color_like, to_hex, to_rgb
 from matplotlib.patches import Patch
 
-from ..posterior.leaf_annotations import Known, matched_places, read_known
-from .geometry import Arrangement
-from .style import PALETTE, Direction, as_text
+from ..posterior.leaf_annotations import LeafAnnotation, matched_places, read_annotations
+from .geometry import Direction, TreeLayout
+from .style import LEGEND, LEGEND_FONT, PALETTE, as_text, keep_legend
 
-NAME_FONT = 7.0
-_MOST_IN_LEGEND = 12
-_LONGEST = 30  # characters of a name
-_ABSENT = "none"  # what is missing has no colour
+_MAX_LEGEND_ENTRIES = 12
+_ENTRIES_PER_LINE = 6
+_MAX_NAME_LENGTH = 30
+_STRIP_WIDTH = 0.018  # as a share of the tree's axes
+_WHITE = (0.0, 0.5, 0.7)  # share of white each time that the palette is used again
+_MISSING = "none"  # no colour
 
 
 class Strip(NamedTuple):
     """One colour for each leaf, and what the colours mean."""
 
     name: str
-    colors: list[str]  # (n,)
+    colors: np.ndarray  # (n,) str
     meanings: list[tuple[str, str]]  # (text, colour) for the legend; none where the user gave colours
+
+    @property
+    def title(self) -> str:
+        return as_text(self.name[:_MAX_NAME_LENGTH])
 
 
 def as_strips(
     given: Any, labels: Sequence[str], what: str = "row_colors", clusters: np.ndarray | None = None
 ) -> list[Strip]:
-    """Strips from a Series, DataFrame, mapping or sequence of colours, classes or numbers, one for each leaf.
+    """Read strips from a Series, DataFrame, mapping or sequence of colours, classes or numbers, one for each leaf.
 
     Where `clusters` are drawn beside them, a class has the colour of the cluster that it shares most leaves with.
     """
     if given is None:
         return []
-    if isinstance(given, list) and given and isinstance(given[0], Known):  # classes, even those called red and blue
+    if (
+        isinstance(given, list) and given and isinstance(given[0], LeafAnnotation)
+    ):  # classes, even those called red and blue
         return [_strip(column, clusters, may_be_colors=False) for column in given]
-    return [_strip(column, clusters, may_be_colors=True) for column in read_known(given, labels, what)]
+    return [_strip(column, clusters, may_be_colors=True) for column in read_annotations(given, labels, what)]
 
 
-def _strip(column, clusters, may_be_colors):
+def _strip(column: LeafAnnotation, clusters: np.ndarray | None, may_be_colors: bool) -> Strip:
     if column.numbers is not None:
-        return _of_numbers(column)
-    if may_be_colors and all(_is_color(level) for level in column.levels):
-        colors = [_ABSENT if code < 0 else to_hex(column.levels[code]) for code in column.codes.tolist()]
-        return Strip(column.name, colors, [])
-    of_class = class_colors(column, clusters)
-    colors = [_ABSENT if code < 0 else of_class[code] for code in column.codes.tolist()]
-    return Strip(column.name, colors, list(zip(column.levels, of_class, strict=True)))
+        return _number_strip(column.name, column.numbers)
+    are_colors = may_be_colors and all(map(_is_color, column.levels))
+    of_class = [to_hex(level) for level in column.levels] if are_colors else _class_colors(column, clusters)
+    colors = np.array([*of_class, _MISSING])[column.codes]  # the code of what is missing is -1
+    return Strip(column.name, colors, [] if are_colors else list(zip(column.levels, of_class, strict=True)))
 
 
-def _is_color(text):
+def _is_color(text: str) -> bool:
     """Whether text is meant as a colour: its whole name or its digits; "b" is more likely a class."""
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def class_colors(column: Known, clusters: np.ndarray | None = None) -> list[str]:
-    """A colour for each class; paler ones from the eleventh on."""
+def _class_colors(column: LeafAnnotation, clusters: np.ndarray | None) -> list[str]:
+    """Return a colour for each class; paler ones from the eleventh on."""
     n_classes = len(column.levels)
-    place = list(range(n_classes))
-    if clusters is not None:
-        place = matched_places(column.codes, np.asarray(clusters), n_classes)
-    return [_shade(PALETTE[k % len(PALETTE)], k // len(PALETTE)) for k in place]
+    place = range(n_classes) if clusters is None else matched_places(column.codes, np.asarray(clusters), n_classes)
+    shades = []
+    for k in place:
+        white = _WHITE[min(k // len(PALETTE), 2)]
+        red, green, blue = ((1 - white) * part + white for part in to_rgb(PALETTE[k % len(PALETTE)]))
+        shades.append(to_hex((red, green, blue)))
+    return shades
 
 
-def _shade(color, times):
-    """A paler colour each time the palette is used up, at most twice."""
-    white = 0.5 * min(times, 1) + 0.2 * (min(times, 2) == 2)
-    red, green, blue = ((1 - white) * part + white for part in to_rgb(color))
-    return to_hex((red, green, blue))
+def _number_strip(name: str, numbers: np.ndarray) -> Strip:
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
+    scale, ramp = Normalize(low, high), colormaps["viridis"]
+    colors = np.array([_MISSING if np.isnan(number) else to_hex(ramp(scale(number))) for number in numbers])
+    ends = [
+        (f"{number:.4g}", to_hex(ramp(share))) for number, share in ((low, 0.0), ((low + high) / 2, 0.5), (high, 1.0))
+    ]
+    return Strip(name, colors, ends)
 
 
-def _of_numbers(column):
-    values = column.numbers
-    low, high = np.nanmin(values), np.nanmax(values)
-    ramp = colormaps["viridis"]
-    share = (values - low) / (high - low) if high > low else np.zeros(len(values))
-    colors = [_ABSENT if np.isnan(s) else to_hex(ramp(s)) for s in share]
-    ends = [(f"{value:.4g}", to_hex(ramp(s))) for value, s in ((low, 0.0), ((low + high) / 2, 0.5), (high, 1.0))]
-    return Strip(column.name, colors, ends)
-
-
-def draw_strips(
-    ax: Axes, direction: Direction, place: Arrangement, under: Sequence[Sequence[int]], strips: Sequence[Strip]
-) -> float:
+def draw_strips(ax: Axes, direction: Direction, layout: TreeLayout, strips: Sequence[Strip]) -> float:
     """Draw strips beside the leaves of a tree and return how many points of paper they take.
 
-    `under` lists the leaves below each tip; a folded clade shows the colours of its leaves in proportion.
+    A folded clade shows the colours of its leaves in proportion.
     """
-    share = 0.018
+    text: dict[str, Any] = {"fontsize": LEGEND_FONT, "va": "center" if direction.is_upright else "top"}
     for k, strip in enumerate(strips):
-        beside = 1.004 + 1.25 * share * k
-        if direction.is_upright:
-            box = (0.0, -beside + 1 - share if direction.root == "top" else beside, 1.0, share)
-        else:
-            box = (beside if direction.root == "left" else 1 - beside - share, 0.0, share, 1.0)
+        beside = 1.004 + 1.25 * _STRIP_WIDTH * k
+        start = beside if direction.root in ("left", "bottom") else 1 - beside - _STRIP_WIDTH
+        box = (0.0, start, 1.0, _STRIP_WIDTH) if direction.is_upright else (start, 0.0, _STRIP_WIDTH, 1.0)
         inset = ax.inset_axes(box)
         inset.set_axis_off()
-        _fill(inset, direction, place, under, strip)
-        _name(inset, direction, strip)
-    figure = ax.figure
-    size = figure.get_figheight() if direction.is_upright else figure.get_figwidth()  # type: ignore[union-attr]
-    return 72.0 * size * 1.25 * share * len(strips)
+        _fill(inset, direction, layout, strip)
+        name = as_text(strip.name, _MAX_NAME_LENGTH)
+        if direction.is_upright:
+            inset.set_xlim(*layout.limits)
+            inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", **text)
+        else:
+            inset.set_ylim(*layout.limits[::-1])
+            inset.text(0.5, -0.004, name, transform=inset.transAxes, ha="center", rotation=90, **text)
+    figure: Any = ax.figure
+    size = figure.get_figheight() if direction.is_upright else figure.get_figwidth()
+    return 72.0 * size * 1.25 * _STRIP_WIDTH * len(strips)
 
 
-def _fill(inset, direction, place, under, strip):
+def _fill(inset: Axes, direction: Direction, layout: TreeLayout, strip: Strip) -> None:
     corners, colors = [], []
-    ends = np.cumsum(place.width) - 0.5
-    for begin, end, leaves in zip(ends - place.width, ends, under, strict=True):
-        found = sorted(strip.colors[leaf] for leaf in leaves)
-        edges = np.linspace(begin, end, len(found) + 1)
-        first = 0
-        for i, color in enumerate(found):
-            if i + 1 == len(found) or found[i + 1] != color:
-                across = np.array([edges[first], edges[first], edges[i + 1], edges[i + 1]])
-                corners.append(direction.points(across, np.array([0.0, 1.0, 1.0, 0.0])))
-                colors.append(color)
-                first = i + 1
+    starts = np.cumsum(layout.width) - layout.width - 0.5
+    for start, width, leaves in zip(starts, layout.width, layout.leaves_of_tips(), strict=True):
+        found, counts = np.unique(strip.colors[leaves], return_counts=True)
+        edges = start + width * np.append(0, np.cumsum(counts)) / len(leaves)
+        for first, last in pairwise(edges):
+            corners.append(direction.points([first, first, last, last], [0.0, 1.0, 1.0, 0.0]))
+        colors += found.tolist()
     inset.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", label=strip.name), autolim=False)
-    limits = place.limits
-    (inset.set_xlim if direction.is_upright else inset.set_ylim)(*(limits if direction.is_upright else limits[::-1]))
 
 
-def _name(inset, direction, strip):
-    name = as_text(strip.name if len(strip.name) <= _LONGEST else f"{strip.name[: _LONGEST - 1]}…")
-    if direction.is_upright:
-        inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", va="center", fontsize=NAME_FONT)
-    else:
-        inset.text(0.5, -0.004, name, transform=inset.transAxes, ha="center", va="top", fontsize=NAME_FONT, rotation=90)
-
-
-def legend_lines(strips: Sequence[Strip], in_line: int = 6) -> list[list[Any]]:
-    """What the colours mean, in lines: a strip's name, then its classes or some of its numbers."""
-    lines: list[list[Any]] = []
-    for strip in strips:
-        shown = strip.meanings[:_MOST_IN_LEGEND]
-        handles = [Patch(facecolor=color, edgecolor="none", label=as_text(text[:_LONGEST])) for text, color in shown]
-        if len(strip.meanings) > len(shown):
-            handles.append(_words(f"and {len(strip.meanings) - len(shown)} more"))
-        for first in range(0, len(handles), in_line):
-            title = _words(as_text(f"{strip.name[:_LONGEST]}:") if first == 0 else "")
-            lines.append([title, *handles[first : first + in_line]])
-    return lines
-
-
-def _words(text):
-    """An entry of a legend without a colour."""
+def text_entry(text: str) -> Patch:
+    """Return a legend entry without a colour."""
     return Patch(facecolor="none", edgecolor="none", label=text)
 
 
+def legend_entries(strip: Strip) -> list[Patch]:
+    """Return legend entries of a strip: its classes, or some of its numbers."""
+    shown = strip.meanings[:_MAX_LEGEND_ENTRIES]
+    entries = [
+        Patch(facecolor=color, edgecolor="none", label=as_text(text[:_MAX_NAME_LENGTH])) for text, color in shown
+    ]
+    n_more = len(strip.meanings) - len(shown)
+    return [*entries, text_entry(f"and {n_more} more")] if n_more else entries
+
+
 def add_strip_legend(ax: Axes, strips: Sequence[Strip], parts: Sequence[Axes] = ()) -> None:
-    """Put the meanings of all strips below the picture, and below all where the figure has nothing but it."""
-    lines = legend_lines(strips)
+    """Put the meanings of all strips below the axes, or below the figure if that has nothing but them."""
+    lines = []
+    for strip in strips:
+        entries = legend_entries(strip)
+        for first in range(0, len(entries), _ENTRIES_PER_LINE):
+            title = text_entry("" if first else f"{strip.title}:")
+            lines.append([title, *entries[first : first + _ENTRIES_PER_LINE]])
     if not lines:
         return
-    longest = max(map(len, lines))
-    lines = [line + [_words("") for _ in range(longest - len(line))] for line in lines]
-    handles = [line[k] for k in range(longest) for line in lines]  # Matplotlib fills a legend column by column
-    style: dict[str, Any] = {
-        "handles": handles, "ncols": longest, "fontsize": NAME_FONT, "frameon": False,
-        "handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.2,
-    }  # fmt: skip
+    columns = list(zip_longest(*lines))  # Matplotlib fills a legend column by column
+    handles = [entry or text_entry("") for column in columns for entry in column]
     figure: Any = ax.figure
     engine = figure.get_layout_engine()
     if set(figure.axes) <= {ax, *parts} and engine is not None and not engine.adjust_compatible:
-        figure.legend(loc="outside lower center", **style)
+        figure.legend(handles=handles, ncols=len(columns), loc="outside lower center", **LEGEND)
     else:
-        drawn = ax.get_legend()
-        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.08), **style)
-        if drawn is not None:
-            ax.add_artist(drawn)
+        keep_legend(ax, handles=handles, ncols=len(columns), loc="upper left", bbox_to_anchor=(0.0, -0.08))

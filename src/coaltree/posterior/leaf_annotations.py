@@ -1,27 +1,28 @@
-"""What is known of the leaves besides what was fitted: columns of classes, or of numbers.
+"""Leaf annotations: columns of classes or numbers that are not fitted, but shown beside trees and clusters.
 
-They are shown beside trees and compared with clusters, and never change either. A posterior that `coaltree fit --label`
-made keeps them in ``info["label_columns"]``, as text, so that report and plots find them again.
+A posterior that `coaltree fit --label` made keeps them in ``info["label_columns"]``, as text, for report and plots.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
 from .io.pandas_output import in_leaf_order
-from .posterior import Posterior
+
+if TYPE_CHECKING:
+    from .posterior import Posterior
 
 KEPT = "label_columns"  # where a posterior keeps them
-_MOST_CLASSES = 20  # numbers with more distinct values than this are measurements,
-_FEW = 4  # and with more than this, where most rows have one of their own
+_MAX_CLASSES = 20  # numbers with more distinct values than this are measurements,
+_MAX_OWN_CLASSES = 4  # and with more than this, where most rows have one of their own
 _MISSING = frozenset({"", "nan", "none", "na", "n/a", "<na>", "nat"})
 
 
-class Known(NamedTuple):
+class LeafAnnotation(NamedTuple):
     """One column about the leaves: classes, or numbers."""
 
     name: str
@@ -40,34 +41,32 @@ class Known(NamedTuple):
         return ["" if code < 0 else self.levels[code] for code in self.codes.tolist()]
 
 
-def read_known(given: Any, labels: Sequence[str], what: str = "classes") -> list[Known]:
+def read_annotations(table: Any, labels: Sequence[str], what: str = "classes") -> list[LeafAnnotation]:
     """Columns about the leaves from a Series, DataFrame, mapping from names to sequences, or one sequence.
 
     A Series or DataFrame whose index names the leaves may have its rows in any order.
     """
-    if hasattr(given, "columns") and hasattr(given, "index"):
-        columns = {str(name): given[name] for name in given.columns}
-    elif isinstance(given, Mapping):
-        columns = {str(name): values for name, values in given.items()}
+    if hasattr(table, "columns") and hasattr(table, "index"):
+        columns = {str(name): table[name] for name in table.columns}
+    elif isinstance(table, Mapping):
+        columns = {str(name): values for name, values in table.items()}
     else:
-        columns = {str(getattr(given, "name", None) or what): given}
-    return [_column(name, _aligned(values, labels, f"{what} {name!r}"), what) for name, values in columns.items()]
+        columns = {str(getattr(table, "name", None) or what): table}
+    return [_read_column(name, in_leaf_order(values, labels), len(labels), what) for name, values in columns.items()]
 
 
-def known_of(posterior: Posterior) -> list[Known]:
+def annotations_of(posterior: "Posterior") -> list[LeafAnnotation]:
     """The columns that a posterior keeps; one that is empty or does not fit its leaves is passed over."""
     kept = posterior.info.get(KEPT)
     if not isinstance(kept, dict):
         return []
-    fitting = {
-        str(name): values
-        for name, values in kept.items()
-        if isinstance(values, list)
-        and len(values) == posterior.n
-        and all(isinstance(one, str) for one in values)
-        and any(_text(one) for one in values)
-    }
-    return read_known(fitting, posterior.labels)
+
+    def fits(values: Any) -> bool:
+        is_of_leaves = isinstance(values, list) and len(values) == posterior.n
+        return is_of_leaves and all(isinstance(one, str) for one in values) and any(map(_text, values))
+
+    fitting = {str(name): values for name, values in kept.items() if fits(values)}
+    return read_annotations(fitting, posterior.labels)
 
 
 def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:
@@ -96,33 +95,25 @@ def matched_places(codes: np.ndarray, clusters: np.ndarray, n_classes: int) -> l
     return [k if k >= 0 else next(free) for k in place]
 
 
-def _aligned(values, labels, what):
-    values = in_leaf_order(values, labels)
+def _read_column(name: str, values: Any, n: int, what: str) -> LeafAnnotation:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{what} must be a sequence, one value for each leaf, not {type(values).__name__}.")
-    found = list(values)
-    if len(found) != len(labels):
-        raise InputError(f"{what} must have one value for each of the {len(labels)} leaves, not {len(found)}.")
-    return found
-
-
-def _column(name, values, what):
+        raise InputError(f"{what} {name!r} must be a sequence, one value for each leaf, not {type(values).__name__}.")
     texts = [_text(value) for value in values]
+    if len(texts) != n:
+        raise InputError(f"{what} {name!r} must have one value for each of the {n} leaves, not {len(texts)}.")
     present = [text for text in texts if text]
     if not present:
         raise InputError(f"{what} {name!r} has no value at all; give one for each leaf.")
-    numbers = [_number(text) for text in texts]
-    are_numbers = not any(text and number is None for text, number in zip(texts, numbers, strict=True))
+    are_numbers = not any(math.isnan(_number(text)) for text in present)
     distinct = set(present)
-    if are_numbers and (len(distinct) > _MOST_CLASSES or len(distinct) > max(len(present) / 2, _FEW)):
-        values = np.array([math.nan if number is None else number for number in numbers])
-        return Known(name, (), np.full(len(texts), -1), values)
+    if are_numbers and (len(distinct) > _MAX_CLASSES or len(distinct) > max(len(present) / 2, _MAX_OWN_CLASSES)):
+        return LeafAnnotation(name, (), np.full(len(texts), -1), np.array([_number(text) for text in texts]))
     levels = sorted(distinct, key=(lambda text: (float(text), text)) if are_numbers else None)
     code_of = {level: code for code, level in enumerate(levels)} | {"": -1}
-    return Known(name, tuple(levels), np.array([code_of[text] for text in texts]), None)
+    return LeafAnnotation(name, tuple(levels), np.array([code_of[text] for text in texts]), None)
 
 
-def _text(value):
+def _text(value: Any) -> str:
     """A value as text: whole floats without their .0, nothing for what is missing."""
     if isinstance(value, float | np.floating):
         value = float(value)
@@ -133,9 +124,10 @@ def _text(value):
     return "" if text.lower() in _MISSING else text
 
 
-def _number(text):
+def _number(text: str) -> float:
+    """A text as a finite number; NaN where it is none."""
     try:
         number = float(text)
     except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+        return math.nan
+    return number if math.isfinite(number) else math.nan

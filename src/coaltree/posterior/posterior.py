@@ -1,50 +1,60 @@
-"""`Posterior`: weighted trees and what is asked of them.
+"""`Posterior`: weighted trees and the questions that they answer.
 
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
-makes `Tree` objects on demand. The object is thin: what it answers is computed, always weighted, by other files:
-`clades` (who occurs, how often), `clade_times`, `transfer` (clades that are nearly there), `group_support` (a group of
-the user's own), `mean_tree` and `summary_trees` (one tree for many), `diagnostics` (effective sample sizes),
-`clusters` (all about clusters), `held_rows` (the table), and what is handed to others by `exports`.
+makes `Tree` objects on demand. Its methods are one-liners: `trees/`, `clusters/`, `diagnostics/`, `predictive/` and
+`io/` compute what they return, always weighted.
 """
 
 import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._runtime.typing import ArrayLike, OutputLike, RandomState
+from .._runtime.typing import ArrayLike, OutputLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
-from ..model.process.noise import Noise, NoiseLike, as_noise, check_errors
+from ..model.data.replicates import leaf_means
+from ..model.data.table import as_double
+from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike, as_noise, check_errors
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
+from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import check_labels
-from .clusters.cut import ClusterQuestions
+from .clusters.cut import beside, cut_mean_tree
+from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
+from .clusters.partitions import coclustering, whitened_rows
+from .clusters.stability import ClusterStability, membership, stability
 from .diagnostics import ess as diagnostics
-from .exports import Exports
-from .given import check_noise_level, checked_groups, checked_model, checked_rows
-from .held_rows import HeldRows
 from .io import pandas_output
-from .model_questions import ModelQuestions
+from .io.arviz import to_arviz
+from .io.nexus import annotated_tree, write_nexus
+from .io.notebook import posterior_html
+from .predictive.loo import LeaveOneOut, loo
+from .predictive.placement import Placement, place
 from .trees import clades, node_times, transfer_support
+from .trees.consensus import ConsensusTree, majority_rule
 from .trees.group_support import GroupSupport, group_support
+from .trees.mcc import maximum_clade_credibility
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, check_trees, read_only
-from .trees.summary_trees import ConsensusTree, majority_rule, maximum_clade_credibility
+from .validation import check_array, check_groups, check_log_weights, check_model, check_theta
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
     from .diagnostics.model_checks import ModelCheck
-    from .predictive.placement import Placement
+
+_PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
+class Posterior:
     """Weighted draws of trees (and covariance parameters) given the data.
 
     Parameters
@@ -60,7 +70,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     errors : (rows of X,) relative standard errors of the rows, if any were given.
     groups : (rows of X,) the leaf that each row measures, where leaves have several rows.
     row_labels : names of the rows of X, where these are not the leaves'.
-    tail_scale : (T, rows of X) draws of the scales of Student's noise: large for odd rows.
+    tail_scale : (T, rows of X) draws of the scales of Student's noise: large for outliers.
     columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     used : numbers of the columns of X that are in the model, in order; all by default.
@@ -79,9 +89,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     theta: Mapping[str, np.ndarray]  #: Draws of the covariance's parameters by name, each (T, …).
     chain: np.ndarray  #: (T,) the chain of every draw.
     is_chain: bool  #: Whether the draws follow one another in chains; False for particles, which have no order.
-    #: (rows, d) what was fitted, NaN where missing; one row for each leaf unless there are groups. float64, or float32
-    #: where a table of float32 was given.
-    X: np.ndarray | None
+    X: np.ndarray | None  #: (rows, d) what was fitted, NaN where missing; float64, or float32 where that was given.
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
@@ -93,6 +101,8 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
     fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
+    _output: OutputLike  # what `set_output` said
+    _index: "pandas.Index | None"  # of the leaves, where a DataFrame was fitted
 
     def __init__(
         self,
@@ -121,42 +131,30 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         children, times = read_only(children, np.int32), read_only(times)
         check_trees(children, times)
         n_trees, n = len(times), times.shape[1] + 1
-
-        def per_tree(name, values, dtype=np.float64):
-            if values is None:
-                return None
-            if np.shape(values)[:1] != (n_trees,):
-                shape = np.shape(values)
-                raise InputError(f"{name} must have one entry for each of the {n_trees} trees, not shape {shape}.")
-            return read_only(values, dtype)
-
         columns = getattr(X, "columns", None) if columns is None else columns
         columns = None if columns is None else tuple(map(str, columns))
         labels = check_labels(labels, n)
-        groups = checked_groups(groups, n)
+        groups = check_groups(groups, n)
         n_rows = n if groups is None else len(groups)
-        row_labels = labels if groups is None else check_labels(row_labels, n_rows)
-        X = checked_rows(X, n, groups, columns)
+        precision = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        X = check_array("X", X, precision, rows=n_rows, columns=None)
+        if X is not None and columns is not None and len(columns) != X.shape[1]:
+            raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
         n_missing = 0 if X is None else int(np.isnan(X).sum())
-        imputed = per_tree("imputed", imputed)
-        if imputed is not None and imputed.shape[1:] != (n_missing,):
-            raise InputError(f"imputed must hold the {n_missing} missing entries of X, not {imputed.shape[1:]}.")
-        used, fitted = checked_model(X, used, fitted)
+        used, fitted = check_model(X, used, fitted)
         errors = check_errors(errors, n_rows)
-        tail_scale = per_tree("tail_scale", tail_scale)
-        if tail_scale is not None and not (tail_scale.shape[1:] == (n_rows,) and np.all(tail_scale > 0.0)):
-            raise InputError(f"tail_scale must hold a positive number for each of the {n_rows} rows of each tree.")
-        drawn = {str(name): per_tree(f"theta[{name!r}]", draws) for name, draws in (theta or {}).items()}
-        check_noise_level(drawn, n_trees)
-        vars(self).update(
+        tail_scale = check_array("tail_scale", tail_scale, trees=n_trees, rows=n_rows)
+        if tail_scale is not None and not np.all(tail_scale > 0.0):
+            raise InputError("tail_scale must hold positive numbers.")
+        self._set(
             children=children,
             times=times,
             labels=labels,
-            log_weights=_relative(np.zeros(n_trees) if log_weights is None else per_tree("log_weights", log_weights)),
-            log_joint=per_tree("log_joint", log_joint),
+            log_weights=check_log_weights(log_weights, n_trees),
+            log_joint=check_array("log_joint", log_joint, trees=n_trees),
             log_evidence=None if log_evidence is None else float(log_evidence),
-            theta=drawn,
-            chain=per_tree("chain", np.zeros(n_trees) if chain is None else chain, np.int64),
+            theta=check_theta(theta, n_trees),
+            chain=check_array("chain", np.zeros(n_trees) if chain is None else chain, np.int64, trees=n_trees),
             is_chain=chain is not None,
             X=X,
             columns=columns,
@@ -164,16 +162,23 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
             noise=as_noise(noise),
             errors=None if errors is None else read_only(errors),
             groups=groups,
-            row_labels=row_labels,
+            row_labels=labels if groups is None else check_labels(row_labels, n_rows),
             tail_scale=tail_scale,
-            imputed=imputed,
+            imputed=check_array("imputed", imputed, trees=n_trees, missing_entries=n_missing),
             used=used,
             fitted=fitted,
             info=dict(info or {}),
+            _output=None,
+            _index=None,
         )
 
+    def _set(self, **values: Any) -> None:
+        """Set attributes of this frozen value: when it is made, and how its answers are shown."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name in Posterior.__annotations__}  # no caches
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
 
     # What it holds
 
@@ -185,10 +190,13 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         chains = f", {n_chains} chains" if n_chains > 1 else ""
         return f"<Posterior: {len(self)} trees of {self.n} leaves{chains}, ess {self.ess:.0f}>"
 
+    def _repr_html_(self) -> str:
+        return posterior_html(self)
+
     @property
     def n(self) -> int:
         """Number of leaves."""
-        return self.times.shape[1] + 1
+        return int(self.times.shape[1]) + 1
 
     @property
     def trees(self) -> TreeSequence:
@@ -201,28 +209,90 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         weights = np.exp(self.log_weights - self.log_weights.max())
         return read_only(weights / weights.sum())
 
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all trees count the same."""
+        return bool(np.ptp(self.log_weights) == 0)
+
+    # The rows
+
+    def completed(self, index: int) -> np.ndarray:
+        """X (rows, d) with its missing entries as they were drawn together with tree `index`."""
+        filled = np.array(self._data, dtype=np.float64)
+        if self.imputed is not None:
+            filled[np.isnan(filled)] = self.imputed[index]
+        return filled
+
+    def leaf_values(self) -> np.ndarray:
+        """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed."""
+        X = as_double(self._data)
+        return X if self.groups is None else leaf_means(X, self.groups)
+
+    @property
+    def _data(self) -> np.ndarray:
+        if self.X is None:
+            raise InputError("this posterior does not include its data X.")
+        return self.X
+
+    @property
+    def model_columns(self) -> tuple[str, ...]:
+        """Names of the columns that are in the model, their numbers where they have none."""
+        names = self.columns or tuple(map(str, range(0 if self.X is None else self.X.shape[1])))
+        return names if self.used is None else tuple(names[j] for j in self.used)
+
+    def model_values(self, index: int | None = None) -> np.ndarray:
+        """X (rows, k) as the model saw it: the columns in use, with equal values spread.
+
+        Missing entries are as they were drawn together with tree `index`; without it they are NaN.
+        """
+        X = self.completed(index) if index is not None else np.array(self.X, dtype=np.float64)
+        values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
+        return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
+
+    @cached_property
+    def whitened_rows(self) -> np.ndarray | None:
+        """(n, p) the leaves' values as the posterior mean of the covariance sees them; None without data."""
+        return whitened_rows(self)
+
+    @cached_property
+    def oddness(self) -> np.ndarray | None:
+        """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
+
+        None where the noise has no Student tails.
+        """
+        return None if self.tail_scale is None else read_only(self.weights @ self.tail_scale)
+
+    def noise_level(self, index: int) -> float:
+        """The level of the noise, as drawn with tree `index` where it is learnt."""
+        if not self.noise.is_learnt:
+            return float(self.noise.level)
+        if NOISE_LEVEL not in self.theta:
+            raise InputError("this posterior has no draws of its noise level, which this needs; fit() keeps them.")
+        return float(self.theta[NOISE_LEVEL][index])
+
+    def row_variances(self, index: int) -> np.ndarray:
+        """(rows of X,) variances of the rows' noise as multiples of the covariance, as drawn with tree `index`."""
+        variances = np.full(self.n if self.groups is None else len(self.groups), self.noise_level(index))
+        if self.errors is not None:
+            variances *= np.square(self.errors)
+        return variances if self.tail_scale is None else variances * self.tail_scale[index]
+
     # How good it is
 
     @cached_property
     def ess(self) -> float:
         """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
-        by_weights = effective_sample_size(self.weights)
-        if not (self.is_chain and self.has_equal_weights) or self.log_joint is None:
-            return by_weights
-        by_chain = diagnostics.series_ess(self.log_joint, self.chain)
-        return by_chain if np.isfinite(by_chain) else by_weights
+        found = np.nan
+        if self.is_chain and self.has_equal_weights and self.log_joint is not None:
+            found = diagnostics.series_ess(self.log_joint, self.chain)
+        return found if np.isfinite(found) else effective_sample_size(self.weights)
 
     @cached_property
     def topology_ess(self) -> float:
-        """Effective sample size of the topology, from the clades that draws of a chain share.
-
-        For weighted particles, which have no order, 1 / Σ w².
-        """
-        by_weights = effective_sample_size(self.weights)
-        if not (self.is_chain and self.has_equal_weights):
-            return by_weights
-        by_chain = diagnostics.topology_ess(self.clade_table.ids, self.chain)
-        return by_chain if np.isfinite(by_chain) else by_weights
+        """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
+        is_series = self.is_chain and self.has_equal_weights
+        found = diagnostics.topology_ess(self.clade_table.ids, self.chain) if is_series else np.nan
+        return found if np.isfinite(found) else effective_sample_size(self.weights)
 
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
@@ -232,7 +302,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
-        """Does the model hold? Posterior predictive checks, each with a p-value, what was seen, and what to try.
+        """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
 
         Of more than 20,000 leaves as many drawn at random are looked at, on the trees that the others leave of them.
 
@@ -242,28 +312,42 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         random_state : for what the model draws, which the data are compared with.
         """
         if (n_trees, random_state) == (100, 0):
-            return self._usual_check
+            return self._default_check
         from .diagnostics.model_checks import check
 
         return check(self, n_trees=n_trees, random_state=random_state)
 
     @cached_property
-    def _usual_check(self):
+    def _default_check(self) -> "ModelCheck":
         from .diagnostics.model_checks import check
 
         return check(self)  # which the report and the command line show as well
 
-    @property
-    def has_equal_weights(self) -> bool:
-        """Whether all trees count the same."""
-        return bool(np.ptp(self.log_weights) == 0)
+    def loo(
+        self, *, n_draws: int | None = None, n_jobs: int | None = None, progress: ProgressLike = "auto"
+    ) -> LeaveOneOut:
+        """Leave-one-out: how well each row is predicted from all others, without fitting again.
+
+        Single rows are left out, also where several measure one leaf (`groups`). Of a row with missing entries the
+        observed ones count; copies of other rows have no density. Above 2,000 rows, of the branches that no near row
+        leads to a sample is looked at, which makes densities a little uncertain.
+
+        Parameters
+        ----------
+        n_draws : how many draws are used, evenly spread; 200 by default, 100 above 2,000 rows.
+        n_jobs : number of draws to compute at the same time, in threads; it changes nothing else.
+        progress : True, False, "auto" (a progress bar on a terminal) or a function of (draws done, draws).
+
+        The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
+        """
+        return loo(self, n_draws, n_jobs, progress)
+
+    # Which tree
 
     @cached_property
     def clade_table(self) -> clades.CladeTable:
         """The distinct clades of all trees, and which of them each tree has."""
         return clades.enumerate_clades(self.children)
-
-    # Which tree
 
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
@@ -275,17 +359,16 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
     def mcc_tree(self) -> Tree:
         """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
 
-        The time of each clade is the median over the trees that contain it, raised where needed so that no clade is
-        older than the clade around it.
+        Times are medians over the trees that contain the clade, raised where it would be older than the one around it.
         """
         return self._mcc_tree
 
     @cached_property
-    def _mcc_tree(self):
+    def _mcc_tree(self) -> Tree:
         return maximum_clade_credibility(self.children, self.times, self.weights, self.clade_table, self.labels)
 
     def mean_tree(self) -> Tree:
-        """The tree that stands for all: figures, files and clusters show this one.
+        """The mean tree, which figures, files and clusters show.
 
         Clades that most trees have are kept; how closely each pair of leaves is related on average decides the rest
         (average linkage of the mean log size of the smallest clade that holds both). The time of a node is the mean
@@ -294,7 +377,7 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         return self._mean_tree
 
     @cached_property
-    def _mean_tree(self):
+    def _mean_tree(self) -> Tree:
         return mean_tree(self)
 
     summary_tree = mean_tree
@@ -316,21 +399,17 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
         Where a DataFrame was fitted, or with `output="pandas"`, it is a Series, one number for each merge.
         """
-        support = self._clade_support(tree, kind)
-        return (
-            pandas_output.merge_series(support, f"{kind} support")
-            if pandas_output.wants_pandas(self, output)
-            else support
-        )
-
-    def _clade_support(self, tree, kind):
-        if check_choice("kind", kind, ("exact", "transfer")) == "transfer":
-            tree = with_leaves_as(tree, self.labels)
+        check_choice("kind", kind, ("exact", "transfer"))
+        tree = with_leaves_as(tree, self.labels)
+        if kind == "transfer":
             found = transfer_support.transfers(tree, self.children, self.weights, np.empty(0, np.int64))
-            return np.clip(1.0 - found.distance / transfer_support.greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0)
-        found = self._find(tree)
-        frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
-        return np.where(found >= 0, frequency[found], 0.0)
+            most = transfer_support.greatest(tree.sizes[tree.n :], tree.n)
+            support = np.clip(1.0 - found.distance / most, 0.0, 1.0)
+        else:
+            frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
+            clade = clades.find(self.clade_table, tree.clade_keys())
+            support = np.where(clade >= 0, frequency[clade], 0.0)
+        return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
     def support(self, rows: Iterable[Any]) -> GroupSupport:
         """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
@@ -340,33 +419,27 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
 
         Parameters
         ----------
-        rows : at least two leaves: their names, positions (0 … n-1), a mask (n,), or a pandas Series of one of these.
-            An Index, such as ``X.index[:3]``, has names. A mask that is a Series is put into the order of the leaves.
-            Where rows were grouped, names are those of the groups.
+        rows : at least two leaves: names (or an Index), positions (0 … n-1), a mask (n,), or a Series of one of these.
+            A mask that is a Series is put into the order of the leaves. Where rows were grouped, groups are named.
         """
         return group_support(self, rows)
 
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
-        They are taken over the trees that have the clade, where it is in enough of them for each tail to hold one,
+        They are taken over the trees that have the clade, where these are enough for each tail to hold one,
         2 / (1 - level); otherwise over the closest clade of each tree that has one with few leaves moved; and are NaN
-        where these are too few as well. `node_time_basis` says which. Where a DataFrame was fitted, or with
-        `output="pandas"`, it is a DataFrame that has the time in `tree`, too.
+        where these are too few as well (see `node_time_basis`). As pandas output it has the time in `tree`, too.
         """
         level = check_level("level", level)
         interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
-        if pandas_output.wants_pandas(self, output):
-            return pandas_output.merge_frame(np.column_stack([tree.times, interval]), ("time", "low", "high"))
-        return interval
+        table = np.column_stack([tree.times, interval])
+        return pandas_output.as_pandas(table, ["time", "low", "high"]) if self._gives_pandas(output) else interval
 
     def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
         level = check_level("level", level)
         return node_times.intervals(self, with_leaves_as(tree, self.labels), level).basis
-
-    def _find(self, tree):
-        return clades.find(self.clade_table, with_leaves_as(tree, self.labels).clade_keys())
 
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
@@ -377,6 +450,91 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         if log:
             np.fill_diagonal(mean, -np.inf)
         return mean
+
+    # Clusters
+
+    def coclustering(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: MinSize = "auto",
+        outliers: bool = False,
+    ) -> np.ndarray:
+        """(n, n) probability that two leaves share a cluster, when the trees are cut as in `cut`."""
+        how = check_cut(self.n, n_clusters, time, min_size, outliers)
+        return coclustering(self.children, self.times, self.weights, how, self.whitened_rows if how.outliers else None)
+
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        *,
+        time: float | None = None,
+        min_size: MinSize = "auto",
+        outliers: bool = False,
+        output: OutputLike = None,
+    ) -> np.ndarray:
+        """The cluster of each leaf: clades of the mean tree, with their side branches.
+
+        It is ``mean_tree().cut(…)``, so that the tree that is drawn and the clusters agree, and one cluster more splits
+        one cluster and leaves the others as they are.
+
+        Parameters
+        ----------
+        n_clusters, time : how many clusters, or when to cut: exactly one of them.
+        min_size : least number of leaves of a cluster, as in `Tree.cut`: by default a quarter of n / n_clusters.
+        outliers : whether leaves that lie far from every cluster are labelled -1: farther out than 99 % of a cluster
+            with heavy tails (Student's t with 4 degrees of freedom). Without data they are the side branches.
+        output : "numpy" for an array, "pandas" for a Series with the index of the fitted table; by default as
+            `set_output` says, and a Series where a DataFrame was fitted.
+        """
+        labels = cut_mean_tree(self, n_clusters, time, min_size, outliers)
+        return pandas_output.as_pandas(labels, "cluster", self.leaf_index) if self._gives_pandas(output) else labels
+
+    def membership(
+        self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None, output: OutputLike = None
+    ) -> np.ndarray:
+        """(n, k) the probability of each of the k clusters in `labels`, for every leaf: rows sum to 1.
+
+        Each tree is cut into as many clusters, or one or two more, whichever shows those in `labels` best. They are
+        matched with clusters of the tree by the leaves that they share; what is left over goes with the matched one
+        that it meets first in the tree. Columns are in the order of the sorted labels; with `outliers` (by default if
+        -1 is among the labels) there is one more, the probability of being in no cluster. `min_size` and `output` are
+        as in `cut`; a Series of labels is put into the order of the leaves.
+        """
+        reference, cut_into, outliers = beside(self, labels, min_size, outliers)
+        probability = membership(reference, cut_into, self.weights, outliers)
+        names = [*reference.clusters.tolist(), -1][: probability.shape[1]]
+        is_frame = self._gives_pandas(output)
+        return pandas_output.as_pandas(probability, names, self.leaf_index) if is_frame else probability
+
+    def stability(
+        self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
+    ) -> ClusterStability:
+        """How stable each cluster in `labels` is across draws: Jaccard similarities, with a word for each.
+
+        In each tree, cut into as many clusters, one fewer, or one or two more, the most similar one is looked for;
+        `interval` holds the similarity with probability `level`. A cluster is "stable" if the mean is at least 0.85 and
+        the lower end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, else "doubtful".
+        """
+        level = check_level("level", level)
+        reference, cut_into, _ = beside(self, labels, min_size, outliers)
+        return stability(reference, cut_into, self.weights, level)
+
+    def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
+        """Suggest a number of clusters, or a range, with the reason in a sentence and a probability for each number.
+
+        It is the number of clusters of the mean tree that describe the rows best as a mixture, of the numbers whose
+        clusters are stable across draws (see `stability`), and 1 where the rows look like a single group. Where no
+        number has a probability of 50 %, `low` and `high` are a range, and `n_clusters` is its lower end. Without data
+        stability alone decides.
+
+        Parameters
+        ----------
+        max_clusters : the largest number that is considered; by default a third of the leaves, at most 30. The search
+            ends earlier where eight numbers in a row bring nothing.
+        """
+        return suggest_n_clusters(self, max_clusters)
 
     # Parts of it
 
@@ -390,20 +548,17 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         check_count("k", k)
         return self._select(np.sort(np.concatenate([draws[::k] for draws in diagnostics.by_chain(self.chain)])))
 
-    def _select(self, index):
+    def _select(self, index: np.ndarray) -> "Posterior":
         if len(index) == 0:
             raise InputError(f"No tree of the {len(self)} is left; a posterior needs at least one.")
         part = copy.copy(self)
-        of_trees = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
-        whole = {name: getattr(self, name) for name in of_trees if getattr(self, name) is not None}
-        vars(part).update(
-            {name: read_only(values[index], values.dtype) for name, values in whole.items()},
-            theta={name: read_only(draws[index]) for name, draws in self.theta.items()},
+        draws = {name: getattr(self, name) for name in _PER_TREE}
+        part._set(
+            **{name: None if each is None else read_only(each[index], each.dtype) for name, each in draws.items()},
+            theta={name: read_only(each[index]) for name, each in self.theta.items()},
             # An evidence estimate belongs to all particles.
             log_evidence=self.log_evidence if len(index) == len(self) else None,
             info=dict(self.info),
-            _output=vars(self).get("_output"),
-            _index=vars(self).get("_index"),
         )
         return part
 
@@ -417,26 +572,24 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         n_trees: int = 200,
         n_clades: int = 20,
         random_state: RandomState = 0,
-    ) -> "Placement":
+    ) -> Placement:
         """Where new rows would join the trees: branch, time, nearest clades, and `log_density` (m,) of each row.
 
         Parameters
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is integrated out.
         classes : (n,) labels of the leaves, optional; gives `class_probability` of each new row.
-        n_trees : how many of the posterior's trees are asked, evenly spread by weight.
+        n_trees : how many of the posterior's trees are used, evenly spread by weight.
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
         """
-        from .predictive.placement import place
-
         return place(self, X_new, classes=classes, n_trees=n_trees, n_clades=n_clades, random_state=random_state)
 
     def extend(
         self,
         X_new: ArrayLike,
         *,
-        n_rounds: int = 10,
+        n_iterations: int = 10,
         n_trees: int | None = None,
         sampler: "SamplerLike | None" = None,
         random_state: RandomState = None,
@@ -446,24 +599,97 @@ class Posterior(ClusterQuestions, HeldRows, Exports, ModelQuestions):
         Parameters
         ----------
         X_new : (m, d) array-like or DataFrame with the columns that were fitted; NaN is imputed.
-        n_rounds : rounds (a sweep, and an update of what else was learnt) of each tree after grafting.
-        n_trees : how many trees to go on with, evenly spread by weight; all of them by default.
+        n_iterations : iterations (a sweep, and an update of what else was learnt) of each tree after grafting.
+        n_trees : how many trees to extend, evenly spread by weight; all of them by default.
         sampler : what sweeps; ``Regraft()`` by default.
         """
         from ..inference.extend import extend
 
-        return extend(self, X_new, n_rounds=n_rounds, n_trees=n_trees, sampler=sampler, random_state=random_state)
+        return extend(
+            self, X_new, n_iterations=n_iterations, n_trees=n_trees, sampler=sampler, random_state=random_state
+        )
+
+    # For other programs
+
+    def set_output(self, *, transform: Literal["default", "pandas"] = "pandas") -> Self:
+        """Say what `cut`, `membership`, `clade_support` and `node_times` return: pandas objects or arrays ("default").
+
+        Series and DataFrames have the index of the DataFrame that was fitted. Until this is called, they are returned
+        where a DataFrame was fitted, and arrays elsewhere. Returns the posterior itself.
+        """
+        check_choice("transform", transform, ("default", "pandas"))
+        self._set(_output="pandas" if transform == "pandas" else "numpy")
+        return self
+
+    def _gives_pandas(self, output: OutputLike) -> bool:
+        """Whether to return a pandas object: as asked, as `set_output` said, or as the fitted table was one."""
+        output = self._output if output is None else output
+        if output is None:
+            return pandas_output.INDEX in self.info
+        return check_choice("output", output, ("numpy", "pandas")) == "pandas"
+
+    def set_index(self, index: "pandas.Index") -> None:
+        """Name the leaves by this index in Series and DataFrames, where it has the names of the leaves."""
+        fits = tuple(map(str, index)) == self.labels  # else equal names were replaced by numbers
+        self.info[pandas_output.INDEX] = pandas_output.describe(index) if fits else {"kind": "text", "name": None}
+        self._set(_index=index if fits else None)
+
+    @property
+    def leaf_index(self) -> "pandas.Index":
+        """The leaves as the index that the fitted table had, or as one of its kind."""
+        kept = self.info.get(pandas_output.INDEX)
+        return pandas_output.read_index(self.labels, kept) if self._index is None else self._index
+
+    def to_arviz(
+        self,
+        *,
+        tail_scale: bool = False,
+        log_likelihood: Literal["rows", "all"] | None = "rows",
+        n_draws: int | None = None,
+        n_jobs: int | None = None,
+        progress: ProgressLike = "auto",
+    ) -> Any:
+        """The draws of θ, log joint, root time and tree length for ArviZ (`pip install "coaltree[arviz]"`).
+
+        Parameters
+        ----------
+        tail_scale : whether to add the scales of Student's noise, one for each row of X.
+        log_likelihood : what the group of that name holds. "rows", for ``arviz.loo`` and ``arviz.compare``: the log
+            density of each row given all others, as in `loo`, which takes a while; "all", for priorsense: log p(X |
+            tree, θ). Both add ``sample_stats.log_likelihood`` and the log priors, ``log_prior``; None adds nothing.
+        n_draws, n_jobs, progress : as in `loo`, which then answers at once.
+        """
+        return to_arviz(self, tail_scale, log_likelihood, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
+
+    def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
+        """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.
+
+        At most `max_trees` are written, evenly spread by weight; all of them for None.
+        """
+        write_nexus(self, path, max_trees)
+
+    def annotated_tree(self, tree: Tree | None = None, format: Literal["nexus", "newick"] = "nexus") -> str:
+        """A tree as text with support and times of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
+
+        Comments in BEAST's notation have the share of the posterior with just this clade (`posterior`), its transfer
+        support (`transfer`), the time in this tree (`height`), and median and shortest interval with 95 % of its times
+        (`height_median`, `height_95%_HPD`), which are left out where they would rest on a handful of trees.
+
+        Parameters
+        ----------
+        tree : the mean tree by default.
+        format : "nexus" for a whole file, "newick" for one line whose inner nodes are named by their transfer support.
+        """
+        return annotated_tree(self, tree, format)
+
+    def save(self, path: PathLike) -> None:
+        """Write everything to one file, which `coaltree.load` reads."""
+        from .io.archive import save
+
+        save(self, path)
 
 
 def with_log_weights(posterior: Posterior, log_weights: np.ndarray) -> Posterior:
     """Give a new posterior these log weights bit for bit; its constructor makes the mean weight 1."""
-    vars(posterior)["log_weights"] = read_only(log_weights)
+    posterior._set(log_weights=read_only(log_weights))
     return posterior
-
-
-def _relative(log_weights):
-    """Shift so that the mean weight is 1: runs of any size can then be put together by concatenation."""
-    top = log_weights.max()
-    if not np.isfinite(top) or np.isnan(log_weights).any():
-        raise InputError("log_weights must be numbers, -inf allowed, with at least one finite; these are not.")
-    return read_only(log_weights - top - np.log(np.mean(np.exp(log_weights - top))))

@@ -1,30 +1,40 @@
-"""The page: its parts in one file, the script and the style sheet included.
+"""The report page: one HTML file with its script and style sheet inside.
 
-The page's own rules (Content-Security-Policy) allow this one script and this one style sheet, known by their digests,
-and nothing from outside: even a name that looked like markup could neither run nor load anything.
+The page's Content-Security-Policy allows this one script and this one style sheet, by their digests, and nothing from
+outside: even a name that looked like markup could neither run nor load anything.
 """
 
 import base64
 import hashlib
 import json
-import re
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._runtime.atomic_write import replacing
+from .._runtime.formatting import count, number
 from .._runtime.typing import ArrayLike, PathLike
 from ..errors import InputError
+from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.leaf_annotations import known_of, read_known
+from ..posterior.diagnostics import convergence
+from ..posterior.diagnostics.convergence_verdict import judge
+from ..posterior.diagnostics.covariance_selection import is_choice
+from ..posterior.diagnostics.model_checks import check_or_reason, format_p
+from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
-from . import checks, figures, glance, known, noise, offers, parameters, reproduce, verdicts
-from .text import escape
+from . import annotations, coclustering, figures, model_checks, outliers, parameters, partitions, reproduce, svg
+from .summary_cards import MIN_CERTAIN, cluster_cards, opening_number
+from .text import percent, printable
 
-_SCRIPT_PARTS = (
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SCRIPT_PARTS = (
     "elements.js", "clusters.js", "view.js", "tree.js", "pointing.js", "heatmap.js", "together.js", "search.js",
-    "groups.js", "known.js", "start.js",
+    "groups.js", "annotations.js", "start.js",
 )  # fmt: skip
 
 
@@ -45,17 +55,15 @@ def write_report(
     posterior : Posterior
     path : where to write; the name should end in .html.
     X : array-like (n, d) or DataFrame, optional
-        The data to show beside the tree, for example in other units; by default the fitted data. Where leaves have
-        several rows, either the leaves or all rows, of which the means are shown.
+        Data to show beside the tree, for example in other units; by default the fitted data. All rows, where leaves
+        have several, are shown by their means.
     n_clusters : int or suggestion, optional
-        The number of clusters the page opens with, or what `Posterior.suggest_n_clusters` gave, with its reason; by
-        default it is asked.
+        Number of clusters that the page opens with; by default `Posterior.suggest_n_clusters`.
     classes : Series, DataFrame, mapping or sequence (n,), optional
-        What is known of the leaves besides: classes or numbers, shown in colours beside the tree and compared with the
-        clusters; by default the columns of ``coaltree fit --label``.
+        Leaf annotations, classes or numbers, shown beside the tree and compared with the clusters; by default the
+        columns of ``coaltree fit --label``.
     title : str, optional
-    force : bool
-        Whether to overwrite an existing file.
+    force : whether to overwrite an existing file.
     """
     path = Path(path)
     if path.is_dir():
@@ -76,104 +84,78 @@ def report_html(
     title: str | None = None,
 ) -> str:
     """Return the report page as text; the arguments are those of `write_report`."""
-    start = glance.choose_start(posterior, n_clusters)
+    opening = opening_number(posterior, n_clusters)
     data = figures.read_data(posterior, X)
-    figure = figures.tree_figure(posterior)
-    order = figure.tree.leaf_order()
-    partitions = offers.make_offers(posterior, start)
-    answer = partitions[start.n_clusters].answer
-    about = known_of(posterior) if classes is None else read_known(classes, posterior.labels)
-    verdict = verdicts.judge(posterior)
-    model = checks.found(posterior)
-    names = None if posterior.columns is None else list(posterior.model_columns)
-    parameter_section, correlation = parameters.section(posterior, names, verdict.scalars)
+    tree, tree_content = figures.tree_figure(posterior)
+    order = tree.leaf_order()
+    shown = partitions.make_partitions(posterior, opening)
+    answer = shown[opening.n_clusters].answer
+    columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
+    verdict = judge(posterior)
+    model = check_or_reason(posterior)
+    selection = posterior.info.get("choice")
+    learnt = parameters.summarize(posterior, verdict.scalars)
     content = {
-        "tree": figure.content(),
-        "clusters": start.n_clusters,
-        "partitions": offers.content(posterior, start, partitions),
+        "tree": tree_content,
+        "clusters": opening.n_clusters,
+        "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
-        "known": known.content(about, answer, [offer.answer for offer in partitions.values()]),
-        "together": figures.together_figure(posterior, order, start.n_clusters),
-        "correlation": correlation,
+        "annotations": annotations.content(columns, answer, [partition.answer for partition in shown.values()]),
+        "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
+        "correlation": learnt["correlation"],
     }
-    heading = f"A tree of {posterior.n:,} leaves" if title is None else str(title)
-    return _fill(
-        _part("page.html"),
-        {
-            "title": escape(heading),
-            "subtitle": escape(glance.subtitle(posterior, data)),
-            "cards": glance.cards(posterior, start, answer, verdict, checks.card(model)),
-            "data_words": _data_words(content["data"], posterior.groups is not None),
-            "together_words": _together_words(posterior, content["together"]),
-            "doubts": glance.doubts(posterior, answer),
-            "noise": noise.section(posterior),
-            "parameters": parameter_section,
-            "trust": verdicts.section(posterior, verdict),
-            "model": checks.section(model),
-            "reproduce": reproduce.section(posterior, data),
-            "policy": _policy(),
-            "style": _part("page.css"),
-            "script": _script(),
-            # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
-            "content": json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-        },
+    template = environment().get_template("page.html")
+    return template.render(
+        title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
+        cards=[*cluster_cards(posterior, opening, answer), verdict, model_checks.card(model)],
+        posterior=posterior,
+        data=content["data"],
+        together=content["together"],
+        uncertain=coclustering.uncertain_leaves(posterior, answer),
+        noise=outliers.summarize(posterior),
+        selection=selection if is_choice(selection) else None,
+        parameters=learnt,
+        verdict=verdict,
+        trace=svg.trace(posterior),
+        model=model,
+        model_pictures=model_checks.pictures(model),
+        run=reproduce.summarize(posterior, data),
+        **_assets(),
+        # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
+        content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
 
 
-def _data_words(content, has_groups):
-    if content is None:
-        return "<p>The posterior does not include the data, so there is no heat map; pass them as <code>X</code>.</p>"
-    n, d = content["of"]
-    words = "One row per leaf, in the order of the tree; one column per measurement. "
-    if has_groups:
-        words += "A leaf that was measured several times is shown by the mean of its rows. "
-    if content["scaled"]:
-        words += "Columns differ in scale, so colours are relative to the mean and standard deviation of each column. "
-    if "other" in content:
-        words += "The box “scale columns” above the tree changes that. "
-    if content["rows"] < n or content["columns"] < d:
-        words += (
-            f"To keep the page small, neighbouring values are averaged: {content['rows']:,} × "
-            f"{content['columns']:,} cells show {n:,} × {d:,} values. "
-        )
-    if content["missing"]:
-        words += f"Missing values ({content['missing']:,}) are hatched. "
-    return f"<p>{escape(words)}</p>"
+@cache
+def environment() -> "Environment":
+    """Return the environment of the templates: everything that they show is escaped, and all of it must be there."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-
-def _together_words(posterior, content):
-    words = (
-        "Every sampled tree is cut into the same number of clusters. A cell shows the share of trees in which two "
-        "leaves are in the same cluster: blocks in full colour are certain, faint areas uncertain. "
+    made = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if hasattr(value, "__html__") or not isinstance(value, str) else printable(value),
     )
-    largest = max((level["size"] for level in content["levels"]), default=posterior.n)
-    if largest < posterior.n:
-        words += f"Of the {posterior.n:,} leaves, {largest:,} evenly spaced ones are shown. "
-    if content["draws"] < len(posterior):
-        words += f"Computed from {content['draws']:,} of the {len(posterior):,} trees. "
-    return f"<p>{escape(words)}</p>"
+    made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": model_checks.sentence}
+    made.globals |= {"number": number, "count": count, "percent": percent, "format_p": format_p}
+    made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}
+    return made
 
 
-def _fill(template, parts):
-    """Put the parts where the template has {{name}}; what a part contains is never looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
-
-
-def _part(name):
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _script():
-    body = "\n".join(_part(f"script/{name}") for name in _SCRIPT_PARTS)
-    return f'(() => {{\n"use strict";\n{body}\n}})();'
-
-
-def _policy():
-    def digest(text):
-        return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-    return (
-        f"default-src 'none'; script-src 'sha256-{digest(_script())}'; style-src 'sha256-{digest(_part('page.css'))}'; "
+@cache
+def _assets() -> dict[str, str]:
+    """Style sheet, script, and the policy that allows them alone."""
+    folder = files(__package__)
+    style = folder.joinpath("page.css").read_text(encoding="utf-8")
+    parts = [folder.joinpath("script", name).read_text(encoding="utf-8") for name in SCRIPT_PARTS]
+    script = "\n".join(["(() => {", '"use strict";', *parts, "})();"])
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    policy = (
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+    return {"style": style, "script": script, "policy": policy.format(*digests)}

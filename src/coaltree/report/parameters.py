@@ -1,155 +1,65 @@
-"""The parameters of covariance and noise: a description, a histogram of the draws, the median and the 90 % interval."""
+"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..model.process.noise import LEVEL
-from ..posterior.diagnostics.covariance_selection import is_choice
+from ..numerics.weighted import weighted_quantile
 from ..posterior.posterior import Posterior
-from . import drawing, pixels
-from .text import count, escape, number, printable
+from . import pixels, svg
+from .text import printable
 
-_WORDS = {
-    "amplitude": "Overall rate: the variance that values gain along a branch of length 1.",
-    "variances": "Rate of each column: the variance it gains along a branch of length 1.",
-    "length2": "Squared length scale: columns closer than its square root vary together.",
-    "length": "Length scale: columns closer than this vary together.",
-    "noise": "Independent variance of each column, relative to the smooth part; it gathers along branches.",
-    "Phi": "Covariance of the columns along a branch of length 1.",
-    LEVEL: "Measurement noise of a row: its variance as a multiple of what values gain along a branch of length 1.",
-}
-_MOST_ROWS = 12  # entries of an array that are shown one by one
-_MOST_LINES = 240
-_MOST_CELLS_ACROSS = 96
+MAX_ROWS = 12  # entries of an array that are shown one by one
+MAX_LINES = 240  # entries of a longer array, in a common picture
+MAX_CELLS_ACROSS = 96
+N_STRONGEST = 3  # correlations that are named
 
 
-def section(
-    posterior: Posterior, names: Sequence[str] | None, scalars: Mapping[str, Any]
-) -> tuple[str, dict[str, Any] | None]:
-    """Return the section's HTML, and the correlation matrix for the script where a full matrix is learnt."""
-    html, correlation = _of_parameters(posterior, names, scalars)
-    return _choice(posterior.info.get("choice")) + html, correlation
-
-
-def _choice(found):
-    """How the family was chosen, where it was."""
-    if not is_choice(found):
-        return ""
-    rows = zip(
-        found["names"], found["elpd"], found["difference"], found["standard_error"], found["weight"], strict=True
-    )
-    body = "\n".join(
-        f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{elpd:,.1f}</td><td>{difference:+,.1f}</td>'
-        f"<td>{error:,.1f}</td><td>{weight:.2f}</td></tr>"
-        for name, elpd, difference, error, weight in rows
-    )
-    heads = "".join(
-        f'<th scope="col">{head}</th>'
-        for head in ("covariance", "log density", "difference", "standard error", "weight")
-    )
-    failed = "".join(f" <code>{escape(name)}</code> could not be fitted." for name in found.get("failed", {}))
-    return (
-        f"<p>The covariance <code>{escape(found['covariance'])}</code> was chosen: it predicts each row best from all "
-        f"others (leave-one-out of {found['n_rows']:,} rows in short fits, in nats). Differences below about two "
-        f"standard errors mean little.{failed}</p>\n"
-        f'<div class="wide"><table class="grid"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>\n{body}\n</tbody></table></div>\n<p>What was learnt of it, and of the noise:</p>\n"
-    )
-
-
-def _of_parameters(posterior, names, scalars):
-    if not posterior.theta:
-        return "<p>The covariance was given, so no parameters were estimated.</p>", None
-    rows, extras, correlation = [], [], None
+def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Return the parameters: single numbers, vectors with many entries, and the correlation of a full matrix."""
+    names = None if posterior.columns is None else [printable(name) for name in posterior.model_columns]
+    found: dict[str, Any] = {"numbers": [], "vectors": [], "correlation": None, "strongest": []}
     for name, draws in posterior.theta.items():
         if draws.ndim == 1:
-            rows.append(_row(name, draws, posterior.weights, _WORDS.get(name, ""), scalars.get(name)))
+            is_judged = name in scalars and np.isfinite(scalars[name]["ess"])
+            row = {"title": name, "described": name, "scalar": scalars[name] if is_judged else None}
+            found["numbers"].append(row | {"picture": svg.histogram(draws, posterior.weights)})
         if draws.ndim not in (2, 3) or len(set(draws.shape[1:])) > 1:  # a number, or an array without a picture
             continue
-        labels = names if names and len(names) == draws.shape[1] else None
-        if draws.ndim == 2:
-            rows_of, extra = _vector(name, draws, posterior.weights, labels, scalars)
+        d = draws.shape[1]
+        columns = names if names and len(names) == d else [str(j) for j in range(d)]
+        title = name if draws.ndim == 2 else f"{name} (diagonal)"
+        entries = draws if draws.ndim == 2 else np.diagonal(draws, axis1=1, axis2=2)
+        if d > MAX_ROWS:
+            found["vectors"].append({"title": title, "described": name, **_vector(entries, posterior.weights, columns)})
         else:
-            variances = np.diagonal(draws, axis1=1, axis2=2)
-            rows_of, extra = _vector(f"{name} (diagonal)", variances, posterior.weights, labels, {}, _WORDS.get(name))
-        rows += rows_of
-        extras.append(extra)
+            for j, column in enumerate(columns):
+                row = {"title": f"{title}[{column}]", "described": name if j == 0 else "", "scalar": None}
+                found["numbers"].append(row | {"picture": svg.histogram(entries[:, j], posterior.weights)})
         if draws.ndim == 3:
-            correlation = _correlation(draws, posterior.weights, labels)
-            extras.append(_CORRELATION.replace("{{strongest}}", correlation.pop("strongest")))
-    html = ""
-    if rows:
-        body = "\n".join(rows)
-        html = (
-            '<div class="wide"><table class="grid parameters"><thead><tr><th scope="col">parameter</th>'
-            '<th scope="col">posterior</th><th scope="col">median</th><th scope="col">90 % interval</th></tr></thead>'
-            f"<tbody>\n{body}\n</tbody></table></div>"
-        )
-    return html + "\n".join(extras), correlation
+            found["correlation"], found["strongest"] = _correlation(draws, posterior.weights, columns)
+    return found
 
 
-_CORRELATION = """<figure class="matrix"><figcaption>Correlation between columns (posterior mean), from -1
-in blue to 1 in red. {{strongest}}</figcaption>
-<canvas id="correlation" role="img" aria-label="Heat map of the correlation of columns"></canvas>
-<p class="status" id="correlation-status" aria-live="polite">Point at a cell to see its value.</p></figure>"""
+def _vector(draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
+    """Medians and intervals of many entries, in one picture, and the names of the largest."""
+    shown = np.unique(np.linspace(0, len(columns) - 1, min(len(columns), MAX_LINES)).astype(int))
+    ends = np.array([weighted_quantile(draws[:, j], weights, svg.INTERVAL) for j in shown]).T
+    largest = [columns[j] for j in shown[np.argsort(-ends[1])[:3]]]
+    named = [columns[j] for j in shown]
+    return {"n_columns": len(columns), "names": named, "largest": largest, "picture": svg.intervals(*ends)}
 
 
-def _row(name, draws, weights, words, scalar=None):
-    low, middle, high = drawing.quantiles(draws, weights)
-    figures = ""
-    if scalar is not None and np.isfinite(scalar["ess"]):
-        figures = f"<small>R-hat {scalar['r_hat']:.2f}, effective sample size {number(scalar['ess'])}</small>"
-    return (
-        f'<tr><th scope="row"><code>{escape(name)}</code><small>{escape(words)}</small></th>'
-        f"<td>{drawing.histogram(draws, weights, name)}{figures}</td>"
-        f"<td>{number(middle)}</td><td>{number(low)} to {number(high)}</td></tr>"
-    )
-
-
-def _vector(name, draws, weights, labels, scalars, words=None):
-    """Few entries have a row each; many have one line each in a common picture."""
-    words = words or _WORDS.get(name, "")
-    d = draws.shape[1]
-    if d <= _MOST_ROWS:
-        titles = [f"{name}[{labels[j] if labels else j}]" for j in range(d)]
-        return [
-            _row(title, draws[:, j], weights, words if j == 0 else "", scalars.get(f"{name}[{j}]"))
-            for j, title in enumerate(titles)
-        ], ""
-    shown = np.unique(np.linspace(0, d - 1, min(d, _MOST_LINES)).astype(int))
-    lows, middles, highs = np.array([drawing.quantiles(draws[:, j], weights) for j in shown]).T
-    largest = shown[np.argsort(-middles)[:3]]
-    tops = ", ".join(str(labels[j] if labels else j) for j in largest)
-    some = "" if len(shown) == d else f", {len(shown)} of them shown"
-    scale = ", on a logarithmic scale" if drawing.differs_a_lot(lows, middles) else ""
-    caption = (
-        f"<code>{escape(name)}</code> of {count(d, 'column')}, in order{some}: median and 90 % interval{scale}. "
-        f"{escape(words)} Largest: {escape(tops)}."
-    )
-    titles = [str(labels[j] if labels else j) for j in shown]
-    image = drawing.intervals(lows, middles, highs, titles, f"{name}: median and 90 % interval of each column")
-    return [], f'<figure><figcaption>{caption}</figcaption><div class="wide">{image}</div></figure>'
-
-
-def _correlation(draws, weights, labels):
+def _correlation(
+    draws: np.ndarray, weights: np.ndarray, columns: list[str]
+) -> tuple[dict[str, Any], list[tuple[str, str, float]]]:
+    """Posterior mean of the correlation matrix for the page's script, and its strongest pairs of columns."""
     sd = np.sqrt(np.diagonal(draws, axis1=1, axis2=2))
     mean = np.einsum("t,tij->ij", weights, draws / (sd[:, :, None] * sd[:, None, :]))
-    d = len(mean)
-    m = min(d, _MOST_CELLS_ACROSS)
-    names = [str(j) for j in range(d)] if labels is None else [printable(label) for label in labels]
-    return {
-        "strongest": _strongest(mean, names),
-        "size": m,
-        "names": pixels.block_names(names, m),
-        "codes": pixels.values(pixels.shrink(mean, m, m), -1.0, 1.0),
-    }
-
-
-def _strongest(correlation, names, most=3):
-    """The pairs of columns with the strongest correlation."""
-    i, j = np.triu_indices(len(correlation), 1)
-    order = np.argsort(-np.abs(correlation[i, j]))[:most]
-    pairs = [f"{names[i[k]]} and {names[j[k]]} ({number(correlation[i[k], j[k]], 2)})" for k in order]
-    return escape(f"Strongest: {', '.join(pairs)}.") if pairs else ""
+    m = min(len(mean), MAX_CELLS_ACROSS)
+    codes = pixels.values(pixels.shrink(mean, m, m), -1.0, 1.0)
+    i, j = np.triu_indices(len(mean), 1)
+    order = np.argsort(-np.abs(mean[i, j]))[:N_STRONGEST]
+    strongest = [(columns[i[k]], columns[j[k]], mean[i[k], j[k]]) for k in order]
+    return {"size": m, "names": pixels.block_names(columns, m), "codes": codes}, strongest

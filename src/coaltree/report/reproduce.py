@@ -1,7 +1,8 @@
-"""Settings and versions: what it takes to make the same page from the same data."""
+"""Settings, versions, and the Python call and command line that make the same posterior from the same data."""
 
 import dataclasses
 import hashlib
+import json
 import platform
 import re
 from importlib.metadata import version
@@ -10,86 +11,53 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._runtime.formatting import number
 from .._runtime.validation import is_whole
-from ..posterior.diagnostics.outliers import describe_noise, describe_rows
-from ..posterior.diagnostics.stop_reason import CONVERGED, ROUNDS_SPENT
+from ..errors import InputError
+from ..model.process.noise import as_noise
+from ..posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT
 from ..posterior.io.pandas_output import INDEX
 from ..posterior.leaf_annotations import KEPT
 from ..posterior.posterior import Posterior
+from ..samplers import as_sampler
 from .figures import Data
-from .text import escape, number, table
 
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-_NOT_A_SETTING = {"convergence", "estimate", "choice", "stopping", INDEX, KEPT}
-_NAMES = {
-    "n_warmup": "warm-up rounds",
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
+NO_SETTINGS = {"convergence", "estimate", "choice", "stopping", INDEX, KEPT}
+SETTING_NAMES = {
+    "n_warmup": "warm-up iterations",
     "mean_accepted": "accepted updates",
     "mean_candidates": "candidates per update",
     "mean_missed": "missed updates",
     "n_distinct": "distinct rows",
 }
-_LONGEST = 400
-_PLAIN_CALL = re.compile(r"\w+\([\w\s=.,'-]*\)")  # such as Regraft(n_neighbors=8)
+MAX_CHARACTERS = 400  # of a setting
+# A posterior may come from a stranger, and readers copy this code: only plain settings, such as Regraft(n_neighbors=8).
+_PLAIN_CALL = re.compile(r"\w+\([\w\s=.,'-]*\)")
 
 
-def section(posterior: Posterior, data: Data | None) -> str:
-    """A call where one can be given, and two tables."""
-    call = _call(posterior)
-    html = f"<p>This call gives the same posterior:</p>\n<pre><code>{escape(call)}</code></pre>\n" if call else ""
-    html += '<div class="columns"><div><h3>Settings</h3>' + table(settings(posterior, data)) + "</div>"
-    return html + "<div><h3>Versions</h3>" + table(versions()) + "</div></div>"
-
-
-def settings(posterior: Posterior, data: Data | None) -> list[tuple[str, str]]:
-    """Everything known about the run, in words and plain numbers."""
-    rows = [("leaves", f"{posterior.n:,}"), ("sampled trees", f"{len(posterior):,}")]
-    if posterior.is_chain:
-        rows.append(("chains", str(len(np.unique(posterior.chain)))))
-    if posterior.covariance is not None:
-        rows.append(("covariance", describe(posterior.covariance)))
-    rows.append(("noise", describe_noise(posterior)))
-    if posterior.groups is not None:
-        rows.append(("rows", str(describe_rows(posterior))))
-    rows += [
-        (_NAMES.get(name, name.replace("_", " ")), describe(value))
-        for name, value in posterior.info.items()
-        if name not in _NOT_A_SETTING
-    ]
-    if data is not None:
-        rows.append(("columns of data", f"{data.values.shape[1]:,}"))
-        missing = int(np.isnan(data.given).sum())
-        if missing:
-            rows.append(("missing values", f"{missing:,}"))
-        digest = hashlib.sha256(np.ascontiguousarray(data.given, dtype="<f8").tobytes()).hexdigest()
-        rows.append(("checksum of the data", f"{digest[:16]} (SHA-256 of the float64 values)"))
-    return rows
-
-
-def _length(posterior):
-    """How long the run was asked to be; None where a clock may have had its say, in the warm-up or at the end."""
-    info = posterior.info
-    stopping = info.get("stopping")
-    if stopping is None:
-        n_chains = len(np.unique(posterior.chain))
-        return f"n_samples={len(posterior) // n_chains}, n_warmup={info['n_warmup']}"
-    max_iterations = stopping.get("max_iterations") if isinstance(stopping, dict) else None
-    if not is_whole(max_iterations) or stopping.get("reason") not in (CONVERGED, ROUNDS_SPENT):
-        return None
-    if "max_seconds" in stopping:
-        return None
-    given = stopping.get("n_warmup_given")
-    return f'n_samples="auto"{f", n_warmup={given}" if is_whole(given) else ""}, max_iterations={max_iterations}'
-
-
-def versions() -> list[tuple[str, str]]:
-    """What was installed when the page was made."""
-    ours = [("coaltree", __version__), ("Python", platform.python_version())]
-    system = ("system", f"{platform.system()} {platform.machine()}")
-    return [*ours, *((name, version(name)) for name in _PACKAGES), system]
+def summarize(posterior: Posterior, data: Data | None) -> dict[str, Any]:
+    """Return the run as code and as a command, its settings in words, a checksum of the data, and versions."""
+    info = [(name, value) for name, value in posterior.info.items() if name not in NO_SETTINGS]
+    values = None if data is None else np.ascontiguousarray(data.given, dtype="<f8")
+    return {
+        "call": python_call(posterior),
+        "command": command_line(posterior),
+        "covariance": None if posterior.covariance is None else describe(posterior.covariance),
+        "settings": [(SETTING_NAMES.get(name, name.replace("_", " ")), describe(value)) for name, value in info],
+        "n_missing": 0 if values is None else int(np.isnan(values).sum()),
+        "checksum": None if values is None else hashlib.sha256(values.tobytes()).hexdigest()[:16],
+        "versions": [
+            ("coaltree", __version__),
+            ("Python", platform.python_version()),
+            *((name, version(name)) for name in PACKAGES),
+            ("system", f"{platform.system()} {platform.machine()}"),
+        ],
+    }
 
 
 def describe(value: Any) -> str:
-    """A value as one would write it, arrays by their shape."""
+    """Return a value as one would write it, arrays by their shape."""
     if isinstance(value, np.ndarray) and value.ndim:
         text = f"array of shape {value.shape}"
     elif isinstance(value, float | np.floating | np.ndarray):
@@ -104,46 +72,81 @@ def describe(value: Any) -> str:
         text = "(" + ", ".join(describe(item) for item in value) + ")"
     else:
         text = str(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
-def _call(posterior):
-    """The call of `fit` that repeats the run, where the settings can be written as code."""
+def python_call(posterior: Posterior) -> str | None:
+    """Return the call of `fit` that repeats the run; None where its settings cannot be written as code."""
+    arguments = _arguments(posterior)
+    if arguments is None:
+        return None
+    lines = [f"    {name}={code}," for name, (code, _) in arguments.items()]
+    return "\n".join(["import coaltree as ct", "", "posterior = ct.fit(", "    X,", *lines, ")"])
+
+
+def command_line(posterior: Posterior) -> str | None:
+    """Return the command that repeats the run; None where no option stands for one of its settings."""
+    arguments = _arguments(posterior)
+    if arguments is None or any(option is None for _, option in arguments.values()):
+        return None
+    options = {name.removeprefix("n_").replace("_", "-"): option for name, (_, option) in arguments.items()}
+    options["seed"] = options.pop("random-state")
+    return " ".join(["coaltree fit DATA --out FOLDER", *(f"--{name} {option}" for name, option in options.items())])
+
+
+def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
+    """Arguments of `fit`, as Python code and as the value of an option (None where there is none)."""
     info = posterior.info
     if not posterior.is_chain or not {"seed", "sampler", "n_warmup"} <= info.keys() or posterior.covariance is None:
         return None
-    n_chains = len(np.unique(posterior.chain))
+    n_chains, length = len(np.unique(posterior.chain)), _length(posterior)
+    if length is None or len(posterior) % n_chains or not is_whole(info["seed"]):
+        return None
     sampler, given = str(info["sampler"]), str(info.get("covariance_given", ""))
-    covariance = repr(given) if given.isidentifier() else repr(posterior.covariance)
-    length = _length(posterior)
-    if (
-        length is None
-        or len(posterior) % n_chains
-        or len(sampler + covariance) > _LONGEST
-        or "array(" in sampler + covariance
-    ):
+    name = given if given.isidentifier() else None
+    covariance = "" if name else repr(posterior.covariance)
+    if not _PLAIN_CALL.fullmatch(sampler) or "array(" in covariance or len(sampler + covariance) > MAX_CHARACTERS:
         return None
-    # A posterior may come from a stranger, and this is code that a reader will copy: only plain settings.
-    if not (_PLAIN_CALL.fullmatch(sampler) and is_whole(info["seed"]) and is_whole(info["n_warmup"])):
-        return None
-    lines = [
-        "import coaltree as ct",
-        "",
-        "posterior = ct.fit(",
-        "    X,",
-        f"    covariance={_of_package(covariance)},",
-        f"    sampler={_of_package(sampler)},",
-        f"    {length}, n_chains={n_chains},",
-        f"    random_state={info['seed']},",
-        f"    noise={_of_package(repr(posterior.noise))},",
-        *(['    metric="precomputed",'] if "distances" in info else []),
-        *(f"    {name}={name}," for name in ("errors", "groups") if getattr(posterior, name) is not None),
-        *(["    neighbors=neighbors,"] if info.get("neighbors_given") else []),
-        ")",
-    ]
-    return "\n".join(lines)
+    names = ("student", posterior.noise.level)  # "learn" is a level
+    noise = next((name for name in names if as_noise(name) == posterior.noise), None)
+    rows = {name: (name, "COLUMN") for name in ("errors", "groups") if getattr(posterior, name) is not None}
+    return {
+        "covariance": _named(name, covariance),
+        "sampler": _named(_sampler_name(sampler), sampler),
+        **{name: _named(value, "") for name, value in length.items()},
+        "n_chains": _named(n_chains, ""),
+        "random_state": _named(int(info["seed"]), ""),
+        "noise": _named(noise, repr(posterior.noise)),
+        **({"metric": _named("precomputed", "")} if "distances" in info else {}),
+        **rows,
+        **({"neighbors": ("neighbors", "FILE")} if info.get("neighbors_given") else {}),
+    }
 
 
-def _of_package(call):
-    """A call of our classes, as users write it: ``Full(…)`` becomes ``ct.Full(…)``."""
-    return re.sub(r"\b([A-Z]\w*)\(", r"ct.\1(", call)
+def _named(value: object, call: str) -> tuple[str, object]:
+    """A value as code and as an option; without one, a call of our classes as users write it: ``ct.Full(…)``."""
+    return (re.sub(r"\b([A-Z]\w*)\(", r"ct.\1(", call) if value is None else json.dumps(value)), value
+
+
+def _sampler_name(sampler: str) -> str | None:
+    """The name that stands for a sampler with default settings; None for others."""
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", sampler.partition("(")[0]).lower()
+    try:
+        return name if repr(as_sampler(name)) == sampler else None
+    except InputError:
+        return None
+
+
+def _length(posterior: Posterior) -> dict[str, object] | None:
+    """Arguments for the length of the run; None where the clock may have ended its warm-up or the run."""
+    stopping, n_warmup = posterior.info.get("stopping"), posterior.info["n_warmup"]
+    if stopping is None:
+        n_samples = len(posterior) // len(np.unique(posterior.chain))
+        return {"n_samples": n_samples, "n_warmup": int(n_warmup)} if is_whole(n_warmup) else None
+    if not isinstance(stopping, dict) or "max_seconds" in stopping or not is_whole(stopping.get("max_iterations")):
+        return None
+    if stopping.get("reason") not in (CONVERGED, ITERATIONS_SPENT):
+        return None
+    warmup: Any = stopping.get("n_warmup_given")
+    given = {"n_warmup": int(warmup)} if is_whole(warmup) else {}
+    return {"n_samples": "auto", **given, "max_iterations": int(stopping["max_iterations"])}

@@ -1,9 +1,6 @@
-"""Text for the page: escaped, so that no name can be mistaken for markup, and numbers as people write them."""
+"""Text that browsers show as it is; templates escape it."""
 
-import html
-import math
 import re
-from collections.abc import Iterable
 
 from .._runtime.formatting import percent as plain_percent
 
@@ -12,27 +9,8 @@ _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u2
 
 
 def printable(text: object) -> str:
-    """Return text that every browser shows as it is."""
+    """Return text without the characters that HTML cannot show."""
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", str(text))
-
-
-def escape(text: object) -> str:
-    """Return text for the inside of an element, or of an attribute in quotes."""
-    return html.escape(printable(text), quote=True)
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits, thousands set apart, and no more zeros than needed."""
-    value = float(value)
-    if not math.isfinite(value):
-        return "–"
-    size = abs(value)
-    if size != 0 and not 1e-4 <= size < 1e6:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        return f"{float(mantissa):g}e{int(exponent)}"
-    if size >= 10.0**digits:
-        return f"{value:,.0f}"
-    return f"{float(f'{value:.{digits}g}'):.10g}"
 
 
 def percent(share: float) -> str:
@@ -40,12 +18,10 @@ def percent(share: float) -> str:
     return plain_percent(share).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def count(n: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: 1 leaf, 1,000 leaves."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def table(rows: Iterable[tuple[object, object]], attributes: str = "") -> str:
-    """Return rows of (name, value), both plain text, as a table with row headings."""
-    cells = "\n".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows)
-    return f"<table{' ' if attributes else ''}{attributes}><tbody>\n{cells}\n</tbody></table>"
+def percents_adding_up(shares: tuple[float, ...]) -> list[str]:
+    """Return shares as whole per cent, with the rest as the last one, so that a reader who adds them gets 100."""
+    exact = [100.0 * share for share in (*shares, max(0.0, 1.0 - sum(shares)))]
+    whole = [int(value) for value in exact]
+    for i in sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])[: 100 - sum(whole)]:
+        whole[i] += 1
+    return [f"{value}\N{NO-BREAK SPACE}%" for value in whole]

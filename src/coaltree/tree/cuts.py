@@ -14,15 +14,55 @@ every chosen split (of equal ones the higher node) down to one of them. With m =
 k - 1 merges are undone, and there are no side branches.
 """
 
+import math
 import warnings
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from .._runtime.jit import jit
-from ..errors import ClusterSizeWarning
-from .merges import Cut
+from .._runtime.validation import check_count, check_number
+from ..errors import ClusterSizeWarning, InputError
 
+MinSize = int | Literal["auto"]  # of a cluster
+_PART_OF_MEAN_SIZE = 4  # a cluster has at least a quarter of the mean number of leaves, n / k (`make bench ONLY=cut`)
 _ON_THE_WAY, _INSIDE, _SIDE_BRANCH = 0, 1, 2  # what a node is: at or above the core of a clade, within it, or shed
+
+
+class Cut(NamedTuple):
+    """How to cut trees of n leaves: into a number of clusters, or at a time."""
+
+    n_clusters: int | None
+    time: float  # NaN with a number of clusters
+    min_sizes: np.ndarray  # least number of leaves on both sides of each split (see `cuts`); 1 for a cut at a time
+    outliers: bool  # whether outliers are named (-1) rather than given to a cluster
+
+    @property
+    def min_size(self) -> int:
+        """Least number of leaves on both sides of the last split."""
+        return int(self.min_sizes[-1])
+
+
+def check_cut(
+    n: int, n_clusters: int | None = None, time: float | None = None, min_size: MinSize = "auto", outliers: bool = False
+) -> Cut:
+    """Return how to cut trees of n leaves; `min_size="auto"` is a quarter of n / n_clusters, rounded up."""
+    if (n_clusters is None) == (time is None):
+        given = "neither" if time is None else "both"
+        raise InputError(f"exactly one of n_clusters and time must be given, not {given}.")
+    if isinstance(min_size, str) and min_size != "auto":
+        raise InputError(f'min_size must be "auto" or a whole number from 1 to {n}, not {min_size!r}.')
+    least = None if min_size == "auto" else check_count("min_size", min_size, 1, n)
+    if not isinstance(outliers, bool | np.bool_):
+        raise InputError(f"outliers must be True or False, not {outliers!r}.")
+    if n_clusters is None:
+        if outliers or (least or 1) > 1:
+            raise InputError("min_size and outliers need n_clusters: a cut at a time has clusters of every size.")
+        return Cut(None, check_number("time", time), np.ones(n - 1, dtype=np.int64), False)
+    k = check_count("n_clusters", n_clusters, 1, n)
+    made = np.arange(min(k, 2), k + 1)  # clusters after each split; of one cluster there is none
+    sizes = -(-n // (_PART_OF_MEAN_SIZE * made)) if least is None else np.full(len(made), least)
+    return Cut(k, math.nan, sizes, bool(outliers))
 
 
 def cut_trees(children: np.ndarray, n_splits: np.ndarray, min_sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +79,8 @@ def cut_trees(children: np.ndarray, n_splits: np.ndarray, min_sizes: np.ndarray)
 def side_branches(children: np.ndarray, how: Cut) -> np.ndarray:
     """(n,) which leaves of one tree, cut into a number of clusters, are in side branches."""
     assert how.n_clusters is not None
-    return cut_trees(children[None], np.array([how.n_clusters - 1]), how.min_sizes)[0][0] < 0
+    labels, _ = cut_trees(children[None], np.array([how.n_clusters - 1]), how.min_sizes)
+    return np.asarray(labels[0] < 0)
 
 
 def warn_of_smaller_clusters(asked: int, used: int) -> None:
@@ -53,7 +94,7 @@ def warn_of_smaller_clusters(asked: int, used: int) -> None:
 
 
 @jit
-def _cut_trees(children, n_splits, min_sizes):
+def _cut_trees(children: np.ndarray, n_splits: np.ndarray, min_sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n_trees, n = len(children), children.shape[1] + 1
     labels = np.empty((n_trees, n), np.int32)
     used = np.empty(n_trees, np.int64)
@@ -106,7 +147,7 @@ def _cut_trees(children, n_splits, min_sizes):
 
 
 @jit
-def _choose(children, size, n_splits, min_sizes, chosen):
+def _choose(children: np.ndarray, size: np.ndarray, n_splits: int, min_sizes: np.ndarray, chosen: np.ndarray) -> int:
     """Mark the first n_splits splits; return the least size that the last of them was chosen with."""
     for k in range(len(children)):
         chosen[k] = False
@@ -119,4 +160,4 @@ def _choose(children, size, n_splits, min_sizes, chosen):
             if k < 0:
                 k, m = len(children) - 1, m // 2
         chosen[k] = True
-    return min(m, min_sizes[0])
+    return int(min(m, min_sizes[0]))

@@ -14,7 +14,7 @@ import numpy as np
 from .._runtime.validation import check_choice
 from ..errors import InputError
 from .merges import leaf_keys
-from .tree import Tree, unchecked_tree
+from .tree import Tree, in_leaf_order
 
 
 def tree_distance(a: Tree, b: Tree, kind: str = "rf") -> float:
@@ -34,39 +34,33 @@ def check_tree(name: str, tree: object) -> None:
 def with_leaves_as(tree: Tree, labels: Sequence[str]) -> Tree:
     """Return `tree` with its leaves numbered as in `labels`, or refuse other labels."""
     check_tree("tree", tree)
-    if tree.labels == tuple(labels):
+    wanted = tuple(labels)
+    if tree.labels == wanted:
         return tree
-    position = {label: i for i, label in enumerate(labels)}
-    unknown = [label for label in tree.labels if label not in position]
-    if unknown or len(labels) != tree.n:
-        named = f"; {unknown[0]!r} is in only one" if unknown else ""
+    unknown = set(tree.labels) - set(wanted)
+    if unknown or len(wanted) != tree.n:
+        named = f"; {min(unknown)!r} is in only one" if unknown else ""
         raise InputError(f"The trees must have the same leaf labels, but these differ{named}.")
-    numbers = np.arange(2 * tree.n - 1)
-    numbers[: tree.n] = [position[label] for label in tree.labels]
-    return unchecked_tree(numbers[tree.children], tree.times, tuple(labels))
+    return in_leaf_order(tree, wanted)
 
 
-def _robinson_foulds(a, b):
-    shared = len(_key_set(a.clade_keys()) & _key_set(b.clade_keys()))
-    return float(2 * (a.n - 1 - shared))
+def _robinson_foulds(a: Tree, b: Tree) -> float:
+    n_shared = len(set(map(tuple, a.clade_keys().tolist())) & set(map(tuple, b.clade_keys().tolist())))
+    return float(2 * (a.n - 1 - n_shared))
 
 
-def _branch_score(a, b):
+def _branch_score(a: Tree, b: Tree) -> float:
     lengths_a, lengths_b = _branch_lengths(a), _branch_lengths(b)
     difference = [lengths_a.get(c, 0.0) - lengths_b.get(c, 0.0) for c in lengths_a.keys() | lengths_b.keys()]
     return math.sqrt(math.fsum(x * x for x in difference))
 
 
-def _cophenetic(a, b):
+def _cophenetic(a: Tree, b: Tree) -> float:
     pairs = np.triu_indices(a.n, 1)
     return float(np.sqrt(np.mean((a.cophenetic()[pairs] - b.cophenetic()[pairs]) ** 2)))
 
 
-def _key_set(keys):
-    return set(map(tuple, keys.tolist()))
-
-
-def _branch_lengths(tree):
+def _branch_lengths(tree: Tree) -> dict[tuple[int, ...], float]:
     """Map each node's key, leaves included, to the length of the branch above it; the root has none."""
     height = tree.node_times
     lengths = height[tree.parents[:-1]] - height[:-1]

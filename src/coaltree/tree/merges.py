@@ -7,17 +7,13 @@ of it, so a clade is a range, a cut is a set of gaps, and the common ancestor of
 the gaps between them. Every question then is an array operation, however deep the tree.
 """
 
-import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from .._runtime.jit import jit
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_count, check_number
 from ..errors import InputError
-
-MinSize = int | Literal["auto"]  # of a cluster
-_PART_OF_MEAN_SIZE = 4  # a cluster has at least a quarter of the mean number of leaves, n / k (`make bench ONLY=cut`)
 
 
 class Layout(NamedTuple):
@@ -32,21 +28,26 @@ class Layout(NamedTuple):
 def layout(children: np.ndarray) -> Layout:
     """Place the leaves side by side, O(n)."""
     n = len(children) + 1
-    pairs = children.tolist()  # lists: element by element they are several times faster than arrays
-    size = [1] * n
-    for left, right in pairs:
-        size.append(size[left] + size[right])
-    start = [0] * (2 * n - 1)
+    start, size, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
+    place_nodes(np.ascontiguousarray(children, dtype=np.int32), size, start, gap)
+    order = np.empty(n, np.int64)
+    order[start[:n]] = np.arange(n)
+    return Layout(order, start, size, gap)
+
+
+@jit
+def place_nodes(children: np.ndarray, size: np.ndarray, start: np.ndarray, gap: np.ndarray) -> None:
+    """Fill the sizes of a tree's nodes, their first positions from left to right, and the merge in each gap."""
+    n = len(gap) + 1
+    size[:n] = 1
+    for k in range(n - 1):
+        size[n + k] = size[children[k, 0]] + size[children[k, 1]]
+    start[2 * n - 2] = 0
     for k in range(n - 2, -1, -1):
-        left, right = pairs[k]
+        left, right = children[k, 0], children[k, 1]
         start[left] = start[n + k]
         start[right] = start[n + k] + size[left]
-    starts, sizes = np.array(start), np.array(size)
-    order = np.empty(n, dtype=np.int64)
-    order[starts[:n]] = np.arange(n)
-    gap = np.empty(n - 1, dtype=np.int64)
-    gap[starts[children[:, 1]] - 1] = np.arange(n - 1)
-    return Layout(order, starts, sizes, gap)
+        gap[start[right] - 1] = k
 
 
 def parents(children: np.ndarray) -> np.ndarray:
@@ -55,19 +56,6 @@ def parents(children: np.ndarray) -> np.ndarray:
     found = np.full(2 * n - 1, -1, dtype=np.int64)
     found[children] = np.arange(n, 2 * n - 1)[:, None]
     return found
-
-
-def cut(place: Layout, n_merges: int) -> np.ndarray:
-    """Return cluster labels (n,) after the first `n_merges` merges, numbered from 0 in order of first leaf."""
-    splits = place.gap >= n_merges
-    run = np.zeros(len(place.order), dtype=np.int64)
-    np.cumsum(splits, out=run[1:])
-    first_leaf = np.minimum.reduceat(place.order, np.append(0, np.flatnonzero(splits) + 1))
-    number = np.empty_like(first_leaf)
-    number[np.argsort(first_leaf)] = np.arange(len(first_leaf))
-    labels = np.empty_like(run)
-    labels[place.order] = number[run]
-    return labels
 
 
 def canonical(labels: np.ndarray) -> np.ndarray:
@@ -127,7 +115,7 @@ def clade_keys(place: Layout) -> np.ndarray:
     prefix = np.zeros((n + 1, 2), dtype=np.uint64)
     np.bitwise_xor.accumulate(leaf_keys(n)[place.order], axis=0, out=prefix[1:])
     start, size = place.start[n:], place.size[n:]
-    return prefix[start] ^ prefix[start + size]
+    return np.asarray(prefix[start] ^ prefix[start + size])
 
 
 def as_array(values: ArrayLike, requirement: str) -> np.ndarray:
@@ -183,46 +171,6 @@ def check_heights(times: ArrayLike, n_merges: int, word: str = "merge") -> np.nd
         k = wrong[0]
         raise InputError(f"{word.capitalize()} {k} has time {checked[k]}; times must be finite and not negative.")
     return checked
-
-
-class Cut(NamedTuple):
-    """How to cut trees of n leaves: into a number of clusters, or at a time."""
-
-    n_clusters: int | None
-    time: float  # NaN with a number of clusters
-    min_sizes: np.ndarray  # least number of leaves on both sides of each split (see `cuts`); 1 for a cut at a time
-    outliers: bool  # whether outliers are named (-1) rather than given to a cluster
-
-    @property
-    def min_size(self) -> int:
-        """Least number of leaves on both sides of the last split."""
-        return int(self.min_sizes[-1])
-
-
-def check_cut(
-    n: int,
-    n_clusters: int | None = None,
-    time: float | None = None,
-    min_size: MinSize = "auto",
-    outliers: bool = False,
-) -> Cut:
-    """Return how to cut trees of n leaves; `min_size="auto"` is a quarter of n / n_clusters, rounded up."""
-    if (n_clusters is None) == (time is None):
-        given = "neither" if time is None else "both"
-        raise InputError(f"exactly one of n_clusters and time must be given, not {given}.")
-    if isinstance(min_size, str) and min_size != "auto":
-        raise InputError(f'min_size must be "auto" or a whole number from 1 to {n}, not {min_size!r}.')
-    least = None if min_size == "auto" else check_count("min_size", min_size, 1, n)
-    if not isinstance(outliers, bool | np.bool_):
-        raise InputError(f"outliers must be True or False, not {outliers!r}.")
-    if n_clusters is None:
-        if outliers or (least or 1) > 1:
-            raise InputError("min_size and outliers need n_clusters: a cut at a time has clusters of every size.")
-        return Cut(None, check_number("time", time), np.ones(n - 1, dtype=np.int64), False)
-    k = check_count("n_clusters", n_clusters, 1, n)
-    made = np.arange(min(k, 2), k + 1)  # clusters after each split; of one cluster there is none
-    sizes = -(-n // (_PART_OF_MEAN_SIZE * made)) if least is None else np.full(len(made), least)
-    return Cut(k, math.nan, sizes, bool(outliers))
 
 
 def check_order(times: np.ndarray) -> None:

@@ -5,27 +5,21 @@ branch above it; the text ends in a semicolon. Names with blanks or punctuation 
 is doubled, and [comments] may stand between any two parts. An underscore is one, quoted or not, as for R's `read.tree`,
 to which quotes are part of a name; in NEXUS files and for DendroPy, one outside quotes means a blank.
 
-Times are read as the greatest distance to a leaf below, which cannot decrease towards the root. Branch lengths are
-differences of times, and written so that adding them up gives the very same times again: mostly the rounded
-difference b does (child + b = parent), and where no float does, b has 28 digits and the reader minds them all.
+Branch lengths are differences of times, written with the fewest digits that give back the same float. A time is read
+as the greatest distance to a leaf below, which cannot decrease towards the root.
 """
 
-import math
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.jit import jit
 from ..errors import InputError
 from .merges import in_order_of_time
 
 TOLERANCE = 1e-6  # leaves' depths may differ by this share of the root's: most programs print six digits or more
-
-_LONGEST_FLOAT = len("-1.2345678901234567e-123")
 
 _NEEDS_NO_QUOTES = re.compile(r"\w[\w.-]*")
 _PART = re.compile(
@@ -37,14 +31,6 @@ _PART = re.compile(
 )
 _BRACKET = re.compile(r"[\[\]]")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-class Parsed(NamedTuple):
-    """A tree read from text; merges are in order of time, leaves in the order they were met."""
-
-    children: np.ndarray
-    times: np.ndarray
-    labels: tuple[str, ...]
 
 
 def quote(label: str, underscores: bool = True) -> str:
@@ -82,177 +68,115 @@ def write(
     last, and are written as they are (see `quote`). Branch lengths have so many significant `digits`, or all it takes.
     """
     n = len(names) - len(times)
-    lists = _Lists.of(children)
-    order, opened, is_last = _order(lists.joined, lists.starts, n)
-    before = ["(" * count for count in opened.tolist()] + [")"] * len(times)
-    after = ["" if last else "," for last in is_last.tolist()]
-    lengths = [f":{length}" for length in _lengths(lists, times, n, digits)] + [""]
-    texts = ["".join(parts) for parts in zip(before, names, lengths, after, strict=True)]
-    return "".join([texts[node] for node in order.tolist()]) + ";"
+    groups: Sequence[Sequence[int]] = children.tolist() if isinstance(children, np.ndarray) else children
+    heights = [0.0] * n + times.tolist()
+    after = [""] * len(names)  # what follows a node's name
+    for k, group in enumerate(groups):
+        for c in group:
+            length = heights[n + k] - heights[c]
+            after[c] = f":{length!r}," if digits is None else f":{length:.{digits}g},"
+        after[group[-1]] = after[group[-1]][:-1]
+    text, to_write = [], [len(names) - 1]
+    while to_write:
+        node = to_write.pop()
+        if node >= n:
+            text.append("(")
+            to_write.append(~node)  # its name, once its children are written
+            to_write.extend(reversed(groups[node - n]))
+        elif node >= 0:
+            text.append(names[node] + after[node])
+        else:
+            text.append(")" + names[~node] + after[~node])
+    return "".join(text) + ";"
 
 
-class _Lists(NamedTuple):
-    """The children of all inner nodes, one list after the other."""
+class Parsed(NamedTuple):
+    """A tree read from text; merges are in order of time, leaves in the order they were met."""
 
-    joined: np.ndarray
-    starts: np.ndarray  # where each list begins, and where the last one ends
-
-    @classmethod
-    def of(cls, children: np.ndarray | Sequence[Sequence[int]]) -> "_Lists":
-        if isinstance(children, np.ndarray):
-            pairs = np.ascontiguousarray(children, dtype=np.int64)
-            return cls(pairs.flatten(), 2 * np.arange(len(pairs) + 1))
-        joined = np.fromiter(chain.from_iterable(children), np.int64)
-        return cls(joined, np.cumsum([0, *map(len, children)]))
+    children: np.ndarray
+    times: np.ndarray
+    labels: tuple[str, ...]
 
 
-@jit
-def _order(joined, starts, n):
-    """Nodes in the order they are written, children first; brackets opened before each leaf; who is a last child."""
-    n_inner = len(starts) - 1
-    n_nodes = n + n_inner
-    size = np.ones(n_nodes, np.int64)  # nodes of a subtree
-    first = np.arange(n_nodes)  # its first leaf
-    opened = np.zeros(n, np.int64)
-    is_last = np.zeros(n_nodes, np.bool_)
-    is_last[-1] = True
-    for k in range(n_inner):
-        for c in joined[starts[k] : starts[k + 1]]:
-            size[n + k] += size[c]
-        first[n + k] = first[joined[starts[k]]]
-        opened[first[n + k]] += 1
-        is_last[joined[starts[k + 1] - 1]] = True
-    place = np.empty(n_nodes, np.int64)
-    place[-1] = n_nodes - 1
-    for k in range(n_inner - 1, -1, -1):
-        end = place[n + k] - 1
-        for j in range(starts[k + 1] - 1, starts[k] - 1, -1):
-            place[joined[j]] = end
-            end -= size[joined[j]]
-    order = np.empty(n_nodes, np.int64)
-    for v in range(n_nodes):
-        order[place[v]] = v
-    return order, opened, is_last
+class _Subtree(NamedTuple):
+    node: int  # i for leaf i, ~k for the k-th closed group
+    near: tuple[float, int]  # distance and number of the nearest leaf, and of the farthest
+    far: tuple[float, int]
 
-
-def _lengths(lists, times, n, digits):
-    """Return the length above each node but the root as text: of so many digits, or node + length being its parent."""
-    above = np.empty(len(lists.joined))
-    above[lists.joined] = np.repeat(times, np.diff(lists.starts))
-    below = np.append(np.zeros(n), times)[:-1]
-    difference = above - below
-    if digits is not None:
-        return [f"{length:.{digits}g}" for length in difference.tolist()]
-    texts = [repr(length) for length in difference.tolist()]
-    for i in np.flatnonzero(below + difference != above):
-        texts[i] = f"{Decimal(above[i]) - Decimal(below[i]):.27e}"  # longer than any float, so that the reader knows
-    return texts
+    def hung_by(self, length: float) -> "_Subtree":
+        return _Subtree(self.node, (self.near[0] + length, self.near[1]), (self.far[0] + length, self.far[1]))
 
 
 def read(text: str, keep_underscores: bool = True, tolerance: float = TOLERANCE) -> Parsed:
     """Read one rooted, binary, ultrametric tree; anything else raises InputError with the place in the text."""
-    tree = _Builder(tolerance)
+    labels: list[str] = []
+    merges: list[tuple[_Subtree, _Subtree]] = []  # children always before their parent
+    groups: list[list[_Subtree]] = []  # that are open, with the subtrees already in them
+    latest, length = _Subtree(0, (0.0, 0), (0.0, 0)), None  # subtree, and the branch above it
     state = "start"  # of a subtree; then "closed", "named", "colon", "measured"; "end" after the semicolon
     for kind, value, at in _parts(text):
         if state == "end":
-            raise _wrong(text, at, "text goes on after the semicolon, but one tree is read at a time")
-        if kind in ("word", "quoted"):
+            raise _wrong(text, at, "text after the semicolon; one tree is read at a time")
+        if kind != "mark":
             if state == "start":
-                keep = keep_underscores or kind == "quoted"
-                tree.add_leaf(value if keep else value.replace("_", " "))
-                state = "named"
-            elif state == "closed":
-                state = "named"  # names of inner nodes (often supports) are not ours to keep
+                latest, length = _Subtree(len(labels), (0.0, len(labels)), (0.0, len(labels))), None
+                labels.append(value if keep_underscores or kind == "quoted" else value.replace("_", " "))
             elif state == "colon":
-                tree.length = _length(text, value, at)
-                state = "measured"
-            else:
+                length = _length(text, value, at)
+            elif state != "closed":  # names of inner nodes, often supports, are passed over
                 raise _wrong(text, at, "two names in a row; a name with blanks or punctuation needs single quotes")
+            state = "measured" if state == "colon" else "named"
         elif value == "(":
             if state != "start":
                 raise _wrong(text, at, "a '(' follows a finished subtree; a comma belongs between them")
-            tree.groups.append([])
-        elif state == "start":
-            raise _wrong(text, at, "a leaf has no name")
-        elif state == "colon":
-            raise _wrong(text, at, "a number must follow the colon")
+            groups.append([])
+        elif state in ("start", "colon"):
+            raise _wrong(text, at, "a leaf has no name" if state == "start" else "a number must follow the colon")
         elif value == ":":
             if state == "measured":
                 raise _wrong(text, at, "a second branch length")
             state = "colon"
         elif value == ";":
-            if tree.groups:
-                raise _wrong(text, at, f"{len(tree.groups)} '(' not closed")
+            if groups:
+                raise _wrong(text, at, f"{len(groups)} '(' not closed")
             state = "end"
         else:
-            if not tree.groups:
+            if not groups:
                 raise _wrong(text, at, f"a '{value}' outside all parentheses")
-            if tree.length is None:
+            if length is None:
                 raise _wrong(text, at, "a branch has no length; times are read from branch lengths")
-            if not tree.add_to_group():
-                raise _wrong(text, at, "a node has more than two children; only binary trees can be read")
-            if value == ")" and not tree.close_group():
-                raise _wrong(text, at, "a node has only one child; only binary trees can be read")
+            groups[-1].append(latest.hung_by(length))
+            if len(groups[-1]) > 2 or (value == ")" and len(groups[-1]) < 2):
+                number = "more than two children" if len(groups[-1]) > 2 else "only one child"
+                raise _wrong(text, at, f"a node has {number}; only binary trees can be read")
+            if value == ")":
+                left, right = groups.pop()
+                latest, length = _Subtree(~len(merges), min(left.near, right.near), max(left.far, right.far)), None
+                merges.append((left, right))
             state = "start" if value == "," else "closed"
-    if state == "start" and not tree.groups:
+    if state == "start" and not groups:
         raise InputError("The Newick text holds no tree; it should look like (a:1,b:1);")
-    if tree.groups or state in ("start", "colon"):
-        raise _wrong(text, len(text), f"the text ends early, with {len(tree.groups)} '(' not closed")
-    return tree.finish()
+    if groups or state in ("start", "colon"):
+        raise _wrong(text, len(text), f"the text ends early, with {len(groups)} '(' not closed")
+    _check_depths(latest, labels, tolerance)
+    nodes = np.array([(left.node, right.node) for left, right in merges])
+    times = np.array([max(left.far, right.far)[0] for left, right in merges])
+    return Parsed(*in_order_of_time(np.where(nodes >= 0, nodes, len(labels) + ~nodes), times), tuple(labels))
 
 
-class _Builder:
-    """The tree read so far. A subtree is referred to by i for leaf i and by ~k for the k-th closed group."""
-
-    def __init__(self, tolerance):
-        self.tolerance = tolerance
-        self.labels: list[str] = []
-        self.merges: list[tuple[int, int]] = []  # pairs of references, children always before their parent
-        self.times: list[float] = []
-        self.length: Any = None  # of the branch above the latest subtree
-        self._latest: Any = None  # reference, and its nearest and farthest leaf: (distance, leaf)
-        self.groups: list[list] = []  # of the open groups, the subtrees already in them
-
-    def add_leaf(self, label):
-        leaf = len(self.labels)
-        self.labels.append(label)
-        self._latest, self.length = (leaf, (0.0, leaf), (0.0, leaf)), None
-
-    def add_to_group(self):
-        """Hang the latest subtree by its branch into the open group; False if that is full."""
-        reference, (near, near_leaf), (far, far_leaf) = self._latest
-        group = self.groups[-1]
-        group.append((reference, (_add(near, self.length), near_leaf), (_add(far, self.length), far_leaf)))
-        return len(group) <= 2
-
-    def close_group(self):
-        """Make the open group the latest subtree; False if it has one child only."""
-        group = self.groups.pop()
-        if len(group) != 2:
-            return False
-        (left, left_near, left_far), (right, right_near, right_far) = group
-        far = max(left_far, right_far)
-        self._latest, self.length = (~len(self.merges), min(left_near, right_near), far), None
-        self.merges.append((left, right))
-        self.times.append(far[0])
-        return True
-
-    def finish(self):
-        if not self.merges:
-            raise InputError(f"The Newick tree has only one leaf, {_short(self.labels[0])}; a tree needs at least two.")
-        _, (near, near_leaf), (far, far_leaf) = self._latest
-        if not np.isfinite(far):
-            raise InputError("The branch lengths of the Newick tree add up to more than a float can hold.")
-        if far - near > self.tolerance * far:
-            raise InputError(
-                f"The tree is not ultrametric: leaf {_short(self.labels[near_leaf])} is {near:.9g} below the root and "
-                f"leaf {_short(self.labels[far_leaf])} {far:.9g}, but all leaves must be at the same distance, within "
-                f"{self.tolerance:g} of the root's height."
-            )
-        n = len(self.labels)
-        pairs = np.array(self.merges)
-        children, times = in_order_of_time(np.where(pairs >= 0, pairs, n + ~pairs), np.array(self.times))
-        return Parsed(children, times, tuple(self.labels))
+def _check_depths(root: _Subtree, labels: Sequence[str], tolerance: float) -> None:
+    """Refuse a tree of one leaf, and one whose leaves are not equally deep."""
+    if len(labels) < 2:
+        raise InputError(f"The Newick tree has only one leaf, {_short(labels[0])}; a tree needs at least two.")
+    (near, near_leaf), (far, far_leaf) = root.near, root.far
+    if not np.isfinite(far):
+        raise InputError("The branch lengths of the Newick tree add up to more than a float can hold.")
+    if far - near > tolerance * far:
+        raise InputError(
+            f"The tree is not ultrametric: leaf {_short(labels[near_leaf])} is {near:.9g} below the root and leaf "
+            f"{_short(labels[far_leaf])} {far:.9g}, but all leaves must be at the same distance, within {tolerance:g} "
+            "of the root's height."
+        )
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, int]]:
@@ -274,7 +198,7 @@ def _parts(text: str) -> Iterator[tuple[str, str, int]]:
         at = found.end()
 
 
-def _end_of_nested_comment(text, start):
+def _end_of_nested_comment(text: str, start: int) -> int:
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
         depth += 1 if bracket.group() == "[" else -1
@@ -283,26 +207,18 @@ def _end_of_nested_comment(text, start):
     raise _wrong(text, start, "a comment that is never closed")
 
 
-def _length(text, value, at):
-    """Return the length as the sum of two floats, the second for digits that the first has no room for."""
+def _length(text: str, value: str, at: int) -> float:
     length = float(value) if _NUMBER.fullmatch(value) else np.nan
-    if not (np.isfinite(length) and length >= 0):
+    if not 0.0 <= length < np.inf:
         raise _wrong(text, at, f"branch length {_short(value)}; it must be a finite number that is not negative")
-    if len(value) <= _LONGEST_FLOAT or length < 1e-290:
-        return length, 0.0
-    return length, float(Decimal(value) - Decimal(length))
+    return length
 
 
-def _add(distance, length):
-    first, rest = length
-    return math.fsum((distance, first, rest)) if rest else distance + first
-
-
-def _wrong(text, at, what):
+def _wrong(text: str, at: int, what: str) -> InputError:
     if text.lstrip()[:6].upper() == "#NEXUS":
         return InputError("The text is a NEXUS file; give the Newick text of one tree, from its first '(' to its ';'.")
     return InputError(f"The Newick text is wrong at character {at + 1} ({_short(text[at : at + 30])}): {what}.")
 
 
-def _short(text):
+def _short(text: str) -> str:
     return repr(text) if len(text) <= 20 else repr(text[:20]) + "…"

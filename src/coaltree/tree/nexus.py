@@ -9,32 +9,25 @@
     end;
 
 The leaves of a tree are numbers, which the translate block names. A bare underscore means a blank here, so that names
-with one are quoted. [&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node has what is
-known of it, in BEAST's notation.
+with one are quoted. [&R] says that the tree is rooted, [&W w] is its weight, and the comment after a node has its
+annotations, in BEAST's notation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from .newick import names_in_files, quote, write
 
-_DIGITS = 10  # of branch lengths of many trees; two leaves' depths then differ by less than 1e-9 of them
+_LENGTH_DIGITS = 10  # leaves' depths then differ by less than 1e-9 of them
 
 
 def nexus_lines(labels: Sequence[str], trees: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a file; `trees` are texts such as those of `drawn_trees`, made when their turn comes."""
+    """Yield the lines of a file; `trees` are texts such as those of `drawn_trees`, made one by one."""
     names = [quote(label, underscores=False) for label in names_in_files(labels)]
-    yield "#NEXUS"
-    yield "begin taxa;"
-    yield f"  dimensions ntax={len(labels)};"
-    yield "  taxlabels"
+    yield from ("#NEXUS", "begin taxa;", f"  dimensions ntax={len(labels)};", "  taxlabels")
     yield from (f"    {name}" for name in names)
-    yield "  ;"
-    yield "end;"
-    yield "begin trees;"
-    yield "  translate"
+    yield from ("  ;", "end;", "begin trees;", "  translate")
     yield from (f"    {i} {name}{',' if i < len(names) else ''}" for i, name in enumerate(names, 1))
     yield "  ;"
     yield from (f"  tree {tree}" for tree in trees)
@@ -45,7 +38,7 @@ def drawn_trees(children: np.ndarray, times: np.ndarray, weights: np.ndarray) ->
     """Yield stacked trees, each with its weight."""
     names = [*leaf_numbers(times.shape[1] + 1), *[""] * times.shape[1]]
     for t, (pairs, heights, weight) in enumerate(zip(children, times, weights, strict=True)):
-        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs, heights, names, _DIGITS)}"
+        yield f"tree_{t} = [&R] [&W {float(weight)!r}] {write(pairs, heights, names, _LENGTH_DIGITS)}"
 
 
 def leaf_numbers(n: int) -> list[str]:
@@ -53,15 +46,12 @@ def leaf_numbers(n: int) -> list[str]:
     return [str(i) for i in range(1, n + 1)]
 
 
-def node_comments(known: Mapping[str, np.ndarray]) -> list[str]:
+def node_comments(annotations: Mapping[str, np.ndarray]) -> list[str]:
     """One comment for each node, of arrays (nodes,) or, for ranges, (nodes, 2); what is NaN is left out."""
-    texts: list[list[str]] = [[] for _ in next(iter(known.values()))]
-    for name, values in known.items():
+    texts: list[list[str]] = [[] for _ in next(iter(annotations.values()))]
+    for name, values in annotations.items():
         for node, value in zip(texts, values, strict=True):
             if not np.isnan(value).any():
-                node.append(f"{name}={_value(value)}")
+                numbers = ",".join(f"{number:.6g}" for number in np.ravel(value))
+                node.append(f"{name}={numbers}" if np.ndim(value) == 0 else f"{name}={{{numbers}}}")
     return [f"[&{','.join(parts)}]" if parts else "" for parts in texts]
-
-
-def _value(value: Any) -> str:
-    return f"{value:.6g}" if np.ndim(value) == 0 else "{" + ",".join(f"{end:.6g}" for end in value) + "}"

@@ -22,6 +22,11 @@ class RootedTree:
     _times: np.ndarray
 
     @property
+    def children(self) -> "np.ndarray | tuple[tuple[int, ...], ...]":
+        """The nodes that each inner node joins: `children[k]` are those of node n + k."""
+        raise NotImplementedError
+
+    @property
     def times(self) -> np.ndarray:
         """The time of each inner node, float64, non-decreasing. Read-only."""
         return self._times

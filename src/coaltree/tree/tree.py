@@ -4,7 +4,6 @@
     times    (n-1,)     when, 0 at the leaves, growing towards the root; non-decreasing, ties allowed
     labels   n strings  names of the leaves, all different
 
-The object is a thin view: what it answers is computed by `merges` (array operations), `linkage` and `newick`.
 Nothing here is recursive, so a chain of 100,000 leaves is a tree like any other.
 """
 
@@ -17,7 +16,7 @@ from .._runtime.memory import require_memory
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_number
 from ..errors import InputError
-from . import linkage, merges, newick
+from . import cuts, linkage, merges, newick
 from .rooted import RootedTree, as_names, check_labels, default_labels
 
 if TYPE_CHECKING:
@@ -42,12 +41,10 @@ class Tree(RootedTree):
         merges.check_order(heights)
         self._set(checked, heights, check_labels(labels, len(checked) + 1))
 
-    def _set(self, children, times, labels):
+    def _set(self, children: np.ndarray, times: np.ndarray, labels: tuple[str, ...]) -> None:
         children.flags.writeable = False
         times.flags.writeable = False
         self._children, self._times, self._labels, self._place = children, times, labels, None
-
-    # What it is
 
     @property
     def children(self) -> np.ndarray:
@@ -70,8 +67,6 @@ class Tree(RootedTree):
             self._place = merges.layout(self._children)
         return self._place
 
-    # What it answers
-
     def leaf_order(self) -> np.ndarray:
         """Return the leaves (n,) from left to right, each merge's first child left of its second."""
         return self._layout.order.copy()
@@ -81,14 +76,14 @@ class Tree(RootedTree):
         n_clusters: int | None = None,
         *,
         time: float | None = None,
-        min_size: merges.MinSize = "auto",
+        min_size: cuts.MinSize = "auto",
         outliers: bool = False,
     ) -> np.ndarray:
         """Cut the tree into clusters and return the cluster of each leaf.
 
-        Undoing the last merges would give the outliers, one by one: only merges of two groups of at least `min_size`
-        leaves are undone, the latest first. Side branches, which are too small to be clusters, belong to the cluster
-        that they meet first. One cluster more always splits one cluster and leaves the others as they are.
+        Only merges of two groups of at least `min_size` leaves are undone, the latest first, so that clusters are not
+        single outliers. Side branches, too small to be clusters, belong to the cluster that they meet first. One
+        cluster more always splits one cluster and leaves the others as they are.
 
         Parameters
         ----------
@@ -107,15 +102,10 @@ class Tree(RootedTree):
         -------
         (n,) int64 labels 0, 1, …, numbered in order of first leaf; -1 for outliers.
         """
-        how = merges.check_cut(self.n, n_clusters, time, min_size, outliers)
-        if how.n_clusters is None:
-            return merges.cut(self._layout, int(np.searchsorted(self._times, how.time, side="right")))
-        if how.min_sizes[0] == 1:
-            return merges.cut(self._layout, self.n - how.n_clusters)
-        from .cuts import cut_trees, warn_of_smaller_clusters
-
-        labels, used = cut_trees(self._children[None], np.array([how.n_clusters - 1]), how.min_sizes)
-        warn_of_smaller_clusters(how.min_size, int(used[0]))
+        how = cuts.check_cut(self.n, n_clusters, time, min_size, outliers)
+        n_splits = np.count_nonzero(self._times > how.time) if how.n_clusters is None else how.n_clusters - 1
+        labels, used = cuts.cut_trees(self._children[None], np.array([n_splits]), how.min_sizes)
+        cuts.warn_of_smaller_clusters(how.min_size, int(used[0]))
         return merges.canonical(np.where(labels[0] >= 0, labels[0], -1 if outliers else ~labels[0]))
 
     def cophenetic(self, pairs: ArrayLike | None = None) -> np.ndarray:
@@ -189,7 +179,7 @@ class Tree(RootedTree):
         W = whitener.whiten(values)
         return float(log_likelihood(self._children, self._times, W, d, whitener.log_det, variances))
 
-    def _rows(self, X):
+    def _rows(self, X: ArrayLike) -> np.ndarray:
         """Return X as (n, d) finite numbers, its rows in the order of the leaves."""
         from ..model.data.table import read_table
 
@@ -209,8 +199,6 @@ class Tree(RootedTree):
         """Return the same tree with other names for leaves 0 … n-1."""
         return unchecked_tree(self._children, self._times, check_labels(labels, self.n))
 
-    # What it exchanges
-
     def to_linkage(self) -> np.ndarray:
         """Return SciPy's linkage matrix (n-1, 4), heights being merge times; labels are not part of it."""
         return linkage.to_linkage(self._children, self._times, self._layout.size)
@@ -228,8 +216,8 @@ class Tree(RootedTree):
     def to_newick(self, node_labels: Sequence[Any] | None = None) -> str:
         """Return the tree as one line of Newick text.
 
-        `node_labels` (n-1 strings or numbers, e.g. supports) name the merges. Reading the text back with `from_newick`
-        gives the same times bit for bit.
+        `node_labels` (n-1 strings or numbers, e.g. supports) name the merges. Branch lengths have all their digits:
+        `from_newick` gives the same tree, with times that differ by rounding at most.
         """
         if node_labels is not None:
             node_labels = as_names(node_labels, "node_labels", self.n - 1)
@@ -263,19 +251,14 @@ class Tree(RootedTree):
             raise InputError(f"from_newick reads text, not {type(text).__name__}.")
         tolerance = check_number("tolerance", tolerance, 0.0)
         children, times, found = newick.read(text, keep_underscores, tolerance)
-        found = check_labels(found, len(found))
+        tree = unchecked_tree(children, times, check_labels(found, len(found)))
         if labels is None:
-            return unchecked_tree(children, times, found)
-        wanted = check_labels(labels, len(found))
-        leaf_of = {label: leaf for leaf, label in enumerate(wanted)}
-        for label in found:
-            if label not in leaf_of:
-                raise InputError(f"The tree has a leaf {label!r}, which is not one of the given labels.")
-        number = np.arange(2 * len(found) - 1)
-        number[: len(found)] = [leaf_of[label] for label in found]
-        return unchecked_tree(number[children], times, wanted)
-
-    # What Python asks of a value
+            return tree
+        wanted = check_labels(labels, tree.n)
+        others = set(tree.labels) - set(wanted)
+        if others:
+            raise InputError(f"The tree has a leaf {min(others)!r}, which is not one of the given labels.")
+        return in_leaf_order(tree, wanted)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
@@ -302,3 +285,11 @@ def unchecked_tree(children: ArrayLike, times: ArrayLike, labels: tuple[str, ...
     tree = Tree.__new__(Tree)
     tree._set(np.asarray(children, dtype=np.int64).view(), np.asarray(times, dtype=np.float64).view(), labels)
     return tree
+
+
+def in_leaf_order(tree: Tree, labels: tuple[str, ...]) -> Tree:
+    """Return the tree with its leaves numbered as in `labels`, which are its own in any order."""
+    number_of = {label: leaf for leaf, label in enumerate(labels)}
+    number = np.arange(2 * tree.n - 1)
+    number[: tree.n] = [number_of[label] for label in tree.labels]
+    return unchecked_tree(number[tree.children], tree.times, labels)

@@ -10,7 +10,7 @@ from coaltree import InputError
 from coaltree._runtime.atomic_write import move_into_place, replacing
 
 
-def test_links_and_permissions_stay(tmp_path):
+def test_replacing_keeps_links_and_permissions(tmp_path):
     (tmp_path / "far").mkdir()
     target, link = tmp_path / "far" / "file", tmp_path / "link"
     target.write_text("old")
@@ -29,14 +29,14 @@ def test_links_and_permissions_stay(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "link"]
 
 
-def test_a_link_to_nowhere_yet_is_followed(tmp_path):
+def test_replacing_follows_a_link_to_nowhere_yet(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "file")
     with replacing(tmp_path / "link") as file:
         file.write("new")
     assert (tmp_path / "file").read_text() == "new"
 
 
-def test_a_file_on_another_disk_is_copied(tmp_path, monkeypatch):
+def test_move_into_place_copies_to_another_disk(tmp_path, monkeypatch):
     (tmp_path / "whole").write_text("new")
     replace, calls = os.replace, []
 
@@ -52,7 +52,7 @@ def test_a_file_on_another_disk_is_copied(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_text() == "new"
 
 
-def test_what_a_killed_process_left_is_cleared_away(tmp_path):
+def test_replacing_clears_away_what_a_killed_process_left(tmp_path):
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     for name in (f".file.{gone.stdout.strip()}.tmp", ".file.1.tmp", ".file.notes.tmp", ".other.5.tmp"):
         (tmp_path / name).write_text("")
@@ -66,14 +66,14 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path):
     ]
 
 
-def test_a_name_as_long_as_the_system_takes_can_be_written(tmp_path):
+def test_replacing_takes_names_as_long_as_the_system_does(tmp_path):
     with replacing(tmp_path / ("x" * 250)) as file:
         file.write("new")
     with pytest.raises(InputError, match="cannot write"), replacing(tmp_path / ("x" * 300)) as file:
         file.write("new")
 
 
-def test_a_device_stays_one(tmp_path):
+def test_replacing_refuses_a_device(tmp_path):
     with pytest.raises(InputError, match="never replaced"), replacing("/dev/null"):
         pass
     assert not os.path.isfile("/dev/null")

@@ -1,26 +1,67 @@
 """Lists of names in messages."""
 
-from coaltree._runtime.formatting import beside, listed, some
+import math
+
+import pytest
+
+from coaltree._runtime.formatting import beside, count, listed, number, percent, some
 
 
-def test_long_lists_are_shortened():
+def test_some_shortens_long_lists():
     assert some(["a", "b"], 2) == "a, b"
     assert some(list("abcd"), 2) == "a, b and 2 more"
     assert some(range(2000), 1) == "0 and 1,999 more"
 
 
-def test_long_names_are_cut():
+def test_some_cuts_long_names():
     assert some(["x" * 100]) == "x" * 59 + "…"
     assert some(["x" * 60]) == "x" * 60
 
 
-def test_whole_lists():
+def test_listed_names_all():
     assert [listed(list(names)) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 
-def test_a_number_that_is_beyond_a_limit_is_seen_to_be():
+def test_beside_shows_that_a_number_is_beyond_a_limit():
     assert beside(1.0503, 1.05, 2) == "1.0503"
     assert beside(1.062, 1.05, 2) == "1.06"
     assert beside(99.97, 100, 0) == "99.97"
     assert beside(4.2, 100, 0) == "4"
     assert beside(1.05, 1.05, 2) == "1.05"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1.0, "1"),
+        (0.123456, "0.123"),
+        (-2.5, "-2.5"),
+        (123.456, "123"),
+        (1234.5, "1,234"),
+        (999999, "999,999"),
+        (1e6, "1e6"),
+        (1.2345e7, "1.23e7"),
+        (0.0001, "0.0001"),
+        (0.00001234, "1.23e-5"),
+        (math.nan, "–"),
+        (math.inf, "–"),
+    ],
+)
+def test_number_has_three_significant_digits(value, text):
+    assert number(value) == text
+
+
+def test_count_has_its_noun():
+    assert count(1, "leaf", "leaves") == "1 leaf"
+    assert count(2000, "tree") == "2,000 trees"
+
+
+def test_percent_is_never_all_or_nothing_for_what_is_not():
+    assert [percent(share) for share in (0.0, 0.001, 0.5, 0.999, 1.0)] == [
+        "0 %",
+        "under 1 %",
+        "50 %",
+        "over 99 %",
+        "100 %",
+    ]

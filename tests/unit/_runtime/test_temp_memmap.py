@@ -21,7 +21,7 @@ def is_mapped(array):
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-def test_as_numpy_does_it(monkeypatch, is_large):
+def test_stacked_equals_concatenate(monkeypatch, is_large):
     monkeypatch.setattr(temp_memmap, "LARGE", 1 if is_large else 10**6)
     found = temp_memmap.stacked(PARTS)
     assert type(found) is np.ndarray
@@ -30,7 +30,7 @@ def test_as_numpy_does_it(monkeypatch, is_large):
     np.testing.assert_array_equal(found, np.concatenate(PARTS))
 
 
-def test_a_full_disk_leaves_an_ordinary_array(monkeypatch):
+def test_stacked_is_an_ordinary_array_where_the_disk_is_full(monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -41,7 +41,7 @@ def test_a_full_disk_leaves_an_ordinary_array(monkeypatch):
     np.testing.assert_array_equal(found, np.concatenate(PARTS))
 
 
-def test_no_file_is_left_behind(monkeypatch, tmp_path):
+def test_stacked_leaves_no_file_behind(monkeypatch, tmp_path):
     monkeypatch.setattr(temp_memmap, "LARGE", 1)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     found = temp_memmap.stacked(PARTS)
@@ -52,7 +52,7 @@ def test_no_file_is_left_behind(monkeypatch, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_other_processes_are_sent_what_is_in_it(monkeypatch):
+def test_stacked_arrays_are_sent_to_other_processes(monkeypatch):
     monkeypatch.setattr(temp_memmap, "LARGE", 1)
     found = temp_memmap.stacked(PARTS)
     assert Parallel(n_jobs=2)(delayed(np.sum)(part) for part in (found, found[1:])) == [found.sum(), found[1:].sum()]

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def repeats(tmp_path_factory):
-    """A CSV of twelve rows that measure five compounds, one row odd, with standard errors and a missing cell."""
+    """A CSV of twelve rows that measure five compounds, with an outlier, standard errors and a missing cell."""
     rng = np.random.default_rng(2)
     compound = [0, 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4]
     X = 4.0 * rng.standard_normal((5, 3))[compound] + 0.1 * rng.standard_normal((12, 3))

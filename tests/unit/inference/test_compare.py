@@ -21,7 +21,7 @@ class Fixed(ct.Posterior):
         return SimpleNamespace(log_density=self.log_density)
 
 
-def test_differences_are_paired():
+def test_compare_pairs_differences():
     posteriors = {"bad": Fixed([-5.0, -9.0, -2.0]), "good": Fixed([-4.0, -8.5, -1.0]), "mid": Fixed([-4.5, -8.0, -2.0])}
     found = ct.compare(posteriors, np.zeros((3, 2)))
     assert found.names == ("good", "mid", "bad")
@@ -35,18 +35,18 @@ def test_differences_are_paired():
     assert lines[2].split()[1:3] == ["-14.50", "-1.00"]
 
 
-def test_one_row_has_no_standard_error():
+def test_compare_has_no_standard_error_of_one_row():
     found = ct.compare({"a": Fixed([-1.0]), "b": Fixed([-2.0])}, np.zeros((1, 2)))
     assert np.isnan(found.standard_error).all()
 
 
-def test_nothing_to_compare_is_refused():
+def test_compare_needs_a_mapping():
     for wrong in ({}, [Fixed([1.0])]):
         with pytest.raises(ct.InputError, match="mapping of names"):
             ct.compare(wrong, np.zeros((1, 2)))
 
 
-def test_weights_are_those_of_the_best_mixture():
+def test_stacking_weights_are_those_of_the_best_mixture():
     """Two models that each know half of the rows share the weight; one that never knows better has none."""
     a, b = np.array([-1.0, -1.0, -5.0, -5.0]), np.array([-5.0, -5.0, -1.0, -1.0])
     found = ct.compare({"a": Fixed(a), "b": Fixed(b), "worse": Fixed(a - 1.0)}, np.zeros((4, 2)))
@@ -76,7 +76,7 @@ def fitted():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_without_held_out_rows_it_is_leave_one_out(fitted):
+def test_compare_leaves_one_out_without_held_out_rows(fitted):
     found = ct.compare(fitted, progress=False)
     assert found.names == ("diagonal", "spherical") and found.basis == "leave-one-out"
     assert found.difference[1] < -4 * found.standard_error[1]
@@ -85,7 +85,7 @@ def test_without_held_out_rows_it_is_leave_one_out(fitted):
     assert "weight" in str(found)
 
 
-def test_densities_of_other_rows_or_columns_are_not_compared(fitted):
+def test_compare_refuses_other_rows_or_columns(fitted):
     X = np.array(fitted["diagonal"].X)
     settings = {"n_samples": 5, "n_warmup": 2, "random_state": 0, "progress": False}
     other = ct.fit(X[:29], "diagonal", **settings)
@@ -100,14 +100,14 @@ def test_densities_of_other_rows_or_columns_are_not_compared(fitted):
         ct.compare({"a": without, "b": SimpleNamespace()})
 
 
-def test_rows_whose_copies_only_some_keep_are_left_aside():
+def test_compare_leaves_duplicates_aside_that_only_some_keep():
     """A fixed noise keeps copies as rows of their own, a learnt one merges them."""
     X = np.random.default_rng(0).standard_normal((7, 2))
     X[4] = X[1]
     settings = {"weighted": False, "X": X, "covariance": ct.Spherical(amplitude=1.0)}
     kept = random_posterior(0, noise=ct.Noise(0.1), **settings)
     merged = random_posterior(0, noise=ct.Noise(), theta={"noise_level": np.full(12, 0.1)}, **settings)
-    with pytest.warns(ct.CoaltreeWarning, match="1 of the rows are copies .* 5 rows compared"):
+    with pytest.warns(ct.CoaltreeWarning, match="1 rows are duplicates .* 5 rows compared"):
         found = ct.compare({"kept": kept, "merged": merged}, progress=False)
     place = found.names.index("kept")
     np.testing.assert_array_equal(found.rows[place], kept.loo(progress=False).pointwise[[0, 2, 3, 5, 6]])
@@ -116,6 +116,6 @@ def test_rows_whose_copies_only_some_keep_are_left_aside():
 
 
 @pytest.mark.parametrize("heldout", [None, np.zeros((1, 2))])
-def test_what_is_no_posterior_is_refused(heldout):
+def test_compare_needs_posteriors(heldout):
     with pytest.raises(ct.InputError, match="'b' is of type SimpleNamespace"):
         ct.compare({"a": Fixed([1.0]), "b": SimpleNamespace()}, heldout)

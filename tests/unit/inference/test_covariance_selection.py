@@ -6,8 +6,9 @@ import pytest
 
 import coaltree as ct
 from coaltree.inference import covariance_selection
-from coaltree.inference.covariance_selection import candidates, rounds_of
-from coaltree.posterior.diagnostics.covariance_selection import in_a_line, is_choice
+from coaltree.inference.covariance_selection import short_iterations
+from coaltree.inference.fit_data import families_to_compare
+from coaltree.posterior.diagnostics.covariance_selection import in_a_line
 from coaltree.report.page import report_html
 
 pytestmark = [pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"), pytest.mark.usefixtures("few_trials")]
@@ -28,7 +29,7 @@ def fitted(few_trials):
     return FITTED[0]
 
 
-def test_correlated_columns_ask_for_a_full_matrix(fitted):
+def test_best_of_correlated_columns_is_full(fitted):
     choice = fitted.info["choice"]
     assert choice["covariance"] == "full" and isinstance(fitted.covariance, ct.Full)
     assert sorted(choice["names"]) == ["diagonal", "full", "scaled", "spherical"]
@@ -40,13 +41,13 @@ def test_correlated_columns_ask_for_a_full_matrix(fitted):
     assert len(fitted) == 20 and fitted.info["n_warmup"] == 8
 
 
-def test_equal_columns_ask_for_one_variance():
+def test_best_of_equal_columns_has_no_correlations():
     X = np.asarray(ct.simulate(24, 8, ct.Spherical(amplitude=1.0), noise=0.05, random_state=1)[0])
     post = ct.fit(X, "best", **SHORT)
     assert post.info["choice"]["covariance"] in ("scaled", "spherical", "diagonal")
 
 
-def test_jobs_change_nothing_and_a_seed_repeats_it(fitted):
+def test_best_is_repeated_by_a_seed_with_any_jobs(fitted):
     with joblib.parallel_config("threading"):
         again = ct.fit(correlated(), "best", n_jobs=2, **SHORT)
     np.testing.assert_array_equal(again.times, fitted.times)
@@ -54,25 +55,25 @@ def test_jobs_change_nothing_and_a_seed_repeats_it(fitted):
     assert all(again.info["choice"][name] == fitted.info["choice"][name] for name in same)
 
 
-def test_a_checkpoint_remembers_what_was_chosen(fitted, tmp_path, monkeypatch):
+def test_best_is_remembered_by_a_checkpoint(fitted, tmp_path, monkeypatch):
     from coaltree.inference.control.run import Run
 
     path, real = tmp_path / "run.npz", Run._take_block
     blocks = []
 
-    def stop_in_the_last_run(run, parallel, watch):
-        if run.choice is not None:
+    def stop_in_the_last_run(run, *options):
+        if run.state.selection is not None:
             blocks.append(1)
             if len(blocks) > 4:
                 raise KeyboardInterrupt
-            monkeypatch.setattr("coaltree.inference.control.run._SECONDS_A_BLOCK", 0.0)  # round by round
-        return real(run, parallel, watch)
+            monkeypatch.setattr("coaltree.inference.control.run.SECONDS_PER_BLOCK", 0.0)
+        return real(run, *options)
 
     monkeypatch.setattr(Run, "_take_block", stop_in_the_last_run)
     part = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
     assert part.info["interrupted"]
     monkeypatch.undo()
-    monkeypatch.setattr(covariance_selection, "choose", None)  # it is not chosen again
+    monkeypatch.setattr(covariance_selection, "select", None)  # not again
     whole = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
     np.testing.assert_array_equal(whole.times, fitted.times)
     assert whole.info["choice"]["covariance"] == "full"
@@ -80,26 +81,31 @@ def test_a_checkpoint_remembers_what_was_chosen(fitted, tmp_path, monkeypatch):
         ct.fit(correlated(), "full", checkpoint=path, **SHORT)
 
 
-def test_which_families_make_sense():
+def test_families_to_compare_suit_the_table():
     rng = np.random.default_rng(0)
-    assert list(candidates(rng.normal(size=(20, 8)), False, None)) == ["scaled", "spherical", "diagonal", "full"]
-    assert list(candidates(rng.normal(size=(10, 8)), False, None)) == ["scaled", "spherical", "diagonal"]
-    assert "squared_exponential" in candidates(rng.normal(size=(10, 8)), True, None)
-    smooth = candidates(rng.normal(size=(10, 3)), False, [0.0, 1.0, 5.0])["squared_exponential"]
+    assert list(families_to_compare(rng.normal(size=(20, 8)), False, None)) == [
+        "scaled",
+        "spherical",
+        "diagonal",
+        "full",
+    ]
+    assert list(families_to_compare(rng.normal(size=(10, 8)), False, None)) == ["scaled", "spherical", "diagonal"]
+    assert "squared_exponential" in families_to_compare(rng.normal(size=(10, 8)), True, None)
+    smooth = families_to_compare(rng.normal(size=(10, 3)), False, [0.0, 1.0, 5.0])["squared_exponential"]
     assert smooth.inputs.ravel().tolist() == [0.0, 1.0, 5.0]
     with pytest.raises(ct.InputError):
-        candidates(rng.normal(size=(10, 3)), False, [0.0, 1.0])
+        families_to_compare(rng.normal(size=(10, 3)), False, [0.0, 1.0])
 
 
-def test_a_short_fit_is_a_share_of_the_whole(monkeypatch):
-    """Three losers of four and the leave-one-out of all must not cost more than the fit: 600 rounds of each chain."""
+def test_short_iterations_are_a_share_of_the_whole(monkeypatch):
+    """Three losers of four and all leave-one-outs must not cost more than the fit: 600 iterations of each chain."""
     monkeypatch.undo()  # what shortens them elsewhere
-    assert rounds_of(600, 500) == (60, 24)
-    assert rounds_of(600, 4000)[0] < 40
-    assert rounds_of(30, 20) == (30, 12)
+    assert short_iterations(600, 500) == (60, 24)
+    assert short_iterations(600, 4000)[0] < 40
+    assert short_iterations(30, 20) == (30, 12)
 
 
-def test_hard_tables_are_met_by_the_choice():
+def test_best_takes_hard_tables():
     """Constant, nearly constant and repeated columns, and fewer rows than columns."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(4, 3)) * 4, 8, axis=0) + rng.normal(size=(32, 3))
@@ -113,13 +119,13 @@ def test_hard_tables_are_met_by_the_choice():
     assert "full" not in wide.info["choice"]["names"]
 
 
-def test_curves_may_be_asked_for():
+def test_best_of_curves_is_smooth():
     X = np.asarray(ct.simulate(30, 10, ct.SquaredExponential(length2=9.0, noise=0.05), random_state=0)[0])
     post = ct.fit(X, "best", ordered=True, **SHORT)
     assert post.info["choice"]["covariance"] == "squared_exponential"
 
 
-def test_the_estimator_takes_it():
+def test_best_is_taken_by_the_estimator():
     model = ct.CoalescentClustering(2, covariance="best", n_samples=10, n_warmup=5, random_state=0).fit(correlated())
     assert model.posterior_.info["choice"]["covariance"] == "full"
 
@@ -127,28 +133,23 @@ def test_the_estimator_takes_it():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"covariance": "full", "ordered": True}, "ordered and inputs add a candidate"),
+        ({"covariance": "full", "ordered": True}, "ordered and inputs need"),
         ({"covariance": "best", "sampler": "mgreedy"}, 'sampler="regraft"'),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(settings, message):
+def test_best_refuses_what_it_cannot_select(settings, message):
     with pytest.raises(ct.InputError, match=message):
         ct.fit(correlated(), n_samples=2, **settings)
     with pytest.raises(ct.InputError, match="name one or give"):
         ct.sample_trees(correlated(), "best")
 
 
-def test_it_begins_anew(fitted):
+def test_best_begins_anew(fitted):
     with pytest.raises(ct.InputError, match="begins anew"):
         ct.fit(correlated(), "best", start=fitted, **SHORT)
 
 
-def test_a_strange_table_is_no_choice(fitted):
-    assert in_a_line(None) is None and not is_choice({"covariance": "full", "names": []})
-    assert not is_choice(fitted.info["choice"] | {"elpd": ["x"] * 4})
-
-
-def test_files_report_and_info_show_it(fitted, tmp_path, capsys):
+def test_best_is_shown_by_files_report_and_info(fitted, tmp_path, capsys):
     from coaltree.cli import main
 
     path = tmp_path / "p.npz"
@@ -156,4 +157,4 @@ def test_files_report_and_info_show_it(fitted, tmp_path, capsys):
     assert ct.load(path).info["choice"] == fitted.info["choice"]
     assert main(["info", str(path)]) == 0
     assert "Full (full, best of 4 by leave-one-out of 24 rows" in capsys.readouterr().out
-    assert "<code>full</code> was chosen: it predicts each row best from all" in report_html(fitted)
+    assert "<code>full</code> was selected: it predicts each row best from all" in report_html(fitted)

@@ -114,14 +114,14 @@ def test_cut_normaliser_at_extreme_scales():
         assert relative_error(gig.log_cut_normaliser(p, chi, psi, r), expected) < 1e-11
 
 
-def test_integrals_that_diverge_are_infinite():
+def test_cut_normaliser_that_diverges_is_infinite():
     assert gig.log_normaliser(0.0, 0.0, 1.0) == gig.log_normaliser(-1.0, 0.0, 1.0) == math.inf
     assert gig.log_normaliser(0.0, 1.0, 0.0) == gig.log_normaliser(2.0, 1.0, 0.0) == math.inf
     assert gig.log_cut_normaliser(0.0, 1.0, 0.0, 1.0) == math.inf
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
-def test_long_plateaus(d):
+def test_cut_normaliser_of_long_plateaus(d):
     # χψ tiny: log v is nearly uniform (d = 2) or exponential over hundreds of nats between two cliffs.
     p = 1.0 - 0.5 * d
     for chi, psi in [(1e-60, 1e-60), (1e-200, 1.0), (1e-150, 1e-150)]:
@@ -138,7 +138,7 @@ def test_long_plateaus(d):
     st.floats(-300.0, 300.0),
     st.floats(-300.0, 300.0),
 )
-def test_extreme_parameters_give_numbers(p, log_chi, log_psi, log_r):
+def test_gig_of_extreme_parameters_gives_numbers(p, log_chi, log_psi, log_r):
     chi, psi, r = 10.0**log_chi, 10.0**log_psi, 10.0**log_r
     full, cut = gig.log_normaliser(p, chi, psi), gig.log_cut_normaliser(p, chi, psi, r)
     assert math.isfinite(full)
@@ -165,7 +165,7 @@ def test_extreme_parameters_give_numbers(p, log_chi, log_psi, log_r):
         (-73.3, 1.7e308, 1.7e308, 1.0),  # a + b is none
     ],
 )
-def test_the_ends_of_the_doubles_give_numbers(law):
+def test_gig_at_the_ends_of_the_doubles_gives_numbers(law):
     assert math.isfinite(gig.log_normaliser(*law[:3])) or law[1] == 0.0
     assert not math.isnan(gig.log_cut_normaliser(*law))
     for late in (np.nextafter(law[3], 1.0), 1.5 * law[3], 1.0, 1e300):
@@ -175,14 +175,14 @@ def test_the_ends_of_the_doubles_give_numbers(law):
     assert np.all((out >= 0.0) & np.isfinite(out))
 
 
-def test_a_plateau_of_seven_hundred_nats():
+def test_gig_of_a_plateau_of_seven_hundred_nats():
     # E_1(x) = -γ - log x for small x.
     assert gig.log_cut_normaliser(0.0, 0.0, 1.0, 1e-300) == pytest.approx(
         math.log(-np.euler_gamma - math.log(5e-301)), rel=1e-12
     )
 
 
-def test_the_mode_is_where_the_density_is_highest():
+def test_mode_of_log_is_where_the_density_is_highest():
     rng = np.random.default_rng(0)
     for p in (-4999.0, -3.0, -0.5, 0.0, 0.5, 1.0, 2.7, 300.0):
         for _ in range(5):
@@ -279,26 +279,26 @@ def uniform_ranks(law, values):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_draws_have_their_distribution(law):
+def test_gig_draws_have_their_distribution(law):
     draws = draws_of(law)
     assert draws.min() >= law[3]
     assert scipy.stats.kstest(uniform_ranks(law, draws), "uniform").pvalue > 1e-4
 
 
-def test_wrong_draws_are_noticed():
+def test_gig_draws_that_are_wrong_are_noticed():
     # Negative controls: another p, another χ, and forgetting the cut.
     right = (-15.0, 30.0, 10.0, 0.9)
     for other in [(-15.5, 30.0, 10.0, 0.9), (-15.0, 31.5, 10.0, 0.9), (-15.0, 30.0, 10.0, 0.89)]:
         assert scipy.stats.kstest(uniform_ranks(right, draws_of(other)), "uniform").pvalue < 1e-6
 
 
-def test_draws_agree_with_scipy_where_scipy_works():
+def test_gig_draws_agree_with_scipy_where_scipy_works():
     draws = draws_of((-2.0, 3.0, 2.0, 0.0), seed=5)
     theirs = scipy.stats.geninvgauss(-2.0, math.sqrt(6.0), scale=math.sqrt(1.5))
     assert scipy.stats.kstest(draws, theirs.cdf).pvalue > 1e-4
 
 
-def test_excess_is_precise_far_below_the_cut():
+def test_gig_excess_is_precise_far_below_the_cut():
     # v - r is exponential with rate ψ/2 = 5e9 at r = 1e6: 16 digits of v hold none of it.
     out = np.empty(5000)
     _excesses(-15.0, 30.0, 1e10, 1e6, make_streams(np.random.default_rng(2), 1)[0], out)
@@ -316,7 +316,7 @@ def _acceptance(p, chi, psi, r, state, n):
     return n / tries
 
 
-def test_most_proposals_are_accepted_in_every_regime():
+def test_gig_draws_accept_most_proposals_in_every_regime():
     rng = np.random.default_rng(4)
     state = make_streams(rng, 1)[0]
     rates = [_acceptance(*parameters, state, 2000) for parameters in LAWS]
@@ -331,14 +331,14 @@ def test_most_proposals_are_accepted_in_every_regime():
     assert max(rates) <= 1.0
 
 
-def test_draws_where_no_distribution_exists_end_at_once():
+def test_gig_draws_end_at_once_where_no_distribution_exists():
     state = make_streams(np.random.default_rng(0), 1)[0]
     assert gig.draw_cut_gig(0.0, 0.0, 1.0, 0.0, state) == 0.0
     assert gig.draw_cut_gig(-4.0, 0.0, 1.0, 0.0, state) == 0.0
     assert gig.draw_cut_gig(0.0, 1.0, 0.0, 1.0, state) == math.inf
 
 
-def test_the_same_stream_gives_the_same_draws():
+def test_gig_draws_are_the_same_for_the_same_stream():
     law = (-3.0, 8.0, 3.0, 0.5)
     np.testing.assert_array_equal(draws_of(law, 50, seed=1), draws_of(law, 50, seed=1))
     assert np.all(draws_of(law, 50, seed=1) != draws_of(law, 50, seed=2))

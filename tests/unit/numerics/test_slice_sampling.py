@@ -22,7 +22,7 @@ def after_one_update(starts, log_density, width, **options):
 
 @pytest.mark.parametrize("width", [0.05, 2.0, 300.0])
 @pytest.mark.parametrize("max_steps", [1, 3, 50])
-def test_one_update_leaves_the_density_invariant(width, max_steps):
+def test_slice_sample_leaves_the_density_invariant(width, max_steps):
     # Also where the width is hopeless or the budget of steps runs out: that costs mixing, never correctness.
     starts = np.random.default_rng(1).normal(size=4000)
     moved = after_one_update(starts, normal, width, max_steps=max_steps)
@@ -30,13 +30,13 @@ def test_one_update_leaves_the_density_invariant(width, max_steps):
     assert np.all(moved != starts)
 
 
-def test_another_density_is_noticed():
+def test_slice_sample_of_another_density_is_noticed():
     starts = np.random.default_rng(1).normal(size=4000)
     moved = after_one_update(starts, lambda x: -0.5 * (x / 1.25) ** 2, 2.0)
     assert scipy.stats.kstest(moved, "norm").pvalue < 1e-4
 
 
-def test_steps_given_by_need_are_noticed():
+def test_slice_sample_with_steps_by_need_is_noticed():
     # A budget that is spent on the left first, instead of split at random, is a known way to get this wrong.
     class LeftFirst:
         def __init__(self):
@@ -55,14 +55,14 @@ def test_steps_given_by_need_are_noticed():
 
 
 @pytest.mark.parametrize("outside", [-math.inf, math.nan])
-def test_a_support_told_by_the_density_itself(outside):
+def test_slice_sample_stays_in_the_support(outside):
     starts = np.random.default_rng(1).exponential(size=4000)
     moved = after_one_update(starts, lambda x: -x if x > 0.0 else outside, 3.0)
     assert moved.min() > 0.0
     assert scipy.stats.kstest(moved, "expon").pvalue > 1e-4
 
 
-def test_a_chain_forgets_its_start():
+def test_slice_sample_forgets_its_start():
     rng = np.random.default_rng(8)
     ends = []
     for _ in range(1000):
@@ -74,7 +74,7 @@ def test_a_chain_forgets_its_start():
 
 
 @pytest.mark.parametrize("log_density", [lambda x: 0.0, lambda x: 0.0 if x == 1.5 else -math.inf])
-def test_evaluations_are_bounded(log_density):
+def test_slice_sample_bounds_its_evaluations(log_density):
     # A density without end, and one whose slice is a single point that no proposal hits.
     calls = []
 
@@ -87,12 +87,12 @@ def test_evaluations_are_bounded(log_density):
     assert math.isfinite(x)
 
 
-def test_the_same_seed_gives_the_same_update():
+def test_slice_sample_is_repeatable():
     one, other = (slice_sample(normal, 0.3, 1.0, np.random.default_rng(5)) for _ in range(2))
     assert one == other
 
 
 @pytest.mark.parametrize("height", [-math.inf, math.nan, math.inf])
-def test_a_start_without_a_finite_density_is_refused(height):
+def test_slice_sample_refuses_a_start_without_a_finite_density(height):
     with pytest.raises(InputError, match=f"log density is finite, and it is {height} at 0.0"):
         slice_sample(lambda x: height, 0.0, 1.0, np.random.default_rng(0))

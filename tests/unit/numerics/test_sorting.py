@@ -7,7 +7,7 @@ from coaltree.numerics.sorting import sorted_places, take
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 8, 29, 100])
-def test_the_same_as_numpys(size):
+def test_sorted_places_are_those_of_numpy(size):
     values = np.random.default_rng(size).integers(0, 20, size).astype(float)  # with ties
     places = sorted_places(values)
     np.testing.assert_array_equal(places, np.argsort(values, kind="stable"))

@@ -65,7 +65,7 @@ def test_log_bessel_k_near_its_zero_is_right_absolutely():
         assert abs(log_bessel_k(nu, low) - reference.log_bessel_k(nu, low)) < 1e-10
 
 
-def test_two_oracles_agree():
+def test_log_bessel_k_of_two_oracles_agrees():
     for nu, z in [(0.0, 0.3), (0.5, 5.0), (3.0, 1.7), (31.0, 4.0), (127.0, 50.0), (511.5, 900.0)]:
         assert reference.log_bessel_k(nu, z) == pytest.approx(reference.log_bessel_k_by_integral(nu, z), rel=1e-13)
 
@@ -91,7 +91,7 @@ def test_log_bessel_k_satisfies_its_recurrence(twice_nu, log_z):
     assert log_bessel_k(nu + 1.0, z) == pytest.approx(right, rel=1e-13, abs=2e-12)
 
 
-def test_orders_that_are_no_multiple_of_a_half():
+def test_log_bessel_k_of_orders_that_are_no_multiple_of_a_half():
     assert math.isnan(log_bessel_k(0.3, 1.0))
     for nu, z in [(0.3, 20.0), (25.3, 0.1), (333.37, 400.0)]:
         assert log_bessel_k(nu, z) == pytest.approx(reference.log_bessel_k(nu, z), rel=1e-12)

@@ -1,6 +1,5 @@
-"""The heat map between two trees: orders, scales, strips, missing cells, trees that are given, and what is refused."""
+"""Heat maps between two trees: order, scales, strips, missing cells, given trees, refusals."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,15 +8,10 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 import coaltree as ct
 from coaltree.errors import InputError
 from coaltree.plotting import clustermap
-from tests.posteriors import random_posterior, ward_posterior
+from tests.artists import names
+from tests.posteriors import random_posterior, side_branch_posterior, ward_posterior
 
 N, D = 12, 5
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -33,19 +27,19 @@ def linkages(frame):
     return {"row_tree": linkage(filled, "average"), "col_tree": linkage(filled.T, "average")}
 
 
-def named(axis):
-    return [label.get_text() for label in axis.get_ticklabels()]
+def legend_of(made):
+    return [text.get_text() for text in made.figure.legends[0].get_texts()]
 
 
-def test_rows_and_columns_are_in_the_order_of_their_trees(frame):
+def test_clustermap_orders_rows_and_columns_by_their_trees(frame):
     made = clustermap(frame, z_score=None, **linkages(frame))
     rows, columns = made.dendrogram_row.reordered_ind, made.dendrogram_col.reordered_ind
     assert sorted(rows) == list(range(N))
     shown = made.ax_heatmap.images[0].get_array().filled(np.nan)
     np.testing.assert_array_equal(shown, frame.to_numpy()[np.ix_(rows, columns)])
     assert list(made.data2d.index) == [frame.index[i] for i in rows]
-    assert named(made.ax_heatmap.yaxis) == list(made.data2d.index)
-    assert named(made.ax_heatmap.xaxis) == list(made.data2d.columns)
+    assert names(made.ax_heatmap) == list(made.data2d.index)
+    assert names(made.ax_heatmap, "x") == list(made.data2d.columns)
     made.figure.canvas.draw()
     for row in (0, N - 1):  # the tree's leaf stands beside its row, on the same height of paper
         on_map = made.ax_heatmap.transData.transform((0, row))[1]
@@ -56,28 +50,32 @@ def test_rows_and_columns_are_in_the_order_of_their_trees(frame):
     assert made._repr_png_().startswith(b"\x89PNG")
 
 
-def test_both_sides_are_fitted_and_have_supports(frame, tmp_path):
+def test_clustermap_fits_both_sides_and_shows_supports(frame, tmp_path):
     with pytest.warns(ct.ConvergenceWarning):
         made = clustermap(frame, n_samples=12, n_warmup=4, n_clusters=2)
     rows, columns = made.dendrogram_row.posterior, made.dendrogram_col.posterior
     assert rows.labels == tuple(frame.index)
     assert columns.labels == tuple(frame.columns)
     assert columns.X.shape == (D, N)
-    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
-    assert words == ["clusters", "1", "2", "support, in %", "missing"]
+    assert legend_of(made) == ["clusters", "1", "2", "support, in %", "missing"]
     made.savefig(tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
 
 
-def test_dots_are_in_the_legend_where_they_are_in_the_picture():
+def test_clustermap_legend_has_dots_where_the_tree_has():
     post = random_posterior(0, n=200, weighted=False)
     values = np.random.default_rng(0).normal(size=(200, 3))
     made = clustermap(pd.DataFrame(values, post.labels), row_tree=post, col_tree=False)
-    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
-    assert words == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
+    assert legend_of(made) == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
 
 
-def test_a_posterior_gives_its_tree_whatever_the_order_of_the_table(frame):
+def test_clustermap_marks_side_branches():
+    tree = side_branch_posterior().mean_tree()
+    made = clustermap(np.arange(20.0).reshape(10, 2), row_tree=tree, col_tree=False, n_clusters=2)
+    assert legend_of(made) == ["clusters", "1", "2", "side branch"]
+
+
+def test_clustermap_matches_a_posterior_by_names(frame):
     filled = frame.fillna(0.0)
     post = ward_posterior(filled.to_numpy())
     post = ct.Posterior(post.children, post.times, labels=filled.index, X=filled.to_numpy())
@@ -88,7 +86,7 @@ def test_a_posterior_gives_its_tree_whatever_the_order_of_the_table(frame):
     assert not made.ax_col_dendrogram.axison
 
 
-def test_metadata_make_strips(frame):
+def test_clustermap_draws_annotations_as_strips(frame):
     frame["kind"] = ["x", "y"] * (N // 2)
     colors = pd.DataFrame({"own": ["#ff0000"] * D, "age": np.linspace(0, 1, D)}, index=frame.columns[:D])
     made = clustermap(frame, row_colors="kind", col_colors=colors, **linkages(frame[frame.columns[:D]]))
@@ -100,12 +98,23 @@ def test_metadata_make_strips(frame):
         assert all((strip[row] == strip[other]).all() for other in same)
     assert made.ax_col_colors.images[0].get_array().shape == (2, D, 4)
     np.testing.assert_array_equal(made.ax_col_colors.images[0].get_array()[0, :, :3], [[1.0, 0.0, 0.0]] * D)
-    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
-    assert words[:4] == ["kind", "x", "y", "age"]
-    assert "own" not in words  # colours of the user's own mean what the user says
+    assert legend_of(made)[:4] == ["kind", "x", "y", "age"]
+    assert "own" not in legend_of(made)  # colours of the user's own mean what the user says
 
 
-def test_columns_are_scaled_where_their_scales_differ(frame):
+def test_clustermap_legend_has_only_titles_in_bold(frame):
+    made = clustermap(frame, row_colors={"kind": [f"k{i}" for i in range(11)] + ["k0"]}, **linkages(frame))
+    many = clustermap(
+        np.arange(28.0).reshape(14, 2), row_colors={"k": list("abcdefghijklmn")}, row_tree=False, col_tree=False
+    )
+    for one, last in ((made, "missing"), (many, "and 2 more")):
+        bold, *rest = one.figure.legends[0].get_texts()
+        assert bold.get_weight() == "bold"
+        assert {text.get_weight() for text in rest} == {"normal"}
+        assert rest[-1].get_text() == last
+
+
+def test_clustermap_scales_columns_whose_scales_differ(frame):
     trees = linkages(frame)
     apart = frame * [1, 10, 100, 1000, 1]
     shown = clustermap(apart, **trees).data2d
@@ -115,10 +124,10 @@ def test_columns_are_scaled_where_their_scales_differ(frame):
     np.testing.assert_allclose(np.nanmax(unit, axis=1), 1.0)
 
 
-def test_names_are_thinned_where_there_is_no_room():
+def test_clustermap_thins_names_where_there_is_no_room():
     X = np.random.default_rng(0).standard_normal((200, 3))
     made = clustermap(X, row_tree=linkage(X), col_tree=False, figsize=(5, 5))
-    written = named(made.ax_heatmap.yaxis)
+    written = names(made.ax_heatmap)
     assert 10 < len(written) < 60
     assert made.ax_heatmap.yaxis.get_ticklabels()[0].get_fontsize() == 6.0
 
@@ -132,12 +141,12 @@ def test_names_are_thinned_where_there_is_no_room():
         ({"row_tree": False, "n_clusters": 2}, "n_clusters needs a tree of the rows"),
     ],
 )
-def test_what_does_not_fit_is_refused(frame, settings, sentence):
+def test_clustermap_refuses_wrong_arguments(frame, settings, sentence):
     with pytest.raises(InputError, match=sentence):
         clustermap(frame, **{**linkages(frame), **settings})
 
 
-def test_a_tree_of_others_is_refused(frame):
+def test_clustermap_refuses_a_tree_of_other_leaves(frame):
     tree = ct.Tree.from_linkage(linkages(frame)["row_tree"], [f"other {i}" for i in range(N)])
     with pytest.raises(InputError, match="row_tree has a leaf 'other 0', which is not in the table"):
         clustermap(frame, row_tree=tree, col_tree=False)

@@ -1,3 +1,5 @@
+"""Common scales and colour limits of tables."""
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ def table(seed=0):
     return np.random.default_rng(seed).standard_normal((30, 4))
 
 
-def test_when_the_scales_of_columns_differ():
+def test_scales_differ_in_spread_or_level():
     X = table()
     assert not scales_differ(X)
     assert scales_differ(X * [1, 1, 1, 20])
@@ -41,19 +43,21 @@ def test_rescaled_by_rows_by_columns_or_not():
     np.testing.assert_array_equal(rescaled(np.ones((3, 2)), standard_scale=0)[0], 0.0)
 
 
-@pytest.mark.parametrize("wrong", [{"z_score": 2}, {"z_score": True}, {"z_score": "rows"}, {"standard_scale": "auto"}])
-def test_other_scales_are_refused(wrong):
+@pytest.mark.parametrize(
+    "wrong", [{"z_score": 2}, {"z_score": True}, {"z_score": 1.0}, {"z_score": "rows"}, {"standard_scale": "auto"}]
+)
+def test_rescaled_refuses_other_scales(wrong):
     with pytest.raises(InputError, match=f"{next(iter(wrong))} must be 0"):
         rescaled(table(), **wrong)
     with pytest.raises(InputError, match="not both"):
         rescaled(table(), 1, 1)
 
 
-def test_limits_of_colours():
+def test_colour_limits_are_symmetric_where_signs_differ():
     low, high, is_two_sided = colour_limits(table())
     assert is_two_sided
     assert low == -high
-    assert not colour_limits(np.abs(table())).is_two_sided
-    assert colour_limits(np.abs(table()), center=1.0).is_two_sided
+    assert not colour_limits(np.abs(table()))[2]
+    assert colour_limits(np.abs(table()), center=1.0)[2]
     assert colour_limits(np.full((2, 2), np.nan)) == (0.0, 1.0, False)
     assert colour_limits(np.ones((2, 2))) == (1.0, 2.0, False)

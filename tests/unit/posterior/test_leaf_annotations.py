@@ -5,32 +5,32 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.leaf_annotations import KEPT, known_of, of_leaves, read_known
+from coaltree.posterior.leaf_annotations import KEPT, annotations_of, of_leaves, read_annotations
 from tests.posteriors import random_posterior
 
 LEAVES = ("a", "b", "c", "d")
 
 
-def test_classes_are_sorted_and_missing_ones_have_none():
-    (column,) = read_known({"kind": ["x", None, "y", "x"]}, LEAVES)
+def test_read_annotations_sorts_classes_and_missing_ones_have_none():
+    (column,) = read_annotations({"kind": ["x", None, "y", "x"]}, LEAVES)
     assert column.name == "kind"
     assert column.levels == ("x", "y")
     np.testing.assert_array_equal(column.codes, [0, -1, 1, 0])
     assert column.texts() == ["x", "", "y", "x"]
 
 
-def test_few_numbers_are_classes_in_their_order_and_many_are_numbers():
-    (column,) = read_known(pd.Series([10.0, 9.0, np.nan, 10.0], name="grade"), LEAVES)
+def test_read_annotations_takes_few_numbers_as_classes_and_many_as_numbers():
+    (column,) = read_annotations(pd.Series([10.0, 9.0, np.nan, 10.0], name="grade"), LEAVES)
     assert column.levels == ("9", "10")
     np.testing.assert_array_equal(column.codes, [1, 0, -1, 1])
-    (column,) = read_known(np.linspace(0, 1, 30), [str(i) for i in range(30)])
+    (column,) = read_annotations(np.linspace(0, 1, 30), [str(i) for i in range(30)])
     assert not column.is_classes
     assert column.texts()[:2] == ["0", "0.0344828"]
 
 
-def test_an_index_of_names_is_minded():
+def test_read_annotations_heeds_an_index_of_names():
     frame = pd.DataFrame({"one": [1, 2, 3, 4], "two": list("wxyz")}, index=list("dcba"))
-    one, two = read_known(frame, LEAVES)
+    one, two = read_annotations(frame, LEAVES)
     assert one.texts() == ["4", "3", "2", "1"]
     assert two.texts() == ["z", "y", "x", "w"]
 
@@ -43,32 +43,32 @@ def test_an_index_of_names_is_minded():
         ({"k": [None] * 4}, "has no value at all"),
     ],
 )
-def test_what_does_not_fit_is_refused(given, sentence):
+def test_read_annotations_refuses_what_does_not_fit(given, sentence):
     with pytest.raises(ct.InputError, match=sentence):
-        read_known(given, LEAVES)
+        read_annotations(given, LEAVES)
 
 
-def test_a_posterior_keeps_them_and_odd_ones_are_passed_over(tmp_path):
+def test_annotations_of_a_posterior_pass_over_odd_ones(tmp_path):
     post = random_posterior(1)
     good = ["x"] * 3 + ["y"] * 4
     post.info[KEPT] = {"kind": good, "short": ["x"], "no text": [1] * 7, "empty": ["", "NA"] + [""] * 5}
     post.save(tmp_path / "post.npz")
-    (column,) = known_of(ct.load(tmp_path / "post.npz"))
+    (column,) = annotations_of(ct.load(tmp_path / "post.npz"))
     assert column.texts() == good
     post.info[KEPT] = ["kind"]
-    assert known_of(post) == []
+    assert annotations_of(post) == []
 
 
-def test_leaves_of_several_rows_have_the_commonest_value():
+def test_of_leaves_takes_the_commonest_value_of_several_rows():
     assert of_leaves(["x", "y", "y", "z"], np.array([0, 1, 1, 1])) == ["x", "y"]
     assert of_leaves(["x", "y"], None) == ["x", "y"]
 
 
-def test_values_that_are_missing_are_not_the_commonest():
+def test_of_leaves_passes_over_missing_values():
     leaf = np.array([0, 0, 0, 1, 1, 2])
     assert of_leaves(["", "NA", "x", "", "", "y"], leaf) == ["x", "", "y"]
 
 
-def test_infinite_numbers_are_values():
-    (column,) = read_known({"k": [np.inf, 1.0, -np.inf, 2.5]}, LEAVES)
+def test_read_annotations_takes_infinite_numbers_as_classes():
+    (column,) = read_annotations({"k": [np.inf, 1.0, -np.inf, 2.5]}, LEAVES)
     assert column.texts() == ["inf", "1", "-inf", "2.5"]

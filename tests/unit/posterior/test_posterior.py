@@ -2,15 +2,13 @@
 
 import math
 import pickle
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import coaltree as ct
-from tests.posteriors import grouped_posterior, listed, random_posterior
-from tests.reference import summaries
+from tests.posteriors import grouped_posterior, random_posterior
 
 POSTERIORS = [(0, 7, True), (1, 7, False), (2, 5, True), (3, 9, True), (4, 2, True), (5, 3, False)]
 
@@ -19,10 +17,6 @@ POSTERIORS = [(0, 7, True), (1, 7, False), (2, 5, True), (3, 9, True), (4, 2, Tr
 def post(request):
     seed, n, weighted = request.param
     return random_posterior(seed, n=n, weighted=weighted)
-
-
-def leaf_sets(tree):
-    return summaries.clades(tree.children.tolist())
 
 
 # What it holds
@@ -48,7 +42,7 @@ def test_trees_are_a_lazy_sequence(post):
         post.trees[12]
 
 
-def test_arrays_are_read_only(post):
+def test_posterior_arrays_are_read_only(post):
     for array in (post.children, post.times, post.weights, post.log_weights, post.chain, post.log_joint):
         with pytest.raises(ValueError):
             array[0] = 1
@@ -66,29 +60,7 @@ def test_columns_are_given_or_read_from_a_frame():
     assert post[:3].columns == ct.concat([post, post]).columns == ("1", "v")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"times": np.ones((2, 3))}, "shape"),
-        ({"times": np.array([[1.0, 2.0], [2.0, 1.0]])}, "Tree 1 of the posterior is not valid.*comes before"),
-        ({"times": np.array([[np.nan, 2.0], [1.0, 2.0]])}, "Tree 0 .*finite"),
-        ({"children": np.array([[[0, 1], [2, 3]], [[0, 1], [1, 3]]])}, "Tree 1 .*already joined"),
-        ({"children": np.array([[[0, 4], [2, 3]], [[0, 1], [2, 3]]])}, "Tree 0 .*only nodes"),
-        ({"log_weights": [1.0]}, "log_weights must have one entry"),
-        ({"log_weights": [-np.inf, -np.inf]}, "at least one finite"),
-        ({"theta": {"ell": [1.0]}}, "ell"),
-        ({"labels": ["a", "b"]}, "labels must be 3 names, not 2"),
-        ({"X": np.zeros((4, 2))}, "one row for each of the 3 leaves"),
-        ({"X": np.zeros((3, 2)), "columns": ["a"]}, "columns must name the 2 columns of X, not 1"),
-    ],
-)
-def test_what_is_refused(change, message):
-    given = {"children": np.tile([[0, 1], [2, 3]], (2, 1, 1)), "times": np.tile([1.0, 2.0], (2, 1))} | change
-    with pytest.raises(ct.InputError, match=message):
-        ct.Posterior(**given)
-
-
-def test_pickles_leave_out_what_can_be_had_again():
+def test_posterior_pickles_leave_out_caches():
     post = random_posterior(0)
     size = len(pickle.dumps(post))
     tree = post.mcc_tree()
@@ -99,41 +71,6 @@ def test_pickles_leave_out_what_can_be_had_again():
 
 
 # Clades
-
-
-def test_clade_keys_are_those_of_the_tree(post):
-    table = post.clade_table
-    for t, tree in enumerate(post.trees):
-        np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
-        assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
-
-
-def test_the_clade_table_grows():
-    post = random_posterior(8, n=400, n_trees=40)
-    table = post.clade_table
-    assert len(table.keys) > 1024
-    every = {c for tree in post.trees for c in leaf_sets(tree)}
-    assert len(table.keys) == len(every)
-
-
-def test_clade_support(post):
-    frequency = summaries.clade_frequencies(listed(post), post.weights)
-    for tree in [*post.trees, random_posterior(99, n=post.n).trees[0]]:
-        expected = [frequency.get(c, 0.0) for c in leaf_sets(tree)]
-        np.testing.assert_allclose(post.clade_support(tree), expected, atol=1e-14)
-
-
-def test_clade_support_finds_leaves_by_name():
-    post = random_posterior(0)
-    tree = post.trees[3]
-    number = np.array([3, 0, 6, 1, 5, 2, 4, *range(7, 13)])  # leaf i of the tree becomes leaf number[i]
-    names = [""] * 7
-    for i, label in enumerate(tree.labels):
-        names[number[i]] = label
-    shuffled = ct.Tree(number[tree.children], tree.times, names)
-    np.testing.assert_array_equal(post.clade_support(shuffled), post.clade_support(tree))
-    with pytest.raises(ct.InputError, match="'x' is in only one"):
-        post.clade_support(tree.relabel([*"012345", "x"]))
 
 
 def test_map_tree(post):
@@ -148,89 +85,10 @@ def test_map_tree_needs_a_log_joint():
         post.map_tree()
 
 
-def test_mcc_tree(post):
-    trees = listed(post)
-    frequency = {c: f for c, f in summaries.clade_frequencies(trees, post.weights).items() if f > 0}
-    scores = [
-        summaries.mcc_score(children, frequency)
-        if all(c in frequency for c in summaries.clades(children))
-        else -math.inf
-        for children, _ in trees
-    ]
-    found = post.mcc_tree()
-    assert summaries.mcc_score(found.children.tolist(), frequency) == pytest.approx(max(scores))
-    # times: medians, raised to the largest median within
-    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in leaf_sets(found)}
-    for clade, time in zip(leaf_sets(found), found.times, strict=True):
-        assert time == max(medians[inner] for inner in medians if inner <= clade)
-    assert ct.Tree(found.children, found.times) == found  # a valid tree
-
-
-def test_mcc_times_are_raised_where_medians_contradict():
-    """{0, 1} is late where it is without {0, 1, 2}, and {0, 1, 2} is early where it is without {0, 1}."""
-    children = [[[0, 1], [4, 2], [5, 3]], [[2, 3], [0, 1], [4, 5]], [[1, 2], [4, 0], [5, 3]]]
-    times = [[1.0, 2.0, 3.0], [1.0, 10.0, 11.0], [0.5, 0.6, 3.0]]
-    found = ct.Posterior(children, times, log_weights=np.log([0.2, 0.4, 0.4])).mcc_tree()
-    assert found.children.tolist() == children[0]
-    assert found.times.tolist() == [10.0, 10.0, 10.0]  # medians 10, 0.6 and 3
-
-
-@pytest.mark.parametrize("min_support", [0.5, 0.7, 1.0])
-def test_consensus(post, min_support):
-    trees = listed(post)
-    expected = summaries.majority(trees, post.weights, min_support)
-    tree = post.consensus(min_support)
-    names = [frozenset(map(int, clade)) for clade in tree.clades()]
-    assert set(names) == set(expected)
-    assert len(names) == len(expected)
-    np.testing.assert_allclose(tree.support, [expected[c] for c in names], atol=1e-12)
-    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in names}
-    for clade, time in zip(names, tree.times, strict=True):
-        assert time == max(medians[inner] for inner in names if inner <= clade)
-    assert sorted(tree.leaf_order()) == list(range(post.n))
-    assert np.all(np.diff(tree.times) >= 0)
-    assert tree.is_binary == (len(names) == post.n - 1)
-    parents = tree.parents
-    assert parents[tree.root] == -1
-    assert np.all(parents[:-1] > np.arange(tree.root))
-
-
-def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
-    """14 weights of 1/14: seven of them may sum to a little more than 1/2."""
-    children = np.array([[[0, 1], [2, 3]]] * 7 + [[[1, 2], [0, 3]]] * 7)
-    post = ct.Posterior(children, np.tile([1.0, 2.0], (14, 1)))
-    tree = post.consensus()
-    assert tree.children == ((0, 1, 2),)
-    assert not tree.is_binary
-
-
-def test_consensus_refuses_less_than_half():
-    post = random_posterior(0)
-    assert post.consensus(Decimal("0.5")).to_newick() == post.consensus().to_newick()
-    for wrong in (0.3, 1.2, "half"):
-        with pytest.raises(ct.InputError, match=r"min_support must be a number from 0\.5"):
-            post.consensus(wrong)
-
-
-def test_cophenetic(post):
-    mean, log_mean = post.cophenetic(), post.cophenetic(log=True)
-    n = post.n
-    expected, expected_log = np.zeros((n, n)), np.zeros((n, n))
-    for (children, times), w in zip(listed(post), post.weights, strict=True):
-        for (i, j), time in summaries.cophenetic(children, times).items():
-            expected[i, j] += w * time
-            expected_log[i, j] += w * math.log(time)
-    expected += expected.T
-    expected_log += expected_log.T
-    np.fill_diagonal(expected_log, -np.inf)
-    np.testing.assert_allclose(mean, expected, rtol=1e-12)
-    np.testing.assert_allclose(log_mean, expected_log, rtol=1e-12)
-
-
 # Parts and wholes
 
 
-def test_slices_and_thinning_keep_draws_together():
+def test_thin_and_slices_keep_draws_together():
     chain = np.repeat([0, 1], 6)
     post = random_posterior(6, chain=chain, theta={"ell": np.arange(12.0), "m": np.ones((12, 2, 2))})
     part = post[3:9]
@@ -239,6 +97,7 @@ def test_slices_and_thinning_keep_draws_together():
     assert part.theta["ell"].tolist() == list(range(3, 9))
     assert part.theta["m"].shape == (6, 2, 2)
     assert part.chain.tolist() == [0, 0, 0, 1, 1, 1]
+    assert part.log_evidence is None and post[:].log_evidence == post.log_evidence
     thinned = post.thin(4)
     assert thinned.theta["ell"].tolist() == [0, 4, 6, 10]
     assert post[np.arange(12) % 2 == 0].theta["ell"].tolist() == [0, 2, 4, 6, 8, 10]
@@ -250,47 +109,7 @@ def test_slices_and_thinning_keep_draws_together():
         post.thin(0)
 
 
-def test_parts_put_together_are_the_whole():
-    post = random_posterior(6)
-    again = ct.concat([post[:5], post[5:]])
-    np.testing.assert_allclose(again.weights, post.weights, rtol=1e-12)
-    assert list(again.trees) == list(post.trees)
-    np.testing.assert_array_equal(again.log_joint, post.log_joint)
-
-
-def test_runs_with_an_evidence_count_by_it():
-    a, b = random_posterior(1, n_trees=4), random_posterior(2, n_trees=8)
-    raw = [rng_weights + np.log(3.0) for rng_weights in (a.log_weights, b.log_weights)]
-    a = ct.Posterior(a.children, a.times, log_weights=raw[0], log_evidence=-10.0)
-    b = ct.Posterior(b.children, b.times, log_weights=raw[1], log_evidence=-11.0)
-    both = ct.concat([a, b])
-    # the mean unnormalised weight of a run is its evidence
-    weights = np.concatenate([a.weights * 4 * math.exp(-10), b.weights * 8 * math.exp(-11)])
-    np.testing.assert_allclose(both.weights, weights / weights.sum())
-    assert both.log_evidence == pytest.approx(math.log(weights.sum() / 12))
-    assert not both.is_chain
-
-
-def test_concat_renumbers_chains_and_leaves_particles_without_order():
-    chains = [random_posterior(seed, chain=np.repeat([3, 5], 6)) for seed in (1, 2)]
-    assert ct.concat(chains).chain.tolist() == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
-    assert not ct.concat([random_posterior(seed) for seed in (1, 2)]).is_chain
-
-
-def test_concat_refuses_other_leaves_and_parameters():
-    a = random_posterior(1)
-    with pytest.raises(ct.InputError, match="other leaf labels"):
-        ct.concat([a, random_posterior(1, labels=list("abcdefg"))])
-    with pytest.raises(ct.InputError, match="other parameters"):
-        ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
-    one, other = (random_posterior(1, covariance=family) for family in (ct.Spherical(), ct.Scaled()))
-    with pytest.raises(ct.InputError, match="Scaled, not Spherical"):
-        ct.concat([one, other])
-    with pytest.raises(ct.InputError, match="at least one"):
-        ct.concat([])
-
-
-def test_the_values_of_a_leaf_are_the_means_of_its_rows():
+def test_leaf_values_are_the_means_of_rows():
     post = grouped_posterior()
     X = np.array(post.X)
     X[post.groups == 0, 1] = np.nan
@@ -304,3 +123,19 @@ def test_the_values_of_a_leaf_are_the_means_of_its_rows():
     np.testing.assert_array_equal(alone.leaf_values(), alone.X)
     with pytest.raises(ct.InputError, match="does not include its data"):
         random_posterior(0).leaf_values()
+
+
+def test_noise_level_is_that_of_the_draw_or_the_fixed_one():
+    post = grouped_posterior()
+    assert post.noise_level(3) == post.theta["noise_level"][3]
+    np.testing.assert_allclose(post.row_variances(3), post.noise_level(3) * post.tail_scale[3])
+    assert random_posterior(0, noise=0.25).noise_level(3) == 0.25
+    with pytest.raises(ct.InputError, match="no draws of its noise level"):
+        random_posterior(0, noise="learn").noise_level(0)
+
+
+def test_oddness_is_the_mean_scale_of_each_row():
+    post = grouped_posterior()
+    np.testing.assert_allclose(post.oddness, post.weights @ post.tail_scale)
+    assert int(post.oddness.argmax()) == 1
+    assert random_posterior(0).oddness is None

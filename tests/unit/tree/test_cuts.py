@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.cluster import hierarchy
 
 from coaltree import ClusterSizeWarning, Tree
-from coaltree.tree.cuts import cut_trees
-from coaltree.tree.merges import check_cut
+from coaltree.tree.cuts import check_cut, cut_trees
 from tests.reference import summaries
+from tests.reference import trees as slow
 from tests.strategies import chain, random_tree, trees
 
 
@@ -23,7 +24,7 @@ def same_partition(a, b):
 
 
 @given(trees(max_leaves=16), st.data())
-def test_clusters_and_side_branches_are_those_of_the_definition(tree, data):
+def test_cut_has_the_clusters_and_side_branches_of_the_definition(tree, data):
     k = data.draw(st.integers(1, tree.n))
     m = data.draw(st.just("auto") | st.integers(1, tree.n))
     sizes = check_cut(tree.n, k, None, m).min_sizes
@@ -41,7 +42,7 @@ def test_clusters_and_side_branches_are_those_of_the_definition(tree, data):
 
 
 @given(trees(max_leaves=24), st.data())
-def test_one_cluster_more_refines_the_others(tree, data):
+def test_cut_into_one_cluster_more_refines_the_others(tree, data):
     m = data.draw(st.just("auto") | st.integers(1, tree.n))
     coarse = np.zeros(tree.n, dtype=int)
     for k in range(1, tree.n + 1):
@@ -52,7 +53,7 @@ def test_one_cluster_more_refines_the_others(tree, data):
 
 
 @given(trees(max_leaves=16), st.data())
-def test_a_least_size_of_one_undoes_the_last_merges(tree, data):
+def test_cut_with_min_size_one_undoes_the_last_merges(tree, data):
     k = data.draw(st.integers(1, tree.n))
     labels, used = cut_trees(tree.children[None], np.array([k - 1]), check_cut(tree.n, k, None, 1).min_sizes)
     np.testing.assert_array_equal(labels[0], tree.cut(k, min_size=1))
@@ -61,7 +62,7 @@ def test_a_least_size_of_one_undoes_the_last_merges(tree, data):
 
 
 @given(trees(max_leaves=16), st.randoms(use_true_random=False), st.data())
-def test_names_of_leaves_do_not_matter(tree, random, data):
+def test_cut_does_not_depend_on_leaf_numbers(tree, random, data):
     k, m = data.draw(st.integers(1, tree.n)), data.draw(st.integers(2, tree.n))
     number = np.arange(2 * tree.n - 1)
     shuffled = list(range(tree.n))
@@ -78,7 +79,7 @@ def test_names_of_leaves_do_not_matter(tree, random, data):
     assert first == sorted(first)
 
 
-def test_outliers_do_not_take_the_clusters():
+def test_cut_makes_no_clusters_of_outliers():
     """Two groups of five, leaf 10 above both, and leaf 11 just below the split, on top of the first group."""
     children = [[0, 1], [12, 2], [13, 3], [14, 4], [5, 6], [16, 7], [17, 8], [18, 9], [15, 11], [19, 20], [21, 10]]
     tree = Tree(children, np.arange(1.0, 12.0))
@@ -93,11 +94,11 @@ def test_outliers_do_not_take_the_clusters():
 
 
 @pytest.mark.parametrize(("n", "k", "m"), [(20, 3, 2), (7, 3, 1), (150, 3, 13), (8, 2, 1), (9, 2, 2), (4, 4, 1)])
-def test_the_automatic_size_is_a_quarter_of_the_mean_size(n, k, m):
+def test_cut_min_size_auto_is_a_quarter_of_the_mean_size(n, k, m):
     assert check_cut(n, k).min_size == m
 
 
-def test_halving_is_said():
+def test_cut_warns_where_min_size_was_halved():
     tree = chain(9)
     with pytest.warns(ClusterSizeWarning, match="The tree has too few splits with 4 leaves on both sides") as caught:
         labels = tree.cut(2, min_size=4)
@@ -106,7 +107,7 @@ def test_halving_is_said():
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_leaves():
+def test_cut_of_a_hundred_thousand_leaves():
     n = 100_000
     tree = random_tree(n, np.random.default_rng(0))
     labels = tree.cut(10)
@@ -115,3 +116,55 @@ def test_a_hundred_thousand_leaves():
     np.testing.assert_array_equal(np.unique(found[found >= 0]), np.arange(10))
     with pytest.warns(ClusterSizeWarning):
         np.testing.assert_array_equal(np.bincount(chain(n).cut(2)), [n - 1, 1])
+
+
+@pytest.fixture
+def tree():
+    #     ┌───┴──┐        4.0
+    #   ┌─┴─┐    │        2.0
+    #   │   │  ┌─┴─┐      1.0
+    #   a   c  b   d
+    return Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.0, 4.0], labels=["a", "b", "c", "d"])
+
+
+@given(trees(max_leaves=15))
+def test_cut_by_number_undoes_the_last_merges(tree):
+    for n_clusters in range(1, tree.n + 1):
+        found = tree.cut(n_clusters, min_size=1)
+        np.testing.assert_array_equal(found, slow.cut(tree.children, tree.n - n_clusters))
+        assert len(np.unique(found)) == n_clusters
+
+
+@given(trees(max_leaves=15), st.floats(0, 100))
+def test_cut_by_time_keeps_together_what_has_met(tree, time):
+    for when in (time, *tree.times):
+        together = tree.cut(time=when)[:, None] == tree.cut(time=when)
+        np.testing.assert_array_equal(together, tree.cophenetic() <= when)
+
+
+@given(trees(max_leaves=15))
+def test_cuts_are_nested(tree):
+    for n_clusters in range(2, tree.n + 1):
+        fine, coarse = tree.cut(n_clusters, min_size=1), tree.cut(n_clusters - 1, min_size=1)
+        assert len(set(zip(fine, coarse, strict=True))) == n_clusters
+
+
+@given(trees(max_leaves=20, times=st.floats(0.01, 10)))
+def test_cuts_agree_with_scipy(tree):
+    Z = tree.to_linkage()
+    everywhere = hierarchy.cut_tree(Z)
+    untied = len(set(tree.times)) == tree.n - 1  # cut_tree takes tied merges in an order of its own
+    for n_clusters in range(1, tree.n + 1) if untied else ():
+        assert same_partition(tree.cut(n_clusters, min_size=1), everywhere[:, tree.n - n_clusters])
+    for time in (0.0, *tree.times, 0.5 * tree.times[-1]):
+        assert same_partition(tree.cut(time=time), hierarchy.fcluster(Z, time, criterion="distance"))
+
+
+def test_cut_at_the_ends(tree):
+    np.testing.assert_array_equal(tree.cut(time=-1), [0, 1, 2, 3])
+    np.testing.assert_array_equal(tree.cut(time=np.inf), [0, 0, 0, 0])
+    np.testing.assert_array_equal(tree.cut(np.int32(2)), [0, 1, 0, 1])
+    assert tree.cut(2).dtype == np.int64
+    tied = Tree([[0, 1], [2, 3], [4, 5]], [1, 1, 1])
+    np.testing.assert_array_equal(tied.cut(2), [0, 0, 1, 1])
+    np.testing.assert_array_equal(tied.cut(time=1), [0, 0, 0, 0])

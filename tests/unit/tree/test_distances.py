@@ -39,7 +39,7 @@ def test_distances_are_metrics(post, kind):
         assert d[i, k] <= d[i, j] + d[j, k] + 1e-9
 
 
-def test_dendropy_agrees():
+def test_distances_agree_with_dendropy():
     """DendroPy's rooted distances, of trees read from our Newick."""
     post = random_posterior(4, n=12)
     taxa = dendropy.TaxonNamespace()
@@ -54,7 +54,7 @@ def test_dendropy_agrees():
         assert ct.tree_distance(a, b, "branch_score") == pytest.approx(expected)
 
 
-def test_leaves_are_matched_by_name():
+def test_distances_match_leaves_by_name():
     tree = ct.Tree.from_newick("((a:1,b:1):2,(c:2,d:2):1);")
     same = ct.Tree.from_newick("((d:2,c:2):1,(b:1,a:1):2);")
     other = ct.Tree.from_newick("((a:1,c:1):2,(b:2,d:2):1);")

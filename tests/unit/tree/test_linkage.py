@@ -22,7 +22,7 @@ def data():
 
 
 @given(trees(times=any_times))
-def test_there_and_back(tree):
+def test_linkage_returns_the_same_tree(tree):
     Z = tree.to_linkage()
     assert hierarchy.is_valid_linkage(Z, throw=True)
     assert Tree.from_linkage(Z) == tree
@@ -30,7 +30,7 @@ def test_there_and_back(tree):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("make", [hierarchy.linkage, fastcluster.linkage], ids=["scipy", "fastcluster"])
-def test_what_others_make_is_read(data, method, make):
+def test_linkage_of_scipy_and_fastcluster_is_read(data, method, make):
     Z = make(data, method)
     tree = Tree.from_linkage(Z, labels=[f"row {i}" for i in range(len(data))])
     assert tree.labels[3] == "row 3"
@@ -38,7 +38,7 @@ def test_what_others_make_is_read(data, method, make):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_others_do_with_ours(data, method):
+def test_linkage_is_read_by_scipy(data, method):
     tree = Tree.from_linkage(hierarchy.linkage(data, method))
     Z = tree.to_linkage()
     drawn = hierarchy.dendrogram(Z, no_plot=True)
@@ -50,12 +50,12 @@ def test_what_others_do_with_ours(data, method):
 
 @pytest.mark.parametrize("method", ["centroid", "median"])
 @pytest.mark.parametrize("make", [hierarchy.linkage, fastcluster.linkage], ids=["scipy", "fastcluster"])
-def test_inversions_are_refused_with_the_reason(data, method, make):
+def test_linkage_with_inversions_is_refused(data, method, make):
     with pytest.raises(InputError, match=r"inversion: row \d+ joins at height .* cannot come before .* centroid"):
         Tree.from_linkage(make(data[30:], method))
 
 
-def test_rows_out_of_order_are_sorted():
+def test_linkage_rows_out_of_order_are_sorted():
     Z = [[0, 1, 3.0, 2], [2, 3, 1.0, 2], [4, 5, 3.0, 3], [6, 7, 3.0, 5]]
     tree = Tree.from_linkage(Z)
     np.testing.assert_array_equal(tree.children, [[2, 3], [0, 1], [4, 6], [5, 7]])
@@ -63,7 +63,7 @@ def test_rows_out_of_order_are_sorted():
 
 
 @given(trees(min_leaves=3))
-def test_any_order_of_rows_gives_the_same_tree(tree):
+def test_linkage_gives_the_same_tree_in_any_order_of_rows(tree):
     # Rows in depth-first order: children before parents, heights as they come.
     n = tree.n
     todo, order = [tree.root], []
@@ -83,7 +83,7 @@ def test_any_order_of_rows_gives_the_same_tree(tree):
     np.testing.assert_array_equal(read.cophenetic(), tree.cophenetic())
 
 
-def test_a_deep_chain():
+def test_linkage_of_a_deep_chain():
     tree = chain(100_000)
     Z = tree.to_linkage()
     assert hierarchy.is_valid_linkage(Z)
@@ -106,11 +106,11 @@ def test_a_deep_chain():
         ([[0, 1, 2, 2], [2, 3, 1, 3]], r"inversion: row 1 joins at height 1\.0 a cluster .* height 2\.0 \(row 0\)"),
     ],
 )
-def test_a_matrix_that_is_no_linkage(Z, sentence):
+def test_linkage_refuses_other_matrices(Z, sentence):
     with pytest.raises(InputError, match=sentence):
         Tree.from_linkage(Z)
 
 
-def test_labels_must_fit():
+def test_linkage_labels_must_fit():
     with pytest.raises(InputError, match="labels must be 2 names"):
         Tree.from_linkage([[0, 1, 1, 2]], labels=["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""Tree: what it holds, what it answers, what it refuses. Linkage and Newick have their own files."""
+"""Tree: its attributes, densities, and what it refuses."""
 
 import pickle
 import sys
@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from scipy.cluster import hierarchy
 
 import coaltree as ct
 from coaltree import InputError, Tree
@@ -35,7 +33,7 @@ def deep():
     return chain(LARGE)
 
 
-def test_what_it_holds(tree):
+def test_tree_attributes(tree):
     assert tree.n == 4
     assert tree.root == 6
     assert tree.labels == ("a", "b", "c", "d")
@@ -50,7 +48,7 @@ def test_what_it_holds(tree):
     assert Tree([[0, 1]], [1]).labels == ("0", "1")
 
 
-def test_it_cannot_be_changed(tree):
+def test_tree_is_immutable(tree):
     for name in ("children", "times", "labels", "n", "other"):
         with pytest.raises(AttributeError):
             setattr(tree, name, 0)
@@ -64,7 +62,7 @@ def test_it_cannot_be_changed(tree):
     np.testing.assert_array_equal(tree.leaf_order(), [0, 2, 1, 3])
 
 
-def test_it_keeps_no_tie_to_the_arrays_it_was_given():
+def test_tree_copies_its_arrays():
     children, times = np.array([[0, 1], [2, 3]]), np.array([1.0, 2.0])
     tree = Tree(children, times)
     children[:], times[:] = 0, 0
@@ -72,7 +70,7 @@ def test_it_keeps_no_tie_to_the_arrays_it_was_given():
     np.testing.assert_array_equal(tree.times, [1, 2])
 
 
-def test_unchecked_converts_and_leaves_the_owner_its_arrays():
+def test_unchecked_tree_converts_and_leaves_the_owner_its_arrays():
     times = np.array([1.0, 2.0])
     tree = unchecked_tree(np.array([[0, 1], [2, 3]], dtype=np.int32), times, ("a", "b", "c"))
     assert tree == Tree([[0, 1], [2, 3]], [1, 2], ["a", "b", "c"])
@@ -82,7 +80,7 @@ def test_unchecked_converts_and_leaves_the_owner_its_arrays():
 
 
 @given(trees())
-def test_it_agrees_with_the_plain_transcription(tree):
+def test_tree_agrees_with_the_transcription(tree):
     np.testing.assert_array_equal(tree.parents, slow.parents(tree.children))
     np.testing.assert_array_equal(tree.sizes, slow.sizes(tree.children))
     np.testing.assert_array_equal(tree.leaf_order(), slow.leaf_order(tree.children))
@@ -91,7 +89,7 @@ def test_it_agrees_with_the_plain_transcription(tree):
 
 
 @given(trees(times=any_times, labels=labels))
-def test_equality_hash_and_pickle(tree):
+def test_tree_equality_hash_and_pickle(tree):
     again = pickle.loads(pickle.dumps(tree))
     assert again == tree
     assert hash(again) == hash(tree)
@@ -103,81 +101,13 @@ def test_equality_hash_and_pickle(tree):
     assert (tree == "tree") is False
 
 
-def test_zero_and_minus_zero_are_one_time():
+def test_tree_takes_zero_and_minus_zero_as_one_time():
     a, b = Tree([[0, 1]], [0.0]), Tree([[0, 1]], [-0.0])
     assert a == b
     assert hash(a) == hash(b)
 
 
-# Cuts
-
-
-@given(trees(max_leaves=15))
-def test_cut_by_number_undoes_the_last_merges(tree):
-    for n_clusters in range(1, tree.n + 1):
-        found = tree.cut(n_clusters, min_size=1)
-        np.testing.assert_array_equal(found, slow.cut(tree.children, tree.n - n_clusters))
-        assert len(np.unique(found)) == n_clusters
-
-
-@given(trees(max_leaves=15), st.floats(0, 100))
-def test_cut_by_time_keeps_together_what_has_met(tree, time):
-    for when in (time, *tree.times):
-        together = tree.cut(time=when)[:, None] == tree.cut(time=when)
-        np.testing.assert_array_equal(together, tree.cophenetic() <= when)
-
-
-@given(trees(max_leaves=15))
-def test_cuts_are_nested(tree):
-    for n_clusters in range(2, tree.n + 1):
-        fine, coarse = tree.cut(n_clusters, min_size=1), tree.cut(n_clusters - 1, min_size=1)
-        assert len(set(zip(fine, coarse, strict=True))) == n_clusters
-
-
-def same_partition(a, b):
-    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
-
-
-@given(trees(max_leaves=20, times=st.floats(0.01, 10)))
-def test_cuts_agree_with_scipy(tree):
-    Z = tree.to_linkage()
-    everywhere = hierarchy.cut_tree(Z)
-    untied = len(set(tree.times)) == tree.n - 1  # cut_tree takes tied merges in an order of its own
-    for n_clusters in range(1, tree.n + 1) if untied else ():
-        assert same_partition(tree.cut(n_clusters, min_size=1), everywhere[:, tree.n - n_clusters])
-    for time in (0.0, *tree.times, 0.5 * tree.times[-1]):
-        assert same_partition(tree.cut(time=time), hierarchy.fcluster(Z, time, criterion="distance"))
-
-
-def test_cut_at_the_ends(tree):
-    np.testing.assert_array_equal(tree.cut(time=-1), [0, 1, 2, 3])
-    np.testing.assert_array_equal(tree.cut(time=np.inf), [0, 0, 0, 0])
-    np.testing.assert_array_equal(tree.cut(np.int32(2)), [0, 1, 0, 1])
-    assert tree.cut(2).dtype == np.int64
-    tied = Tree([[0, 1], [2, 3], [4, 5]], [1, 1, 1])
-    np.testing.assert_array_equal(tied.cut(2), [0, 0, 1, 1])
-    np.testing.assert_array_equal(tied.cut(time=1), [0, 0, 0, 0])
-
-
-# Cophenetic times
-
-
-@given(trees(max_leaves=20))
-def test_cophenetic_agrees_with_scipy(tree):
-    from scipy.spatial.distance import squareform
-
-    np.testing.assert_array_equal(tree.cophenetic(), squareform(hierarchy.cophenet(tree.to_linkage())))
-
-
-@pytest.mark.parametrize("n", [2, 3, 17, 64, 200])
-def test_cophenetic_of_pairs_is_the_matrix(n):
-    tree = random_tree(n, np.random.default_rng(n))
-    every = np.stack(np.meshgrid(np.arange(n), np.arange(n), indexing="ij"), axis=-1).reshape(-1, 2)
-    np.testing.assert_array_equal(tree.cophenetic(pairs=every).reshape(n, n), tree.cophenetic())
-    assert tree.cophenetic(pairs=np.empty((0, 2))).shape == (0,)
-
-
-def test_a_matrix_too_large_for_the_machine_is_refused(tree, monkeypatch):
+def test_cophenetic_and_clades_refuse_what_memory_cannot_hold(tree, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 100)
     with pytest.raises(InputError, match=r"cophenetic matrix of 4 leaves would need 0\.0 GB .* ask for single pairs"):
         tree.cophenetic()
@@ -186,43 +116,10 @@ def test_a_matrix_too_large_for_the_machine_is_refused(tree, monkeypatch):
     np.testing.assert_array_equal(tree.cophenetic(pairs=[[0, 2], [0, 1], [3, 3]]), [2, 4, 0])
 
 
-def test_memory_is_known_here():
+def test_memory_is_known():
     if sys.platform == "linux":
         assert memory.available_bytes() > 2**20
     memory.require_memory(1, "A byte", "nothing")
-
-
-# Clades
-
-
-@given(trees(min_leaves=8, max_leaves=8), trees(min_leaves=8, max_leaves=8))
-def test_clade_keys_are_equal_where_clades_are(a, b):
-    keys = [tuple(key) for tree in (a, b) for key in tree.clade_keys().tolist()]
-    sets = [clade for tree in (a, b) for clade in tree.clades()]
-    for i in range(len(sets)):
-        for j in range(len(sets)):
-            assert (keys[i] == keys[j]) == (sets[i] == sets[j])
-
-
-@given(trees())
-def test_clade_keys_are_the_xor_of_splitmix64(tree):
-    keys = tree.clade_keys()
-    assert keys.dtype == np.uint64
-    for clade, key in zip(slow.clades(tree.children), keys.tolist(), strict=True):
-        expected = [0, 0]
-        for leaf in clade:
-            for word in range(2):
-                expected[word] ^= slow.splitmix64(2 * leaf + word)
-        assert key == expected
-
-
-def test_clade_keys_do_not_collide():
-    keys = np.concatenate([random_tree(300, np.random.default_rng(seed)).clade_keys() for seed in range(20)])
-    sets = {clade for seed in range(20) for clade in random_tree(300, np.random.default_rng(seed)).clades()}
-    assert len(np.unique(keys, axis=0)) == len(sets)
-
-
-# Density
 
 
 def test_log_prior_is_the_coalescents(tree):
@@ -249,10 +146,7 @@ def test_log_likelihood_is_that_of_the_normal_distribution_of_the_leaves():
         tree.log_likelihood(X[:5], Phi)
 
 
-# Depth
-
-
-def test_a_deep_chain_in_every_method(deep):
+def test_tree_that_is_a_deep_chain_in_every_method(deep):
     assert Tree(deep.children, deep.times, deep.labels) == deep
     np.testing.assert_array_equal(deep.sizes[LARGE:], np.arange(2, LARGE + 1))
     np.testing.assert_array_equal(deep.leaf_order(), np.arange(LARGE))
@@ -272,9 +166,6 @@ def test_a_deep_chain_in_every_method(deep):
     assert np.isfinite(deep.log_likelihood(np.arange(2.0 * LARGE).reshape(LARGE, 2), "spherical"))
     with pytest.raises(InputError, match="use clade_keys"):
         deep.clades()
-
-
-# What it refuses
 
 
 @pytest.mark.parametrize(
@@ -301,7 +192,7 @@ def test_a_deep_chain_in_every_method(deep):
         ([[0, 1]], [1], ["a", ""], "labels must not be empty, but that of leaf 1 is"),
     ],
 )
-def test_a_tree_that_is_none(children, times, names, sentence):
+def test_tree_refuses_bad_arrays(children, times, names, sentence):
     with pytest.raises(InputError, match=sentence) as error:
         Tree(np.array(children, dtype=np.uint64) if children == [[0, 2**63], [2, 3]] else children, times, names)
     assert str(error.value).endswith(".")
@@ -332,12 +223,12 @@ def test_a_tree_that_is_none(children, times, names, sentence):
         (lambda t: t.to_newick(node_labels=["x"]), "node_labels must be 3 names, not 1"),
     ],
 )
-def test_a_question_that_has_no_answer(tree, question, sentence):
+def test_tree_methods_refuse_bad_arguments(tree, question, sentence):
     with pytest.raises(InputError, match=sentence):
         question(tree)
 
 
-def test_rows_of_a_frame_are_matched_by_name_even_if_the_names_are_plain_numbers():
+def test_log_likelihood_matches_rows_of_a_frame_by_name():
     X, tree = ct.simulate(6, 2, random_state=3)
     again = Tree.from_newick(tree.to_newick())  # numbers its leaves as they come in the text
     assert again.labels != tree.labels
@@ -354,7 +245,7 @@ def test_log_likelihood_keeps_the_digits_of_differences_far_from_zero():
     assert tree.log_likelihood(near + 2.0**40) == pytest.approx(tree.log_likelihood(near), abs=1e-9)
 
 
-def test_odd_arguments_are_refused_in_a_sentence():
+def test_tree_functions_refuse_bad_arguments_in_a_sentence():
     X, tree = ct.simulate(5, 2, random_state=0)
     for noise in (-1.0, np.nan, "a"):
         with pytest.raises(InputError, match="noise"):
@@ -379,5 +270,5 @@ def test_odd_arguments_are_refused_in_a_sentence():
         Tree.from_linkage(np.array([[0, 1, 1j, 2]]))
 
 
-def test_supports_may_be_given_as_numbers():
+def test_to_newick_takes_supports_as_numbers():
     assert Tree([[0, 1]], [1.0], ["a", "b"]).to_newick([0.5]) == "(a:1.0,b:1.0)0.5;"

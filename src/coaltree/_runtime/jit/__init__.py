@@ -5,7 +5,8 @@ on first use (no explicit signatures) with an on-disk cache. ``error_model="nump
 a Python exception, which kernels never need.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
 
 from numba import njit
 from numba.core.options import DefaultOptions
@@ -15,6 +16,19 @@ from .kernel_cache import keep_compiled
 
 # Numba's own switch for code that neither makes nor keeps arrays; without it the kernels are slower, not wrong.
 _NO_COUNTS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+@overload
+def jit(function: Kernel) -> Kernel: ...
+
+
+@overload
+def jit(
+    *, inline: str = "never", fastmath: bool | set[str] = False, allocates: bool = True
+) -> Callable[[Kernel], Kernel]: ...
 
 
 def jit(

@@ -1,15 +1,14 @@
 """``coaltree compare``: which of several posteriors predicts the rows best."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from .. import shell
-from .plot import require_picture
+from ..options import file_option, force_option, load_posterior, output_file, read_new_rows
+from ..shell import commands, debug_option
 
 
-@shell.commands.command()
+@commands.command()
 @click.argument("posteriors", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="POSTERIOR POSTERIOR …")
 @click.option(
     "--heldout",
@@ -19,10 +18,17 @@ from .plot import require_picture
 )
 @click.option("--draws", type=click.IntRange(min=1), help="Number of sampled trees to use. [default: 200]")
 @click.option("--jobs", type=int, help="Number of trees to work on at the same time.")
-@shell.file_option("Figure to write, such as compare.png or compare.svg.")
-@shell.force_option
-@shell.debug_option
-def compare(posteriors, heldout, draws, jobs, out, force):
+@file_option("Figure to write, such as compare.png or compare.svg.")
+@force_option
+@debug_option
+def compare(
+    posteriors: tuple[Path, ...],
+    heldout: Path | None,
+    draws: int | None,
+    jobs: int | None,
+    out: Path | None,
+    force: bool,
+) -> None:
     """Compare posteriors of a table: which predicts its rows best?
 
     Each POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Every row is predicted from all others
@@ -36,26 +42,18 @@ def compare(posteriors, heldout, draws, jobs, out, force):
       coaltree compare a b c --heldout new.csv -o compare.svg
     """
     from ...inference.compare import compare as compare_posteriors
+    from ..tables.reading import TableOptions
 
     if len(posteriors) < 2:
         raise click.UsageError("compare needs at least two posteriors.")
-    if out is not None:
-        require_picture(shell.output_file(out, force))
-    found = {}
     for path in posteriors:
-        name = str(path)
-        if name in found:
-            raise click.UsageError(f"{name!r} is given twice.")
-        found[name] = shell.load_posterior(path)
-    rows: Any = None  # with names, as a DataFrame has them
-    if heldout is not None:
-        from ..tables.reading import Choice, understood
-
-        columns = next(iter(found.values())).columns
-        choice = Choice() if columns is None else Choice(columns=columns, columns_from="a column of the fitted data")
-        reading = understood(heldout, choice)
-        click.echo(reading.how, err=True)
-        rows = reading.table
+        if posteriors.count(path) > 1:
+            raise click.UsageError(f"{str(path)!r} is given twice.")
+    if out is not None:
+        output_file(out, force, is_figure=True)
+    found = {str(path): load_posterior(path) for path in posteriors}
+    first = next(iter(found.values()))
+    rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
     comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)
     click.echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
     click.echo(str(comparison))

@@ -4,46 +4,47 @@
 Forina, 1991, doi:10.24432/C5PC7J, CC BY 4.0), in the copy that scikit-learn brings.
 """
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ..shell import commands, debug_option, force_option, out_option, seed_option
+from ..options import folder_option, force_option, sampling_options, seed_option
+from ..shell import commands, debug_option
 from .fit import fit_table
 
 if TYPE_CHECKING:
-    from ..tables.reading import Reading
-
-SETTINGS = {"covariance": "auto", "n_samples": "auto", "n_warmup": "auto", "n_chains": 2, "n_jobs": None}
+    from ..tables.reading import TableFile
 
 
 @commands.command()
-@out_option("demo-output")
+@folder_option(default="demo-output")
+@sampling_options
 @seed_option
 @force_option
 @debug_option
-def demo(out, seed, force):
+def demo(out: Path, seed: int, force: bool, **settings: Any) -> None:
     """Cluster a small data set.
 
-    It has 178 wines of three cultivars, with 13 measurements each. Leaves what `coaltree fit` leaves: posterior, trees,
-    clusters, a figure and a report page.
+    It has 178 wines of three cultivars, with 13 measurements each. Writes the files of `coaltree fit`: posterior,
+    trees, clusters, a figure and a report page.
 
     \b
     Example:
       coaltree demo --out wines
     """
-    fit_table(load_wines(), out, 3, "178 wines", force, {**SETTINGS, "random_state": seed})
+    settings |= {"covariance": "auto", "random_state": seed}
+    fit_table(load_wines(), settings, out, n_clusters=3, title="178 wines", force=force)
 
 
-def load_wines() -> "Reading":
+def load_wines() -> "TableFile":
     """The table, 178 rows of 13 columns, each row named by its cultivar, and its description."""
     import numpy as np
     from sklearn.datasets import load_wine
 
     from ...model.data.table import Table
-    from ..tables.reading import Reading, description
+    from ..tables.reading import TableFile, describe
 
     wines = load_wine()
-    within = [int(np.count_nonzero(wines.target[:i] == c)) + 1 for i, c in enumerate(wines.target)]
-    names = tuple(f"{'ABC'[c]}{number:02}" for c, number in zip(wines.target, within, strict=True))
+    cultivars = [str(name) for name in np.array(list("ABC"))[wines.target]]
+    names = tuple(f"{name}{cultivars[:i].count(name) + 1:02}" for i, name in enumerate(cultivars))
     table = Table(np.asarray(wines.data, dtype=np.float64), names, tuple(wines.feature_names))
-    cultivars = {"cultivar": ["ABC"[c] for c in wines.target]}
-    return Reading(table, f"scikit-learn's wines: {description(table)}", None, None, cultivars)
+    return TableFile(table, f"scikit-learn's wines: {describe(table)}", None, None, {"cultivar": cultivars})

@@ -1,11 +1,21 @@
 """``coaltree info``: what a posterior contains, and whether it has converged."""
 
 import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..._runtime.formatting import some
-from ..shell import commands, debug_option, load_posterior, posterior_argument
+from ..._runtime.formatting import count, shortened, some
+from ..options import load_posterior, posterior_argument
+from ..shell import commands, debug_option
+
+if TYPE_CHECKING:
+    from ...posterior.posterior import Posterior
+
+MAX_OUTLIERS = 8
+MAX_PARAMETERS = 20  # entries of a parameter that are shown one by one
 
 
 @commands.command()
@@ -14,10 +24,10 @@ from ..shell import commands, debug_option, load_posterior, posterior_argument
     "--group",
     multiple=True,
     metavar="NAME,NAME",
-    help="Show instead how well a group of rows is supported, and which rows wander in or out (may be repeated).",
+    help="Show instead how well a group of rows is supported, and which rows join or leave it (may be repeated).",
 )
 @debug_option
-def info(posterior, group):
+def info(posterior: Path, group: tuple[str, ...]) -> None:
     """Show what a posterior contains, and whether it has converged.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. Names with commas in a --group are put into
@@ -39,19 +49,17 @@ def info(posterior, group):
         click.echo(f"{name:{width}}  {value}")
 
 
-def _names(text):
-    """Names as in a line of a CSV file; a new line separates them as well."""
+def _names(text: str) -> list[str]:
+    """Names as in a line of a CSV file; new lines separate them as well."""
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     return [name for line in lines for name in line if name]
 
 
-def _contents(post):
+def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     import numpy as np
 
     from ...posterior.diagnostics.covariance_selection import in_a_line
-    from ...posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
-    from ...report.reproduce import describe
-    from ...report.text import count
+    from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
 
     yield "leaves", f"{post.n}: {some(post.labels, 4)}"
     rows = describe_rows(post)
@@ -64,44 +72,42 @@ def _contents(post):
         yield "columns", f"{post.X.shape[1]}{names}"
         yield "missing values", str(int(np.isnan(post.X).sum()))
     yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}"
-    for name in ("sampler", "seed", "n_warmup"):
-        if name in post.info:
-            yield name.replace("n_", ""), describe(post.info[name])
+    for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):
+        if key in post.info:
+            yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)
     if post.covariance is not None:
-        choice, best = post.info.get("covariance_choice"), in_a_line(post.info.get("choice"))
+        auto, best = post.info.get("covariance_choice"), in_a_line(post.info.get("choice"))
         family = type(post.covariance).__name__
-        yield "covariance", f"auto: {choice}" if choice else f"{family} ({best})" if best else family
-    for name in ("left_out", "ties"):
-        if name in post.info:
-            yield name.replace("_", " "), str(post.info[name])
+        yield "covariance", f"auto: {auto}" if auto else f"{family} ({best})" if best else family
     yield "noise", describe_noise(post)
-    for row in odd_rows(post, 8):
-        yield "odd row", str(row)
+    for row in find_outliers(post, MAX_OUTLIERS):
+        yield "outlier", str(row)
 
 
-def _parameters(post, most=20):
-    """Median and 90 % interval of every parameter that is a number, and of the entries of a short list of numbers."""
+def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
+    """Median and 90 % interval of every parameter, or of each of its entries where they are few."""
     from ...numerics.weighted import weighted_quantile
 
     for name, draws in post.theta.items():
-        if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > most):
+        if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > MAX_PARAMETERS):
             yield name, f"draws of shape {draws.shape[1:]}"
             continue
-        columns = [name] if draws.ndim == 1 else [f"{name}, {j}" for j in post.model_columns]
-        for title, values in zip(columns, draws.reshape(len(draws), -1).T, strict=True):
-            low, middle, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
-            yield title, f"{middle:.4g}  (90 %: {low:.4g} to {high:.4g})"
+        titles = [name] if draws.ndim == 1 else [f"{name}, {column}" for column in post.model_columns]
+        for title, values in zip(titles, draws.reshape(len(draws), -1).T, strict=True):
+            low, median, high = weighted_quantile(values, post.weights, [0.05, 0.5, 0.95])
+            yield title, f"{median:.4g}  (90 %: {low:.4g} to {high:.4g})"
 
 
-def _diagnostics(post):
+def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.clusters.answer import answer_for, elsewhere_in_a_line, in_a_line, leaves_are
-    from ...report.verdicts import judge
+    from ...posterior.diagnostics.convergence_verdict import judge
+    from ...posterior.diagnostics.model_checks import check_or_reason
 
     verdict = judge(post)
     for finding in verdict.findings:
         yield finding.name, f"unknown: {finding.advice}" if finding.grade == "unknown" else finding.value
     yield "verdict", verdict.heading
-    yield "model", model_in_a_line(post)
+    yield "model", check_or_reason(post).headline
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
     answer = answer_for(post, suggestion.n_clusters)
@@ -109,13 +115,3 @@ def _diagnostics(post):
     elsewhere = elsewhere_in_a_line(answer, post.labels, leaves_are(post))
     if elsewhere is not None:
         yield "uncertain", elsewhere
-
-
-def model_in_a_line(post):
-    """What the checks of the model say, in a sentence."""
-    from ...errors import InputError
-
-    try:
-        return post.check().headline
-    except InputError as error:
-        return f"The model cannot be checked: {error}"

@@ -1,33 +1,32 @@
 """``coaltree place``: where new rows would join the trees of a posterior."""
 
-import csv
-import dataclasses
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import shell
-from ..outputs import harmless
+from .. import options
+from ..shell import commands, debug_option
 
-PLACED = (
-    "row", "log_density", "cluster", "probability", "time_low", "time_high", "clade_probability", "clade_size", "clade",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from ...posterior.predictive.placement import Placement
+
+MAX_NAMED_LEAVES = 5  # of a clade
 
 
-@shell.commands.command()
-@shell.posterior_argument
+@commands.command()
+@options.posterior_argument
 @click.argument("rows", type=click.Path(path_type=Path))
-@shell.file_option("Output CSV file. [default: print to the terminal]")
-@shell.clusters_option()
-@shell.table_options
-@click.option(
-    "--trees", type=click.IntRange(min=1), default=200, show_default=True, help="Number of sampled trees to use."
-)
-@shell.force_option
-@shell.debug_option
-def place(posterior, rows, out, clusters, choice, trees, force):
+@options.file_option("Output CSV file. [default: print to the terminal]")
+@options.clusters_option()
+@options.table_options
+@click.option("--trees", type=click.IntRange(min=1), default=200, help="Number of sampled trees to use.")
+@options.force_option
+@debug_option
+def place(
+    posterior: Path, rows: Path, out: Path | None, clusters: int | None, table_options: Any, trees: int, force: bool
+) -> None:
     """Show where new rows would join the trees of a posterior.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. ROWS is a table in any format that `fit`
@@ -47,35 +46,38 @@ def place(posterior, rows, out, clusters, choice, trees, force):
       coaltree place wines new.csv
       coaltree place wines new.csv --clusters 3 -o placed.csv
     """
-    from ..tables.reading import understood
+    from ..outputs import write_csv
 
     if out is not None:
-        shell.output_file(out, force)
-    post = shell.load_posterior(posterior)
-    if post.columns is not None and not (choice.columns or choice.drop):
-        choice = dataclasses.replace(choice, columns=post.columns, columns_from="a column of the fitted data")
-    table: Any  # which carries the names as a DataFrame would
-    reading = understood(rows, choice)
-    table = reading.table
-    click.echo(reading.how, err=True)
+        options.output_file(out, force)
+    post = options.load_posterior(posterior)
+    table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
-    placed = post.place(table, classes=labels, n_trees=trees)
-    if out is None:
-        _write_placed(sys.stdout, placed)
-        return
-    with open(out, "w", newline="", encoding="utf-8") as file:
-        _write_placed(file, placed)
-    click.echo(out)
+    columns = _columns(post.place(table, classes=labels, n_trees=trees))
+    write_csv(sys.stdout if out is None else out, columns)
+    if out is not None:
+        click.echo(out)
 
 
-def _write_placed(file, placed, most=5):
-    best = placed.class_probability.argmax(axis=1)
-    times = placed.time_interval(0.9)
-    lines = csv.writer(file, lineterminator="\n")
-    lines.writerow(PLACED)
-    for i, name in enumerate(placed.labels):
-        ((share, leaves),) = placed.nearest_clades(i, 1)
-        numbers = (placed.log_density[i], best[i] + 1, placed.class_probability[i, best[i]], *times[i], share)
-        clade = "; ".join((*leaves[:most], "…") if len(leaves) > most else leaves)
-        cells = (name, *(f"{number:.6g}" for number in numbers), len(leaves), clade)
-        lines.writerow(map(harmless, cells))
+def _columns(placed: "Placement") -> dict[str, Any]:
+    probability: Any = placed.class_probability
+    clades = [placed.nearest_clades(i, 1)[0] for i in range(len(placed.labels))]
+    numbers = {
+        "log_density": placed.log_density,
+        "cluster": probability.argmax(axis=1) + 1,
+        "probability": probability.max(axis=1),
+        "time_low": placed.time_interval(0.9)[:, 0],
+        "time_high": placed.time_interval(0.9)[:, 1],
+        "clade_probability": [share for share, _ in clades],
+    }
+    return {
+        "row": placed.labels,
+        **{name: [f"{value:.6g}" for value in values] for name, values in numbers.items()},
+        "clade_size": [len(leaves) for _, leaves in clades],
+        "clade": [_some_names(leaves) for _, leaves in clades],
+    }
+
+
+def _some_names(leaves: tuple[str, ...]) -> str:
+    more = ("…",) if len(leaves) > MAX_NAMED_LEAVES else ()
+    return "; ".join((*leaves[:MAX_NAMED_LEAVES], *more))

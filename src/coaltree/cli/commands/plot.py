@@ -1,44 +1,47 @@
 """``coaltree plot``: plots of a posterior."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import InputError
-from .. import shell
+from .. import options
+from ..parameter_types import INCHES
+from ..shell import commands, debug_option
+
+if TYPE_CHECKING:
+    from ...posterior.posterior import Posterior
 
 KINDS = ("tree", "cloud", "heatmap", "coclustering", "checks")
+Z_SCORES: dict[str, Any] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}
 
 
-class Inches(click.FloatRange):
-    """From 1 to 100; click's own range lets NaN pass."""
-
-    def __init__(self) -> None:
-        super().__init__(min=1, max=100)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        inches = super().convert(value, param, ctx)
-        return self.fail(f"{value} is not a number of inches.", param, ctx) if inches != inches else inches
-
-
-@shell.commands.command()
-@shell.posterior_argument
-@shell.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
-@click.option("--kind", type=click.Choice(KINDS), default="tree", show_default=True, help="Kind of plot.")
-@shell.clusters_option("Number of clusters to colour, or to cut the trees into. [default: the suggested number]")
+@commands.command()
+@options.posterior_argument
+@options.file_option("Output file; its suffix (.png, .svg, .pdf) is the format.", required=True)
+@click.option("--kind", type=click.Choice(KINDS), default="tree", help="Kind of plot.")
+@options.clusters_option("Number of clusters to colour, or to cut the trees into.")
 @click.option(
     "--scale",
-    type=click.Choice(("auto", "columns", "rows", "none")),
+    type=click.Choice(list(Z_SCORES)),
     default="auto",
-    show_default=True,
     help="What a heat map shows as standard deviations from its mean; auto is columns where their scales differ.",
 )
-@click.option("--width", type=Inches(), metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")
-@click.option("--height", type=Inches(), metavar="INCHES", help="Height. [default: what the leaves need]")
-@shell.force_option
-@shell.debug_option
-def plot(posterior, out, kind, clusters, scale, width, height, force):
+@click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")
+@click.option("--height", type=INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
+@options.force_option
+@debug_option
+def plot(
+    posterior: Path,
+    out: Path,
+    kind: str,
+    clusters: int | None,
+    scale: str,
+    width: float | None,
+    height: float | None,
+    force: bool,
+) -> None:
     """Plot a posterior.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`. The kinds of plot are
@@ -48,7 +51,7 @@ def plot(posterior, out, kind, clusters, scale, width, height, force):
     cloud         many sampled trees on top of each other
     heatmap       the data beside the tree
     coclustering  how often two leaves are in the same cluster
-    checks        whether the model holds (see coaltree check)
+    checks        whether the model describes the data (see coaltree check)
 
     \b
     Examples:
@@ -58,44 +61,42 @@ def plot(posterior, out, kind, clusters, scale, width, height, force):
     """
     from ..outputs import draw, height_for
 
-    out = shell.output_file(out, force)
-    require_picture(out)
-    post = shell.load_posterior(posterior)
+    options.output_file(out, force, is_figure=True)
+    post = options.load_posterior(posterior)
     usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
-    draw(_picture(post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))
+    draw(lambda ax: _plot(ax, post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))
     click.echo(out)
 
 
-def require_picture(out: Path) -> None:
-    """Refuse a file that is no picture by its suffix."""
-    from matplotlib.figure import Figure
-
-    if out.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
-        raise InputError(f"{out.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
-
-
-def _picture(post, kind, clusters, scale):
-    """A function that draws on axes."""
+def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str) -> None:
     from ... import plotting
     from ...posterior.clusters.answer import answer_for
-    from ...posterior.leaf_annotations import known_of
-    from ..outputs import LARGE, draw_tree
+    from ...posterior.leaf_annotations import annotations_of
+    from ..outputs import MAX_LINEAR_LEAVES, draw_tree
 
     if kind == "checks":
-        return lambda ax: plotting.checks(post, ax)
-    n_clusters = clusters or post.suggest_n_clusters().n_clusters
-    tree = post.mean_tree()
-    if kind == "tree":
-        answer = answer_for(post, n_clusters)
-        return lambda ax: draw_tree(ax, tree, post, answer)
+        plotting.checks(post, ax)
+        return
     if kind == "cloud":
-        return lambda ax: plotting.cloud(post, ax)
+        plotting.cloud(post, ax)
+        return
+    n_clusters = clusters or post.suggest_n_clusters().n_clusters
     if kind == "coclustering":
-        return lambda ax: plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
-    if post.X is None:
+        plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
+    elif kind == "tree":
+        draw_tree(ax, post.mean_tree(), post, answer_for(post, n_clusters))
+    elif post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
-    settings: dict[str, Any] = {"support": post} if tree.n <= LARGE else {"support": False, "time_scale": "sqrt"}
-    settings |= {"features": post.columns, "row_colors": known_of(post) or None}
-    settings["n_clusters"] = n_clusters if n_clusters > 1 else None
-    settings["z_score"] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}[scale]
-    return lambda ax: plotting.heatmap(tree, post.leaf_values(), ax, **settings)
+    else:
+        is_large = post.n > MAX_LINEAR_LEAVES
+        plotting.heatmap(
+            post.mean_tree(),
+            post.leaf_values(),
+            ax,
+            support=False if is_large else post,
+            time_scale="sqrt" if is_large else "linear",
+            features=post.columns,
+            row_colors=annotations_of(post) or None,
+            n_clusters=n_clusters if n_clusters > 1 else None,
+            z_score=Z_SCORES[scale],
+        )

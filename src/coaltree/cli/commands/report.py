@@ -1,18 +1,21 @@
 """``coaltree report``: the report page of a posterior."""
 
+from pathlib import Path
+
 import click
 
-from .. import shell
+from .. import options
+from ..shell import commands, debug_option
 
 
-@shell.commands.command()
-@shell.posterior_argument
-@shell.file_option("Output file. [default: report.html beside the posterior]")
-@shell.clusters_option("Number of clusters the page opens with. [default: the suggested number]")
+@commands.command()
+@options.posterior_argument
+@options.file_option("Output file. [default: report.html beside the posterior]")
+@options.clusters_option("Number of clusters the page opens with.")
 @click.option("--title", help="Title of the page.")
-@shell.force_option
-@shell.debug_option
-def report(posterior, out, clusters, title, force):
+@options.force_option
+@debug_option
+def report(posterior: Path, out: Path | None, clusters: int | None, title: str | None, force: bool) -> None:
     """Write the report page of a posterior.
 
     POSTERIOR is a posterior file, or the output folder of `coaltree fit`.
@@ -24,6 +27,7 @@ def report(posterior, out, clusters, title, force):
     """
     from ...report import write_report
 
-    out = shell.output_file(out or (posterior if posterior.is_dir() else posterior.parent) / "report.html", force)
-    post = shell.load_posterior(posterior)
+    folder = posterior if posterior.is_dir() else posterior.parent
+    out = options.output_file(out or folder / "report.html", force)
+    post = options.load_posterior(posterior)
     click.echo(write_report(post, out, n_clusters=clusters, title=title, force=force))

@@ -1,4 +1,4 @@
-"""``coaltree warmup``: compile ahead of the first run, for images of containers and for clusters."""
+"""``coaltree warmup``: compile ahead of the first run, for container images and clusters."""
 
 import tempfile
 import time
@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from ..shell import commands, debug_option, doing
+from ..shell import commands, debug_option, stage
 
-_FEW, _MANY = 12, 2100  # rows; many ones have their neighbours searched in another way
+N_ROWS, N_MANY_ROWS = 12, 2100  # neighbours of many rows are searched in another way
 
 
 @commands.command()
 @debug_option
-def warmup():
+def warmup() -> None:
     """Compile ahead what the other commands need, and keep it.
 
     Without it the first run compiles for a minute or more. Only the search for neighbours of more than 20,000 rows is
@@ -31,15 +31,18 @@ def warmup():
     from ..._runtime.jit.kernel_cache import compiled_in
 
     began = time.perf_counter()
-    with doing("compiling"), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+    with stage("compiling"), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         use_everything(Path(folder))
-    found = compiled_in()
-    if found:
-        where = ", ".join(sorted({str(_place_of(Path(path))) for path in found}))
-        click.echo(f"compiled {len(found)} kernels in {time.perf_counter() - began:.0f} s, kept in {where}")
-    else:
+    folders = [Path(path) for path in compiled_in()]
+    if not folders:
         click.echo("everything had been compiled before")
+        return
+    # of the package's own folders the package itself, else the folder above those of all kernels
+    package = Path(__file__).parents[1]
+    places = {str(package if path.name == "__pycache__" else path.parent) for path in folders}
+    took = time.perf_counter() - began
+    click.echo(f"compiled {len(folders)} kernels in {took:.0f} s, kept in {', '.join(sorted(places))}")
 
 
 def use_everything(folder: Path) -> None:
@@ -51,26 +54,19 @@ def use_everything(folder: Path) -> None:
     from ...posterior.clusters.answer import answer_for
     from ..outputs import write_all
 
-    # a look at R-hat, as runs of the default length take it, and trees enough for intervals of times
+    # long enough to compute R-hat, as runs of the default length do, and intervals of times
     short: dict[str, Any] = {"max_iterations": 40, "n_warmup": 4, "random_state": 0, "progress": False}
-    few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (_FEW, _MANY))
-    few[0] *= 10.0  # a row that is odd
-    holes = few.copy()
-    holes[1, 2] = np.nan
-    for covariance, X in (("full", few), ("scaled", few), ("diagonal", holes)):
+    few, many = (np.asarray(simulate(n, 3, random_state=0)[0]) for n in (N_ROWS, N_MANY_ROWS))
+    few[0] *= 10.0  # an outlier
+    with_missing = few.copy()
+    with_missing[1, 2] = np.nan
+    for covariance, X in (("full", few), ("scaled", few), ("diagonal", with_missing)):
         post = fit(X, covariance, **short)
         write_all(folder, post, answer_for(post, 2), "warm-up", suggestion=post.suggest_n_clusters())
         post.check()
         post.loo()
         post.support([0, 1])
         post.place(X[:2] + 0.1)
-        post.extend(X[:2] + 0.1, n_rounds=1, random_state=0)
-    fit(few, groups=[i // 2 for i in range(_FEW)], **short)
+        post.extend(X[:2] + 0.1, n_iterations=1, random_state=0)
+    fit(few, groups=[i // 2 for i in range(N_ROWS)], **short)
     fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)
-
-
-def _place_of(folder):
-    """The package itself for its own folders, else the folder that all kernels are below."""
-    if folder.name == "__pycache__":
-        return Path(__file__).parents[1]
-    return folder.parent

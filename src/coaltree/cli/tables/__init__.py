@@ -1,1 +1,1 @@
-"""Tables from files."""
+"""Read tables from files."""

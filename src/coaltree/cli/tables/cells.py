@@ -1,32 +1,36 @@
-"""Cells of a table as they stand in a file: what is a number, what is missing, what is a name."""
+"""Cells of a table as text: which are numbers, missing values or names."""
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
-SUFFIXES = ".csv, .tsv, .txt, .parquet, .npy or .npz"
+import pandas
 
+from ..._runtime.formatting import shortened
+
+MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
+NAME_HEADINGS = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})  # of a column of row names
+SUFFIXES = ".csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz"
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
-HEADINGS_OF_NAMES = frozenset({"", "id", "index", "leaf", "label", "name", "row", "unnamed: 0"})  # of a column of names
+
+class RawTable(NamedTuple):
+    """A table as it is in a file: columns of text or numbers. An index other than a range names the rows."""
+
+    frame: pandas.DataFrame
+    lines: Sequence[int]  # number of each row in the file
+    unit: str = "row"  # what is numbered: line or row
+    decimal: str = "."  # decimal mark of text cells
+    read_as: str = ""  # how the file was read, such as "separator ';', header in line 1"
+
+    def where(self, row: int) -> str:
+        return f"{self.unit} {self.lines[row]}"
 
 
-class Columns(NamedTuple):
-    """A table as it stands in a file."""
-
-    names: list[str]
-    cells: list[Any]  # for each column a list of text, or an array of numbers
-    place: Callable[[int], str]  # where a row is, such as "line 2"
-    labels: Sequence[str] | None = None  # names of the rows that are stored beside the columns
-    decimal: str = "."  # the decimal mark of text
-    read_as: str = ""  # how it was understood, such as "separator ';', header in line 1"
-
-
-class Problem(Exception):
-    """What is wrong with the table in a file, and where in it; `tables.read` adds the name of the file."""
+class TableError(Exception):
+    """What is wrong with a table, and where in its file; `read_file` adds the name of the file."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(message)
@@ -35,57 +39,55 @@ class Problem(Exception):
 
 def number(cell: str, decimal: str = ".") -> float | None:
     """The cell as a finite float, or None."""
-    if decimal != ".":
-        if "." in cell:
-            return None
-        cell = cell.replace(decimal, ".")
+    if decimal != "." and "." in cell:
+        return None
     try:
-        value = float(cell)
+        value = float(cell.replace(decimal, "."))
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in cell else None
 
 
 def is_missing(cell: str) -> bool:
-    """Whether the cell is empty, or one of the words for it."""
-    return cell.lower() in MISSING
-
-
-def is_comma_number(cell: str) -> bool:
-    """Whether the cell would be a number if the comma were a decimal mark."""
-    return bool(_COMMA_NUMBER.fullmatch(cell))
+    """Whether the cell is empty, or a word for a missing value."""
+    return cell.lower() in MISSING_WORDS
 
 
 def looks_like_a_number(cell: str) -> bool:
-    """Whether the cell is a number with either decimal mark, or with separators of thousands."""
-    return number(cell) is not None or is_comma_number(cell) or bool(_THOUSANDS.fullmatch(cell))
+    """Whether the cell is a number with either decimal mark, or with thousands separators."""
+    return number(cell) is not None or bool(_COMMA_NUMBER.fullmatch(cell) or _THOUSANDS.fullmatch(cell))
 
 
 def is_name(cell: str) -> bool:
     """Whether the cell can only be a name: it has a letter; $1, 10 %, 2020-01-31, 1e5 and true are values."""
-    return any(letter.isalpha() for letter in cell) and number(cell) is None and cell.lower() not in ("true", "false")
+    return any(map(str.isalpha, cell)) and number(cell) is None and cell.lower() not in ("true", "false")
 
 
 def is_text(cells: Sequence[str], decimal: str) -> bool:
-    """Whether most cells are not even meant to be numbers."""
+    """Whether most cells do not even look like numbers."""
     observed = [cell for cell in cells if not is_missing(cell)]
-    strange = sum(number(cell, decimal) is None and not looks_like_a_number(cell) for cell in observed)
-    return 2 * strange > len(observed)
+    return 2 * sum(number(cell, decimal) is None and not looks_like_a_number(cell) for cell in observed) > len(observed)
 
 
 def advice_for(cell: str, decimal: str) -> str:
-    """What to do about a cell that is no number."""
+    """What to do about a cell that is not a number."""
     if decimal == "," and "." in cell:
-        return "with --decimal , a number has no point; remove separators of thousands"
+        return "with --decimal , a number has no point; remove thousands separators"
     if _THOUSANDS.fullmatch(cell):
-        return "remove separators of thousands, or give --decimal , if the comma is a decimal mark"
-    if is_comma_number(cell):
+        return "remove thousands separators, or give --decimal , if the comma is a decimal mark"
+    if _COMMA_NUMBER.fullmatch(cell):
         return "give --decimal , if the comma is a decimal mark, or --separator , if it separates cells"
     if cell.strip("+-").lower() in ("inf", "infinity"):
         return "values must be finite, and missing ones empty cells"
     return "correct it, or leave the cell empty if the value is missing"
 
 
-def short(cell: str) -> str:
-    """A cell in a message."""
-    return repr(cell if len(cell) <= 30 else cell[:29] + "…")
+def quoted(cell: str) -> str:
+    """A cell or a column name in a message."""
+    return repr(shortened(cell, 30))
+
+
+def shell_quoted(name: str) -> str:
+    """A name as it is written in a shell."""
+    name = shortened(name)
+    return name if re.fullmatch(r"[\w.@%+=:,/-]+", name) and not name.startswith("-") else f"'{name}'"

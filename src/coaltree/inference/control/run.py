@@ -1,177 +1,151 @@
-"""The chains of one fit, run in blocks of rounds through joblib; between blocks progress is shown and saved."""
+"""The chains of one fit, taken further in blocks through joblib; between blocks progress is shown and saved."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
 from ...errors import InputError
-from ...model.covariance.base import Covariance
+from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
-from ..chains.chain import Chain, Plan, Rounds, Start, advance, begin, with_neighbors_of_many
+from ..chains.chain import advance, begin, share_neighbors
+from ..chains.initial_states import Start
+from ..chains.state import Chain, ChainData, ChainDraws
+from ..settings import RunSettings
 from . import auto_stop
-from .auto_stop import Auto
 from .checkpoint import Checkpoint
-from .sent_rows import SentRows
-from .timing import Stopwatch
-from .unchanging import of_run
+from .run_state import RunState
 
-_LARGEST_JOINT = 1e18  # what is beyond has no digit left for a difference between trees
-_FARTHEST = 1e30  # of the root where a scale is learnt: the coalescent puts it near 2
-_LARGEST_LINKAGE = 5_000  # leaves: more start by insertion, which needs no n × n matrix
-_BYTES_A_LEAF = 4_096  # of lists of near leaves, twice while they are handed over
-_SECONDS_A_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-_SECONDS_PER_WARMUP = 3  # at most one second in so many of `max_seconds` is warm-up
+MAX_LOG_JOINT = 1e18  # beyond, no digit is left for a difference between trees
+MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
+MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n matrix
+NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
+SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
+WARMUP_TIME_SHARE = 3  # at most one second in so many of `max_seconds` is warm-up
 
 
-@dataclass
 class Run:
-    """The chains of a fit, and what they have given so far."""
+    """The chains of one fit: `complete` takes them to their end."""
 
-    plan: Plan
-    values: np.ndarray
-    covariance: Covariance
-    n_samples: int  # draws of each chain; under `auto`, at most so many
-    n_chains: int
-    seed: int
-    starts: Sequence[Start]
-    auto: Auto | None = None  # if the draws say when it stops
-
-    def __post_init__(self) -> None:
-        self.chains: list[Chain] = []
-        self.kept: list[list[Rounds]] = [[] for _ in range(self.n_chains)]
-        self.estimate: dict[str, float] = {}
-        self.choice: dict[str, Any] | None = None  # how its covariance was chosen, where it was
+    def __init__(
+        self,
+        data: ChainData,
+        settings: RunSettings,
+        seed: int,
+        starts: Sequence[Start],
+        checkpoint: Checkpoint | None = None,
+        n_warmup_done: int = 0,  # by other chains, from whose ends these start
+    ) -> None:
+        self.data, self.settings, self.starts, self.checkpoint = data, settings, starts, checkpoint
+        n_warmup = None if settings.n_warmup is None else max(0, settings.n_warmup - n_warmup_done)
+        end = settings.first_look if n_warmup is None or settings.n_samples is None else n_warmup + settings.n_samples
+        self.state = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
         self.began = time.perf_counter()
-        self.unchanging = of_run(self.plan, self.values)
-        self.sent = SentRows(self.unchanging)
+        self.is_interrupted = False
 
-    @property
-    def rounds_per_chain(self) -> int:
-        """Rounds of each chain; under `auto`, at most."""
-        if self.auto is not None:
-            return self.auto.max_iterations
-        assert self.plan.n_warmup is not None
-        return self.plan.n_warmup + self.n_samples
-
-    @property
-    def rounds_done(self) -> int:
-        return sum(chain.round for chain in self.chains)
-
-    @property
-    def round(self) -> int:
-        """Rounds that each chain has taken; all stand at the same."""
-        return self.chains[0].round if self.chains else 0
-
-    @property
-    def is_finished(self) -> bool:
-        return self.round >= self.rounds_per_chain if self.auto is None else bool(self.auto.reason)
-
-    @property
-    def n_kept(self) -> int:
-        """Rounds kept of each chain."""
-        return sum(len(block.times) for block in self.kept[0])
-
-    def reserve_memory(self, n: int) -> None:
-        """Estimate what draws of trees over n rows will take, and refuse what the machine does not have.
-
-        Counted are the draws, twice while they are put together, the work of the chains, and a first tree.
-        """
-        work = 4 * self.n_chains * 8 * n * self.values.shape[1] + 8 * min(n, _LARGEST_LINKAGE) ** 2
-        work += self.n_chains * _BYTES_A_LEAF * n
-        n_bytes = self.n_samples * self.n_chains * bytes_a_draw(self.plan, self.values, self.covariance, n) + work
-        what = f"{self.n_chains} chains of {self.n_samples} trees"
-        require_memory(n_bytes, what, "lower n_samples, or thin several runs")
-        self.estimate["n_bytes"] = n_bytes
-
-    def complete(self, n_jobs: int | None, bar: Progress, checkpoint: Checkpoint | None) -> bool:
-        """Run all rounds that are left; return whether it was interrupted."""
-        self.plan = self.plan._replace(n_threads=_threads_of_a_chain(self.n_chains, n_jobs))
-        watch = Stopwatch(self, bar)
+    def complete(self, n_jobs: int | None, bar: Progress) -> None:
+        """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
+        self.settings = self.settings._replace(n_threads=_threads_per_chain(self.settings.n_chains, n_jobs))
+        seconds_per_iteration = np.inf
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
-                if not self.chains:
-                    self._begin(parallel, _threads_of_a_chain(1, n_jobs))
+                if not self.state.chains:
+                    self._begin(parallel, _threads_per_chain(1, n_jobs))
                 self._decide()
-                while not self.is_finished:
-                    warms_up, before, began = self.plan.warms_up(self.round), self.round, time.perf_counter()
-                    self._take_block(parallel, watch)
+                while not self.state.reason:
+                    before, began = self.state.iteration, time.perf_counter()
+                    self._take_block(parallel, seconds_per_iteration)
                     self._decide()
-                    if checkpoint is not None:
-                        checkpoint.save(self, finished=self.is_finished)
-                    watch.note(warms_up, self.round - before, time.perf_counter() - began)
-                    watch.show(self)
+                    self._save(finished=bool(self.state.reason))
+                    seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
+                    self._show(bar)
             except KeyboardInterrupt:
-                if checkpoint is not None and self.chains:
-                    checkpoint.save(self, finished=True)
-                if self.n_kept == 0:
+                if self.state.chains:
+                    self._save(finished=True)
+                if self.state.n_draws == 0:
                     raise
-                return True
-        return False
+                self.is_interrupted = True
 
-    def _begin(self, parallel, n_threads):
-        seeds = np.random.SeedSequence(self.seed).spawn(self.n_chains)
+    def _begin(self, parallel: Parallel, n_threads: int | None) -> None:
+        seeds = np.random.SeedSequence(self.state.seed).spawn(self.settings.n_chains)
         tasks = [
-            (self.unchanging.without(self.plan), self.covariance, start, seed, number > 0)
+            delayed(begin)(self.data, self.settings, seed, number > 0, **start)
             for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
         ]
-        chains = [self.unchanging.with_rows(chain) for chain in self.sent.call(parallel, _begin, tasks)]
-        self.chains = with_neighbors_of_many(self.plan._replace(n_threads=n_threads), chains)
+        settings = self.settings._replace(n_threads=n_threads)
+        chains = share_neighbors(self.data, settings, list(parallel(tasks)), self.state.n_warmup)
+        self.state = self.state._replace(chains=tuple(chains))
 
-    def _take_block(self, parallel, watch):
-        """Take every chain some rounds further, about a second's worth."""
-        until = self.rounds_per_chain if self.auto is None else self.auto.next_look
-        n_rounds = int(min(max(1, watch.rounds_in(self, self._seconds_a_block())), until - self.round))
-        plan = self.unchanging.without(self.plan)
-        tasks = [(plan, self.unchanging.without_rows(chain), n_rounds) for chain in self.chains]
-        chains, blocks = zip(*self.sent.call(parallel, _advance, tasks), strict=True)
-        chains = [self.unchanging.with_rows(chain) for chain in chains]
-        auto, kept = self.auto, [kept + new for kept, new in zip(self.kept, blocks, strict=True)]
-        if self.plan.n_warmup is None and auto is not None:  # of these rounds only the log joint is of use
-            auto, kept = auto._replace(log_joints=_longer(auto.log_joints, blocks)), self.kept
+    def _take_block(self, parallel: Parallel, seconds_per_iteration: float) -> None:
+        """Take every chain some iterations further, about a second's worth.
+
+        joblib hands other processes the rows, the same array each time, as one file that they map into memory.
+        """
+        state, seconds = self.state, SECONDS_PER_BLOCK
+        if self.settings.max_seconds is not None:
+            seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
+        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
+        tasks = [
+            delayed(advance)(self.data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
+            for chain in state.chains
+        ]
+        chains, blocks = zip(*parallel(tasks), strict=True)
+        if state.n_warmup is None:  # of these iterations only the log joint is of use
+            joints = zip(state.log_joints or ((),) * len(blocks), blocks, strict=True)
+            state = state._replace(log_joints=tuple(np.concatenate([old, new.log_joint]) for old, new in joints))
+        else:
+            kept = zip(state.draws, blocks, strict=True)
+            state = state._replace(draws=tuple(old if new is None else (*old, new) for old, new in kept))
         # All at once, after all chains are done: an interruption cannot leave one ahead of the others.
-        self.chains, self.kept, self.auto = chains, kept, auto
-        _require_sense(self.chains, blocks)
+        self.state = state._replace(chains=chains)
+        require_sane(chains, blocks)
 
-    def _decide(self):
-        """Under `auto`: end the warm-up, thin the draws or stop, where the draws or the clock say so."""
-        if self.auto is None or self.auto.reason:
+    def _decide(self) -> None:
+        """End the warm-up, thin the draws or stop, where the draws or the clock say so."""
+        state, settings = self.state, self.settings
+        if state.reason:
             return
-        auto, plan, kept = self.auto, self.plan, self.kept
-        if self.round == auto.next_look:
-            auto, plan, kept = auto_stop.decide(auto, plan, self.round, kept)
-        if not auto.reason and auto.max_seconds is not None:
-            auto, plan = self._obey_clock(auto, plan)
-        self.auto, self.plan, self.kept = auto, plan, kept
+        if state.iteration == state.next_look:
+            state = auto_stop.decide(settings, state)
+        if not state.reason and settings.max_seconds is not None:
+            seconds = time.perf_counter() - self.began
+            is_long = seconds > settings.max_seconds / WARMUP_TIME_SHARE
+            if state.n_warmup is None and state.iteration > 0 and is_long:
+                state = auto_stop.end_warmup(settings, state)
+            elif seconds > settings.max_seconds and state.n_draws > 0:
+                state = state._replace(reason=SECONDS_SPENT)
+        self.state = state
 
-    def _obey_clock(self, auto, plan):
-        seconds = time.perf_counter() - self.began
-        if plan.n_warmup is None and self.round > 0 and seconds > auto.max_seconds / _SECONDS_PER_WARMUP:
-            return auto_stop.end_warmup(auto, plan, self.round)
-        if seconds > auto.max_seconds and self.n_kept > 0:
-            auto = auto._replace(reason=SECONDS_SPENT)
-        return auto, plan
+    def _save(self, finished: bool) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.save(self.state, finished)
 
-    def _seconds_a_block(self):
-        if self.auto is None or self.auto.max_seconds is None:
-            return _SECONDS_A_BLOCK
-        return min(_SECONDS_A_BLOCK, self.began + self.auto.max_seconds - time.perf_counter())
+    def _show(self, bar: Progress) -> None:
+        state, note = self.state, "warm-up" if self.state.is_warmup else ""
+        if state.figures is not None:
+            r_hat, ess = state.figures["r_hat"], np.fmin(state.figures["ess"], state.figures["topology_ess"])
+            note = f"R-hat {r_hat:.3f}/{convergence.R_HAT_TARGET}, ESS {ess:.0f}/{convergence.ESS_BELOW}"
+        total = auto_stop.expected_iterations(self.settings, state)
+        bar.show(state.iteration * len(state.chains), total * len(state.chains), note)
+
+    def require_memory(self, n: int) -> None:
+        """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
+        n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
+        work = 4 * n_chains * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
+        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples, or thin several runs")
 
 
-def bytes_a_draw(plan: Plan, values: np.ndarray, covariance: Covariance, n: int) -> int:
+def bytes_per_draw(data: ChainData, n: int) -> int:
     """Memory of one draw of a chain, a tree over n rows and all else, twice: draws are put together in the end."""
-    per_draw = 16 * (n - 1) + 8 * sum(np.size(value) for value in covariance.theta.values())
-    per_draw += 8 * len(values) if plan.noise.half_df > 0.0 else 0
-    per_draw += 8 * (0 if plan.missing is None else int(plan.missing.sum()))
-    return 2 * per_draw
+    n_parameters = sum(np.size(value) for value in data.covariance.theta.values())
+    return 2 * (16 * (n - 1) + 8 * (n_parameters + data.n_scales + data.n_missing))
 
 
-def _threads_of_a_chain(n_chains, n_jobs):
+def _threads_per_chain(n_chains: int, n_jobs: int | None) -> int | None:
     """Chains that run side by side share the processors, or as many of them as were asked for; None for all."""
     n_workers = effective_n_jobs(n_jobs)
     at_once = min(n_chains, n_workers)
@@ -180,32 +154,17 @@ def _threads_of_a_chain(n_chains, n_jobs):
     return max(1, (cpu_count() if n_jobs is None else n_workers) // at_once)
 
 
-def _longer(log_joints, blocks):
-    new = [block[0].log_joint for block in blocks]
-    return tuple(np.concatenate(pair) for pair in zip(log_joints, new, strict=True)) if log_joints else tuple(new)
-
-
-def _begin(unchanging, plan, covariance, start, seed, dispersed):
-    plan = unchanging.within_plan(plan)
-    return unchanging.without_rows(begin(plan, unchanging.values, covariance, start, seed, dispersed))
-
-
-def _advance(unchanging, plan, chain, n_rounds):
-    chain, blocks = advance(unchanging.within_plan(plan), unchanging.with_rows(chain), n_rounds)
-    return unchanging.without_rows(chain), blocks
-
-
-def _require_sense(chains, blocks_of_chains):
-    """Stop where rounding, or a posterior that has no total, has led a chain to numbers that mean nothing."""
-    for number, (chain, blocks) in enumerate(zip(chains, blocks_of_chains, strict=True)):
+def require_sane(chains: Sequence[Chain], blocks: Sequence[ChainDraws | None]) -> None:
+    """Stop where rounding, or a posterior that is improper, has made a chain diverge."""
+    for number, (chain, block) in enumerate(zip(chains, blocks, strict=True)):
         theta = [np.ravel(value) for value in chain.covariance.theta.values()]
-        times = [chain.tree[1], *(block.times.ravel() for block in blocks)]
-        joints = np.concatenate([np.zeros(1), *(block.log_joint for block in blocks)])
+        times = [chain.tree[1]] if block is None else [chain.tree[1], block.times]
+        joints = np.zeros(1) if block is None else block.log_joint
         root = float(chain.tree[1][-1]) if len(chain.tree[1]) else 1.0
-        finite = all(np.isfinite(part).all() for part in (*theta, *times, joints))
-        if finite and np.abs(joints).max() < _LARGEST_JOINT and (not theta or 1.0 / _FARTHEST < root < _FARTHEST):
-            continue
-        raise InputError(
-            f"chain {number} has left all sense by round {chain.round} (the root at {root:.3g}, log joint "
-            f'{joints[-1]:.3g}), as rows that are all but equal can cause; use covariance="scaled", or a fixed noise.'
-        )
+        is_finite = all(np.isfinite(part).all() for part in (*theta, *times, joints))
+        is_near = np.abs(joints).max() < MAX_LOG_JOINT and (not theta or 1.0 / MAX_ROOT < root < MAX_ROOT)
+        if not (is_finite and is_near):
+            raise InputError(
+                f"chain {number} diverged by iteration {chain.iteration} (root at {root:.3g}, log joint "
+                f'{joints[-1]:.3g}), as almost equal rows can cause; use covariance="scaled", or a fixed noise.'
+            )

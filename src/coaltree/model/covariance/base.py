@@ -10,7 +10,8 @@ Given a tree, the n - 1 contrasts u_k are i.i.d. N(0, Φ), so one Gibbs update o
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
@@ -25,10 +26,8 @@ from .priors import InverseGamma, Prior
 # smooth kernel stays positive definite in double precision. Nothing else is ever added to a matrix.
 NOISE_FLOOR = 1e-10
 
-_LARGEST_VARIANCE = 1e301
-
-# A column without spread counts as having this share of the mean column variance, where it is in the model at all.
-_SHARE_OF_A_CONSTANT = 1e-6
+_MAX_VARIANCE = 1e301  # amplitudes are inverted, and multiplied by numbers of the size of n: room for both
+_RELATIVE_VARIANCE_OF_CONSTANTS = 1e-6  # of a constant column that is in the model, beside the mean column variance
 
 
 class Statistics(NamedTuple):
@@ -56,20 +55,20 @@ class Whitener(Protocol):
 class DiagonalWhitener(NamedTuple):
     """Φ = diag(sd²): W = X / sd."""
 
-    sd: Any
+    sd: float | np.ndarray
     log_det: float
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
-        return X / self.sd
+        return np.asarray(X / self.sd)
 
     def color(self, W: np.ndarray) -> np.ndarray:
-        return W * self.sd
+        return np.asarray(W * self.sd)
 
 
 class CholeskyWhitener(NamedTuple):
     """Φ = L Lᵀ: W = X L⁻ᵀ."""
 
-    chol: Any
+    chol: np.ndarray
     log_det: float
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
@@ -78,11 +77,11 @@ class CholeskyWhitener(NamedTuple):
         return np.ascontiguousarray(solved.T)
 
     def color(self, W: np.ndarray) -> np.ndarray:
-        return W @ self.chol.T
+        return np.asarray(W @ self.chol.T)
 
 
 def cholesky_whitener(matrix: np.ndarray, name: str) -> CholeskyWhitener:
-    """The whitener of a dense Φ; a matrix that is not positive definite is the user's to mend."""
+    """Factorise a dense Φ, or refuse it by its name where it is not positive definite."""
     try:
         chol = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -94,9 +93,10 @@ def cholesky_whitener(matrix: np.ndarray, name: str) -> CholeskyWhitener:
 
 
 def read_only(array: ArrayLike) -> np.ndarray:
-    array = np.array(array, dtype=np.float64)
-    array.setflags(write=False)
-    return array
+    """Return a copy as float64 that cannot be written to."""
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
 
 
 def column_variances(X: np.ndarray) -> np.ndarray:
@@ -107,51 +107,59 @@ def column_variances(X: np.ndarray) -> np.ndarray:
         mean = np.where(seen, X, 0.0).sum(axis=0) / np.maximum(count, 1)
         variances = np.where(seen, (X - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
         typical = float(np.mean(variances))
-    # Amplitudes are inverted, and multiplied by numbers of the size of n: leave room for both.
-    if not typical < _LARGEST_VARIANCE:
+    if not typical < _MAX_VARIANCE:
         raise InputError("the values of X are too large for variances to be computed; rescale X.")
     varies = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
-    if np.any(varies & (variances < 1.0 / _LARGEST_VARIANCE)):
+    if np.any(varies & (variances < 1.0 / _MAX_VARIANCE)):
         raise InputError("the values of X differ too little for variances to be computed; rescale X.")
-    return np.where(varies, variances, _SHARE_OF_A_CONSTANT * typical if typical > 0 else 1.0)
+    return np.where(varies, variances, _RELATIVE_VARIANCE_OF_CONSTANTS * typical if typical > 0 else 1.0)
 
 
-def weak_inverse_gamma(variance: Any) -> InverseGamma:
+def weak_inverse_gamma(variance: float | np.ndarray) -> InverseGamma:
     """The default prior of a variance: worth one observation of the data's own scale (scaled inverse χ², 1 d.f.)."""
     return InverseGamma(0.5, 0.5 * variance)
 
 
 class Covariance:
-    """A covariance Φ of d columns of which nothing is learnt, and what all of them answer to."""
+    """A covariance Φ of d columns: an immutable value of which nothing, or some parameters, are learnt."""
 
     parameters: ClassVar[tuple[str, ...]] = ()
+    uses_column_variances: ClassVar[bool] = False  # whether `adapt` needs the data though nothing is learnt
+    amplitude: float = 1.0
+    learn: Any = False
+    priors: Any = MappingProxyType({})
 
     @property
     def learnt(self) -> tuple[str, ...]:
         """Names of the parameters that `update` draws."""
-        return ()
+        if isinstance(self.learn, bool):
+            return self._learnt_by_default() if self.learn else ()
+        return tuple(name for name in self.parameters if name in self.learn)
+
+    def _learnt_by_default(self) -> tuple[str, ...]:
+        return self.parameters
 
     @property
     def theta(self) -> dict[str, Any]:
         """The learnt parameters' values by name."""
         return {name: self._value(name) for name in self.learnt}
 
-    def _value(self, name):
+    def _value(self, name: str) -> Any:
         return getattr(self, name)
 
-    def with_theta(self, theta: Mapping[str, Any]) -> "Covariance":
+    def with_theta(self, theta: Mapping[str, Any]) -> Self:
         """The same covariance with these parameter values."""
         self._check_names("theta", theta)
-        return self._replaced(theta) if theta else self
+        return self._replaced(**theta) if theta else self
 
-    def _check_names(self, where, names):
+    def _check_names(self, where: str, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise InputError(f"{where}: {type(self).__name__} has no parameter {name!r}; its parameters: {known}.")
 
-    def _replaced(self, theta):
-        return replace(self, **theta)  # type: ignore[type-var]
+    def _replaced(self, **changes: Any) -> Self:
+        return replace(self, **changes)  # type: ignore[type-var]
 
     def check(self, d: int) -> None:
         """Refuse a number of columns that this covariance cannot have."""
@@ -163,6 +171,9 @@ class Covariance:
 
     def of_columns(self, columns: np.ndarray, d: int) -> "Covariance":
         """The covariance of some of d columns, by their numbers; only asked where `cannot_take` names a reason."""
+        return self if len(columns) == d else self._of_columns(columns, d)
+
+    def _of_columns(self, columns: np.ndarray, d: int) -> "Covariance":
         return self
 
     def matrix(self, d: int) -> np.ndarray:
@@ -171,16 +182,33 @@ class Covariance:
 
     def whitener(self, d: int) -> Whitener:
         """An object with `whiten(X)`, `color(W)` and `log_det` = log|Φ|."""
-        raise NotImplementedError
+        return cholesky_whitener(self.matrix(d), "the covariance")
 
     def adapt(self, X: ArrayLike) -> "Covariance":
         """Fill in default priors, and starting values that were left open, from the data (NaN is missing)."""
-        self.check(np.shape(X)[1])
-        return self
+        X = np.asarray(X, dtype=np.float64)
+        self.check(X.shape[1])
+        return self._adapted(column_variances(X)) if self.learnt or self.uses_column_variances else self
+
+    def _adapted(self, spread: np.ndarray) -> Self:
+        """`adapt`, from the variances of the columns."""
+        raise NotImplementedError
+
+    def _with_amplitude_of(self, scale: float) -> Self:
+        """Give a learnt amplitude its default prior, and a start if it was left open, at the data's `scale`."""
+        if "amplitude" not in self.learnt or "amplitude" in self.priors:
+            return self
+        start = scale if self.amplitude == 1.0 else self.amplitude
+        return self._replaced(amplitude=start, priors={**self.priors, "amplitude": weak_inverse_gamma(scale)})
+
+    def _prior(self, name: str) -> Any:
+        if name not in self.priors:
+            raise InputError(f"{type(self).__name__}: {name} has no prior; give one in priors or call adapt(X) first.")
+        return self.priors[name]
 
     def log_prior(self) -> float:
         """log p(θ) of the learnt parameters, up to a constant where a prior is improper."""
-        return 0.0
+        return float(sum(self._prior(name).log_density(self._value(name)) for name in self.learnt))
 
     def statistics(self, U: np.ndarray) -> Statistics:
         """What `update` needs of the contrasts U (n-1, d)."""
@@ -189,6 +217,11 @@ class Covariance:
     def update(self, statistics: Statistics, rng: np.random.Generator) -> "Covariance":
         """Draw the learnt parameters given the contrasts (one exact or slice sampling step each)."""
         return self
+
+    def _draw_amplitude(self, statistics: Statistics, sum_of_squares: float, rng: np.random.Generator) -> Self:
+        """The conjugate draw of the amplitude, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
+        posterior = self._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
+        return self._replaced(amplitude=float(posterior.sample(rng)))
 
     @property
     def integrates(self) -> bool:
@@ -201,11 +234,14 @@ class Covariance:
 
     def _scale_terms(self) -> tuple[float, float] | None:
         """(α, b) such that p(Φ/c) has the factor c^α exp(-b c) in c, or None where no overall scale is learnt."""
-        return None
+        if "amplitude" not in self.learnt:
+            return None
+        prior = self._prior("amplitude")
+        return prior.shape, prior.scale / self.amplitude
 
-    def _divided(self, c) -> "Covariance":
+    def _divided(self, c: float) -> "Covariance":
         """The covariance Φ/c."""
-        raise NotImplementedError
+        return self._replaced(amplitude=self.amplitude / c)
 
     def scale_move(
         self,
@@ -230,7 +266,7 @@ class Covariance:
             c = rng.standard_gamma(shape) / rate
         else:
 
-            def log_density(y):
+            def log_density(y: float) -> float:
                 c = math.exp(min(y, 700.0))
                 return shape * y - rate * c + log_likelihood(c)
 
@@ -253,9 +289,13 @@ class LearnableCovariance(Covariance):
 
     def __post_init__(self) -> None:
         self._store("amplitude", check_positive("amplitude", self.amplitude))
-        self._store("learn", _checked_learn(self.learn))
-        if not isinstance(self.learn, bool):
+        if isinstance(self.learn, (bool, np.bool_)):
+            self._store("learn", bool(self.learn))
+        elif isinstance(self.learn, Iterable):
+            self._store("learn", (self.learn,) if isinstance(self.learn, str) else tuple(self.learn))
             self._check_names("learn", self.learn)
+        else:
+            raise InputError(f"learn must be True, False or names of parameters, not {self.learn!r}.")
         priors = {} if self.priors is None else self.priors
         if not isinstance(priors, Mapping):
             raise InputError(f"priors must be a dict such as {{'amplitude': InverseGamma(2, 1)}}, not {priors!r}.")
@@ -266,77 +306,10 @@ class LearnableCovariance(Covariance):
                 raise InputError(f"priors: {name} needs a prior such as LogNormal(median, sd), not {prior!r}.")
         self._require_prior("amplitude", InverseGamma)
 
-    def _store(self, name, value):
+    def _store(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def _require_prior(self, name, kind):
+    def _require_prior(self, name: str, kind: type[Prior]) -> None:
         """The exact updates need conjugate priors."""
         if name in self.priors and not isinstance(self.priors[name], kind):
             raise InputError(f"priors: the prior of {name} must be of type {kind.__name__}.")
-
-    @property
-    def learnt(self) -> tuple[str, ...]:
-        if isinstance(self.learn, bool):
-            return self._learnt_by_default() if self.learn else ()
-        return tuple(name for name in self.parameters if name in self.learn)
-
-    def _learnt_by_default(self) -> tuple[str, ...]:
-        return self.parameters
-
-    def _prior(self, name) -> Any:
-        if name not in self.priors:
-            raise InputError(f"{type(self).__name__}: {name} has no prior; give one in priors or call adapt(X) first.")
-        return self.priors[name]
-
-    def log_prior(self) -> float:
-        return sum(self._prior(name).log_density(self._value(name)) for name in self.learnt)
-
-    def adapt(self, X: ArrayLike) -> Covariance:
-        X = np.asarray(X, dtype=np.float64)
-        self.check(X.shape[1])
-        return self._adapted(column_variances(X)) if self.learnt else self
-
-    def _adapted(self, spread) -> "LearnableCovariance":
-        """`adapt`, from the variances of the columns."""
-        raise NotImplementedError
-
-    def _scale_terms(self):
-        if "amplitude" not in self.learnt:
-            return None
-        prior = self._prior("amplitude")
-        return prior.shape, prior.scale / self.amplitude
-
-    def _divided(self, c):
-        return self._replaced({"amplitude": self.amplitude / c})
-
-
-def _checked_learn(learn):
-    """`learn` as True, False or a tuple of names."""
-    if isinstance(learn, (bool, np.bool_)):
-        return bool(learn)
-    if isinstance(learn, str):
-        return (learn,)
-    if not isinstance(learn, Iterable):
-        raise InputError(f"learn must be True, False or names of parameters, not {learn!r}.")
-    return tuple(learn)
-
-
-def adapt_amplitude(covariance: Any, scale: float) -> Any:
-    """Give a learnt amplitude its default prior, and a start if it was left open, at the data's `scale`."""
-    if "amplitude" not in covariance.learnt or "amplitude" in covariance.priors:
-        return covariance
-    start = scale if covariance.amplitude == 1.0 else covariance.amplitude
-    return covariance._replaced(
-        {"amplitude": start, "priors": {**covariance.priors, "amplitude": weak_inverse_gamma(scale)}}
-    )
-
-
-def draw_amplitude(covariance: Any, statistics: Statistics, sum_of_squares: float, rng: np.random.Generator) -> Any:
-    """The conjugate draw of the amplitude, from Σ uᵀ (Φ/amplitude)⁻¹ u over the contrasts."""
-    posterior = covariance._prior("amplitude").given(statistics.n * statistics.d, sum_of_squares)
-    return covariance._replaced({"amplitude": float(posterior.sample(rng))})
-
-
-def marginal_of_amplitude(covariance: Any, statistics: Statistics, sum_of_squares: float) -> float:
-    """`log_marginal` where the amplitude alone is learnt."""
-    return covariance._prior("amplitude").log_marginal(statistics.n * statistics.d, sum_of_squares)

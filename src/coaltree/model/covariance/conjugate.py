@@ -2,34 +2,20 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..._runtime.typing import ArrayLike
 from ...errors import InputError
-from .base import (
-    Covariance,
-    DiagonalWhitener,
-    LearnableCovariance,
-    Statistics,
-    Whitener,
-    adapt_amplitude,
-    cholesky_whitener,
-    column_variances,
-    draw_amplitude,
-    marginal_of_amplitude,
-    read_only,
-    weak_inverse_gamma,
-)
+from .base import Covariance, DiagonalWhitener, LearnableCovariance, Statistics, Whitener, read_only, weak_inverse_gamma
 from .priors import InverseGamma, InverseWishart, is_symmetric
 
 
-def _positive_definite(name, matrix):
+def _positive_definite(name: str, given: Any) -> np.ndarray:
     """Check a covariance matrix given by the user."""
     try:
-        matrix = read_only(matrix)
+        matrix = read_only(given)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a square matrix of numbers.") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
@@ -47,7 +33,7 @@ def _positive_definite(name, matrix):
     return matrix
 
 
-def _check_columns(name, given, d):
+def _check_columns(name: str, given: int, d: int) -> None:
     if given != d:
         raise InputError(f"{name} is for {given} columns, but the data have {d}.")
 
@@ -66,14 +52,55 @@ class Fixed(Covariance):
 
     def matrix(self, d: int) -> np.ndarray:
         self.check(d)
-        return self.Phi.copy()
+        return np.array(self.Phi)
 
-    def whitener(self, d: int) -> Whitener:
-        return cholesky_whitener(self.matrix(d), "Phi")
+
+class _ConjugateCovariance(LearnableCovariance):
+    """Φ = amplitude · S. One of the two is learnt, as each alone sets the scale; by default the first parameter.
+
+    S is the identity, or the parameter named `shape`.
+    """
+
+    shape: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if {"amplitude", self.shape} <= set(self.learnt):
+            raise InputError(f'learn="amplitude" or learn="{self.shape}", not both: each alone sets the overall scale.')
+
+    def _learnt_by_default(self) -> tuple[str, ...]:
+        return self.parameters[:1]
+
+    def _sum_of_squares(self, statistics: Statistics) -> float:
+        """Σ uᵀ S⁻¹ u over the contrasts."""
+        raise NotImplementedError
+
+    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
+        if "amplitude" in self.learnt:
+            return self._draw_amplitude(statistics, self._sum_of_squares(statistics), rng)
+        if self.shape not in self.learnt:
+            return self
+        posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
+        return self._replaced(**{self.shape: posterior.sample(rng, size=statistics.d)})
+
+    @property
+    def integrates(self) -> bool:
+        return bool(self.learnt)
+
+    def log_marginal(self, statistics: Statistics) -> float:
+        if "amplitude" in self.learnt:
+            n, squares = statistics.n * statistics.d, self._sum_of_squares(statistics)
+            return float(self._prior("amplitude").log_marginal(n, squares))
+        return float(self._prior(self.shape).log_marginal(statistics.n, statistics.value / self.amplitude))
+
+    def _divided(self, c: float) -> Covariance:
+        if self.shape not in self.learnt:
+            return super()._divided(c)
+        return self._replaced(**{self.shape: getattr(self, self.shape) / c})
 
 
 @dataclass(frozen=True, eq=False)
-class Spherical(LearnableCovariance):
+class Spherical(_ConjugateCovariance):
     """Φ = amplitude · I.
 
     amplitude ~ InverseGamma(α, β);  amplitude | U ~ InverseGamma(α + (n-1)d/2, β + ½ Σ u²).
@@ -88,67 +115,18 @@ class Spherical(LearnableCovariance):
     def whitener(self, d: int) -> Whitener:
         return DiagonalWhitener(math.sqrt(self.amplitude), d * math.log(self.amplitude))
 
-    def _adapted(self, spread):
-        return adapt_amplitude(self, float(np.mean(spread)))
+    def _adapted(self, spread: np.ndarray) -> Self:
+        return self._with_amplitude_of(float(np.mean(spread)))
 
     def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], float(np.vdot(U, U)))
 
-    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
-        if "amplitude" not in self.learnt:
-            return self
-        return draw_amplitude(self, statistics, statistics.value, rng)
-
-    @property
-    def integrates(self) -> bool:
-        return "amplitude" in self.learnt
-
-    def log_marginal(self, statistics: Statistics) -> float:
-        return marginal_of_amplitude(self, statistics, statistics.value)
-
-
-class _ShapeOrAmplitude(LearnableCovariance):
-    """Φ = amplitude · S, S being the parameter named `shape`: one of the two is learnt, each alone sets the scale."""
-
-    shape: ClassVar[str]
-
-    def __post_init__(self):
-        super().__post_init__()
-        if {"amplitude", self.shape} <= set(self.learnt):
-            raise InputError(f'learn="amplitude" or learn="{self.shape}", not both: each alone sets the overall scale.')
-
-    def _learnt_by_default(self):
-        return (self.shape,)
-
-    def _sum_of_squares(self, statistics) -> float:
-        """Σ uᵀ S⁻¹ u over the contrasts."""
-        raise NotImplementedError
-
-    def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
-        if "amplitude" in self.learnt:
-            return draw_amplitude(self, statistics, self._sum_of_squares(statistics), rng)
-        if self.shape not in self.learnt:
-            return self
-        posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
-        return self._replaced({self.shape: posterior.sample(rng, size=statistics.d)})
-
-    @property
-    def integrates(self) -> bool:
-        return bool(self.learnt)
-
-    def log_marginal(self, statistics: Statistics) -> float:
-        if "amplitude" in self.learnt:
-            return marginal_of_amplitude(self, statistics, self._sum_of_squares(statistics))
-        return self._prior(self.shape).log_marginal(statistics.n, statistics.value / self.amplitude)
-
-    def _divided(self, c):
-        if self.shape not in self.learnt:
-            return super()._divided(c)
-        return self._replaced({self.shape: getattr(self, self.shape) / c})
+    def _sum_of_squares(self, statistics: Statistics) -> float:
+        return float(statistics.value)
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal(_ShapeOrAmplitude):
+class Diagonal(_ConjugateCovariance):
     """Φ = amplitude · diag(variances).
 
     variances_j ~ InverseGamma(α_j, β_j);  variances_j | U ~ InverseGamma(α_j + (n-1)/2, β_j + ½ Σ_k u_kj² / amplitude).
@@ -172,9 +150,9 @@ class Diagonal(_ShapeOrAmplitude):
                 raise InputError("variances must be a 1-d array of positive finite numbers, one per column.")
         self._require_prior("variances", InverseGamma)
 
-    def _variances(self, d):
+    def _variances(self, d: int) -> np.ndarray:
         self.check(d)
-        return np.ones(d) if self.variances is None else self.variances
+        return np.ones(d) if self.variances is None else np.asarray(self.variances)
 
     def check(self, d: int) -> None:
         if self.variances is not None:
@@ -187,15 +165,13 @@ class Diagonal(_ShapeOrAmplitude):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant", "tied")) if "variances" in self.learnt else frozenset()
 
-    def of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        if len(columns) == d:
-            return self
+    def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
         own = None if self.variances is None else self.variances[columns]
         priors = dict(self.priors)
         if "variances" in priors:
             fields = (priors["variances"].shape, priors["variances"].scale)
             priors["variances"] = InverseGamma(*(x[columns] if np.size(x) == d > 1 else x for x in fields))
-        return self._replaced({"variances": own, "priors": priors})
+        return self._replaced(variances=own, priors=priors)
 
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * np.diag(self._variances(d))
@@ -204,19 +180,20 @@ class Diagonal(_ShapeOrAmplitude):
         variances = self.amplitude * self._variances(d)
         return DiagonalWhitener(np.sqrt(variances), float(np.sum(np.log(variances))))
 
-    def _adapted(self, spread):
-        adapted = adapt_amplitude(self, float(np.mean(spread / self.variances)) if self.variances is not None else 1.0)
+    def _adapted(self, spread: np.ndarray) -> Self:
+        scale = float(np.mean(spread / self.variances)) if self.variances is not None else 1.0
+        adapted = self._with_amplitude_of(scale)
         start = spread / adapted.amplitude if self.variances is None else self.variances
         priors = {"variances": weak_inverse_gamma(spread / adapted.amplitude)} | adapted.priors
-        return adapted._replaced({"variances": start, "priors": priors})
+        return adapted._replaced(variances=start, priors=priors)
 
     def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], np.einsum("ij,ij->j", U, U))
 
-    def _sum_of_squares(self, statistics):
+    def _sum_of_squares(self, statistics: Statistics) -> float:
         return float(np.sum(statistics.value / self._variances(statistics.d)))
 
-    def _scale_terms(self):
+    def _scale_terms(self) -> tuple[float, float] | None:
         if "variances" not in self.learnt:
             return super()._scale_terms()
         prior, unit = self._prior("variances"), np.ones_like(self.variances)
@@ -232,26 +209,19 @@ class Scaled(Diagonal):
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("amplitude",)
-
-    def _learnt_by_default(self):
-        return ("amplitude",)
+    uses_column_variances: ClassVar[bool] = True
 
     @property
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant",)) if self.variances is None else frozenset()
 
-    def adapt(self, X: ArrayLike) -> Covariance:
-        X = np.asarray(X, dtype=np.float64)
-        self.check(X.shape[1])
-        return self._adapted(column_variances(X))  # where nothing is learnt too: the variances are the data's
-
-    def _adapted(self, spread):
+    def _adapted(self, spread: np.ndarray) -> Self:
         variances = spread if self.variances is None else self.variances
-        return adapt_amplitude(self._replaced({"variances": variances}), float(np.mean(spread / variances)))
+        return self._replaced(variances=variances)._with_amplitude_of(float(np.mean(spread / variances)))
 
 
 @dataclass(frozen=True, eq=False)
-class Full(_ShapeOrAmplitude):
+class Full(_ConjugateCovariance):
     """Φ = amplitude · Phi, Phi any positive definite matrix.
 
     Phi ~ InverseWishart(ν, S);  Phi | U ~ InverseWishart(ν + n-1, S + UᵀU / amplitude).
@@ -281,36 +251,32 @@ class Full(_ShapeOrAmplitude):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant", "tied", "dependent")) if "Phi" in self.learnt else frozenset()
 
-    def of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        if len(columns) == d:
-            return self
+    def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
         block = np.ix_(columns, columns)
         priors = dict(self.priors)
         if "Phi" in priors:  # a block of an inverse Wishart matrix is one with as many degrees of freedom fewer
             priors["Phi"] = InverseWishart(priors["Phi"].df - (d - len(columns)), priors["Phi"].scale[block])
-        return self._replaced({"Phi": None if self.Phi is None else self.Phi[block], "priors": priors})
+        return self._replaced(Phi=None if self.Phi is None else self.Phi[block], priors=priors)
 
     def matrix(self, d: int) -> np.ndarray:
         self.check(d)
-        return self.amplitude * (np.eye(d) if self.Phi is None else self.Phi)
+        return self.amplitude * (np.eye(d) if self.Phi is None else np.asarray(self.Phi))
 
-    def whitener(self, d: int) -> Whitener:
-        return cholesky_whitener(self.matrix(d), "Phi")
-
-    def _adapted(self, spread):
-        adapted = adapt_amplitude(self, float(np.mean(spread / np.diag(self.Phi))) if self.Phi is not None else 1.0)
+    def _adapted(self, spread: np.ndarray) -> Self:
+        scale = float(np.mean(spread / np.diag(self.Phi))) if self.Phi is not None else 1.0
+        adapted = self._with_amplitude_of(scale)
         start = np.diag(spread / adapted.amplitude)
         priors = {"Phi": InverseWishart(len(spread), start)} | adapted.priors
-        return adapted._replaced({"Phi": start if self.Phi is None else self.Phi, "priors": priors})
+        return adapted._replaced(Phi=start if self.Phi is None else self.Phi, priors=priors)
 
     def statistics(self, U: np.ndarray) -> Statistics:
         return Statistics(len(U), U.shape[1], U.T @ U)
 
-    def _sum_of_squares(self, statistics):
+    def _sum_of_squares(self, statistics: Statistics) -> float:
         inverse = np.linalg.inv(self.matrix(statistics.d) / self.amplitude)
         return float(np.vdot(inverse, statistics.value))
 
-    def _scale_terms(self):
+    def _scale_terms(self) -> tuple[float, float] | None:
         if "Phi" not in self.learnt:
             return super()._scale_terms()
         prior = self._prior("Phi")

@@ -6,7 +6,9 @@ diagonal in that basis.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,25 +16,25 @@ import numpy as np
 from ..._runtime.validation import check_positive
 from ...errors import InputError
 from .base import NOISE_FLOOR, Statistics, Whitener, read_only
-from .kernels import DEFAULT_NOISE, KernelCovariance, check_noise, dense_terms, with_noise
-from .priors import LogNormal
+from .kernels import DEFAULT_NOISE, KernelCovariance, Terms, Theta, check_noise, dense_terms, with_noise
+from .priors import LogNormal, Prior
 
 
 class GridWhitener(NamedTuple):
     """Φ = Q diag(eigenvalues) Qᵀ, Q = Q_1 ⊗ … ⊗ Q_m: W = X Q / √eigenvalues."""
 
-    bases: Any
-    eigenvalues: Any
+    bases: Sequence[np.ndarray]
+    eigenvalues: np.ndarray
     log_det: float
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
-        return _rotate(X, self.bases) / np.sqrt(self.eigenvalues)
+        return np.asarray(_rotate(X, self.bases) / np.sqrt(self.eigenvalues))
 
     def color(self, W: np.ndarray) -> np.ndarray:
         return _rotate(W * np.sqrt(self.eigenvalues), [Q.T for Q in self.bases])
 
 
-def _rotate(X, bases):
+def _rotate(X: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
     """X (Q_1 ⊗ … ⊗ Q_m), one axis at a time: every axis in turn is moved last and multiplied."""
     X = np.asarray(X, dtype=np.float64)
     rotated = X.reshape(len(X), *(len(Q) for Q in bases))
@@ -78,22 +80,22 @@ class Matern32(KernelCovariance):
             shape = " × ".join(str(size) for size in self.grid)
             raise InputError(f"the grid {shape} has {math.prod(self.grid)} cells, but the data have {d} columns.")
 
-    def _axes(self, d):
+    def _axes(self, d: int) -> tuple[int, ...]:
         self.check(d)
         return (d,) if self.grid is None else self.grid
 
-    def matrix(self, d: int) -> np.ndarray:
+    def _sizes_and_lengths(self, d: int) -> Iterable[tuple[int, float]]:
         axes = self._axes(d)
-        K = np.ones((1, 1))
-        for size, length in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True):
-            K = np.kron(K, _matern32(size, length))
+        return zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)
+
+    def matrix(self, d: int) -> np.ndarray:
+        K = reduce(np.kron, [_matern32(size, length) for size, length in self._sizes_and_lengths(d)])
         return self.amplitude * with_noise(K, self.noise)
 
     def whitener(self, d: int) -> Whitener:
-        axes = self._axes(d)
-        if len(axes) == 1:
+        if len(self._axes(d)) == 1:
             return super().whitener(d)
-        systems = [_eigen(*axis) for axis in zip(axes, np.broadcast_to(self.length, len(axes)), strict=True)]
+        systems = [_eigen(size, length) for size, length in self._sizes_and_lengths(d)]
         eigenvalues = self.amplitude * _eigenvalues([values for values, _ in systems], self.noise)
         return GridWhitener(tuple(Q for _, Q in systems), eigenvalues, float(np.sum(np.log(eigenvalues))))
 
@@ -102,24 +104,24 @@ class Matern32(KernelCovariance):
         if len(self._axes(d)) == 1:
             return super().statistics(U)
         # With fewer contrasts than cells the rows themselves are the smaller statistic.
-        return Statistics(n, d, _Rows(U, self._axes(d)) if n < d else _Products(U, self._axes(d)))
+        return Statistics(n, d, _GridRows(U, self._axes(d)) if n < d else _GridProducts(U, self._axes(d)))
 
-    def _terms(self, statistics):
+    def _terms(self, statistics: Statistics) -> Terms:
         axes = self._axes(statistics.d)
         if len(axes) == 1:  # nothing to take apart, and a Cholesky factor costs less than eigenvectors
-            return lambda theta: dense_terms(
-                with_noise(_matern32(axes[0], theta["length"]), theta["noise"]), statistics
-            )
-        kept: list = []  # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
+            size = axes[0]
+            return lambda theta: dense_terms(with_noise(_matern32(size, theta["length"]), theta["noise"]), statistics)
+        # (length, eigenvalues, partial) per axis: a coordinate update changes only the later ones
+        kept: list[tuple[float, np.ndarray, np.ndarray]] = []
 
-        def terms(theta):
+        def terms(theta: Theta) -> tuple[float, float] | None:
             lengths = np.broadcast_to(theta["length"], len(axes))
             for a, (size, length) in enumerate(zip(axes, lengths, strict=True)):
                 if a < len(kept) and kept[a][0] == length:
                     continue
                 del kept[a:]
                 values, Q = _eigen(size, length)
-                before = kept[-1][2] if kept else statistics.value.start()
+                before = kept[-1][2] if kept else statistics.value.start
                 kept.append((length, values, statistics.value.rotate(before, a, Q)))
             eigenvalues = _eigenvalues([values for _, values, _ in kept], theta["noise"])
             powers = statistics.value.powers(kept[-1][2])
@@ -127,13 +129,13 @@ class Matern32(KernelCovariance):
 
         return terms
 
-    def _default_priors(self, d):
+    def _default_priors(self, d: int) -> dict[str, Prior]:
         axes = np.array(self._axes(d), dtype=np.float64)
         spans = np.log(np.maximum(axes if np.ndim(self.length) else axes.max(), 2.0))
         return {"length": LogNormal(np.exp(0.5 * spans), np.maximum(1.0, 0.25 * spans)), "noise": DEFAULT_NOISE}
 
 
-def _checked_grid(grid):
+def _checked_grid(grid: Any) -> tuple[int, ...] | None:
     if grid is None:
         return None
     try:
@@ -146,62 +148,53 @@ def _checked_grid(grid):
     return sizes
 
 
-def _matern32(size, length):
+def _matern32(size: int, length: float | np.ndarray) -> np.ndarray:
     """M(ℓ)_ij = (1 + √3 |i - j| / ℓ) exp(-√3 |i - j| / ℓ), (size, size)."""
     steps = math.sqrt(3.0) / float(np.squeeze(length)) * np.arange(size)
     row = (1.0 + steps) * np.exp(-steps)
     index = np.arange(size)
-    return row[np.abs(index[:, None] - index[None, :])]
+    return np.asarray(row[np.abs(index[:, None] - index[None, :])])
 
 
-def _eigen(size, length):
+def _eigen(size: int, length: float) -> tuple[np.ndarray, np.ndarray]:
     values, Q = np.linalg.eigh(_matern32(size, length))
     return np.maximum(values, 0.0), Q
 
 
-def _eigenvalues(per_axis, noise):
+def _eigenvalues(per_axis: Sequence[np.ndarray], noise: float) -> np.ndarray:
     """All products of the axes' eigenvalues, plus the noise, in row-major order."""
-    product = np.ones(1)
-    for values in per_axis:
-        product = np.multiply.outer(product, values).ravel()
-    return product + max(noise, NOISE_FLOOR)
+    return np.asarray(reduce(np.kron, per_axis) + max(noise, NOISE_FLOOR))
 
 
-class _Rows:
+class _GridRows:
     """diag(QᵀSQ) from the contrasts themselves: the squared lengths of the columns of UQ."""
 
-    def __init__(self, U, axes):
-        self.U, self.axes = U, axes
+    def __init__(self, U: np.ndarray, axes: tuple[int, ...]) -> None:
+        self.start = U.reshape(len(U), *axes)
 
-    def start(self):
-        return self.U.reshape(len(self.U), *self.axes)
-
-    def rotate(self, partial, axis, Q):
+    def rotate(self, partial: np.ndarray, axis: int, Q: np.ndarray) -> np.ndarray:
         return np.moveaxis(np.moveaxis(partial, axis + 1, -1) @ Q, -1, axis + 1)
 
-    def powers(self, rotated):
-        return np.einsum("i...,i...->...", rotated, rotated).ravel()
+    def powers(self, rotated: np.ndarray) -> np.ndarray:
+        return np.ravel(np.einsum("i...,i...->...", rotated, rotated))
 
 
-class _Products:
+class _GridProducts:
     """diag(QᵀSQ) from S = UᵀU, held with the two indices of each axis side by side.
 
     Rotating axis a replaces its pair of indices (i, k) by Σ_ik Q_ij Q_kj S_ik…, and moves j behind the others.
     """
 
-    def __init__(self, U, axes):
+    def __init__(self, U: np.ndarray, axes: tuple[int, ...]) -> None:
         m = len(axes)
         pairs = [index for a in range(m) for index in (a, m + a)]
-        self.S = np.ascontiguousarray((U.T @ U).reshape(*axes, *axes).transpose(pairs))
+        self.start = np.ascontiguousarray((U.T @ U).reshape(*axes, *axes).transpose(pairs))
 
-    def start(self):
-        return self.S
-
-    def rotate(self, partial, axis, Q):
+    def rotate(self, partial: np.ndarray, axis: int, Q: np.ndarray) -> np.ndarray:
         size = len(Q)
         half = (Q.T @ partial.reshape(size, -1)).reshape(size, size, -1)
         done = np.einsum("kj,jkr->rj", Q, half)
-        return done.reshape(*partial.shape[2:], size)
+        return np.reshape(done, (*partial.shape[2:], size))
 
-    def powers(self, rotated):
+    def powers(self, rotated: np.ndarray) -> np.ndarray:
         return rotated.ravel()

@@ -8,9 +8,10 @@ so log θ is slice-sampled coordinate by coordinate with the amplitude out of th
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -18,41 +19,46 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from ..._runtime.validation import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
-from .base import (
-    NOISE_FLOOR,
-    Covariance,
-    LearnableCovariance,
-    Statistics,
-    Whitener,
-    adapt_amplitude,
-    cholesky_whitener,
-    draw_amplitude,
-    read_only,
-)
-from .priors import LogNormal, LogUniform
+from .base import NOISE_FLOOR, Covariance, LearnableCovariance, Statistics, Whitener, cholesky_whitener, read_only
+from .priors import LogNormal, LogUniform, Prior
 
-# The default prior of a noise share: a tenth of the kernel, give or take a decade.
-DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))
+DEFAULT_NOISE = LogNormal(0.1, math.log(10.0))  # the prior of a noise share: a tenth, give or take a decade
 
-_LARGEST_INPUT = 1e150
+_MAX_INPUT = 1e150  # its square is a number
+
+Theta = Mapping[str, Any]  # all parameters but the amplitude
+Terms = Callable[[Theta], tuple[float, float] | None]
 
 
 class KernelCovariance(LearnableCovariance):
     """Φ = amplitude · K(θ): slice sampling of log θ for every family that can give log|K| and tr(K⁻¹S)."""
 
-    def _terms(self, statistics):
-        """A function of θ (a dict of all but the amplitude) that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
+    inputs: Any = None
+
+    def _inputs(self, d: int) -> np.ndarray:
+        """(d, q) the inputs of the columns, by default 0 … d-1."""
+        if self.inputs is None:
+            return np.arange(d, dtype=np.float64)[:, None]
+        if len(self.inputs) != d:
+            raise InputError(f"inputs has {len(self.inputs)} rows, but the data have {d} columns; give one per column.")
+        return np.asarray(self.inputs)
+
+    def check(self, d: int) -> None:
+        self._inputs(d)
+
+    def _terms(self, statistics: Statistics) -> Terms:
+        """A function of θ that returns (log|K|, tr(K⁻¹S)), or None where K fails."""
         raise NotImplementedError
 
-    def _diagonal_mean(self, d) -> float:
+    def _diagonal_mean(self, d: int) -> float:
         """The mean of K's diagonal: 1 and the noise, but for `Kernel`."""
-        return 1.0 + self._value("noise")
+        return 1.0 + float(self._value("noise"))
 
-    def _default_priors(self, d) -> dict[str, Any]:
+    def _default_priors(self, d: int) -> dict[str, Prior]:
         """Weak priors of θ, scaled to the inputs."""
         raise NotImplementedError
 
-    def _learnt_by_default(self):
+    def _learnt_by_default(self) -> tuple[str, ...]:
         """Everything, but noise=0 means that there is none."""
         return tuple(name for name in self.parameters if name != "noise" or getattr(self, name) > 0)
 
@@ -66,23 +72,23 @@ class KernelCovariance(LearnableCovariance):
         S.ravel("K")[:: len(S) + 1] *= 0.5
         return Statistics(len(U), U.shape[1], S)
 
-    def _own_theta(self):
+    def _own_theta(self) -> dict[str, Any]:
         """The values of all parameters but the amplitude."""
         return {name: self._value(name) for name in self.parameters if name != "amplitude"}
 
-    def _adapted(self, spread):
+    def _adapted(self, spread: np.ndarray) -> Self:
         d = len(spread)
-        adapted = adapt_amplitude(self, float(np.mean(spread)) / self._diagonal_mean(d))
+        adapted = self._with_amplitude_of(float(np.mean(spread)) / self._diagonal_mean(d))
         defaults = {name: prior for name, prior in self._default_priors(d).items() if name in self.learnt}
-        return adapted._replaced({"priors": {**defaults, **adapted.priors}})
+        return adapted._replaced(priors={**defaults, **adapted.priors})
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> Covariance:
         terms, log_likelihood = self._terms(statistics), self._log_likelihood(statistics)
         values = self._own_theta()
 
-        def log_density(name, index, y):
+        def log_density(name: str, index: tuple[int, ...], y: float) -> float:
             trial = {**values, name: _with_element(values[name], index, math.exp(y))}
-            log_prior = self._prior(name).log_density(trial[name]) + y
+            log_prior: float = self._prior(name).log_density(trial[name]) + y
             found = terms(trial) if math.isfinite(log_prior) else None
             return -math.inf if found is None else log_likelihood(*found) + log_prior
 
@@ -100,28 +106,28 @@ class KernelCovariance(LearnableCovariance):
                 why = "it is not positive definite there, or outside its bounds"
                 raise InputError(f"{type(self).__name__} cannot start at {_listed(values)}: {why}.") from None
             values[name] = _with_element(values[name], index, math.exp(y))
-        updated = self._replaced({name: values[name] for name in self.learnt if name != "amplitude"})
+        updated = self._replaced(**{name: values[name] for name in self.learnt if name != "amplitude"})
         if "amplitude" not in self.learnt:
             return updated
         found = terms(values)
         assert found is not None
-        return draw_amplitude(updated, statistics, found[1], rng)
+        return updated._draw_amplitude(statistics, found[1], rng)
 
-    def _log_likelihood(self, statistics):
+    def _log_likelihood(self, statistics: Statistics) -> Callable[[float, float], float]:
         """Log p(U | θ) as a function of log|K| and tr(K⁻¹S)."""
         half = 0.5 * statistics.n
         if "amplitude" not in self.learnt:
             return lambda log_det, trace: -half * log_det - 0.5 * trace / self.amplitude
         prior = self._prior("amplitude")
-        shape = prior.shape + half * statistics.d
-        return lambda log_det, trace: -half * log_det - shape * math.log(prior.scale + 0.5 * trace)
+        shape, scale = prior.shape + half * statistics.d, prior.scale
+        return lambda log_det, trace: float(-half * log_det - shape * math.log(scale + 0.5 * trace))
 
 
-def _listed(theta):
+def _listed(theta: Theta) -> str:
     return ", ".join(f"{name}={value}" for name, value in theta.items())
 
 
-def _with_element(value, index, element):
+def _with_element(value: Any, index: tuple[int, ...], element: float) -> Any:
     if index == ():
         return element
     value = np.array(value)
@@ -141,39 +147,23 @@ def dense_terms(K: np.ndarray, statistics: Statistics) -> tuple[float, float] | 
     return log_det, float((inverse * statistics.value).sum())
 
 
-def _checked_inputs(inputs):
+def _checked_inputs(given: Any) -> np.ndarray | None:
     """Inputs as (d, q) floats, or None for 0 … d-1."""
-    if inputs is None:
+    if given is None:
         return None
     try:
-        inputs = read_only(inputs)
+        inputs = read_only(given)
     except (TypeError, ValueError):
         raise InputError("inputs must be numbers, one row (or one number) per column of the data.") from None
     if inputs.ndim not in (1, 2) or inputs.size == 0 or not np.all(np.isfinite(inputs)):
         raise InputError("inputs must be a non-empty (d,) or (d, q) array of finite numbers.")
-    if np.abs(inputs).max() > _LARGEST_INPUT:
-        raise InputError(
-            f"inputs must not exceed {_LARGEST_INPUT:g}, or their distances cannot be squared; rescale them."
-        )
+    if np.abs(inputs).max() > _MAX_INPUT:
+        raise InputError(f"inputs must not exceed {_MAX_INPUT:g}, or their distances cannot be squared; rescale them.")
     return inputs.reshape(len(inputs), -1)
 
 
-def _inputs_for(inputs, d):
-    if inputs is None:
-        return np.arange(d, dtype=np.float64)[:, None]
-    if len(inputs) != d:
-        raise InputError(f"inputs has {len(inputs)} rows, but the data have {d} columns; give one per column.")
-    return inputs
-
-
-def _squared_distances(inputs):
-    if inputs.shape[1] == 1:
-        return np.square(inputs - inputs.T)
-    difference = inputs[:, None, :] - inputs[None, :, :]
-    return np.einsum("ijq,ijq->ij", difference, difference)
-
-
 def check_noise(covariance: Any) -> None:
+    """Check the share of white noise of a kernel; 0 cannot be learnt."""
     covariance._store("noise", check_positive("noise", covariance.noise, zero=True))
     if covariance.noise == 0 and "noise" in covariance.learnt:
         raise InputError("noise=0 cannot be learnt; start it at a positive value, or leave it out of learn.")
@@ -202,35 +192,33 @@ class SquaredExponential(KernelCovariance):
         self._store("inputs", _checked_inputs(self.inputs))
         check_noise(self)
 
-    def check(self, d: int) -> None:
-        _inputs_for(self.inputs, d)
-
-    def of_columns(self, columns: np.ndarray, d: int) -> Covariance:
-        return self if len(columns) == d else self._replaced({"inputs": _inputs_for(self.inputs, d)[columns]})
+    def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
+        return self._replaced(inputs=self._inputs(d)[columns])
 
     def matrix(self, d: int) -> np.ndarray:
         return self.amplitude * _squared_exponential(self._distances(d), self.length2, self.noise)
 
-    def _distances(self, d):
-        return _squared_distances(_inputs_for(self.inputs, d))
+    def _distances(self, d: int) -> np.ndarray:
+        """(d, d) squared distances between inputs."""
+        inputs = self._inputs(d)
+        difference = inputs[:, None, :] - inputs[None, :, :]
+        return np.asarray(np.einsum("ijq,ijq->ij", difference, difference))
 
-    def _terms(self, statistics):
+    def _terms(self, statistics: Statistics) -> Terms:
         distances = self._distances(statistics.d)
         return lambda theta: dense_terms(_squared_exponential(distances, theta["length2"], theta["noise"]), statistics)
 
-    def _default_priors(self, d):
+    def _default_priors(self, d: int) -> dict[str, Prior]:
         distances = self._distances(d)
         apart = distances[distances > 0]
         if apart.size == 0:
             return {"length2": LogNormal(self.length2, 1.0), "noise": DEFAULT_NOISE}
         low, high = math.log(apart.min()), math.log(apart.max())
-        return {
-            "length2": LogNormal(math.exp(0.5 * (low + high)), max(1.0, 0.25 * (high - low))),
-            "noise": DEFAULT_NOISE,
-        }
+        length2 = LogNormal(math.exp(0.5 * (low + high)), max(1.0, 0.25 * (high - low)))
+        return {"length2": length2, "noise": DEFAULT_NOISE}
 
 
-def _squared_exponential(distances, length2, noise):
+def _squared_exponential(distances: np.ndarray, length2: float, noise: float) -> np.ndarray:
     K = distances / (-2.0 * length2)
     return with_noise(np.exp(K, out=K), noise)
 
@@ -269,48 +257,41 @@ class Kernel(KernelCovariance):
     def parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("amplitude", *(h.name for h in self._free))
 
-    def _value(self, name):
+    def _value(self, name: str) -> Any:
         return self.amplitude if name == "amplitude" else self.k.get_params()[name]
 
-    def _replaced(self, theta):
-        own = {name: value for name, value in theta.items() if name in ("amplitude", "priors")}
-        kernel = self._kernel_with({name: value for name, value in theta.items() if name not in own})
-        return super()._replaced({**own, "k": kernel})
-
-    def _kernel_with(self, theta):
+    def _replaced(self, **changes: Any) -> Self:
         from sklearn.base import clone
 
+        own = {name: value for name, value in changes.items() if name in ("amplitude", "priors")}
+        theta = {name: value for name, value in changes.items() if name not in own}
         # Not by clone_with_theta, which takes logarithms: values must survive to the last bit.
-        return clone(self.k).set_params(**theta) if theta else self.k
-
-    def _joined(self, values):
-        """The free hyperparameters in the order of k.theta."""
-        return np.concatenate([np.empty(0), *(np.broadcast_to(values[h.name], h.n_elements) for h in self._free)])
+        return super()._replaced(**own, k=clone(self.k).set_params(**theta) if theta else self.k)
 
     @cached_property
-    def _free(self):
+    def _free(self) -> list[Any]:
+        """The hyperparameters that are not fixed, in the order of k.theta."""
         return [h for h in self.k.hyperparameters if not h.fixed]
 
     def check(self, d: int) -> None:
-        inputs = _inputs_for(self.inputs, d)
+        inputs = self._inputs(d)
         try:
             self.k(inputs[:1])
         except (TypeError, ValueError) as error:
-            raise InputError(
-                f"Kernel: k cannot be applied to inputs of {inputs.shape[1]} column(s): {error}."
-            ) from None
+            n_columns = inputs.shape[1]
+            raise InputError(f"Kernel: k cannot be applied to inputs of {n_columns} column(s): {error}.") from None
 
     def matrix(self, d: int) -> np.ndarray:
-        return self.amplitude * _kernel_matrix(self.k, _inputs_for(self.inputs, d))
+        return self.amplitude * _kernel_matrix(self.k, self._inputs(d))
 
-    def _terms(self, statistics):
-        inputs = _inputs_for(self.inputs, statistics.d)
+    def _terms(self, statistics: Statistics) -> Terms:
+        inputs = self._inputs(statistics.d)
         # A clone of our own to change: one for every point would cost more than the point.
         kernel = self.k.clone_with_theta(self.k.theta)
         bounds = np.exp(self.k.bounds).reshape(-1, 2)
 
-        def terms(theta):
-            values = self._joined(theta)
+        def terms(theta: Theta) -> tuple[float, float] | None:
+            values = np.concatenate([[], *(np.broadcast_to(theta[h.name], h.n_elements) for h in self._free)])
             # Bounds are compared with a little slack: exp and log of a value at its bound need not return it.
             if np.any(values < bounds[:, 0] * (1 - 1e-12)) or np.any(values > bounds[:, 1] * (1 + 1e-12)):
                 return None
@@ -319,10 +300,10 @@ class Kernel(KernelCovariance):
 
         return terms
 
-    def _diagonal_mean(self, d):
-        return float(np.mean(self.k.diag(_inputs_for(self.inputs, d)))) * (1.0 + NOISE_FLOOR)
+    def _diagonal_mean(self, d: int) -> float:
+        return float(np.mean(self.k.diag(self._inputs(d)))) * (1.0 + NOISE_FLOOR)
 
-    def _default_priors(self, d):
+    def _default_priors(self, d: int) -> dict[str, Prior]:
         needed = [h for h in self._free if h.name in self.learnt and h.name not in self.priors]
         for h in needed:
             if not np.all(np.isfinite(h.bounds)):
@@ -331,13 +312,13 @@ class Kernel(KernelCovariance):
         return {name: LogUniform(low, high) for name, (low, high) in bounds.items()}
 
 
-def _kernel_matrix(kernel, inputs):
+def _kernel_matrix(kernel: Any, inputs: np.ndarray) -> np.ndarray:
     K = np.array(kernel(inputs), dtype=np.float64)
     K[np.diag_indices(len(K))] += NOISE_FLOOR * float(np.mean(np.diag(K)))
     return K
 
 
-def _has_free_factor(kernel):
+def _has_free_factor(kernel: Any) -> bool:
     """Whether some free hyperparameters scale the whole kernel."""
     from sklearn.gaussian_process import kernels as sk
 

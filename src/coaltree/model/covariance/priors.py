@@ -33,7 +33,7 @@ class Prior:
             value.setflags(write=False)
             object.__setattr__(self, field.name, value if value.ndim else float(value))
 
-    def _require(self, condition, sentence):
+    def _require(self, condition: ArrayLike, sentence: str) -> None:
         if not np.all(condition):
             raise InputError(f"{type(self).__name__}: {sentence}.")
 
@@ -54,9 +54,8 @@ class InverseGamma(Prior):
     def __post_init__(self) -> None:
         super().__post_init__()
         proper = np.greater(self.shape, 0) & np.greater(self.scale, 0)
-        self._require(
-            proper | (np.equal(self.shape, 0) & np.equal(self.scale, 0)), "shape and scale must be positive (or both 0)"
-        )
+        improper = np.equal(self.shape, 0) & np.equal(self.scale, 0)
+        self._require(proper | improper, "shape and scale must be positive (or both 0)")
 
     def log_density(self, x: ArrayLike) -> float:
         a, b = np.asarray(self.shape), np.asarray(self.scale)
@@ -74,7 +73,7 @@ class InverseGamma(Prior):
     def log_marginal(self, n: int, sum_of_squares: Any) -> float:
         """Log density of n draws of N(0, x) with x integrated out, as a function of their sum of squares.
 
-        Summed over the elements, up to a constant. It is asked for many times a round: nothing is made or checked.
+        Summed over the elements, up to a constant. It is asked for many times an iteration: nothing is checked.
         """
         return -float(np.sum((self.shape + 0.5 * n) * np.log(self.scale + 0.5 * sum_of_squares)))
 
@@ -157,7 +156,7 @@ class InverseWishart(Prior):
         bartlett[np.diag_indices(d)] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (self.df - np.arange(d))))
         root = solve_triangular(bartlett, np.linalg.cholesky(self.scale).T, lower=True)
         draw = root.T @ root
-        return 0.5 * (draw + draw.T)
+        return np.asarray(0.5 * (draw + draw.T))
 
     def given(self, n: int, products: np.ndarray) -> "InverseWishart":
         """The posterior after n draws of N(0, Φ) with the products UᵀU."""
@@ -169,4 +168,4 @@ class InverseWishart(Prior):
             chol = np.linalg.cholesky(self.scale + products)
         except np.linalg.LinAlgError:  # contrasts too large for their squares to be numbers
             return -math.inf
-        return -(self.df + n) * float(np.log(chol.diagonal()).sum())
+        return float(-(self.df + n) * float(np.log(chol.diagonal()).sum()))

@@ -8,7 +8,7 @@ variances multiplied by s gain s^((n-1)c/2) and lose s^(n-1) and s^(k/2), so tha
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +20,10 @@ from .duplicates import find_distinct
 from .table import as_double
 from .ties import spread_ties
 
-_ROUNDING = 2.0**-46  # of the largest value: what differs less is the same
+_MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
 _MAX_RATIO_OF_RANGES = 8.0  # of columns in one unit: 90 % to 10 % quantile, and largest to median
 _MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicators have no unit
-_DEPENDENT = 1e-7  # of a column's standard deviation: what the other columns leave of it where it adds nothing
+_MIN_RESIDUAL = 1e-7  # of a column's standard deviation: less than this is left where others determine it
 
 
 class Modelled(NamedTuple):
@@ -45,7 +45,7 @@ def modelled(
 ) -> Modelled:
     """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once.
 
-    What is in `avoid` is left out or spread though this covariance could take it.
+    `avoid` adds to what the covariance cannot take (see `Covariance.cannot_take`).
     """
     d = values.shape[1]
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
@@ -58,13 +58,14 @@ def modelled(
     left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
     if left_out.all():
         raise InputError("every column of X is constant, so nothing tells its rows apart; check the table.")
-    reasons = {"constant": np.flatnonzero(left_out)}
+    reasons = {"constant": np.flatnonzero(left_out)}  # why columns are left out
     if "dependent" in avoid:
         varying = np.flatnonzero(~left_out)
         reasons["a linear function of columns before it"] = varying[dependent_columns(values[:, varying])]
     used = np.setdiff1d(np.arange(d), np.concatenate(list(reasons.values())))
     if len(used) < d:
-        info["left_out"] = _sentence(reasons, names)
+        said = [f"{_named(which, names)} ({why})" for why, which in reasons.items() if len(which)]
+        info["left_out"] = f"left out of the model, though kept in tables and pictures: {' and '.join(said)}"
         warnings.warn(f"{info['left_out']}.", CoaltreeWarning, stacklevel=3)
     covariance = covariance.of_columns(used, d)
     if len(used) < d:
@@ -84,7 +85,7 @@ def is_auto(covariance: Any) -> bool:
 
 
 def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
-    """The family for distinct rows (n, d) of which some columns vary, and in words: a rule of the table, not a search.
+    """The family for distinct rows (n, d) of which some columns vary, and the reason in words.
 
     "full" has d(d+1)/2 parameters and needs 3/2 as many rows. Else columns in one unit are "spherical", since those
     that hardly vary (pixels at the rim) are to count less, and others "scaled".
@@ -110,7 +111,7 @@ def constant_columns(values: np.ndarray) -> np.ndarray:
     """(d,) whether a column is the same number in every row that has it, to within rounding."""
     seen = ~np.isnan(values)
     low, high = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
-    return ~(high - low > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
+    return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
 
 
 def dependent_columns(values: np.ndarray) -> np.ndarray:
@@ -140,8 +141,8 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
             twin = np.argmax(np.abs(cosines))
             rest = rest - cosines[twin] * unit[:, before[twin]]
         left = float(np.sqrt(rest @ rest))
-        dependent[j] = norms[j] > 0.0 and left < _DEPENDENT
-        if rank < len(basis) and left >= _DEPENDENT:
+        dependent[j] = norms[j] > 0.0 and left < _MIN_RESIDUAL
+        if rank < len(basis) and left >= _MIN_RESIDUAL:
             basis[rank] = rest / left
             rank += 1
     return dependent
@@ -160,7 +161,7 @@ def imputed_everywhere(imputed: np.ndarray, X: np.ndarray, used: np.ndarray | No
         i, j = row_of[m], column_of[m]
         row = np.tile(X[i, used], (len(imputed), 1))
         row[:, np.isnan(X[i, used])] = everywhere[:, is_used & (row_of == i)]
-        everywhere[:, m] = _follows(X[:, used], X[:, j], row)
+        everywhere[:, m] = _linear_prediction(X[:, used], X[:, j], row)
     return everywhere
 
 
@@ -169,7 +170,7 @@ def imputed_in_model(imputed: np.ndarray, X: np.ndarray, used: np.ndarray | None
     return imputed if used is None else imputed[:, np.isin(np.nonzero(np.isnan(X))[1], used)]
 
 
-def _follows(others, column, rows):
+def _linear_prediction(others: np.ndarray, column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The entries of a column as a linear function of the others, fitted to the complete rows."""
     complete = ~np.isnan(others).any(axis=1) & ~np.isnan(column)
     seen = column[~np.isnan(column)]
@@ -179,10 +180,10 @@ def _follows(others, column, rows):
     centre, spread = A.mean(axis=0), A.std(axis=0)
     spread = np.where(spread > 0.0, spread, 1.0)
     slopes = np.linalg.lstsq((A - centre) / spread, b - b.mean(), rcond=None)[0]
-    return b.mean() + ((rows - centre) / spread) @ slopes
+    return np.asarray(b.mean() + ((rows - centre) / spread) @ slopes)
 
 
-def _why_not_one_unit(columns):
+def _why_not_one_unit(columns: Iterable[np.ndarray]) -> str:
     """Why these columns, which vary, do not seem to share one unit, or "" if they do.
 
     A range leaves out the smallest and the largest cell, which may be outliers, and a column that is constant without
@@ -201,12 +202,6 @@ def _why_not_one_unit(columns):
     return "" if is_similar else "columns have different ranges, as in different units"
 
 
-def _sentence(reasons, names):
-    """One sentence for all columns that are left out."""
-    said = [f"{_named(which, names)} ({why})" for why, which in reasons.items() if len(which)]
-    return f"left out of the model, though kept in tables and pictures: {' and '.join(said)}"
-
-
-def _named(which, names):
+def _named(which: np.ndarray, names: Sequence[str] | None) -> str:
     what = "column" if len(which) == 1 else "columns"
     return f"{what} {some([repr(names[j]) if names else str(j) for j in which])}"

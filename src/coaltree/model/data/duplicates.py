@@ -1,7 +1,7 @@
-"""Rows that are exact copies of one another: set aside before sampling, put back on the trees after it.
+"""Duplicate rows: merged at time 0 before sampling, put back on the trees after it.
 
-Exact duplicates have no density under the model without leaf noise. They are merged at time 0 beforehand, the sampler
-runs over the distinct rows, and `Distinct.expand` puts the duplicates back on the trees.
+They have no density under the model without leaf noise, so the sampler runs over the distinct rows, and
+`Distinct.expand` puts the duplicates back.
 """
 
 import warnings
@@ -31,12 +31,9 @@ class Distinct(NamedTuple):
             return children, times
         node_of_group = self.first.copy()
         merges_of_copies = []
-        seen = np.zeros(g, dtype=bool)
-        for i, c in enumerate(self.group):
-            if seen[c]:
-                merges_of_copies.append((node_of_group[c], i))
-                node_of_group[c] = n + len(merges_of_copies) - 1
-            seen[c] = True
+        for i in np.flatnonzero(self.first[self.group] != np.arange(n)):
+            merges_of_copies.append((node_of_group[self.group[i]], i))
+            node_of_group[self.group[i]] = n + len(merges_of_copies) - 1
         copies = len(merges_of_copies)
         new_node = np.concatenate([node_of_group, n + copies + np.arange(g - 1)])
         zero_merges = np.broadcast_to(np.array(merges_of_copies), (len(times), copies, 2))
@@ -84,8 +81,8 @@ def find_distinct(
     return distinct
 
 
-def _centre(values):
-    """Return the mean of each column's known entries, or 0 where differences from it might not be finite."""
-    known = np.isfinite(values)
-    moderate = np.where(known & (np.abs(values) < 1e300), values, 0.0)
-    return moderate.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+def _centre(values: np.ndarray) -> np.ndarray:
+    """Return the mean of each column's finite entries, or 0 where differences from it might not be finite."""
+    finite = np.isfinite(values)
+    moderate = np.where(finite & (np.abs(values) < 1e300), values, 0.0)
+    return np.asarray(moderate.sum(axis=0) / np.maximum(finite.sum(axis=0), 1))

@@ -13,7 +13,7 @@ from .replicates import Replicates, read_groups, replicates_of
 from .table import Table
 
 
-class Rows(NamedTuple):
+class LeafRows(NamedTuple):
     """Which rows of a table are used, and the leaves they measure.
 
     Trees are drawn over the distinct leaves; `distinct.expand` puts the others back.
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
         return [self.labels[i if self.leaf is None else self.leaf[i]] for i in self.kept]
 
 
-def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None, *, quiet: bool = False) -> Rows:
+def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None, *, quiet: bool = False) -> LeafRows:
     """Find the leaves of a table's rows, and which of them are copies of others."""
     n = len(table.values)
     errors = check_errors(errors, n)
@@ -52,7 +52,7 @@ def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None
         raise InputError('errors scale the noise, which is 0; leave noise out, or give "learn" or a positive number.')
     if groups is None:
         distinct = find_distinct(table.values, table.labels, has_density=fixed, quiet=quiet)
-        return Rows(table.labels, None, distinct, distinct.first, None, errors, fixed)
+        return LeafRows(table.labels, None, distinct, distinct.first, None, errors, fixed)
     leaf, labels = read_groups(groups, n)
     counts = np.bincount(leaf)
     if counts.max() > 1 and noise.level == 0.0:
@@ -64,10 +64,12 @@ def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None
     number[distinct.first] = np.arange(len(distinct.first))
     kept = np.flatnonzero(number[leaf] >= 0)
     replicates = replicates_of(number[leaf[kept]]) if len(kept) > len(distinct.first) else None
-    return Rows(labels, leaf, distinct, kept, replicates, errors, fixed or replicates is not None)
+    return LeafRows(labels, leaf, distinct, kept, replicates, errors, fixed or replicates is not None)
 
 
-def _distinct_leaves(table, leaf, counts, labels, has_density, quiet):
+def _distinct_leaves(
+    table: Table, leaf: np.ndarray, counts: np.ndarray, labels: tuple[str, ...], has_density: bool, quiet: bool
+) -> Distinct:
     """Leaves of one row that equal another such leaf are its copies; leaves of several rows stay apart."""
     alone = np.flatnonzero(counts[leaf] == 1)
     distinct = Distinct(np.arange(len(labels)), np.arange(len(labels)))
@@ -80,7 +82,7 @@ def _distinct_leaves(table, leaf, counts, labels, has_density, quiet):
     return Distinct(first, group)
 
 
-def warn_of_groups(rows: Rows, table: Table, noise: Noise) -> None:
+def warn_of_groups(rows: LeafRows, table: Table, noise: Noise) -> None:
     """Groups of one row each say nothing of the noise, and copies within a group say that there is none."""
     if rows.leaf is None:
         return

@@ -1,7 +1,7 @@
 """Rows from their squared distances, by classical scaling (Torgerson 1952).
 
 With J = I - 11ᵀ/n, the matrix B = -½ J D² J has the inner products of centred rows; its eigenvectors, times the roots
-of the eigenvalues, are rows with these distances. Distances that no points in a Euclidean space have show as negative
+of the eigenvalues, are rows with these distances. Distances that are not Euclidean show as negative
 eigenvalues, which are left out:
 
     share = Σ_{λ<0} |λ| / Σ |λ| .
@@ -9,7 +9,7 @@ eigenvalues, which are left out:
 Rounding makes as many small positive eigenvalues as negative ones, about as large, and a spherical covariance would
 count each as a dimension: up to three times the most negative one they are left out too. Where the negative ones are
 too many to be rounding, axes have to be longer than the most negative one only (Sibson 1979), and one is always kept.
-Few rows may have no negative eigenvalue that tells: there, the last axes go as long as the others give back the
+Few rows may have no negative eigenvalue: there, the last axes are left out as long as the others give back the
 distances to within one step of their recording (their decimals, or those of their roots), if that is a small one.
 
 The axes are arbitrary, so that only a covariance that is the same in all directions makes sense.
@@ -20,25 +20,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.memory import require_memory
+from ..._runtime.threads import single_threaded_blas
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import CovarianceLike, Spherical
 from .table import Table
 
-_ROUNDING = 1e-9  # of the largest eigenvalue: what is smaller is 0
-_NOISE = 3.0  # times the most negative eigenvalue: positive ones up to here may be rounding, even of few rows
-_NOTABLE = 0.01  # share of negative eigenvalues that is said
-_FEW = 12  # rows; among the eigenvalues of more there is always a negative one of rounding
-_MOST_DECIMALS = 6
-_SMALL_STEP = 0.01  # of the largest: whole numbers with coarser steps, as counts of differences, are exact
+_MIN_EIGENVALUE = 1e-9  # of the largest one: what is smaller is 0
+_ROUNDING_FACTOR = 3.0  # times the most negative eigenvalue: positive ones up to here may be rounding, even of few rows
+_MIN_NEGATIVE_SHARE = 0.01  # of the eigenvalues, for a warning
+_MIN_ROWS_FOR_ROUNDING = 12  # of so many rows, rounding always makes one eigenvalue negative
+_MAX_DECIMALS = 6
+_MAX_STEP = 0.01  # of the largest: whole numbers with coarser steps, as counts of differences, are exact
 
 
 class Embedded(NamedTuple):
     """Rows with the given distances, and what was left out."""
 
     table: Table
-    negative_share: float
+    negative_share: float  # of the sum of all absolute eigenvalues
     sentence: str  # for people
 
 
@@ -69,56 +69,54 @@ def rows_of_distances(table: Table) -> Embedded:
     values, vectors = values[::-1], vectors[:, ::-1]
     size = np.abs(values)
     share = float(size[values < 0.0].sum() / size.sum())
-    kept = _axes(values, share)
-    if n < _FEW and share <= _NOTABLE:
+    # Where negative eigenvalues are too many to be rounding, positive ones need to be larger than these only.
+    rounding = max(-float(values[-1]), 0.0) * (_ROUNDING_FACTOR if share <= _MIN_NEGATIVE_SHARE else 1.0)
+    kept = values > max(_MIN_EIGENVALUE * values[0], rounding)
+    kept[0] = True
+    if n < _MIN_ROWS_FOR_ROUNDING and share <= _MIN_NEGATIVE_SHARE:
         kept[_enough_axes(eps, vectors[:, kept] * np.sqrt(values[kept])) :] = False
     rows = vectors[:, kept] * np.sqrt(values[kept])
     rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
-    sentence = f"classical scaling: {int(kept.sum())} axes, negative eigenvalues {100 * share:.1f} % of all"
-    if share > _NOTABLE:
+    n_axes = rows.shape[1]
+    sentence = (
+        f"classical scaling: {n_axes} {'axis' if n_axes == 1 else 'axes'}, negative eigenvalues: {100 * share:.1f} % "
+        "of the total"
+    )
+    if share > _MIN_NEGATIVE_SHARE:
         warnings.warn(
-            f"the squared distances are not quite those of points in a Euclidean space: negative eigenvalues make up "
-            f"{100 * share:.2g} % of all, and are left out, as are axes no longer than these.",
+            f"the squared distances are not Euclidean (negative eigenvalues: {100 * share:.2g} % of the total); axes "
+            "no longer than the most negative one are left out.",
             CoaltreeWarning,
             stacklevel=3,
         )
-    names = tuple(f"axis {j + 1}" for j in range(rows.shape[1]))
+    names = tuple(f"axis {j + 1}" for j in range(n_axes))
     return Embedded(Table(np.ascontiguousarray(rows), table.labels, names), share, sentence)
 
 
-def _axes(values, share):
-    """Which eigenvalues, largest first, are more than rounding."""
-    noise = max(-float(values[-1]), 0.0) * (_NOISE if share <= _NOTABLE else 1.0)
-    kept = values > max(_ROUNDING * values[0], noise)
-    kept[0] = True
-    return kept
-
-
-def _enough_axes(eps, rows):
+def _enough_axes(eps: np.ndarray, rows: np.ndarray) -> int:
     """How many axes of rows (n, p), in order, give back squared distances to within a step of their recording.
 
     All of them where a step is not small beside the distances: whole numbers may well be exact.
     """
-    readings = [(f, _step(f(eps)), f(eps).max()) for f in (_same, np.sqrt)]
-    recorded = [(f, step) for f, step, largest in readings if 0.0 < step <= _SMALL_STEP * largest]
+    recorded = []  # as squared distances, as distances, or both: the power, and one step
+    for power in (1.0, 0.5):
+        step = _step(eps**power)
+        if 0.0 < step <= _MAX_STEP * (eps**power).max():
+            recorded.append((power, step))
     rebuilt = np.zeros_like(eps)
     for k, axis in enumerate(rows.T):
-        if any(np.abs(f(rebuilt) - f(eps)).max() <= step for f, step in recorded):
+        if any(np.abs(rebuilt**power - eps**power).max() <= step for power, step in recorded):
             return max(k, 1)
         rebuilt = rebuilt + np.square(axis[:, None] - axis[None, :])
-    return rows.shape[1]
+    return int(rows.shape[1])
 
 
-def _same(values):
-    return values
-
-
-def _step(values):
+def _step(values: np.ndarray) -> float:
     """The last decimal of recorded numbers, 0 where they have all their digits."""
-    for decimals in range(_MOST_DECIMALS + 1):
+    for decimals in range(_MAX_DECIMALS + 1):
         shifted = values * 10.0**decimals
         if np.abs(shifted - np.rint(shifted)).max() <= 1e-9 * max(1.0, shifted.max()):
-            return 10.0**-decimals
+            return float(10.0**-decimals)
     return 0.0
 
 

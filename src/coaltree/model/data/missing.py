@@ -1,6 +1,6 @@
 """Missing entries: drawn from their exact conditional given the tree, Φ and everything else.
 
-Let everything but leaf i say of its parent's value z ~ N(o, q Φ), the parent being at time τ. Then
+Given everything but leaf i, let its parent's value be z ~ N(o, q Φ), the parent being at time τ. Then
 
     x_i | rest ~ N(o, s Φ) ,   s = q + τ + leaf_var ,
 
@@ -8,7 +8,7 @@ and with P = Φ⁻¹, m the missing and o the observed coordinates of x_i,
 
     x_m | x_o, rest ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹) .
 
-One walk over the leaves (`leaf_walk`) draws them all: O(n d) beside the draws.
+One walk over the leaves (`leaf_messages`) draws them all: O(n d) beside the draws.
 """
 
 import math
@@ -21,7 +21,7 @@ from ..._runtime.random_streams import make_streams, standard_normal
 from ...errors import InputError
 from ..covariance.base import Covariance, DiagonalWhitener, column_variances
 from ..process.diffusion import Variances
-from ..process.leaf_messages import begin_walk, expected_var, next_leaf
+from ..process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
 
 
 def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence[str] | None) -> None:
@@ -58,7 +58,7 @@ def missing_entries(values: np.ndarray) -> np.ndarray | None:
 
 
 @jit
-def _agreeing_pair(values, incomplete):
+def _agreeing_pair(values: np.ndarray, incomplete: np.ndarray) -> tuple[int, int]:
     """The first row with missing entries, and a row, that share at least two observed columns and all their values.
 
     With one shared column the density at distance 0 can still be integrated: v^(-1/2).
@@ -83,11 +83,10 @@ def _agreeing_pair(values, incomplete):
 
 
 def fill_at_random(values: np.ndarray, covariance: Covariance, rng: np.random.Generator) -> np.ndarray:
-    """Start: draw the missing entries of each row on their own, not yet as leaves of a tree.
+    """Draw starting values of the missing entries, row by row, not yet as leaves of a tree.
 
-    Without correlations an entry has the mean and variance of its column. Else it is drawn
-    given the row's observed entries, from N(constant, Φ): under a smooth Φ rows that are rough are so improbable that
-    the scans would take hundreds of rounds to mend them.
+    Without correlations an entry has the mean and variance of its column. Else it is drawn given the row's observed
+    entries, from N(constant, Φ): under a smooth Φ it would take hundreds of iterations to smooth rough rows.
     """
     missing = np.isnan(values)
     if not missing.any():
@@ -109,7 +108,7 @@ def precision_of(covariance: Covariance, d: int) -> np.ndarray:
     if isinstance(whitener, DiagonalWhitener):
         return np.broadcast_to(1.0 / np.square(whitener.sd), (1, d)).copy()
     root = whitener.whiten(np.eye(d))
-    return root @ root.T
+    return np.asarray(root @ root.T)
 
 
 def impute(
@@ -130,7 +129,7 @@ def impute(
 
 
 @jit
-def _draw_leaves(walk, missing, precision, stream):
+def _draw_leaves(walk: Walk, missing: np.ndarray, precision: np.ndarray, stream: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:
         s = expected_var(walk) + walk.var[i]
@@ -139,7 +138,9 @@ def _draw_leaves(walk, missing, precision, stream):
 
 
 @jit
-def _draw_leaf(x, missing, o, s, precision, stream):
+def _draw_leaf(
+    x: np.ndarray, missing: np.ndarray, o: np.ndarray, s: float, precision: np.ndarray, stream: np.ndarray
+) -> None:
     """x_m ~ N(o_m - P_mm⁻¹ P_mo (x_o - o_o), s P_mm⁻¹), in place; by the Cholesky factor L of P_mm."""
     d = x.shape[0]
     if precision.shape[0] == 1:

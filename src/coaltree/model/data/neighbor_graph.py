@@ -1,4 +1,4 @@
-"""`Graph`: nearest rows as a user has them already, such as scikit-learn's or scanpy's sparse matrix of neighbours.
+"""Neighbour graphs that a user has already, such as scikit-learn's or scanpy's sparse matrix of neighbours.
 
 Only which rows are neighbours is read, not how near they are: connectivities and distances mean the same, and the
 nearest are ranked under the covariance as it is learnt. An edge holds in both directions.
@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from .leaves import Rows
+from .leaves import LeafRows
 
-_FEWEST = 3
+_MIN_NEIGHBORS = 3
 
 
-class Graph(NamedTuple):
+class NeighborGraph(NamedTuple):
     """The neighbours of each row: those of row i are member[start[i] : start[i + 1]], in ascending order."""
 
     start: np.ndarray  # (n + 1,) int64
     member: np.ndarray  # int32
 
 
-def read_graph(neighbors: Any, rows: Rows, n_rows: int) -> Graph:
+def read_neighbor_graph(neighbors: Any, rows: LeafRows, n_rows: int) -> NeighborGraph:
     """Check a sparse matrix (rows, rows), and return the neighbours of each distinct row."""
     from scipy.sparse import coo_array, csr_array, issparse
 
@@ -48,10 +48,10 @@ def read_graph(neighbors: Any, rows: Rows, n_rows: int) -> Graph:
     both = csr_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(n, n))
     both.sum_duplicates()
     degree = np.diff(both.indptr)
-    if degree.min(initial=n) < min(_FEWEST, n - 1):
+    if degree.min(initial=n) < min(_MIN_NEIGHBORS, n - 1):
         least = int(np.argmin(degree))
         raise InputError(
             f"neighbors has {degree[least]} neighbour(s) of row {rows.labels[rows.distinct.first[least]]!r}; give at "
-            f"least {_FEWEST} for every row, better 15."
+            f"least {_MIN_NEIGHBORS} for every row, better 15."
         )
-    return Graph(both.indptr.astype(np.int64), both.indices.astype(np.int32))
+    return NeighborGraph(both.indptr.astype(np.int64), both.indices.astype(np.int32))

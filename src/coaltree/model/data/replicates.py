@@ -7,8 +7,8 @@ them alone. Samplers see the n leaves: mean x̄_i = Σ_j x_ij / a_ij · a_i and 
 
 Under normal noise the variances have known ratios, a_ij = λ r_ij, and rows enter by sums alone: the leaves' means,
 whose variances are λ / Σ_j 1 / r_ij, and the N - n contrasts between rows of a leaf, independent N(0, λ Φ), of which
-Σ u uᵀ is enough. `within_leaves` finds them once, so that a round costs the same for a dozen rows a leaf and for
-thousands.
+Σ u uᵀ is enough. `within_leaves` finds them once, so that an iteration costs the same for a dozen rows a leaf and
+for thousands.
 """
 
 import math
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...errors import InputError
+from ..covariance.base import Covariance, Statistics, Whitener
 from ..process.diffusion import LOG_2PI, join
 
 
@@ -74,7 +75,9 @@ def collapse(W: np.ndarray, row_var: np.ndarray, replicates: Replicates) -> Coll
 
 
 @jit
-def _collapse(W, row_var, rows, start, mean, var):
+def _collapse(
+    W: np.ndarray, row_var: np.ndarray, rows: np.ndarray, start: np.ndarray, mean: np.ndarray, var: np.ndarray
+) -> tuple[float, float]:
     log_v, quotient = 0.0, 0.0
     for i in range(var.size):
         first = rows[start[i]]
@@ -101,14 +104,14 @@ class Within(NamedTuple):
     n: int  # M
     log_v: float  # Σ log v of their merges at λ = 1
 
-    def statistics(self, covariance: Any, U: np.ndarray, level: float) -> Any:
+    def statistics(self, covariance: Covariance, U: np.ndarray, level: float) -> Statistics:
         """What an update of the covariance needs of these contrasts and of U (m, d), which are N(0, Φ)."""
         found = covariance.statistics(np.concatenate([U, self.rows / math.sqrt(level)]))
         return found._replace(n=found.n + self.n - len(self.rows))  # all others are rotated to 0, and count
 
-    def log_density(self, whitener: Any, level: float) -> float:
+    def log_density(self, whitener: Whitener, level: float) -> float:
         """Log density of the contrasts."""
-        d = self.rows.shape[1]
+        d = int(self.rows.shape[1])
         W = whitener.whiten(self.rows)
         log_v = self.log_v + self.n * math.log(level)
         return -0.5 * (self.n * (d * LOG_2PI + float(whitener.log_det)) + d * log_v + float(np.vdot(W, W)) / level)
@@ -136,11 +139,11 @@ def leaf_means(values: np.ndarray, leaf: np.ndarray) -> np.ndarray:
 
 def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """The leaf of each row and the leaves' names, in order of first sight, from one value a row."""
-    if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {groups!r}.")
-    names = [_name(value) for value in groups]
+    is_sequence = isinstance(groups, Iterable) and not isinstance(groups, str)
+    names = [_group_name(value) for value in groups] if is_sequence else []
     if len(names) != n_rows:
-        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {len(names)}.")
+        given = len(names) if is_sequence else repr(groups)
+        raise InputError(f"groups must have one value for each of the {n_rows} rows, not {given}.")
     number: dict[str, int] = {}
     leaf = np.array([number.setdefault(name, len(number)) for name in names])
     if len(number) < 2:
@@ -148,7 +151,7 @@ def read_groups(groups: Any, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
     return leaf, tuple(number)
 
 
-def _name(value):
+def _group_name(value: Any) -> str:
     try:
         is_missing = value is None or bool(value != value)  # NaN, and NaT
     except TypeError:  # pandas.NA will not say

@@ -1,7 +1,7 @@
 """`Table`: what the user gave, an array or a DataFrame, as checked numbers with names of rows and columns.
 
-Numbers are float64. Where asked, float32 stays what it is: every float32 is a float64, so that whoever computes with
-the table makes them `as_double` when and where they need them, and finds the bits that a float64 table has.
+Numbers are float64. Where asked, float32 stays as it is to save memory, and is made `as_double` where it is used: every
+float32 is a float64, so results have the same bits.
 """
 
 from collections import Counter
@@ -60,7 +60,7 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
     return Table(values, labels, features)
 
 
-def _as_numbers(X, columns, keep_single):
+def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> np.ndarray:
     if columns is not None:
         for name, dtype in zip(columns, X.dtypes, strict=True):  # of which two may have the same name
             if not _is_number(dtype):
@@ -84,11 +84,13 @@ def _as_numbers(X, columns, keep_single):
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
 
 
-def _is_number(dtype):
-    return getattr(dtype, "kind", "O") in "biuf" or getattr(dtype, "_is_numeric", False)
+def _is_number(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "biuf" or bool(getattr(dtype, "_is_numeric", False))
 
 
-def _check_entries(values, labels, features, allow_missing):
+def _check_entries(
+    values: np.ndarray, labels: tuple[str, ...], features: tuple[str, ...] | None, allow_missing: bool
+) -> None:
     bad = ~np.isfinite(values) if not allow_missing else np.isinf(values)
     if not bad.any():
         return

@@ -1,9 +1,9 @@
-"""Values that occur several times in a column, spread over what they stand for.
+"""Tied values of a column, spread over the interval that they are rounded from.
 
 A column that repeats itself was recorded in steps: 3 stands for all numbers that are written 3. Taken as points, equal
-values have a density without bound: where a variance is learnt for each column, times divided by s and the variances of
-the other columns multiplied by s gain s^½ at each merge of equal values, and a tree may gain without end. So each of
-the c > 1 rows of n that share a value x gets a number of its own, drawn evenly from
+values make the posterior improper: where a variance is learnt for each column, times divided by s and the variances of
+the other columns multiplied by s gain s^½ at each merge of equal values. So each of the c > 1 rows of n that share a
+value x gets a number of its own, drawn evenly from
 
     x - ½ gap below  …  x + ½ gap above ,
 
@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-_STREAM = 20121
+_SEED = 20121
 
 
 def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +38,7 @@ def spread_ties(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tu
         if not tied.any():
             values = np.array(values)
         tied[j] = True
-        u = np.random.default_rng([_STREAM, int(number)]).random(int(rows.max()) + 1)[rows[seen]]
+        u = np.random.default_rng([_SEED, int(number)]).random(int(rows.max()) + 1)[rows[seen]]
         half_gaps = 0.5 * np.diff(levels)
         has_step = 2 * np.count_nonzero(counts == 1) <= len(levels)
         least = np.zeros(len(levels)) if has_step else math.sqrt(3.0) * counts / len(x) * x.std()

@@ -24,7 +24,7 @@ def standardized_gaps(times: np.ndarray) -> np.ndarray:
     """Return λ_k Δ_k for merge times of shape (…, n - 1): independent Exp(1) variables under the prior."""
     gaps = np.array(times, dtype=float)
     gaps[..., 1:] -= gaps[..., :-1].copy()
-    return rates(gaps.shape[-1] + 1) * gaps
+    return np.asarray(rates(gaps.shape[-1] + 1) * gaps)
 
 
 def log_prior(times: np.ndarray) -> Any:
@@ -33,11 +33,7 @@ def log_prior(times: np.ndarray) -> Any:
 
 
 def simulate_tree(n: int, rng: np.random.Generator, labels: Iterable[Any] | None = None) -> Tree:
-    """Draw a tree of n leaves from the coalescent with the numpy Generator `rng`.
-
-    Lineages are kept in an array of m node numbers; a merge overwrites one of its two and moves the last into the
-    place of the other, so that a tree costs O(n).
-    """
+    """Draw a tree of n leaves from the coalescent, O(n)."""
     times = np.cumsum(rng.exponential(size=n - 1) / rates(n))
     children = np.empty((n - 1, 2), dtype=np.int64)
     lineages = np.arange(n)
@@ -49,5 +45,5 @@ def simulate_tree(n: int, rng: np.random.Generator, labels: Iterable[Any] | None
         j += j >= i  # a uniform ordered pair of distinct positions
         children[k] = lineages[i], lineages[j]
         lineages[i] = n + k
-        lineages[j] = lineages[m - 1]
+        lineages[j] = lineages[m - 1]  # so that the m - 1 lineages left come first
     return Tree(children, times, labels)

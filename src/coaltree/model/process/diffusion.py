@@ -2,7 +2,7 @@
 
 Along a branch of length ℓ a value moves by N(0, ℓ Φ); the root is flat. Everything here runs on whitened data
 (Φ = I) with p <= d columns: rotated data may have fewer columns than the model has dimensions. Messages go from the
-leaves to the root: node c says z_c ~ N(mean_c, var_c I) at its time τ_c, a leaf says (x_i, leaf_var). For a merge
+leaves to the root: z_c ~ N(mean_c, var_c I) for node c at its time τ_c, (x_i, leaf_var) for a leaf. For a merge
 k of nodes 1 and 2 at time τ_k
 
     s̃_c = var_c + τ_k - τ_c ,  v = s̃_1 + s̃_2 ,  mean_k = (s̃_2 mean_1 + s̃_1 mean_2) / v ,  var_k = s̃_1 s̃_2 / v
@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
+from ..._runtime.threads import single_threaded_blas
 from ...tree.tree import Tree
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -30,11 +30,8 @@ LOG_2PI = math.log(2.0 * math.pi)
 Variances = float | np.ndarray  # one for all, or one each
 
 
-# --- the message operations, in one place -----------------------------------------------------------------------
-
-
 @jit(inline="always")
-def join(s1, s2):
+def join(s1: float, s2: float) -> tuple[float, float, float, float]:
     """Combine two variances at a merge: return (v, w1, w2, var) with mean = w1 mean_1 + w2 mean_2."""
     v = s1 + s2
     if v == 0.0:  # two identical leaves at time 0
@@ -44,12 +41,11 @@ def join(s1, s2):
 
 
 @jit(allocates=False)
-def blend(w1, x, w2, y, out):
+def blend(w1: float, x: np.ndarray, w2: float, y: np.ndarray, out: np.ndarray) -> None:
     """out = w1 x + w2 y for weights of sum 1, as the heavier of the two and a step towards the other.
 
-    So that equal coordinates stay as they are: w1 x + w2 x is not x, and where branches are short the difference of
-    one digit would count. In exact steps, one by one: which code runs may depend on where arrays lie, and must not
-    change a bit.
+    So equal coordinates stay as they are: w1 x + w2 x is not x, and where branches are short the last digit counts.
+    No fastmath: which code runs may depend on where arrays lie, and must not change a bit.
     """
     if w1 < w2:
         for j in range(out.size):
@@ -60,7 +56,7 @@ def blend(w1, x, w2, y, out):
 
 
 @jit(fastmath=True, allocates=False)
-def squared_distance(x, y):
+def squared_distance(x: np.ndarray, y: np.ndarray) -> float:
     """‖x - y‖². No store in here: sums in any order, but in the same order each time."""
     total = 0.0
     for j in range(x.size):
@@ -69,7 +65,7 @@ def squared_distance(x, y):
 
 
 @jit(inline="always")
-def log_density_of_difference(eps, v, d):
+def log_density_of_difference(eps: float, v: float, d: float) -> float:
     """Return log N(difference | 0, v I_d), for a squared length eps of the difference: -(d/2) log(2πv) - ε/(2v)."""
     if v == 0.0:
         return 0.0 if eps == 0.0 else -math.inf
@@ -77,12 +73,9 @@ def log_density_of_difference(eps, v, d):
 
 
 @jit(inline="always")
-def join_distance(w1, w2, eps_1j, eps_2j, eps_12):
+def join_distance(w1: float, w2: float, eps_1j: float, eps_2j: float, eps_12: float) -> float:
     """Return ε_kj = w1 ε_1j + w2 ε_2j - w1 w2 ε_12 of the merged mean to a third one (Lance–Williams)."""
     return max(0.0, w1 * eps_1j + w2 * eps_2j - w1 * w2 * eps_12)
-
-
-# --- passes over a whole tree -----------------------------------------------------------------------------------
 
 
 class Messages(NamedTuple):
@@ -95,14 +88,16 @@ class Messages(NamedTuple):
 
 
 @jit(inline="always")
-def variance_at(c, k, times, var):
-    """Return s̃_c = var_c + τ_k - τ_c, what node c says at the time of merge k."""
+def variance_at(c: int, k: int, times: np.ndarray, var: np.ndarray) -> float:
+    """Return s̃_c = var_c + τ_k - τ_c, the variance of node c's message at the time of merge k."""
     n = times.shape[0] + 1
-    return var[c] + times[k] - (times[c - n] if c >= n else 0.0)
+    return float(var[c] + times[k] - (times[c - n] if c >= n else 0.0))
 
 
 @jit
-def _pass_up(children, times, mean, var, v, eps):
+def _pass_up(
+    children: np.ndarray, times: np.ndarray, mean: np.ndarray, var: np.ndarray, v: np.ndarray, eps: np.ndarray
+) -> None:
     n = children.shape[0] + 1
     for k in range(n - 1):
         i, j = children[k, 0], children[k, 1]
@@ -115,31 +110,24 @@ def _pass_up(children, times, mean, var, v, eps):
         blend(w1, mean[i], w2, mean[j], mean[n + k])
 
 
-def messages(children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances = 0.0) -> Messages:
+def messages(
+    children: np.ndarray,
+    times: np.ndarray,
+    W: np.ndarray,
+    leaf_var: Variances = 0.0,
+    into: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Messages:
     """Return the upward `Messages` of whitened data W (n, p) on a tree; O(n p).
 
-    `leaf_var` is the variance of every leaf, or (n,) of each.
+    `leaf_var` is the variance of every leaf, or (n,) of each. `into` are arrays (2n-1, p) and (2n-1,) for the means and
+    variances: large new ones cost as much as to fill them.
     """
     n, p = W.shape
-    return messages_again(
-        np.ascontiguousarray(children),
-        np.ascontiguousarray(times),
-        W,
-        leaf_var,
-        np.empty((2 * n - 1, p)),
-        np.empty(2 * n - 1),
-    )
-
-
-def messages_again(
-    children: np.ndarray, times: np.ndarray, W: np.ndarray, leaf_var: Variances, mean: np.ndarray, var: np.ndarray
-) -> Messages:
-    """The same in arrays (2n-1, p) and (2n-1,) that there are already: large new ones cost as much as to fill them."""
-    n = len(W)
+    mean, var = (np.empty((2 * n - 1, p)), np.empty(2 * n - 1)) if into is None else into
     mean[:n] = W
     var[:n] = leaf_var
     v, eps = np.empty(n - 1), np.empty(n - 1)
-    _pass_up(children, times, mean, var, v, eps)
+    _pass_up(np.ascontiguousarray(children), np.ascontiguousarray(times), mean, var, v, eps)
     return Messages(mean, var, v, eps)
 
 
@@ -165,15 +153,15 @@ def log_likelihood(
 
 
 def contrasts(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances = 0.0) -> np.ndarray:
-    """Return the independent contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
+    """Return the contrasts U (n - 1, d): given the tree, rows are independent N(0, Φ).
 
-    `X` may be raw or whitened data, since messages are linear in it. Merges of identical leaves at time 0 say
-    nothing of Φ and are left out, so U may have fewer than n - 1 rows.
+    `X` may be raw or whitened data. Merges of identical leaves at time 0 say nothing of Φ and are left out, so U may
+    have fewer than n - 1 rows.
     """
     up = messages(children, times, X, leaf_var)
     proper = up.v > 0.0
     i, j = np.asarray(children)[proper].T
-    return (up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None]
+    return np.asarray((up.mean[i] - up.mean[j]) / np.sqrt(up.v[proper])[:, None])
 
 
 class ContrastsAt:
@@ -196,7 +184,7 @@ class ContrastsAt:
 
 
 @jit
-def _contrasts(children, times, mean, var, U):
+def _contrasts(children: np.ndarray, times: np.ndarray, mean: np.ndarray, var: np.ndarray, U: np.ndarray) -> float:
     n = children.shape[0] + 1
     log_v = 0.0
     for k in range(n - 1):
@@ -219,16 +207,16 @@ def squared_distances(W: np.ndarray) -> np.ndarray:
     """
     W = np.ascontiguousarray(W - W.mean(axis=0))
     with single_threaded_blas():
-        eps = W @ W.T
+        eps = np.asarray(W @ W.T)
     _gram_to_distances(eps, W, 1e-6)
     return eps
 
 
-_TILE = 64
+_TILE = 64  # rows and columns that fit into the cache
 
 
 @jit
-def _gram_to_distances(gram, W, relative):
+def _gram_to_distances(gram: np.ndarray, W: np.ndarray, relative: float) -> None:
     """Turn X Xᵀ into squared distances in place, tile by tile so that the mirrored half is written within cache."""
     n = gram.shape[0]
     norms = np.empty(n)
@@ -236,24 +224,31 @@ def _gram_to_distances(gram, W, relative):
         norms[i] = gram[i, i]
     for first in range(0, n, _TILE):
         for other in range(0, first + 1, _TILE):
-            for i in range(first, min(first + _TILE, n)):
-                stop = min(other + _TILE, i)
-                _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
-                for j in range(other, stop):
-                    eps = gram[i, j]
-                    if eps < relative * max(norms[i], norms[j]):
-                        eps = 0.0
-                        for f in range(W.shape[1]):
-                            difference = W[i, f] - W[j, f]
-                            eps += difference * difference
-                        gram[i, j] = eps
-                    gram[j, i] = eps
+            _tile_to_distances(gram, W, norms, relative, first, other)
     for i in range(n):
         gram[i, i] = 0.0
 
 
 @jit
-def _distances_of_row(gram_row, norms, norm):
+def _tile_to_distances(
+    gram: np.ndarray, W: np.ndarray, norms: np.ndarray, relative: float, first: int, other: int
+) -> None:
+    for i in range(first, min(first + _TILE, len(gram))):
+        stop = min(other + _TILE, i)
+        _distances_of_row(gram[i, other:stop], norms[other:stop], norms[i])
+        for j in range(other, stop):
+            eps = gram[i, j]
+            if eps < relative * max(norms[i], norms[j]):
+                eps = 0.0
+                for f in range(W.shape[1]):
+                    difference = W[i, f] - W[j, f]
+                    eps += difference * difference
+                gram[i, j] = eps
+            gram[j, i] = eps
+
+
+@jit
+def _distances_of_row(gram_row: np.ndarray, norms: np.ndarray, norm: float) -> None:
     for j in range(gram_row.size):
         gram_row[j] = (norm + norms[j]) - 2.0 * gram_row[j]
 
@@ -263,10 +258,9 @@ def simulate_data(
     d: int,
     rng: np.random.Generator,
     color: Callable[[np.ndarray], np.ndarray] | None = None,
-    root: float | np.ndarray = 0.0,
     leaf_var: Variances = 0.0,
 ) -> np.ndarray:
-    """Draw data (n, d) by diffusion down `tree` from the value `root`, with the numpy Generator `rng`.
+    """Draw data (n, d) by diffusion down `tree` from the value 0 at its root.
 
     `color` turns standard normal rows (n, d) into rows of covariance Φ; without it Φ = I.
     """
@@ -274,12 +268,11 @@ def simulate_data(
     steps = rng.standard_normal((2 * n - 1, d))
     times = np.concatenate([np.zeros(n), tree.times])
     _pass_down(tree.children, times, steps, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy())
-    values = steps[:n]
-    return (color(values) if color is not None else values) + root
+    return steps[:n] if color is None else color(steps[:n])
 
 
 @jit
-def _pass_down(children, times, value, leaf_var):
+def _pass_down(children: np.ndarray, times: np.ndarray, value: np.ndarray, leaf_var: np.ndarray) -> None:
     n = children.shape[0] + 1
     value[2 * n - 2] = 0.0
     for k in range(n - 2, -1, -1):

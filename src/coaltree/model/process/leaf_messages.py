@@ -1,7 +1,7 @@
-"""A walk over leaves that change one after another: at each of them, what everything else says of it.
+"""Messages to the leaves: mean and variance of each leaf's value given everything else, in a depth-first walk.
 
-Leaves are visited depth first. A leaf may be changed, value and variance, when the walk stands at it; messages are
-renewed on the way back up, so that the next leaf is met by what the tree says now. O(n p) for all leaves together.
+A leaf may be changed, value and variance, when the walk stands at it; messages are renewed on the way back up, so that
+the next leaf sees the change. O(n p) for all leaves together.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
-from .diffusion import Variances, blend, join, messages, messages_again, variance_at
+from .diffusion import Variances, blend, join, messages, variance_at
 
 
 class Walk(NamedTuple):
@@ -19,7 +19,7 @@ class Walk(NamedTuple):
     times: np.ndarray
     mean: np.ndarray  # (2n-1, p) upward messages; those of leaves are theirs to change
     var: np.ndarray  # (2n-1,)
-    # What all but c's subtree says of the value of c's parent, for c on the path and where the walk stands: by depth.
+    # The value of c's parent given all but c's subtree, for c on the path and where the walk stands: by depth.
     outward: np.ndarray  # (height + 1, p)
     outward_var: np.ndarray  # (height + 1,)
     to_visit: np.ndarray  # (2n-1,) of bool
@@ -57,22 +57,22 @@ def begin_walk(
 
 def begin_again(walk: Walk, X: np.ndarray, leaf_var: Variances) -> None:
     """Begin once more on the same tree, with other values and variances of its leaves; no arrays are made."""
-    messages_again(walk.children, walk.times, X, leaf_var, walk.mean, walk.var)
+    messages(walk.children, walk.times, X, leaf_var, into=(walk.mean, walk.var))
     start_again(walk)
 
 
 @jit
-def _height(children):
+def _height(children: np.ndarray) -> int:
     """The number of merges above the deepest leaf."""
     n = len(children) + 1
     height = np.zeros(2 * n - 1, np.int64)
     for k in range(n - 1):
         height[n + k] = 1 + max(height[children[k, 0]], height[children[k, 1]])
-    return height[2 * n - 2]
+    return int(height[2 * n - 2])
 
 
 @jit(allocates=False)
-def start_again(walk):
+def start_again(walk: Walk) -> None:
     """Stand at the root, to visit all leaves (once more)."""
     n = walk.times.size + 1
     for k in range(n - 1):
@@ -83,11 +83,8 @@ def start_again(walk):
 
 
 @jit(allocates=False)
-def next_leaf(walk):
-    """Go to the next leaf and return it, -1 after the last.
-
-    What the rest says of it is N(walk.outward[walk.depth[0]], `expected_var`).
-    """
+def next_leaf(walk: Walk) -> int:
+    """Go to the next leaf and return it, -1 after the last; given the rest it is N(outward[depth], `expected_var`)."""
     n = walk.times.size + 1
     while walk.depth[0] > 0:
         k = walk.path[walk.depth[0] - 1] - n
@@ -102,21 +99,21 @@ def next_leaf(walk):
             continue
         _send_out(walk, walk.children[k, 1 - side], k)
         if c < n:
-            return c
+            return int(c)
         walk.path[walk.depth[0]] = c
         walk.depth[0] += 1
     return -1
 
 
 @jit(allocates=False)
-def expected_var(walk):
-    """The variance of what everything else says of the value under the leaf just visited."""
+def expected_var(walk: Walk) -> float:
+    """The variance, given everything else, of the value under the leaf just visited."""
     n = walk.times.size + 1
-    return walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n]
+    return float(walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n])
 
 
 @jit(allocates=False)
-def _send_up(walk, k):
+def _send_up(walk: Walk, k: int) -> None:
     n = walk.times.size + 1
     i, j = walk.children[k, 0], walk.children[k, 1]
     s_i, s_j = variance_at(i, k, walk.times, walk.var), variance_at(j, k, walk.times, walk.var)
@@ -125,8 +122,8 @@ def _send_up(walk, k):
 
 
 @jit(allocates=False)
-def _send_out(walk, sibling, k):
-    """The outward message of a child of merge k: its sibling's word, and what comes from above if k is not the root."""
+def _send_out(walk: Walk, sibling: int, k: int) -> None:
+    """The outward message of a child of merge k: from its sibling, and from above if k is not the root."""
     n, depth = walk.times.size + 1, walk.depth[0]
     s1 = variance_at(sibling, k, walk.times, walk.var)
     if depth == 1:

@@ -3,9 +3,9 @@
     x_i = z_i + e_i ,   z: leaves of the diffusion with Φ ,   e_i ~ N(0, a_i Φ) ,   a_i = λ r_i s_i
 
 In code λ is the `level`, r_i a row's `error2` (known: its squared relative standard error, 1 by default) and s_i its
-`tail_scale`: 1, or s_i ~ InverseGamma(df/2, df/2), which makes e_i Student, so that one odd row is an odd row and not
-a branch of its own next to the root. The noise is a multiple of Φ, so that a leaf's message is (x_i, a_i), one
-variance, and contrasts stay independent N(0, Φ).
+`tail_scale`: 1, or s_i ~ InverseGamma(df/2, df/2), which makes e_i Student, so that an outlier need not be a branch of
+its own next to the root. The noise is a multiple of Φ, so that a leaf's message is (x_i, a_i), one variance, and
+contrasts stay independent N(0, Φ).
 
 (τ, λ, Φ) → (c τ, c λ, Φ / c) leaves the likelihood as it is, and so does (λ, s) → (c λ, s / c).
 """
@@ -24,9 +24,10 @@ from ..covariance.base import column_variances
 from ..covariance.priors import LogNormal
 
 _DEFAULT_PRIOR = LogNormal(0.1, 2.0)  # times are in coalescent units, the root near 2
-_LARGEST = 1e150  # beyond, the square of a variance is not a number
-_LEAST_LEVEL = 1e-12
-LEVEL = "noise_level"  # name of a learnt level among the parameters
+_MAX_LEVEL = 1e150  # beyond, the square of a variance is not a number
+_MIN_LEARNT_LEVEL = 1e-12
+_MAX_ERROR = 1e70
+NOISE_LEVEL = "noise_level"  # name of a learnt level among the parameters
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Noise:
     level : "learn" or a number
         The noise's variance as a multiple of Φ, learnt or fixed; a time of 1 on the tree adds as much as a level of 1.
     tails : "normal" or "student"
-        Student's t has heavy tails: odd rows are told from the others, and do not bend the tree.
+        Student's t has heavy tails: outliers are recognised, and do not bend the tree.
     df : float
         Degrees of freedom of Student's t.
     prior : LogNormal, optional
@@ -55,12 +56,14 @@ class Noise:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.level, str) and self.level == "learn"):
-            if not 0.0 <= as_number(self.level) <= _LARGEST:
+            if not 0.0 <= as_number(self.level) <= _MAX_LEVEL:
                 raise InputError(f'the noise level must be "learn" or a number of at least 0, not {self.level!r}.')
             object.__setattr__(self, "level", float(self.level))
         check_choice("tails", self.tails, ("normal", "student"))
         object.__setattr__(self, "df", check_positive("df", self.df))
-        if self.prior is not None and not (isinstance(self.prior, LogNormal) and _is_of_one_number(self.prior)):
+        if self.prior is not None and not (
+            isinstance(self.prior, LogNormal) and np.ndim(self.prior.median) == np.ndim(self.prior.sd) == 0
+        ):
             raise InputError(
                 f"the prior of the noise level must be a LogNormal(median, sd) of two numbers, not {self.prior!r}."
             )
@@ -70,16 +73,12 @@ class Noise:
     @property
     def is_learnt(self) -> bool:
         """Whether the level is learnt."""
-        return self.level == "learn"
+        return isinstance(self.level, str)
 
     @property
     def is_random(self) -> bool:
         """Whether anything of the noise is drawn: the level, or the scales of Student's tails."""
         return self.is_learnt or self.tails == "student"
-
-
-def _is_of_one_number(prior):
-    return np.ndim(prior.median) == np.ndim(prior.sd) == 0
 
 
 NoiseLike = float | str | Noise
@@ -92,7 +91,7 @@ def as_noise(noise: Any) -> Noise:
     if isinstance(noise, str):
         check_choice("noise", noise, ("learn", "student"))
         return Noise(tails="student" if noise == "student" else "normal")
-    if not 0.0 <= as_number(noise) <= _LARGEST:
+    if not 0.0 <= as_number(noise) <= _MAX_LEVEL:
         raise InputError(f'noise must be "learn", "student", a number of at least 0 or a Noise, not {noise!r}.')
     return Noise(float(noise))
 
@@ -125,7 +124,7 @@ def noise_model(noise: Noise, values: np.ndarray, errors: np.ndarray | None = No
     if prior is None:
         prior, log_unit = _DEFAULT_PRIOR, 2.0 * math.log(typical_error(errors))  # so that no unit of errors matters
         if noise.is_learnt:
-            log_floor = math.log(max(rounding_share(values), _LEAST_LEVEL)) - log_unit
+            log_floor = math.log(max(rounding_share(values), _MIN_LEARNT_LEVEL)) - log_unit
     error2 = np.ones(len(values)) if errors is None else np.square(errors)
     return NoiseModel(
         None if noise.is_learnt else noise.level,
@@ -160,7 +159,7 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
         raise InputError("errors must be numbers, one standard error for each row of X.") from None
     if checked.shape != (n,):
         raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {checked.shape}.")
-    if not np.all((checked > 0.0) & (checked < 1e70)):
+    if not np.all((checked > 0.0) & (checked < _MAX_ERROR)):
         raise InputError("errors must be positive, finite numbers.")
     return checked
 
@@ -214,8 +213,8 @@ def likelihood_at_scale(
 ) -> Callable[[float], float] | None:
     """What the move (τ, Φ) → (c τ, Φ / c) adds to the log density, as a function of c; None where it is nothing.
 
-    A learnt level moves along, and the likelihood stays as it is: only its prior remains. A fixed one does not:
-    the likelihood is then that of the tree as it is with all leaf variances divided by c.
+    A learnt level moves along, so that only its prior changes. With a fixed one the likelihood is that of the tree as
+    it is with all leaf variances divided by c.
     """
     if model.level is None:
         log_level = math.log(draw.level)
@@ -237,17 +236,17 @@ def draw_ratio(model: NoiseModel, draw: NoiseDraw, rng: np.random.Generator) -> 
     rate = model.half_df * float(np.sum(1.0 / draw.tail_scale))
     log_level = math.log(draw.level)
 
-    def log_density(y):
+    def log_density(y: float) -> float:
         return shape * y - rate * math.exp(min(y, 700.0)) + log_level_density(model, log_level + y)
 
     c = math.exp(slice_sample(log_density, 0.0, 3.0 / math.sqrt(shape + 1.0), rng))
     return draw._replace(level=draw.level * c, tail_scale=draw.tail_scale / c)
 
 
-def known_variances(noise: Any, errors: Any, n: int) -> Any:
+def known_variances(noise: Any, errors: Any, n: int) -> float | np.ndarray:
     """The variance of every row, or (n,) where `errors` are given, of a noise of which nothing is to be drawn."""
     noise = as_noise(noise)
     if noise.is_random:
         raise InputError("here the noise must be a number; fit() learns it.")
-    errors = check_errors(errors, n)
-    return noise.level if errors is None else noise.level * np.square(errors)
+    level, errors = float(noise.level), check_errors(errors, n)
+    return level if errors is None else level * np.square(errors)

@@ -1,12 +1,11 @@
-"""Pivots: what has a known distribution if the model holds, whatever its parameters are.
+"""Pivots: statistics with a known distribution if the model holds, whatever its parameters are.
 
-Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ). The data are, up to
-a shift of all rows, a linear function of them: of contrasts drawn anew, values at all nodes follow from the root down,
+Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ), and the data are, up
+to a shift of all rows, a linear function of them. Replicated data follow from contrasts drawn anew, from the root down:
 
-    mean_1 = mean_k + w_2 √v_k u_k ,   mean_2 = mean_k - w_1 √v_k u_k ,
+    mean_1 = mean_k + w_2 √v_k u_k ,   mean_2 = mean_k - w_1 √v_k u_k .
 
-so that anything that is computed of data can be computed of data that the model would make on the same tree. Of the
-coalescent, the order in which merges of two sister subtrees follow one another is a uniform shuffle, and any two of the
+Under the coalescent, the merges of two sister subtrees follow one another in a uniform shuffle, and any two of the
 lineages that are left are equally likely to merge next, whether they are single leaves or not.
 """
 
@@ -17,9 +16,10 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, uniform
+from ...tree.merges import place_nodes
 from .diffusion import join, messages, variance_at
 
-_LEAST_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
+_MIN_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
 
 
 class Frame(NamedTuple):
@@ -42,7 +42,7 @@ def frame_of(children: np.ndarray, times: np.ndarray, leaf_var: np.ndarray) -> F
 
 
 @jit
-def _weigh(children, times, var, v, w1):
+def _weigh(children: np.ndarray, times: np.ndarray, var: np.ndarray, v: np.ndarray, w1: np.ndarray) -> None:
     n = times.size + 1
     for k in range(n - 1):
         s1 = variance_at(children[k, 0], k, times, var)
@@ -72,7 +72,7 @@ def values_of_contrasts(frame: Frame, U: np.ndarray) -> Values:
 
 
 @jit
-def _pass_down(children, v, w1, U, means):
+def _pass_down(children: np.ndarray, v: np.ndarray, w1: np.ndarray, U: np.ndarray, means: np.ndarray) -> None:
     n = v.size + 1
     for k in range(n - 2, -1, -1):
         i, j = children[k, 0], children[k, 1]
@@ -96,38 +96,21 @@ def shuffles(children: np.ndarray) -> Shuffles:
     Trees of the coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently
     from merge to merge.
     """
-    merge, z = _shuffles(np.ascontiguousarray(children, dtype=np.int64), _LEAST_MERGES)
-    return Shuffles(merge, z)
+    return Shuffles(*_shuffles(np.ascontiguousarray(children, dtype=np.int32), _MIN_MERGES))
 
 
 @jit
-def _shuffles(children, least):
+def _shuffles(children: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
     n = children.shape[0] + 1
-    size = np.zeros(n - 1, np.int64)  # merges below and at each merge
-    for k in range(n - 1):
-        size[k] = 1
-        for side in range(2):
-            c = children[k, side]
-            if c >= n:
-                size[k] += size[c - n]
-    # Merges depth first: those at and below merge k end at place[k].
-    end, order = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
-    end[n - 2] = n - 1
-    for k in range(n - 2, -1, -1):
-        order[end[k] - 1] = k
-        at = end[k] - 1
-        for side in range(2):
-            c = children[k, side]
-            if c >= n:
-                end[c - n] = at
-                at -= size[c - n]
+    size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
+    place_nodes(children, size, start, gap)
     found, z, count = np.empty(n - 1, np.int64), np.empty(n - 1), 0
     for k in range(n - 1):
-        i, j = children[k, 0] - n, children[k, 1] - n
-        if i < 0 or j < 0 or size[i] < least or size[j] < least:
+        i, j = children[k, 0], children[k, 1]
+        if size[i] <= least or size[j] <= least:  # leaves, one more than merges
             continue
-        first = np.sort(order[end[i] - size[i] : end[i]])
-        second = np.sort(order[end[j] - size[j] : end[j]])
+        first = np.sort(gap[start[i] : start[i] + size[i] - 1])
+        second = np.sort(gap[start[j] : start[j] + size[j] - 1])
         wins, below = 0.0, 0  # pairs in which the first one's merge is later
         for x in first:
             while below < second.size and second[below] < x:
@@ -154,7 +137,7 @@ def mean_lateness(n: int, rng: np.random.Generator) -> float:
 
 
 @jit
-def _mean_lateness(n, stream):
+def _mean_lateness(n: int, stream: np.ndarray) -> float:
     single, total = n, 0.0
     for m in range(n, 1, -1):
         pairs = 0.5 * m * (m - 1.0)

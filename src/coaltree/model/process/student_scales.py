@@ -1,6 +1,6 @@
 """Student's noise as a mixture: a scale for each row, drawn given the tree.
 
-Everything but row i says that its leaf's value is N(m, v Φ), so that
+Given everything but row i, its leaf's value is N(m, v Φ), so that
 
     x_i ~ N(m, (v + λ r_i s_i) Φ) ,    s_i ~ InverseGamma(df/2, df/2) :
 
@@ -16,7 +16,7 @@ from ..._runtime.random_streams import exponential, make_streams, uniform
 from .diffusion import squared_distance
 from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_leaf, start_again
 
-_WIDTH = 1.0
+_WIDTH = 1.0  # of the first interval of a slice in log s
 
 
 class ScalesOnTree:
@@ -50,7 +50,9 @@ class ScalesOnTree:
 
 
 @jit(allocates=False)
-def _draw_scales(walk, unit, scales, half_d, half_df, n_passes, state):
+def _draw_scales(
+    walk: Walk, unit: np.ndarray, scales: np.ndarray, half_d: float, half_df: float, n_passes: int, state: np.ndarray
+) -> None:
     for _ in range(n_passes):
         start_again(walk)
         i = next_leaf(walk)
@@ -62,7 +64,7 @@ def _draw_scales(walk, unit, scales, half_d, half_df, n_passes, state):
 
 
 @jit(inline="always", allocates=False)
-def _log_density(y, v, unit, half_d, half_df, eps):
+def _log_density(y: float, v: float, unit: float, half_d: float, half_df: float, eps: float) -> float:
     """Log density of y = log s of a row at squared distance eps, up to a constant."""
     s = math.exp(y)
     total = v + unit * s
@@ -70,7 +72,7 @@ def _log_density(y, v, unit, half_d, half_df, eps):
 
 
 @jit(allocates=False)
-def draw_scale(s, v, unit, half_d, half_df, eps, state):
+def draw_scale(s: float, v: float, unit: float, half_d: float, half_df: float, eps: float, state: np.ndarray) -> float:
     """One slice sampling update of s; stepping out ends, since the density falls on both sides."""
     y = math.log(s)
     level = _log_density(y, v, unit, half_d, half_df, eps) - exponential(state)
@@ -92,7 +94,7 @@ def draw_scale(s, v, unit, half_d, half_df, eps, state):
 
 
 @jit(allocates=False)
-def scale_mode(v, unit, half_d, half_df, eps):
+def scale_mode(v: float, unit: float, half_d: float, half_df: float, eps: float) -> tuple[float, float]:
     """Mode of log s, and its standard deviation by the curvature there; the density may be flat, but has one top.
 
     With u the noise's share of the variance, u = λ s / (v + λ s), q = ε / (v + λ s) and h = df/2:

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
+from ..._runtime.threads import single_threaded_blas
 from ...errors import InputError
 from ..covariance.base import Covariance
-from ..data.neighbor_graph import Graph
+from ..data.neighbor_graph import NeighborGraph
 from ..data.replicates import Replicates, collapse
 from .diffusion import LOG_2PI, Variances, log_likelihood, squared_distances
 
-_CLOSE = 1e-18  # squared distances of which rotation might lose digits, beside the largest row's square
+_MIN_ROTATED_DISTANCE = 1e-18  # beside the largest squared row: rotation might lose digits of smaller ones
 
 
 class Problem(NamedTuple):
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
     rows: np.ndarray | None = None  # (N, p) where leaves stand for several rows: these, whitened
     log_replicates: float = 0.0  # log density of the rows given their leaves' means
-    graph: Graph | None = None  # neighbours of each row, where a user has given them
+    graph: NeighborGraph | None = None  # neighbours of each row, where a user has given them
 
     @property
     def n(self) -> int:
@@ -51,8 +51,7 @@ class Problem(NamedTuple):
         variances = np.asarray(self.leaf_var)
         if variances.ndim and np.any(variances != variances[0]):
             raise InputError(
-                "this sampler takes the same noise for all rows; use Regraft or Insertion where rows have errors of "
-                "their own."
+                "this sampler takes the same noise for all rows; use Regraft or Insertion where errors differ."
             )
         return float(variances.ravel()[0])
 
@@ -62,7 +61,7 @@ def largest_distance(n: int) -> float:
     return float(np.finfo(float).max) / (2.0 * n * n)
 
 
-def _rotated(W):
+def _rotated(W: np.ndarray) -> np.ndarray:
     """Rows in an orthonormal basis of their span: with Wᵀ = Q R for the centred W, the rows of Rᵀ.
 
     Rounding moves them by some 1e-16 of the largest row; W is left as it is where rows stand so close that it matters.
@@ -72,9 +71,9 @@ def _rotated(W):
         return W
     rotated = np.ascontiguousarray(np.asarray(np.linalg.qr(W.T, mode="r")).T[:, : n - 1])
     with np.errstate(over="ignore", invalid="ignore"):
-        eps = squared_distances(rotated)
+        smallest = squared_distances(rotated)[np.tril_indices(n, -1)].min()
         largest = np.square(rotated).sum(axis=1).max()
-    return rotated if eps[np.tril_indices(n, -1)].min() > _CLOSE * largest else W
+    return rotated if smallest > _MIN_ROTATED_DISTANCE * largest else W
 
 
 def make_problem(

@@ -1,22 +1,21 @@
-"""The answer that every output gives: one partition, how stable its clusters are, and whose cluster is uncertain.
+"""Clusters of the mean tree, how stable they are, and whose cluster is uncertain.
 
-The partition is that of the mean tree (`Posterior.cut`): its clades, with their side branches.
-
-The estimator, the command line, figures and the report page all take it from here, so that they agree.
+The estimator, the command line, figures and the report page all take them from here, so that they agree.
 """
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...errors import ClusterSizeWarning
-from ...tree.cuts import side_branches
-from ...tree.merges import check_cut
-from ..posterior import Posterior
+from ...tree.cuts import check_cut, side_branches
 from . import stability
 from .cut import beside
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
 
 LEVEL = 0.9  # of the intervals of stability
 
@@ -36,7 +35,7 @@ class ClusterAnswer(NamedTuple):
     @property
     def probability(self) -> np.ndarray:
         """(n,) the probability of each leaf's own cluster."""
-        return self.membership[np.arange(len(self.labels)), self.labels]
+        return np.asarray(self.membership[np.arange(len(self.labels)), self.labels])
 
     @property
     def most_probable(self) -> np.ndarray:
@@ -48,10 +47,10 @@ class ClusterAnswer(NamedTuple):
     @property
     def is_elsewhere(self) -> np.ndarray:
         """(n,) bool, whether another cluster is more probable than the leaf's own."""
-        return self.most_probable != self.labels
+        return np.asarray(self.most_probable != self.labels)
 
 
-def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) -> ClusterAnswer:
+def answer_for(posterior: "Posterior", n_clusters: int, *, quietly: bool = False) -> ClusterAnswer:
     """Cut the posterior into so many clusters; `quietly` without a warning where they had to be small."""
     with warnings.catch_warnings():
         if quietly:
@@ -66,7 +65,7 @@ def answer_for(posterior: Posterior, n_clusters: int, *, quietly: bool = False) 
     )
 
 
-def leaves_are(posterior: Posterior) -> str:
+def leaves_are(posterior: "Posterior") -> str:
     """What the leaves are to a reader: the rows of the table, unless several rows make one leaf."""
     return "rows" if posterior.groups is None else "leaves"
 

@@ -1,11 +1,11 @@
-"""How many clusters? The number that describes the rows best, of those whose clusters are stable across draws.
+"""Suggest a number of clusters: the one that fits the rows best, of those whose clusters are stable across draws.
 
 For k = 1, 2, … the mean tree is cut into k clusters, and two things are asked of them. How well a mixture of k
-components that starts from them describes the rows: the log evidence E_k (`cloud_mixture`). And whether each is found
-in the drawn trees: the least stability J_k of the k clusters (`sureness`; J_1 = 1).
+components that starts from them describes the rows: the log evidence E_k (`t_mixture`). And whether each is found
+in the drawn trees: the least stability J_k of the k clusters (`stability`; J_1 = 1).
 
-Evidence alone cannot decide: rows that are no mixture of such components are described better and better by more and
-more of them, which no two draws share, by hundreds of nats. So stability comes first. How much of it is to be asked for
+Evidence alone cannot decide: rows that are no mixture of such components are fitted better and better by more and more
+of them, which no two draws share, by hundreds of nats. So stability comes first. How much of it is to be asked for
 is not known sharply either: the limit t has a logistic distribution around 0.75, and
 
     P(k) = ∫ p(t) P(k | t) dt ,     P(k | t) ∝ exp(E_k / 3) over the numbers with J_k ≥ t .
@@ -36,10 +36,10 @@ from ..._runtime.formatting import percent
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.validation import check_count
 from ...errors import CoaltreeWarning
-from ...tree.merges import check_cut
+from ...tree.cuts import check_cut
 from .partitions import cut_labels, whitened_rows
 from .stability import WORD_LEVEL, most_similar, read_labels, stability
-from .t_mixture import describe
+from .t_mixture import mixture_evidence
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -62,7 +62,7 @@ class Limit(NamedTuple):
 
     def reached(self, stability: np.ndarray | float) -> np.ndarray:
         """The probability that the limit is at or below this."""
-        return 0.5 * (1.0 + np.tanh(0.5 * (np.asarray(stability) - self.middle) / self.width))
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * (np.asarray(stability) - self.middle) / self.width)))
 
 
 _STRICT, _GENTLE = Limit(0.75, 0.04, 3.0), Limit(0.3, 0.1, 8.0)
@@ -83,8 +83,7 @@ _DOUBTFUL = 0.6  # stability at which only the gentle limit counts
 class ClusterSuggestion(NamedTuple):
     """A number of clusters or a range, the reason for it in a sentence, and the probability of every number considered.
 
-    `candidates` has a row for each number from 1 on, with the fields ``n_clusters``, ``probability``, ``score`` (the
-    log evidence; NaN without data) and ``stability`` (of the least stable cluster).
+    `score` of the candidates is the log evidence, NaN without data; `stability` is that of the least stable cluster.
     """
 
     n_clusters: int
@@ -118,18 +117,19 @@ def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) 
     largest = min(n // _MIN_ROWS_PER_CLUSTER, MAX_CLUSTERS)
     if max_clusters is not None:
         largest = check_count("max_clusters", max_clusters, 2, n - 1)
-    if largest < 2:
-        return _suggestion(np.ones(1), np.zeros(1), np.ones(1), basis, f"{n} leaves are too few to look for more")
-    if rows is None and len(posterior) == 1:
-        return _suggestion(np.ones(1), np.zeros(1), np.ones(1), basis, "one tree without its data cannot tell more")
+    if largest < 2 or (rows is None and len(posterior) == 1):
+        few = f"{n} leaves are too few to look for more"
+        why = few if largest < 2 else "one tree without its data cannot tell more"
+        return _suggestion(np.ones(1), np.zeros(1), np.ones(1), basis, why)
+    tree = posterior.mean_tree()
     with warnings.catch_warnings():  # that clusters are smaller than usual is nothing to tell here
         warnings.simplefilter("ignore", CoaltreeWarning)
-        cuts = [posterior.mean_tree().cut(k) for k in range(1, largest + 1)]
-        if rows is None:
-            least = least_stability(posterior, cuts)
-            return _suggestion(_by_stability(least), np.full(largest, np.nan), least, basis)
-        evidence, similarity = evidence_by_number(rows, cuts)
-        least = least_stability(posterior, cuts[: len(evidence)])
+        cuts = [tree.cut(k) for k in range(1, largest + 1)]
+    if rows is None:
+        least = least_stability(posterior, cuts)
+        return _suggestion(_by_stability(least), np.full(largest, np.nan), least, basis)
+    evidence, similarity = evidence_by_number(rows, cuts)
+    least = least_stability(posterior, cuts[: len(evidence)])
     return _suggestion(probabilities(evidence, least, similarity), evidence, least, basis)
 
 
@@ -139,12 +139,11 @@ def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.nda
     And the least similarity of the clusters with the components at the best number.
     """
     some = _some_rows(*rows.shape)
-    table = rows[some]
     evidence: list[float] = []
     similarity = 0.0
     for labels in cuts:
         clusters = np.unique(labels[some], return_inverse=True)[1]
-        by_shape, components = describe(table, [clusters])
+        by_shape, components = mixture_evidence(rows[some], clusters)
         evidence.append(float(np.logaddexp.reduce(by_shape, axis=None)))
         if evidence[-1] == max(evidence):
             found = np.unique(components, return_inverse=True)[1].astype(np.int32)
@@ -156,18 +155,17 @@ def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.nda
 
 def least_stability(posterior: "Posterior", cuts: list[np.ndarray]) -> np.ndarray:
     """The stability of the least stable cluster of each partition, into 1, 2, … clusters."""
-    if posterior.has_equal_weights and len(posterior) > _MAX_TREES:
-        posterior = posterior[np.linspace(0, len(posterior) - 1, _MAX_TREES).astype(int)]
+    children, times, weights, n = posterior.children, posterior.times, posterior.weights, posterior.n
+    if posterior.has_equal_weights and len(weights) > _MAX_TREES:
+        some = np.linspace(0, len(weights) - 1, _MAX_TREES).astype(int)
+        children, times, weights = children[some], times[some], np.full(_MAX_TREES, 1 / _MAX_TREES)
 
     @lru_cache(maxsize=4)  # neighbouring numbers look at the same cuts
-    def cut_into(number):
-        return cut_labels(posterior.children, posterior.times, check_cut(posterior.n, number))
+    def cut_into(number: int) -> np.ndarray:
+        return cut_labels(children, times, check_cut(n, number))
 
-    found = [1.0]
-    for cut in cuts[1:]:
-        reference = read_labels(cut, posterior.n)
-        found.append(stability(reference, cut_into, posterior.weights, WORD_LEVEL).jaccard.min())
-    return np.array(found)
+    by_number = [stability(read_labels(cut, n), cut_into, weights, WORD_LEVEL).jaccard.min() for cut in cuts[1:]]
+    return np.array([1.0, *by_number])
 
 
 def probabilities(evidence: np.ndarray, stability: np.ndarray, similarity: float) -> np.ndarray:
@@ -178,10 +176,10 @@ def probabilities(evidence: np.ndarray, stability: np.ndarray, similarity: float
     share = float(_SAME_COMPONENTS.reached(similarity)) if best > 0 else 0.0
     strict = (1 - share) * _strictly(evidence, stability) + share * _strictly(evidence, waived)
     doubt = min((1.0 - stability[np.argmax(strict)]) / (1.0 - _DOUBTFUL), 1.0)
-    return (1.0 - doubt) * strict + doubt * _over_limits(evidence, stability, _GENTLE)
+    return np.asarray((1.0 - doubt) * strict + doubt * _over_limits(evidence, stability, _GENTLE))
 
 
-def _strictly(evidence, stability):
+def _strictly(evidence: np.ndarray, stability: np.ndarray) -> np.ndarray:
     """P(k) where the limit is not above the most stable of the numbers that describe the rows better than 1."""
     better = np.flatnonzero(evidence > evidence[0])
     if len(better) == 0:
@@ -193,7 +191,7 @@ def _strictly(evidence, stability):
     return found
 
 
-def _over_limits(evidence, stability, limit, highest=np.inf):
+def _over_limits(evidence: np.ndarray, stability: np.ndarray, limit: Limit, highest: float = np.inf) -> np.ndarray:
     """∫ p(t) P(k | t) dt over limits t up to `highest`; one cluster always has enough stability."""
     held = np.where(np.arange(len(evidence)) == 0, np.inf, stability)
     steps = np.unique(held[held <= highest])
@@ -204,23 +202,23 @@ def _over_limits(evidence, stability, limit, highest=np.inf):
     return found
 
 
-def _by_stability(stability):
+def _by_stability(stability: np.ndarray) -> np.ndarray:
     """P(k) without rows: the largest number that has enough stability."""
     held = np.where(np.arange(len(stability)) == 0, np.inf, stability)
     from_here_on = np.maximum.accumulate(held[::-1])[::-1]  # the most stable of this number and all larger ones
     above = np.append(_STRICT.reached(from_here_on[1:]), 0.0)
-    return np.append(1.0, above[:-1]) - above
+    return np.asarray(np.append(1.0, above[:-1]) - above)
 
 
-def _some_rows(n, p):
+def _some_rows(n: int, p: int) -> np.ndarray:
     """Numbers of the rows that are looked at: all, or always the same part of them."""
     enough = max(_MIN_ROWS, min(_MAX_ROWS, _MAX_ENTRIES // p))
     return np.arange(n) if n <= enough else np.sort(np.random.default_rng(0).choice(n, enough, replace=False))
 
 
-def _normalised(log_weights):
+def _normalised(log_weights: np.ndarray) -> np.ndarray:
     weights = np.exp(log_weights - log_weights.max())
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
@@ -235,7 +233,9 @@ def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
     return low, low + width - 1
 
 
-def _suggestion(probability, evidence, stability, basis, only_one=""):
+def _suggestion(
+    probability: np.ndarray, evidence: np.ndarray, stability: np.ndarray, basis: str, only_one: str = ""
+) -> ClusterSuggestion:
     low, high = most_probable_range(probability)
     fields = [("n_clusters", np.int64), ("probability", float), ("score", float), ("stability", float)]
     table = np.empty(len(probability), dtype=fields)
@@ -245,8 +245,8 @@ def _suggestion(probability, evidence, stability, basis, only_one=""):
     return found._replace(reason=f"{found.numbers}: {only_one}." if only_one else _reason(found))
 
 
-def _reason(found):
-    """One sentence for a stranger."""
+def _reason(found: ClusterSuggestion) -> str:
+    """Why this number, in a sentence."""
     k, table = found.n_clusters, found.candidates
     sure = f"probability {percent(float(table['probability'][found.low - 1 : found.high].sum()))}"
     if found.high > found.low:

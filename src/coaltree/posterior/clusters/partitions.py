@@ -1,4 +1,4 @@
-"""Partitions that a posterior over trees implies.
+"""Partitions of the leaves by cutting every tree of a posterior, and how often leaves are together.
 
 Cutting every tree (`tree.cuts`) gives partitions s_1 … s_T of the n leaves with weights w_t, as labels (T, n), and
 
@@ -21,14 +21,13 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.data.replicates import collapse, replicates_of
-from ...tree.cuts import cut_trees
-from ...tree.merges import Cut
+from ...tree.cuts import Cut, cut_trees
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-_LABEL_BLOCK_BYTES = 32e6
-_USUAL_DF, _FAR = 4.0, 0.99  # degrees of freedom of a cluster, and the share of its rows that are no outliers
+_LABEL_BLOCK_BYTES = 32e6  # of the labels of trees that are cut together
+_CLUSTER_DF, _MIN_OUTLIER_QUANTILE = 4.0, 0.99  # degrees of freedom of a cluster; beyond which quantile is an outlier
 _TILE = 32  # rows of the co-clustering matrix that stay in cache while the trees go by
 
 
@@ -82,8 +81,8 @@ def is_outlier(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     squared = np.column_stack([np.square(rows - centre).sum(axis=1) for centre in centres])
     own = squared[np.arange(len(rows)), cluster]
     usual = [np.median(own[core & (cluster == c)]) for c in range(len(centres))]
-    limit = _far(rows.shape[1]) * np.maximum(usual, np.median(own[core]))
-    return squared.min(axis=1) > limit[squared.argmin(axis=1)]
+    limit = _outlier_factor(rows.shape[1]) * np.maximum(usual, np.median(own[core]))
+    return np.asarray(squared.min(axis=1) > limit[squared.argmin(axis=1)])
 
 
 def coclustering(
@@ -97,31 +96,27 @@ def coclustering(
     for start in range(0, len(times), block):
         these = slice(start, start + block)
         add_coclustering(together, cut_labels(children[these], times[these], how, rows), weights[these])
-    return _symmetric(together)
-
-
-def _symmetric(together):
     together = np.triu(together, 1)
     together += together.T
     np.fill_diagonal(together, 1.0)
-    return np.minimum(together, 1.0)
+    return np.asarray(np.minimum(together, 1.0))
 
 
-def _far(p):
+def _outlier_factor(p: int) -> float:
     """How many times the median squared distance from its centre an outlier is away, in p dimensions."""
     from scipy.special import fdtri
 
-    return float(fdtri(p, _USUAL_DF, _FAR) / fdtri(p, _USUAL_DF, 0.5))
+    return float(fdtri(p, _CLUSTER_DF, _MIN_OUTLIER_QUANTILE) / fdtri(p, _CLUSTER_DF, 0.5))
 
 
 @jit
-def _add_matches(row, label, labels, weight):
+def _add_matches(row: np.ndarray, label: int, labels: np.ndarray, weight: float) -> None:
     for j in range(len(row)):
         row[j] += weight if labels[j] == label else 0.0
 
 
 @jit
-def add_coclustering(together, labels, weights):
+def add_coclustering(together: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
     """Add Σ_t w_t [s_t(i) = s_t(j)] to the entries j > i, a tile of rows at a time."""
     n = len(together)
     for start in range(0, n, _TILE):

@@ -1,4 +1,4 @@
-"""How sure a partition is: of every cluster its stability, of every leaf the probabilities of the clusters.
+"""Stability of clusters across draws, and the probabilities of the clusters for every leaf.
 
 Every tree is cut like the partition in question into k clusters, and into one and two more: where a tree splits one
 cluster before it parts two others, these are there all the same. For stability it is cut into one fewer as well, which
@@ -35,7 +35,7 @@ STABLE, DISSOLVED = 0.85, 0.6  # limits of the mean similarity
 VALID = 0.75  # limit of the lower end of its interval, where a cluster is to be stable
 WORD_LEVEL = 0.9  # of that interval
 _PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
-_PAIRS_AT_ONCE = 2**22  # of clusters, compared in all trees: hundreds of clusters in thousands of trees fill the memory
+_MAX_PAIRS_AT_ONCE = 2**22  # of clusters: hundreds of them in thousands of trees would fill the memory
 
 
 @field_docs(
@@ -78,7 +78,7 @@ def with_word(word: str, jaccard: float, low: float) -> str:
     return f"{word}, {similarity(jaccard)}{f', from {lower_end(low)}' if in_spite else ''}"
 
 
-def _in_two_digits(value, limits):
+def _in_two_digits(value: float, limits: tuple[float, ...]) -> str:
     rounded = round(float(value), 2)
     crosses = any(value < limit - 1e-12 and rounded >= limit for limit in limits)
     return f"{rounded - 0.01 if crosses else rounded:.2f}"
@@ -89,6 +89,11 @@ class Reference(NamedTuple):
 
     clusters: np.ndarray  # (k,) their labels, sorted
     numbers: np.ndarray  # (n,) -1 for outliers
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(k,) leaves of each cluster."""
+        return np.bincount(self.numbers[self.numbers >= 0])
 
 
 def read_labels(labels: ArrayLike, n: int) -> Reference:
@@ -123,33 +128,30 @@ def membership(
     """
     n, k = len(reference.numbers), len(reference.clusters)
     cuts = [cut_into(number) for number in numbers_beside(k, n)]
-    options = [_matched(reference, labels) for labels in cuts]
-    chosen = np.argmax([found.agreement for found in options] + _PREFERENCE[: len(options)], axis=0)
+    matches = [_matched(reference, labels) for labels in cuts]
+    best = np.argmax([agreement for _, _, agreement in matches] + _PREFERENCE[: len(matches)], axis=0)
     probability = np.zeros((n, k + outliers))
-    for option, (found, labels) in enumerate(zip(options, cuts, strict=True)):
-        theirs = np.flatnonzero(chosen == option)
+    for option, (labels, (stands_for, shared, _)) in enumerate(zip(cuts, matches, strict=True)):
+        trees = np.flatnonzero(best == option)
         for number in range(k + option - 1, 0, -1):
-            unsettled = theirs[(found.stands_for[theirs] < 0).any(axis=1)]
+            unsettled = trees[(stands_for[trees] < 0).any(axis=1)]
             if len(unsettled):
                 above = cut_into(number) if number > 1 else np.minimum(labels, 0)
-                _join_above(found.stands_for, found.shared, labels, above, unsettled)
-        _count(probability, found.stands_for, labels, theirs, weights)
-    return probability / probability.sum(axis=1, keepdims=True)
+                _join_above(stands_for, shared, labels, above, unsettled)
+        _count(probability, stands_for, labels, trees, weights)
+    normalised: np.ndarray = probability / probability.sum(axis=1, keepdims=True)
+    return normalised
 
 
-class _Matches(NamedTuple):
-    """How cuts of trees are matched with the partition in question."""
+def _matched(reference: Reference, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Match the clusters of labels (T, n) with those in question so that most leaves are shared, then by similarity.
 
-    stands_for: np.ndarray  # (T, clusters) the cluster in question that each one is matched with, or -1
-    shared: np.ndarray  # (T, k, clusters) leaves
-    agreement: np.ndarray  # (T,)
-
-
-def _matched(reference, labels):
-    """The `_Matches` of labels (T, n). Of matchings that share as many leaves, it is the most similar one."""
+    Returns which one each cluster is matched with (T, clusters), -1 for none, the leaves that they share (T, k,
+    clusters), and the agreement (T,) of the matched ones.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
+    sizes = reference.sizes
     shared, theirs, similarity = _compared(reference, labels)
     stands_for = np.where(theirs > 0, -1, 0)  # trees may have fewer clusters
     agreement = np.empty(len(labels))
@@ -158,11 +160,13 @@ def _matched(reference, labels):
         kept = theirs[t, partner] > 0
         stands_for[t, partner[kept]] = own[kept]
         agreement[t] = sizes[own] @ similarity[t, own, partner]
-    return _Matches(stands_for, shared, agreement)
+    return stands_for, shared, agreement
 
 
 @jit
-def _join_above(stands_for, shared, labels, above, trees):
+def _join_above(
+    stands_for: np.ndarray, shared: np.ndarray, labels: np.ndarray, above: np.ndarray, trees: np.ndarray
+) -> None:
     """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
     for t in trees:
         n_clusters, n_above = stands_for.shape[1], 1
@@ -178,19 +182,20 @@ def _join_above(stands_for, shared, labels, above, trees):
             for a in range(n_above):
                 if within[b, a] > within[b, around[b]]:
                     around[b] = a
-        for b in range(n_clusters):
-            if matched[b]:
-                continue
-            for c in range(n_clusters):
-                if matched[c] and around[c] == around[b]:
-                    own, best = stands_for[t, c], stands_for[t, b]
-                    more = best < 0 or shared[t, own, b] > shared[t, best, b]
-                    if more or (shared[t, own, b] == shared[t, best, b] and own < best):
-                        stands_for[t, b] = own
+        for b in np.flatnonzero(~matched):
+            for c in np.flatnonzero(matched):
+                own, best = stands_for[t, c], stands_for[t, b]
+                if around[c] != around[b] or own == best:
+                    continue
+                more = best < 0 or shared[t, own, b] > shared[t, best, b]
+                if more or (shared[t, own, b] == shared[t, best, b] and own < best):
+                    stands_for[t, b] = own
 
 
 @jit
-def _count(probability, stands_for, labels, trees, weights):
+def _count(
+    probability: np.ndarray, stands_for: np.ndarray, labels: np.ndarray, trees: np.ndarray, weights: np.ndarray
+) -> None:
     """Add the weights of trees to what they say of each leaf; an outlier's, -1, to the last column."""
     for t in trees:
         for i in range(labels.shape[1]):
@@ -211,9 +216,8 @@ def stability(
     ends = np.array([(1 - level) / 2, (1 + level) / 2, (1 - WORD_LEVEL) / 2])
     *interval, low = np.stack([weighted_quantile(values, weights, ends) for values in similarity.T], axis=1)
     mean = np.minimum(weights @ similarity, 1.0)
-    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
     words = tuple(map(in_a_word, mean, low))
-    return ClusterStability(reference.clusters, sizes, mean, np.stack(interval, axis=1), words)
+    return ClusterStability(reference.clusters, reference.sizes, mean, np.stack(interval, axis=1), words)
 
 
 def in_a_word(jaccard: float, low: float) -> str:
@@ -225,23 +229,21 @@ def in_a_word(jaccard: float, low: float) -> str:
 
 def most_similar(reference: Reference, labels: np.ndarray) -> np.ndarray:
     """(T, k) the Jaccard similarity of each cluster with the most similar one of labels (T, n)."""
-    at_once = max(1, _PAIRS_AT_ONCE // (len(reference.clusters) * (int(labels.max()) + 1)))
+    at_once = max(1, _MAX_PAIRS_AT_ONCE // (len(reference.clusters) * (int(labels.max()) + 1)))
     parts = (labels[t : t + at_once] for t in range(0, len(labels), at_once))
     return np.concatenate([_compared(reference, part)[2].max(axis=2) for part in parts])
 
 
-def _compared(reference, labels):
-    """Of the clusters of labels (T, n): leaves shared with those of the reference (T, k, clusters), their sizes
-    (T, clusters), and the Jaccard similarities."""
+def _compared(reference: Reference, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leaves (T, k, clusters) that clusters of labels (T, n) share with those of the reference, sizes, similarities."""
     shape = len(labels), len(reference.clusters), int(labels.max()) + 1
     shared, theirs = np.zeros(shape, np.int32), np.zeros(shape[::2], np.int64)
     _count_shared(shared, theirs, reference.numbers, labels)
-    sizes = np.bincount(reference.numbers[reference.numbers >= 0])
-    return shared, theirs, shared / (sizes[:, None] + theirs[:, None] - shared)
+    return shared, theirs, shared / (reference.sizes[:, None] + theirs[:, None] - shared)
 
 
 @jit
-def _count_shared(shared, theirs, numbers, labels):
+def _count_shared(shared: np.ndarray, theirs: np.ndarray, numbers: np.ndarray, labels: np.ndarray) -> None:
     for t in range(len(labels)):
         for i in range(len(numbers)):
             c = labels[t, i]

@@ -1,7 +1,7 @@
-"""Have the chains of a fit converged? Diagnostics, and a warning where they are bad.
+"""Have the chains of a fit converged? All limits, the figures, and a warning where they are out of bounds.
 
-Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size (`mixing`).
-Topologies: the average standard deviation of clade frequencies across chains.
+Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size.
+Topologies: effective sample size, and the average standard deviation of clade frequencies across chains.
 """
 
 import math
@@ -13,15 +13,19 @@ import numpy as np
 
 from ..._runtime.formatting import beside
 from ...errors import ConvergenceWarning
-from ...numerics.ess import SHORTEST, mixing
+from ...numerics.ess import MIN_DRAWS, mixing
 from ..posterior import Posterior
-from .ess import last_of_chains
+from ..trees.clades import enumerate_clades
+from .ess import last_of_chains, split_frequency_sd, topology_ess
 
-R_HAT_ABOVE = 1.05
-ESS_BELOW = 100
-SPLIT_SD_ABOVE = 0.05
+R_HAT_TARGET = 1.02  # at most, where a run with n_samples="auto" may stop
+R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2  # above the first `fit` warns; above the second the report calls it bad
+ESS_BELOW, ESS_BAD = 100, 25  # the same below; a run may stop from the first on
+SPLIT_SD_ABOVE, SPLIT_SD_BAD = 0.05, 0.1
 
-_MOST_ELEMENTS = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
+MAX_ENTRIES = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
+
+Figures = dict[str, Any]
 
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
@@ -30,7 +34,7 @@ def series(post: Posterior) -> dict[str, np.ndarray]:
     return {**joint, "root_time": post.times[:, -1], **post.theta}
 
 
-def figures(post: Posterior) -> dict[str, Any]:
+def figures(post: Posterior) -> Figures:
     """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
 
     Of an array parameter the worst element counts.
@@ -41,24 +45,59 @@ def figures(post: Posterior) -> dict[str, Any]:
 
 def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     """Largest R-hat and smallest ESS; NaN where they cannot be had (short chains, or values that never change)."""
-    flat = _distinct_entries(draws)
-    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], _MOST_ELEMENTS)).astype(int))
+    flat = draws.reshape(len(draws), -1)
+    if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
+        flat = draws[:, *np.tril_indices(draws.shape[1])]
+    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], MAX_ENTRIES)).astype(int))
     stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
-    if stacked.shape[-1] < SHORTEST or len(stacked) == 0:
+    if stacked.shape[-1] < MIN_DRAWS or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
-    found = mixing(stacked)
-    return {"r_hat": float(np.max(found.r_hat)), "ess": float(np.min(found.ess))}
+    r_hat, ess = mixing(stacked)
+    return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
-def _distinct_entries(draws):
-    """(T, k) the entries of a parameter; of a matrix that is symmetric, each pair once."""
-    if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
-        return draws[:, *np.tril_indices(draws.shape[1])]
-    return draws.reshape(len(draws), -1)
+def worst_figures(scalars: Mapping[str, np.ndarray], children: np.ndarray, chain: np.ndarray) -> Figures:
+    """The worst figure of all named scalars (T, …), with its name, and the figures of topologies (T, n-1, 2)."""
+    found = {name: scalar_figures(draws, chain) for name, draws in scalars.items()}
+    of_r_hat = max(found, key=lambda name: np.nan_to_num(found[name]["r_hat"], nan=-np.inf, posinf=np.inf))
+    of_ess = min(found, key=lambda name: np.nan_to_num(found[name]["ess"], nan=np.inf))
+    topology = sd = math.nan
+    if children.shape[1] > 1:
+        ids = enumerate_clades(children).ids
+        topology = topology_ess(ids, chain)
+        sd = split_frequency_sd(ids, np.full(len(chain), 1.0 / len(chain)), chain)
+    return {
+        "n_draws": len(chain) // len(np.unique(chain)),
+        "r_hat": found[of_r_hat]["r_hat"],
+        "of_r_hat": of_r_hat,
+        "ess": found[of_ess]["ess"],
+        "of_ess": of_ess,
+        "topology_ess": topology,
+        "split_frequency_sd": sd,
+    }
 
 
-def warn_if_bad(found: Mapping[str, Any], stacklevel: int = 2, increase: str = "n_warmup and n_samples") -> None:
+def times_more_draws(worst: Figures) -> float:
+    """How many times as many draws would meet all targets, if errors fall as they should; 1 where they are met.
+
+    A figure that does not exist, of what never changes, is no obstacle.
+    """
+    factors: list[float] = [
+        (worst["r_hat"] - 1.0) / (R_HAT_TARGET - 1.0),
+        ESS_BELOW / worst["ess"],
+        ESS_BELOW / worst["topology_ess"],
+        (worst["split_frequency_sd"] / SPLIT_SD_ABOVE) ** 2,
+    ]
+    return max([1.0, *(factor for factor in factors if not math.isnan(factor))])
+
+
+def is_converged(worst: Figures) -> bool:
+    """Whether all targets are met."""
+    return times_more_draws(worst) <= 1.0
+
+
+def warn_if_bad(found: Figures, stacklevel: int = 2, increase: str = "n_warmup and n_samples") -> None:
     """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
     r_hats = [(value["r_hat"], name) for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE]

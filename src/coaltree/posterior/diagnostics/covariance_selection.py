@@ -1,19 +1,19 @@
-"""How the covariance was chosen: what `fit` with ``covariance="best"`` leaves in ``info["choice"]``, read with care."""
+"""How ``covariance="best"`` was decided: ``info["choice"]`` of a posterior in words. A file may hold anything."""
 
 from collections.abc import Mapping
 from typing import Any
 
-_NUMBERS = ("elpd", "difference", "standard_error", "weight")
+_COLUMNS = ("elpd", "difference", "standard_error", "weight")
 
 
 def is_choice(table: Any) -> bool:
-    """Whether this is such a table; a file may hold anything."""
+    """Whether this is the table that `fit` leaves there."""
     if not isinstance(table, Mapping) or not isinstance(table.get("covariance"), str):
         return False
     names, failed = table.get("names"), table.get("failed", {})
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
         return False
-    columns: list[Any] = [table.get(name) for name in _NUMBERS]
+    columns: list[Any] = [table.get(name) for name in _COLUMNS]
     if not all(isinstance(column, list) and len(column) == len(names) for column in columns):
         return False
     numbers = [value for column in columns for value in column] + [table.get("n_rows"), table.get("n_draws")]

@@ -12,10 +12,10 @@ to 0 as the distance between draws s apart rises to that of independent draws.
 import numpy as np
 
 from ..._runtime.jit import jit
-from ...numerics.ess import SHORTEST, mixing
+from ...numerics.ess import MIN_DRAWS, mixing
 from ..trees.clades import weigh
 
-_FULL_LAGS = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
+MAX_FULL_LAG = 50  # up to this lag every lag and every pair of draws counts; beyond, ever fewer of both
 
 
 def by_chain(chain: np.ndarray) -> list[np.ndarray]:
@@ -33,11 +33,11 @@ def last_of_chains(chain: np.ndarray) -> np.ndarray:
 def series_ess(values: np.ndarray, chain: np.ndarray) -> float:
     """Bulk effective sample size of a scalar over all chains, at most T; NaN for chains shorter than 4."""
     stacked = values[last_of_chains(chain)]
-    if stacked.shape[1] < SHORTEST:
+    if stacked.shape[1] < MIN_DRAWS:
         return np.nan
     if np.ptp(stacked) == 0:
         return float(len(values))
-    return float(min(mixing(stacked[None]).ess[0], len(values)))
+    return float(min(mixing(stacked[None])[1][0], len(values)))
 
 
 def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:
@@ -64,16 +64,16 @@ def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:
     if variance < 1e-9:
         return float(len(chain))
 
-    def correlation(s, stride):
+    def correlation(s: int, stride: int) -> float:
         covariances = [
             _shared_less_mean(rows, along, square, s, stride)
             for rows, along, square in zip(halves, along_mean, squares, strict=True)
         ]
-        return 1.0 - (within - np.mean(covariances)) / variance
+        return float(1.0 - (within - np.mean(covariances)) / variance)
 
     time, last, s = -1.0, np.inf, 0
     while s < length - 1:
-        stride = 1 + s // _FULL_LAGS
+        stride = 1 + s // MAX_FULL_LAG
         pair = (1.0 if s == 0 else correlation(s, stride)) + correlation(s + 1, stride)
         if pair <= 0:
             break
@@ -99,7 +99,7 @@ def split_frequency_sd(ids: np.ndarray, weights: np.ndarray, chain: np.ndarray, 
 
 
 @jit
-def _shared_less_mean(ids, along_mean, square, s, stride):
+def _shared_less_mean(ids: np.ndarray, along_mean: np.ndarray, square: float, s: int, stride: int) -> float:
     """C_s, from every `stride`-th pair of draws s apart."""
     length = len(ids)
     met = np.full(ids.max() + 1, -1, np.int32)

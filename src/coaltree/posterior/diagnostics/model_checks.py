@@ -1,8 +1,8 @@
-"""`check`: does the model hold? Posterior predictive checks of the contrasts of drawn trees.
+"""Check the model with posterior predictive statistics of the contrasts of drawn trees.
 
-A statistic S is computed of every drawn tree, and of contrasts that the model draws on the same tree. If the model
-holds, a draw from the posterior is as good as the truth, so that S of a draw has, over data sets, the mean μ and the
-variance V of the replicates. Its mean S̄ over the draws varies less: by the law of total variance
+A statistic S (`check_statistics`) is computed of every drawn tree, and of contrasts that the model draws on the same
+tree. If the model holds, a draw from the posterior is as good as the truth, so that S of a draw has, over data sets,
+the mean μ and the variance V of the replicates. Its mean S̄ over the draws varies less: by the law of total variance
 
     Var(S̄) = V - E[A] ,    A: variance of S among the draws .
 
@@ -16,38 +16,45 @@ replicates, the largest of them where S has several entries; p is the share of r
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.formatting import listed
 from ..._runtime.random_streams import as_generator
+from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import RandomState
 from ..._runtime.validation import check_count
 from ...errors import InputError
 from ...model.covariance import Scaled
-from ...model.covariance.base import column_variances
+from ...model.covariance.base import DiagonalWhitener, Whitener, column_variances
 from ...model.data.leaves import read_rows
 from ...model.data.replicates import replicates_of
 from ...model.data.table import Table
-from ...model.process.noise import LEVEL
-from ...model.process.pivots import frame_of
+from ...model.process import pivots
+from ...model.process.noise import NOISE_LEVEL
 from ...numerics.weighted import pick_trees
 from ...tree.merges import restricted
-from ..posterior import Posterior
 from ..predictive.placement import covariance_of
-from .check_statistics import Drawn, Scene, View, applicable
-from .check_words import Sentence, what_it_means
+from .check_advice import Advice, Result, explain
+from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
-LEVEL_OF_BLAME = 0.05  # the share of true models that is blamed for anything, at most
-LEAST_LEAVES = 10
-_SHARE = 0.75  # of the variance among the draws that counts
-_REPLICATES = 5  # of each tree, or more of few trees
-_FEWEST = 200  # replicates in all, so that p-values can be small enough
-_MOST_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
-_MOST_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
+MIN_LEAVES = 10
+MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
+_VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
+_REPLICATES_PER_TREE = 5
+_MIN_REPLICATES = 200  # in all, so that p-values can be small enough
+_MAX_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
+_BAND = np.array([0.05, 0.95])
+
+# Where one of these failed in simulations, supports or intervals claimed too much (docs/calibration.md); the second two
+# where tails are heavier and outliers farther than the model has them, not the other way round.
+_TOO_SURE = frozenset(("skewness", "correlation"))
+_TOO_SURE_ABOVE = frozenset(("tails", "outliers"))
 
 
 @dataclass(frozen=True)
@@ -58,16 +65,21 @@ class Check:
     p_value: float  #: Probability of a discrepancy as large as this one if the model holds.
     verdict: str  #: "fine", "doubtful" (p below 0.05) or "wrong" (p below 0.05 divided by the number of checks).
     said: str  #: What was seen, in words.
-    advice: str  #: What to try; empty where all is fine.
+    advice: Advice | None  #: Why it matters and what to try; None where all is fine.
     z: float  #: The largest standardised discrepancy, with its sign.
     draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
     replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
 
 
-# Where one of these failed in simulations, supports or intervals claimed too much (docs/calibration.md); the second two
-# where tails are heavier and rows odder than the model has them, not the other way round.
-_TOO_SURE = frozenset(("skewness", "correlation"))
-_TOO_SURE_ABOVE = frozenset(("tails", "odd rows"))
+class Figures(NamedTuple):
+    """The size of contrasts over the age of merges, and their quantiles beside normal ones."""
+
+    age: np.ndarray  # (bins,) of the merges
+    size: np.ndarray  # (bins,) root mean square of the contrasts there
+    size_band: np.ndarray  # (2, bins) 90 % of what the model draws
+    normal: np.ndarray  # (q,) quantiles of |z|
+    seen: np.ndarray  # (q,) of the contrasts' sizes
+    seen_band: np.ndarray  # (2, q)
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,7 @@ class ModelCheck:
     """What `Posterior.check` found: a sequence of `Check`, which prints as a table."""
 
     checks: tuple[Check, ...]
-    figures: "Figures | None"  #: What pictures are drawn from.
+    figures: Figures | None  #: What pictures are drawn from.
     n_trees: int  #: How many trees were looked at.
     reason: str = ""  #: Why there are no checks, where there are none.
 
@@ -85,7 +97,7 @@ class ModelCheck:
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)
 
-    def __getitem__(self, name: "str | int") -> Check:
+    def __getitem__(self, name: str | int) -> Check:
         if isinstance(name, int):
             return self.checks[name]
         for one in self.checks:
@@ -99,6 +111,11 @@ class ModelCheck:
         return tuple(sorted((one for one in self.checks if one.verdict == "wrong"), key=lambda one: one.p_value))
 
     @property
+    def is_too_sure(self) -> bool:
+        """Whether a check fails that goes with supports, memberships and intervals that claim too much."""
+        return any(one.name in _TOO_SURE or (one.name in _TOO_SURE_ABOVE and one.z > 0.0) for one in self.wrong)
+
+    @property
     def headline(self) -> str:
         """The result in a sentence."""
         if not self.checks:
@@ -107,224 +124,220 @@ class ModelCheck:
             doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
             but = f"; doubtful: {listed(doubtful)}" if doubtful else ""
             return f"None of {len(self)} checks finds the model wrong{but}."
-        names = [one.name for one in self.wrong]
         sure = " Supports and intervals are likely to be too sure." if self.is_too_sure else ""
-        return f"The model does not describe these data in every way: see {listed(names)}.{sure}"
+        names = listed([one.name for one in self.wrong])
+        return f"The model does not describe these data in every way: see {names}.{sure}"
 
     @property
-    def is_too_sure(self) -> bool:
-        """Whether a check fails that goes with supports, memberships and intervals that claim too much."""
-        return any(one.name in _TOO_SURE or (one.name in _TOO_SURE_ABOVE and one.z > 0.0) for one in self.wrong)
+    def note(self) -> str:
+        """How to go on where several checks fail; else empty."""
+        if len(self.wrong) < 2:
+            return ""
+        return "Change one thing and check again: what is wrong in one way shows in others too."
 
-    def __str__(self) -> str:
+    def to_text(self, *, options: bool = False) -> str:
+        """A table, with what to try as arguments of Python or as options of the command line."""
         if not self.checks:
             return self.headline
         width = max(len(one.name) for one in self.checks)
         lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   what was seen"]
         for one in self.checks:
-            lines.append(f"{one.name:{width}}  {spoken(one.p_value):>7}  {one.verdict:8}  {one.said}")
-            if one.advice:
-                lines.append(f"{'':{width}}                     → {one.advice}")
-        if len(self.wrong) > 1:
-            lines += [
-                "",
-                "Change one thing and check again: what is wrong in one way shows in others too.",
-            ]
-        return "\n".join(lines)
+            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.verdict:8}  {one.said}")
+            if one.advice is not None:
+                lines.append(f"{'':{width + 21}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
+        return "\n".join(lines + (["", self.note] if self.note else []))
 
-    __repr__ = __str__
+    __str__ = __repr__ = to_text
 
 
-def spoken(p_value: float) -> str:
+def format_p(p_value: float) -> str:
     """A p-value as people write it."""
     return f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
 
 
-class Figures(NamedTuple):
-    """Two pictures' worth: the size of contrasts over the age of merges, and their quantiles beside normal ones."""
-
-    age: np.ndarray  # (bins,) of the merges
-    size: np.ndarray  # (bins,) root mean square of the contrasts there
-    size_band: np.ndarray  # (2, bins) 90 % of what the model draws
-    normal: np.ndarray  # (q,) quantiles of |z|
-    seen: np.ndarray  # (q,) of the contrasts' sizes
-    seen_band: np.ndarray  # (2, q)
-
-
-def check(posterior: Posterior, *, n_trees: int = 100, random_state: RandomState = 0) -> ModelCheck:
+def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomState = 0) -> ModelCheck:
     """Check the model; `Posterior.check` explains the parameters."""
     check_count("n_trees", n_trees, 1)
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which check needs.")
-    if posterior.noise.is_learnt and LEVEL not in posterior.theta:
+    if posterior.noise.is_learnt and NOISE_LEVEL not in posterior.theta:
         raise InputError("this posterior has no draws of its noise level, which check needs; fit() keeps them.")
-    rows = _rows_in_use(posterior)
-    d = len(posterior.model_columns)
-    statistics = applicable(posterior.covariance, d)
-    if len(rows.leaves) < LEAST_LEAVES:
-        return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {LEAST_LEAVES}")
-    n_replicates = max(_FEWEST, min(_REPLICATES * n_trees, _MOST_CELLS // (len(rows.rows) * d)))
-    chosen, weights = pick_trees(posterior.weights, min(n_trees, n_replicates // _REPLICATES))
-    return _checked(posterior, rows, statistics, chosen, weights, n_replicates, as_generator(random_state))
-
-
-def _checked(posterior, rows, statistics, chosen, weights, n_replicates, rng):
-    seen: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
-    made: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
-    pictures = _Pictures()
+    rows = _distinct_rows(posterior)
+    if len(rows.leaves) < MIN_LEAVES:
+        return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
+    cells = len(rows.rows) * len(posterior.model_columns)
+    n_replicates = max(_MIN_REPLICATES, min(_REPLICATES_PER_TREE * n_trees, _MAX_CELLS // cells))
+    draws, weights = pick_trees(posterior.weights, min(n_trees, n_replicates // _REPLICATES_PER_TREE))
     with single_threaded_blas():
-        for tree in chosen:
-            drawn = _drawn(posterior, int(tree), rows)
-            if not np.all(drawn.frame.v > 0.0):
-                return ModelCheck((), None, 0, "a tree joins different rows at time 0")
-            scene = Scene(drawn)
-            for i in range(1 + math.ceil(n_replicates / len(chosen))):
-                view = scene.replicated(rng) if i else scene.seen()
-                pictures.add(view, is_made=i > 0)
-                for name, statistic in statistics.items():
-                    (made if i else seen)[name].append(statistic.compute(view))
-            pictures.add_ages(drawn.frame.times)
-    found = []
-    for name in statistics:
-        result = judged(np.array(seen[name]), np.array(made[name]), weights)
-        verdict = _verdict(result.p_value, len(statistics))
-        said, advice = what_it_means(name, Sentence(posterior, verdict, result.worst, result.z, result.seen))
+        trees = (_DrawnTree(posterior, draw, rows) for draw in draws.tolist())
+        return _compare(posterior, trees, weights, n_replicates, as_generator(random_state))
+
+
+def check_or_reason(posterior: "Posterior") -> ModelCheck:
+    """The usual checks of a posterior, or none and the reason where it cannot be checked."""
+    try:
+        return posterior.check()
+    except InputError as error:
+        reason = str(error).rstrip(".")
+        return ModelCheck((), None, 0, reason[:1].lower() + reason[1:])
+
+
+def _compare(
+    posterior: "Posterior",
+    trees: "Iterator[_DrawnTree]",
+    weights: np.ndarray,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> ModelCheck:
+    """Compute all statistics of the data and of replicates on the same trees, and judge the differences."""
+    assert posterior.covariance is not None
+    names = applicable(posterior.covariance, len(posterior.model_columns))
+    compute = {**names, "sizes": contrast_sizes, "quantiles": contrast_quantiles}
+    of_data: dict[str, list[np.ndarray]] = {name: [] for name in compute}
+    of_model: dict[str, list[np.ndarray]] = {name: [] for name in compute}
+    log_ages = []
+    for tree in trees:
+        if not np.all(tree.frame.v > 0.0):
+            return ModelCheck((), None, 0, "a tree joins different rows at time 0")
+        for i in range(1 + math.ceil(n_replicates / len(weights))):
+            view, found = (tree.replicated(rng), of_model) if i else (tree.observed(), of_data)
+            for name, statistic in compute.items():
+                found[name].append(statistic(view))
+        log_ages.append(tree.log_ages())
+    checks = []
+    for name in names:
+        result = compare_with_replicates(np.array(of_data[name]), np.array(of_model[name]), weights)
+        verdict = _verdict(result.p_value, len(names))
+        said, advice = explain(name, posterior, result, is_fine=verdict == "fine")
         z = float(result.z[result.worst])
-        found.append(Check(name, result.p_value, verdict, said, advice, z, result.draws, result.replicates))
-    return ModelCheck(tuple(found), pictures.figures(weights), len(chosen))
+        checks.append(Check(name, result.p_value, verdict, said, advice, z, result.draws, result.replicates))
+    figures = Figures(
+        age=np.exp(weights @ np.array(log_ages)),
+        size=weights @ np.array(of_data["sizes"]),
+        size_band=np.quantile(of_model["sizes"], _BAND, axis=0),
+        normal=np.mean(of_model["quantiles"], axis=0),
+        seen=weights @ np.array(of_data["quantiles"]),
+        seen_band=np.quantile(of_model["quantiles"], _BAND, axis=0),
+    )
+    return ModelCheck(tuple(checks), figures, len(weights))
 
 
-class _Rows(NamedTuple):
+def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndarray) -> Result:
+    """S (trees, entries) of the data and (replicates, entries) of the model to p-value and the rest."""
+    mean, made_mean, variance = weights @ seen, made.mean(axis=0), made.var(axis=0)
+    among = weights @ np.square(seen - mean)
+    unit = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    sd = unit * np.sqrt(1.0 - _VARIANCE_SHARE * np.minimum(among / np.square(unit), 1.0))
+    z = (mean - made_mean) / sd
+    worst = int(np.argmax(np.abs(z)))
+    replicates = (made - made_mean) / unit
+    as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
+    draws = (seen[:, worst] - made_mean[worst]) / unit[worst]
+    return Result((1 + as_far) / (1 + len(made)), worst, z, mean - made_mean, draws, replicates[:, worst])
+
+
+def _verdict(p_value: float, n_checks: int) -> str:
+    if p_value < FALSE_ALARM_RATE / n_checks:
+        return "wrong"
+    return "doubtful" if p_value < FALSE_ALARM_RATE else "fine"
+
+
+class _DistinctRows(NamedTuple):
     """Leaves and rows that are no copies of others."""
 
     leaves: np.ndarray
     rows: np.ndarray
     groups: np.ndarray | None  # (rows,) leaf of each, numbered in the order of `leaves`
-    scales_itself: bool
+    set_variances: bool  # whether the covariance takes the columns' variances from these rows
 
 
-def _rows_in_use(posterior):
+def _distinct_rows(posterior: "Posterior") -> _DistinctRows:
     names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
+    assert posterior.X is not None
     table = Table(posterior.X, posterior.row_labels, posterior.columns)
     found = read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
     leaves, rows = np.sort(found.distinct.first), found.kept
-    covariance = posterior.covariance
-    itself = False
-    if isinstance(covariance, Scaled) and len(leaves) > 1:
+    covariance, set_variances = posterior.covariance, False
+    if isinstance(covariance, Scaled) and covariance.variances is not None and len(leaves) > 1:
         own = column_variances(posterior.model_values()[rows])
-        itself = covariance.variances is not None and np.allclose(covariance.variances, own, rtol=0.01)
-    if len(leaves) > _MOST_LEAVES:
-        leaves = np.sort(np.random.default_rng(0).choice(leaves, _MOST_LEAVES, replace=False))
+        set_variances = np.allclose(covariance.variances, own, rtol=0.01)
+    if len(leaves) > MAX_LEAVES:
+        leaves = np.sort(np.random.default_rng(0).choice(leaves, MAX_LEAVES, replace=False))
     if posterior.groups is None:
-        return _Rows(leaves, leaves, None, itself)
+        return _DistinctRows(leaves, leaves, None, set_variances)
     number = np.full(posterior.n, -1)
     number[leaves] = np.arange(len(leaves))
     rows = rows[number[posterior.groups[rows]] >= 0]
-    return _Rows(leaves, rows, number[posterior.groups[rows]], itself)
+    return _DistinctRows(leaves, rows, number[posterior.groups[rows]], set_variances)
 
 
-def _drawn(posterior, tree, rows):
-    children, times = restricted(np.array(posterior.children[tree]), np.array(posterior.times[tree]), rows.leaves)
-    over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
-    scales = posterior.tail_scale
-    return Drawn(
-        frame_of(*over_rows, posterior.row_variances(tree)[rows.rows]),
-        children,
-        covariance_of(posterior, tree),
-        rows.scales_itself,
-        posterior.model_values(tree)[rows.rows],
-        None if scales is None else scales[tree][rows.rows],
-        0.5 * posterior.noise.df,
-    )
+class _DrawnTree:
+    """One drawn tree with its parameters: the view of the data, and views of data that the model would make on it."""
 
+    def __init__(self, posterior: "Posterior", draw: int, rows: _DistinctRows) -> None:
+        children, times = restricted(np.array(posterior.children[draw]), np.array(posterior.times[draw]), rows.leaves)
+        over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
+        self.frame = pivots.frame_of(*over_rows, posterior.row_variances(draw)[rows.rows])
+        self._leaf_children = children
+        self._values = posterior.model_values(draw)[rows.rows]
+        self._tail_scale = None if posterior.tail_scale is None else posterior.tail_scale[draw][rows.rows]
+        self._half_df = 0.5 * posterior.noise.df
+        covariance, d = covariance_of(posterior, draw), self._values.shape[1]
+        self._learns_spread = bool(LEARN_SPREAD & set(covariance.learnt))
+        self._set_variances = rows.set_variances
+        self._whitener: Whitener = covariance.whitener(d)
+        if isinstance(self._whitener, DiagonalWhitener):
+            self._sd = np.broadcast_to(self._whitener.sd, d)
+        else:
+            self._sd = np.sqrt(np.diagonal(covariance.matrix(d)))
+        self._side = _smaller_side(self.frame.children)
+        self._shuffle = pivots.shuffles(children)
 
-class Result(NamedTuple):
-    """How far a statistic is from what the model expects."""
+    def observed(self) -> View:
+        """The view of the data."""
+        found = pivots.values_of_rows(self.frame, self._values / self._sd)
+        E = self._whitener.whiten(found.contrasts * self._sd)
+        late = float(pivots.lateness(self._leaf_children).mean())
+        log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
+        return self._view(E, found, late, self._shuffle.z, log_scales)
 
-    p_value: float
-    worst: int  # which entry
-    z: np.ndarray  # of all entries
-    seen: np.ndarray  # mean over the draws less that of the replicates, of all entries
-    draws: np.ndarray
-    replicates: np.ndarray
+    def replicated(self, rng: np.random.Generator) -> View:
+        """A view of contrasts and trees that the model draws."""
+        E = rng.standard_normal((len(self.frame.v), len(self._sd)))
+        found = pivots.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
+        if self._set_variances:
+            E, found = _scaled_again(E, found)
+        log_scales, half_df = None, self._half_df
+        if self._tail_scale is not None:
+            log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
+        late = pivots.mean_lateness(len(self._leaf_children) + 1, rng)
+        return self._view(E, found, late, rng.standard_normal(len(self._shuffle.z)), log_scales)
 
+    def _view(
+        self, E: np.ndarray, found: pivots.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
+    ) -> View:
+        level = found.means[len(E) + 1 :]
+        return View(E, found.contrasts, level, self._side, late, shuffle, log_scales, self._learns_spread)
 
-def judged(seen: np.ndarray, made: np.ndarray, weights: np.ndarray) -> Result:
-    """S (trees, entries) of the data and (replicates, entries) of the model to p-value and the rest."""
-    mean, made_mean, variance = weights @ seen, made.mean(axis=0), made.var(axis=0)
-    among = weights @ np.square(seen - mean)
-    unit = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    sd = unit * np.sqrt(1.0 - _SHARE * np.minimum(among / np.square(unit), 1.0))
-    z = (mean - made_mean) / sd
-    worst = int(np.argmax(np.abs(z)))
-    replicates = (made - made_mean) / unit
-    as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
-    return Result(
-        (1 + as_far) / (1 + len(made)),
-        worst,
-        z,
-        mean - made_mean,
-        (seen[:, worst] - made_mean[worst]) / unit[worst],
-        replicates[:, worst],
-    )
-
-
-def _verdict(p_value, n_checks):
-    if p_value < LEVEL_OF_BLAME / n_checks:
-        return "wrong"
-    return "doubtful" if p_value < LEVEL_OF_BLAME else "fine"
-
-
-_BINS = 12
-_MOST_SORTED = 20_000
-_BAND = np.array([0.05, 0.95])
-_QUANTILES = np.array([math.erf(z / math.sqrt(2.0)) for z in np.linspace(0.1, 3.0, 25)])  # of |z|, evenly spaced
-
-
-class _Pictures:
-    """Gathers what the two pictures show, tree by tree."""
-
-    def __init__(self) -> None:
-        self._ages: list[np.ndarray] = []
-        self._sizes: tuple[list[np.ndarray], list[np.ndarray]] = [], []  # of the data, and of what the model draws
-        self._quantiles: tuple[list[np.ndarray], list[np.ndarray]] = [], []
-
-    def add(self, view: View, *, is_made: bool) -> None:
-        squares = np.square(view.E).mean(axis=1)
-        few = view.C.ravel()[:: 1 + view.C.size // _MOST_SORTED]
-        self._sizes[is_made].append(np.sqrt(_means_of_parts(squares)))
-        self._quantiles[is_made].append(_quantiles(np.abs(few)))
-
-    def add_ages(self, times: np.ndarray) -> None:
+    def log_ages(self) -> np.ndarray:
+        """(bins,) mean log time of merges from young to old."""
+        times = self.frame.times
         youngest = times[times > 0.0].min(initial=1.0)  # rows of one leaf are merged at time 0
-        log_age = np.log(np.maximum(times, youngest))
-        self._ages.append(_means_of_parts(log_age))
-
-    def figures(self, weights: np.ndarray) -> Figures:
-        (sizes, made_sizes), (quantiles, made_quantiles) = self._sizes, self._quantiles
-        return Figures(
-            np.exp(weights @ np.array(self._ages)),
-            weights @ np.array(sizes),
-            np.quantile(made_sizes, _BAND, axis=0),
-            np.mean(made_quantiles, axis=0),
-            weights @ np.array(quantiles),
-            np.quantile(made_quantiles, _BAND, axis=0),
-        )
+        return means_by_age(np.log(np.maximum(times, youngest)))
 
 
-def _means_of_parts(values):
-    """Of merges from young to old, in a few parts."""
-    ends = _ends_of_parts(len(values))
-    return np.add.reduceat(values, ends[:-1]) / np.diff(ends)
+def _scaled_again(E: np.ndarray, found: pivots.Values) -> tuple[np.ndarray, pivots.Values]:
+    """`Scaled` takes its columns' variances from the data: so it does from those that are drawn, at the same total."""
+    by = 1.0 / found.means[: len(E) + 1].std(axis=0)
+    by *= math.sqrt(np.square(E).sum() / np.square(E * by).sum())
+    return E * by, pivots.Values(found.contrasts * by, found.means * by)
 
 
-@cache
-def _ends_of_parts(n_merges):
-    return np.linspace(0, n_merges, min(_BINS, n_merges) + 1).astype(int)
-
-
-def _quantiles(values):
-    """np.quantile(values, _QUANTILES) in a tenth of its time: it is asked for hundreds of times."""
-    ordered, at = np.sort(values), _QUANTILES * (len(values) - 1)
-    low = at.astype(int)
-    return ordered[low] + (at - low) * (ordered[np.minimum(low + 1, len(values) - 1)] - ordered[low])
+def _smaller_side(children: np.ndarray) -> np.ndarray:
+    """(n-1,) 1 where the first child of a merge has fewer leaves, -1 where the second has, 0 where they are equal."""
+    n = len(children) + 1
+    size = np.ones(2 * n - 1)
+    for k, (i, j) in enumerate(children):
+        size[n + k] = size[i] + size[j]
+    sign: np.ndarray = np.sign(size[children[:, 1]] - size[children[:, 0]])
+    return sign

@@ -1,8 +1,8 @@
 """Posteriors in files: save and load.
 
 A saved posterior is one `archive` (plain arrays and a header, no pickle), and each field is checked when it is read: a
-file from a stranger is only data. The covariance, its priors and the settings
-of a run are the package's own dataclasses and are written as their name and fields; scikit-learn's kernels as theirs.
+file from a stranger is only data. The covariance, its priors and the settings of a run are the package's own
+dataclasses and are written as their name and fields; scikit-learn's kernels as theirs.
 """
 
 import dataclasses
@@ -21,38 +21,35 @@ from ...model import covariance
 from ...model.process.noise import Noise
 from ..posterior import Posterior, with_log_weights
 
-_KIND, _VERSION = "coaltree posterior", 2
-
-
-_NOT_IN_OLDER_FILES = dict.fromkeys(("used", "fitted", "errors", "groups", "row_labels", "tail_scale"))
+_KIND, _VERSION = "coaltree posterior", 3
 
 
 def save(posterior: Posterior, path: PathLike) -> None:
     """Write everything that a posterior holds to one file."""
-    content = {name: getattr(posterior, name) for name in Posterior.__annotations__ if name != "is_chain"}
-    content["labels"], content["theta"] = list(posterior.labels), dict(posterior.theta)
-    content["row_labels"] = list(posterior.row_labels)
+    names = [field.name for field in dataclasses.fields(posterior) if not field.name.startswith("_")]
+    content = {name: getattr(posterior, name) for name in names if name != "is_chain"}
+    content |= {
+        "labels": list(posterior.labels),
+        "row_labels": list(posterior.row_labels),
+        "theta": dict(posterior.theta),
+    }
     content["chain"] = posterior.chain if posterior.is_chain else None
     content["columns"] = None if posterior.columns is None else list(posterior.columns)
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
 def load(path: PathLike) -> Posterior:
-    """Read a saved posterior. Large arrays stay in the file and are read as they are used."""
+    """Read a saved posterior."""
     content = archive.read(path, _KIND, _VERSION)
     try:
-        content = _NOT_IN_OLDER_FILES | content
-        if "leaf_noise" in content:  # format 1
-            content["noise"] = content.pop("leaf_noise")
         check_fields(content, _fields(content))
-        log_weights = content.pop("log_weights")
         for name in ("covariance", "noise", "info"):
             content[name] = _revived(content[name])
-        _check_covariance(content["covariance"], content["X"], content["used"])
-        posterior = Posterior(content.pop("children"), content.pop("times"), log_weights=log_weights, **content)
-    except Exception as error:  # whatever odd values may lead to
+        posterior = Posterior(**content)
+        _check_covariance(posterior)
+        return with_log_weights(posterior, content["log_weights"])
+    except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
-    return with_log_weights(posterior, log_weights)
 
 
 def _fields(content: Any) -> dict[str, Any]:
@@ -84,16 +81,15 @@ def _fields(content: Any) -> dict[str, Any]:
     }
 
 
-def _check_covariance(value, X, used):
-    if value is None:
-        return
-    if not isinstance(value, covariance.Covariance):
+def _check_covariance(posterior: Posterior) -> None:
+    value = posterior.covariance
+    if value is not None and not isinstance(value, covariance.Covariance):
         raise ValueError("covariance is not one")
-    if X is not None:
-        value.check(X.shape[1] if used is None else len(used))
+    if value is not None and posterior.X is not None:
+        value.check(len(posterior.model_columns))
 
 
-def _plain(value, where):
+def _plain(value: Any, where: str) -> Any:
     """Our dataclasses and scikit-learn's kernels as their names and fields; of anything else, a description."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and _public(type(value).__name__) is type(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
@@ -112,7 +108,7 @@ def _plain(value, where):
     return repr(value) if where.startswith("info") else None
 
 
-def _revived(value):
+def _revived(value: Any) -> Any:
     """Undo `_plain`; only the package's own dataclasses and scikit-learn's kernels are ever made."""
     if isinstance(value, list | tuple):
         return type(value)(_revived(item) for item in value)
@@ -134,11 +130,9 @@ def _revived(value):
     return cls(**fields)
 
 
-def _public(name):
+def _public(name: str) -> Any:
     """The package's own value of that name: a covariance, a prior, a sampler or a noise; None for any other name."""
     for room in (samplers, covariance):
         if name in room.__all__:
             return getattr(room, name)
-    if name == Noise.__name__:
-        return Noise
-    return None
+    return Noise if name == Noise.__name__ else None

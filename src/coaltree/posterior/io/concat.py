@@ -1,6 +1,7 @@
 """`concat`: posteriors of the same leaves put together."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,21 +20,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         raise InputError("concat takes a sequence of at least one Posterior.")
     first = posteriors[0]
     for number, post in enumerate(posteriors[1:], 1):
-        if post.labels != first.labels:
-            raise InputError(
-                f"Posterior {number} has other leaf labels than the first; only the same leaves can be joined."
-            )
-        if post.theta.keys() != first.theta.keys():
-            names, wanted = (", ".join(theta) or "none" for theta in (post.theta, first.theta))
-            raise InputError(f"Posterior {number} has other parameters than the first: {names}, not {wanted}.")
-        if type(post.covariance) is not type(first.covariance):
-            family, wanted = (type(one.covariance).__name__ for one in (post, first))
-            raise InputError(f"Posterior {number} has another covariance than the first: {family}, not {wanted}.")
-        if not _same(post.used, first.used):
-            raise InputError(f"Posterior {number} has other columns in the model than the first; fit the same table.")
-        same_noise = repr(post.noise) == repr(first.noise) and _same(post.errors, first.errors)
-        if not same_noise or not _same(post.groups, first.groups):
-            raise InputError(f"Posterior {number} has another noise, errors or groups than the first.")
+        _check_alike(post, first, number)
     log_weights = [post.log_weights for post in posteriors]
     evidence = [post.log_evidence for post in posteriors if post.log_evidence is not None]
     log_evidence = None
@@ -42,37 +29,53 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         sizes = np.array([len(post) for post in posteriors])
         top = max(evidence)
         log_evidence = top + np.log(sizes @ np.exp(np.array(evidence) - top) / sizes.sum())
-    chains, n_chains = [], 0
-    for post in posteriors:
-        chains.append(n_chains + np.unique(post.chain, return_inverse=True)[1])
-        n_chains = chains[-1].max() + 1
-    same_X = all(_same(post.X, first.X) for post in posteriors)
-    tails = [post.tail_scale for post in posteriors if post.tail_scale is not None]
-    imputed = [post.imputed for post in posteriors if post.imputed is not None]
-    joints = [post.log_joint for post in posteriors if post.log_joint is not None]
+    pairs = np.concatenate([np.column_stack([np.full(len(post), i), post.chain]) for i, post in enumerate(posteriors)])
+    chain = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    about_rows: dict[str, Any] = {}
+    if all(_same(post.X, first.X) for post in posteriors):
+        names = ("X", "errors", "groups", "row_labels", "used", "fitted")
+        about_rows = {name: getattr(first, name) for name in names}
+        about_rows |= {name: _joined(posteriors, name) for name in ("tail_scale", "imputed")}
     return Posterior(
         np.concatenate([post.children for post in posteriors]),
         np.concatenate([post.times for post in posteriors]),
         log_weights=np.concatenate(log_weights),
-        log_joint=np.concatenate(joints) if len(joints) == len(posteriors) else None,
+        log_joint=_joined(posteriors, "log_joint"),
         log_evidence=log_evidence,
         labels=first.labels,
         theta={name: np.concatenate([post.theta[name] for post in posteriors]) for name in first.theta},
-        chain=np.concatenate(chains) if any(post.is_chain for post in posteriors) else None,
-        X=first.X if same_X else None,
+        chain=chain if any(post.is_chain for post in posteriors) else None,
         columns=first.columns,
         covariance=first.covariance,
         noise=first.noise,
-        errors=first.errors if same_X else None,
-        groups=first.groups if same_X else None,
-        row_labels=first.row_labels if same_X else None,
-        tail_scale=np.concatenate(tails) if same_X and len(tails) == len(posteriors) else None,
-        imputed=np.concatenate(imputed) if same_X and len(imputed) == len(posteriors) else None,
-        used=first.used if same_X else None,
-        fitted=first.fitted if same_X else None,
         info=first.info,
+        **about_rows,
     )
 
 
-def _same(a, b):
+def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
+    """Refuse a posterior of other leaves, or of another model, than the first."""
+    if post.labels != first.labels:
+        raise InputError(
+            f"Posterior {number} has other leaf labels than the first; only the same leaves can be joined."
+        )
+    for what, ours, theirs in (
+        ("parameters", ", ".join(post.theta) or "none", ", ".join(first.theta) or "none"),
+        ("covariance", type(post.covariance).__name__, type(first.covariance).__name__),
+        ("noise", repr(post.noise), repr(first.noise)),
+    ):
+        if ours != theirs:
+            raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
+    for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
+        if not _same(getattr(post, name), getattr(first, name)):
+            raise InputError(f"Posterior {number} has other {what} than the first; fit the same table.")
+
+
+def _joined(posteriors: list[Posterior], name: str) -> np.ndarray | None:
+    """The draws of all posteriors, or None where one has none."""
+    parts = [getattr(post, name) for post in posteriors]
+    return None if any(part is None for part in parts) else np.concatenate(parts)
+
+
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))

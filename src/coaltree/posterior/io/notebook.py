@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def posterior_html(posterior: "Posterior") -> str:
-    """HTML for the output of a cell; a picture that cannot be made is left out."""
+    """HTML for the output of a cell: one line and a picture of the mean tree."""
     n_chains = len(np.unique(posterior.chain))
-    said = [f"{len(posterior):,} trees of {posterior.n:,} leaves"]
+    parts = [f"{len(posterior):,} trees of {posterior.n:,} leaves"]
     if posterior.is_chain:
-        said.append(f"{n_chains} chain{'s' if n_chains > 1 else ''}")
+        parts.append(f"{n_chains} chain{'s' if n_chains > 1 else ''}")
     if posterior.covariance is not None:
-        said.append(f"covariance {type(posterior.covariance).__name__}")
-    said.append(f"effective sample size {posterior.ess:.0f}")
-    html = f"<p><strong>Posterior</strong>: {escape(', '.join(said))}</p>"
+        parts.append(f"covariance {type(posterior.covariance).__name__}")
+    parts.append(f"effective sample size {posterior.ess:.0f}")
+    html = f"<p><strong>Posterior</strong>: {escape(', '.join(parts))}</p>"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         picture = posterior.mean_tree().svg(support=posterior)

@@ -1,91 +1,62 @@
 """Answers as pandas Series and DataFrames, with the index of the fitted table: numbers and dates stay what they are.
 
-They are the default where a DataFrame was fitted. A posterior names its leaves by text; the index itself is kept beside
-it while it is in memory, and what it was made of in ``info["index"]``, which is saved with it: numbers, dates with
-their time zone, and durations are read back from the text. All else (periods, several levels) then is text.
+A posterior names its leaves by text. It keeps the index of a DataFrame while it is in memory, and a description of it
+in ``info["index"]``, which is saved: numbers, dates with their time zone, and durations are read back from the text.
+All else (periods, several levels) then is text. pandas is imported only where it is used.
 """
 
-import importlib.util
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._runtime.validation import check_choice
-from ...errors import CoaltreeWarning, InputError
+from ...errors import CoaltreeWarning
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..posterior import Posterior
 
 INDEX = "index"
-OUTPUTS = ("numpy", "pandas")
-_KINDS = {
-    "i": "integer",
-    "u": "integer",
-    "f": "number",
-    "M": "date",
-    "m": "duration",
-}  # by NumPy's letters; all else is text
+_KINDS = {"i": "integer", "u": "integer", "f": "number", "M": "date", "m": "duration"}  # NumPy's letters; else text
 
 
 def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
     """Keep what the leaves are called where X is a DataFrame: its index, or the groups of its rows."""
-    if describe_index(X) is None:
-        return
-    own = X.index if groups is None else _pandas().Index(groups).unique()
-    if _names(own) == posterior.labels:
-        posterior.info[INDEX] = _described(own)
-        vars(posterior)["_index"] = own
-    else:  # equal names were replaced by numbers
-        posterior.info[INDEX] = {"kind": "text", "name": None}
+    if describe_index(X) is not None:
+        import pandas
+
+        posterior.set_index(X.index if groups is None else pandas.Index(groups).unique())
 
 
 def describe_index(X: Any) -> dict[str, Any] | None:
-    """What the index of a DataFrame is made of, "integer", "number", "date", "duration" or "text", and its name.
-
-    None for anything that is not a DataFrame with an index.
-    """
+    """What the index of a DataFrame is made of; None for anything that is not a DataFrame with an index."""
     index = getattr(X, "index", None)
-    return None if index is None or not hasattr(X, "columns") or callable(index) else _described(index)
+    return None if index is None or not hasattr(X, "columns") or callable(index) else describe(index)
 
 
-def _described(index):
+def describe(index: "pandas.Index") -> dict[str, Any]:
+    """The kind of an index ("integer", "number", "date", "duration" or "text"), its name, and its time zone if any."""
     kind = _KINDS.get(getattr(index.dtype, "kind", "O"), "text")
     zone = {} if getattr(index, "tz", None) is None else {"zone": str(index.tz)}
     return {"kind": kind, "name": None if index.name is None else str(index.name), **zone}
 
 
-def _names(index):
-    return tuple(str(name) for name in index)
+def read_index(labels: Sequence[str], description: Any) -> "pandas.Index":
+    """The leaves as an index of the kind that `describe` found; as text where that does not fit them."""
+    import pandas
 
-
-def wants_pandas(posterior: Any, output: str | None) -> bool:
-    """Whether an answer is to be a pandas object: as asked, as `Posterior.set_output` said, or as the table was one."""
-    if output is None:
-        output = vars(posterior).get("_output")
-    if output is None:  # a saved posterior may be read where there is no pandas
-        return INDEX in posterior.info and importlib.util.find_spec("pandas") is not None
-    return check_choice("output", output, OUTPUTS) == "pandas"
-
-
-def leaf_index(posterior: "Posterior") -> Any:
-    """The leaves as the index that the fitted table had, or as one of its kind."""
-    pandas = _pandas()
-    own = vars(posterior).get("_index")
-    if own is not None and _names(own) == posterior.labels:
-        return own
-    kept = posterior.info.get(INDEX)
-    kept = kept if isinstance(kept, dict) else {}
-    name, zone = kept.get("name"), kept.get("zone")
-    texts = pandas.Index(list(posterior.labels), name=name if isinstance(name, str) else None)
+    kept = description if isinstance(description, dict) else {}
+    kind, name, zone = kept.get("kind"), kept.get("name"), kept.get("zone")
+    texts = pandas.Index(list(labels), name=name if isinstance(name, str) else None)
     try:
-        if kept.get("kind") in ("integer", "number"):
-            return texts.astype(np.int64 if kept["kind"] == "integer" else np.float64)
-        if kept.get("kind") == "date":
+        if kind in ("integer", "number"):
+            return texts.astype(np.int64 if kind == "integer" else np.float64)
+        if kind == "date":
             dates = pandas.DatetimeIndex(pandas.to_datetime(texts, utc=isinstance(zone, str)), name=texts.name)
             return dates.tz_convert(zone) if isinstance(zone, str) else dates
-        if kept.get("kind") == "duration":
+        if kind == "duration":
             return pandas.TimedeltaIndex(pandas.to_timedelta(texts), name=texts.name)
     except (TypeError, ValueError, LookupError):  # the labels were changed, or come from a stranger's file
         pass
@@ -93,14 +64,11 @@ def leaf_index(posterior: "Posterior") -> Any:
 
 
 def in_leaf_order(values: Any, leaves: Sequence[str]) -> Any:
-    """A Series that names these leaves, in their order, where `sort_values` left another; all else as it is.
-
-    It may name others as well, as what is known of a whole table does where a part of it was fitted.
-    """
+    """A Series that names these leaves, and perhaps others, in their order; all else as it is."""
     index = getattr(values, "index", None)
     if index is None or callable(index) or not hasattr(values, "iloc") or len(index) < len(leaves):
         return values
-    place = {name: number for number, name in enumerate(_names(index))}
+    place = {str(name): number for number, name in enumerate(index)}
     are_named = len(place) == len(index) and place.keys() >= set(leaves)
     return values.iloc[[place[leaf] for leaf in leaves]] if are_named else values
 
@@ -109,7 +77,7 @@ def in_order_of(values: Any, named: Any) -> Any:
     """The same for the leaves of a posterior or tree, as they stand where these are mere numbers of an array's rows.
 
     The index of a Series beside an array, shuffled perhaps, has nothing to do with those. A posterior remembers whether
-    its rows had an index; a tree, whose leaves are called 0, 1, … either way, does not, and says so where it matters.
+    its rows had an index; a tree, whose leaves are called 0, 1, … either way, does not, and warns where it matters.
     """
     by_name = in_leaf_order(values, named.labels)
     are_numbers = tuple(named.labels) == tuple(map(str, range(len(named.labels))))
@@ -126,35 +94,14 @@ def in_order_of(values: Any, named: Any) -> Any:
     return values
 
 
-def labels_series(posterior: "Posterior", labels: np.ndarray) -> Any:
-    """The cluster of each leaf."""
-    return _pandas().Series(labels, index=leaf_index(posterior), name="cluster")
+def as_pandas(values: np.ndarray, names: Any, leaves: "pandas.Index | None" = None) -> Any:
+    """Values (n,) as a Series or (n, k) as a DataFrame with these names, of leaves or (where these are None) of merges.
 
+    Merge k makes node n + k.
+    """
+    import pandas
 
-def membership_frame(posterior: "Posterior", probability: np.ndarray, clusters: Sequence[Any]) -> Any:
-    """The probability of each cluster for each leaf; a column more is that of outliers, -1."""
-    names = [*clusters, *[-1] * (probability.shape[1] - len(clusters))]
-    pandas = _pandas()
-    return pandas.DataFrame(probability, index=leaf_index(posterior), columns=pandas.Index(names, name="cluster"))
-
-
-def merge_series(values: np.ndarray, name: str) -> Any:
-    """One number for each merge of a tree; merge k makes node n + k."""
-    pandas = _pandas()
-    return pandas.Series(values, index=pandas.RangeIndex(len(values), name="merge"), name=name)
-
-
-def merge_frame(values: np.ndarray, names: Sequence[str]) -> Any:
-    """Some numbers for each merge of a tree."""
-    pandas = _pandas()
-    return pandas.DataFrame(values, index=pandas.RangeIndex(len(values), name="merge"), columns=list(names))
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise InputError(
-            'output="pandas" needs pandas, which is not installed: pip install "coaltree[pandas]".'
-        ) from None
-    return pandas
+    index = pandas.RangeIndex(len(values), name="merge") if leaves is None else leaves
+    if values.ndim == 1:
+        return pandas.Series(values, index, name=names)
+    return pandas.DataFrame(values, index, pandas.Index(names, name=None if leaves is None else "cluster"))

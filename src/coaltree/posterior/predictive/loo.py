@@ -11,7 +11,9 @@ surprising that trees with it and without it differ too much for this.
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,12 +23,15 @@ from ..._runtime.typing import ProgressLike
 from ..._runtime.validation import check_count, check_jobs
 from ...errors import CoaltreeWarning
 from ...numerics.weighted import pick_trees
-from ..diagnostics import ess as diagnostics
-from ..posterior import Posterior
-from .row_densities import ALL_UP_TO, RowDensities, require_model, row_densities
+from ..diagnostics.ess import last_of_chains
+from .row_densities import MAX_ROWS_ALL_BRANCHES, RowDensities, require_model, row_densities
 
-_DRAWS, _DRAWS_OF_MANY_ROWS = 200, 100
-_BAD = 0.7  # k̂ above which no number of draws helps
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+_N_DRAWS, _N_DRAWS_OF_MANY_ROWS = 200, 100
+_MAX_K = 0.7  # Pareto k̂ above which no number of draws helps
+_last_densities: "WeakKeyDictionary[Posterior, RowDensities]" = WeakKeyDictionary()  # which take a while
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,13 +46,12 @@ class LeaveOneOut:
     rows: np.ndarray  #: (k,) numbers of the rows in X, all but copies of others, which have no density.
     labels: tuple[str, ...]  #: Names of these rows.
     columns: tuple[str, ...]  #: Names of the columns in the model, whose density it is.
-    n_draws: int  #: Number of draws behind it.
-    _draws: RowDensities = field(repr=False)
+    log_density: np.ndarray  #: (draws, k) log Z, the log density of each row given all others and a draw of the rest.
 
     @property
     def good_k(self) -> float:
         """Up to here a k̂ is good: min(1 - 1 / log10(draws), 0.7), as in ArviZ."""
-        return min(1.0 - 1.0 / math.log10(self.n_draws), _BAD) if self.n_draws > 10 else 0.0
+        return min(1.0 - 1.0 / math.log10(self.n_draws), _MAX_K) if self.n_draws > 10 else 0.0
 
     @property
     def doubtful(self) -> tuple[str, ...]:
@@ -55,65 +59,54 @@ class LeaveOneOut:
         return tuple(self.labels[i] for i in np.flatnonzero(~(self.pareto_k <= self.good_k)))
 
     @property
-    def log_density(self) -> np.ndarray:
-        """(draws, k) log Z, the log density of each row given all others and a draw of the rest."""
-        return self._draws.log_density
+    def n_draws(self) -> int:
+        """Number of draws behind it."""
+        return len(self.log_density)
 
     def __repr__(self) -> str:
-        n = len(self.rows)
-        lines = [
-            f"Leave-one-out of {n} rows, from {self.n_draws} draws",
-            f"elpd  {self.elpd:10.2f}   standard error {self.se:.2f}; {self.elpd / n:.2f} nats a row",
-            f"p_loo {self.p_loo:10.2f}",
-        ]
-        doubtful = self.doubtful
+        n, doubtful = len(self.rows), [repr(name) for name in self.doubtful]
+        k = f"is good, below {self.good_k:.2f}, in every row"
         if doubtful:
-            names = some([repr(name) for name in doubtful])
-            lines.append(
-                f"Pareto k̂ above {self.good_k:.2f} in {len(doubtful)} row(s), which may count too much: {names}"
-            )
-        else:
-            lines.append(f"Pareto k̂ is good, below {self.good_k:.2f}, in every row")
-        return "\n".join(lines)
+            k = f"above {self.good_k:.2f} in {len(doubtful)} row(s), which may count too much: {some(doubtful)}"
+        return (
+            f"Leave-one-out of {n} rows, from {self.n_draws} draws\n"
+            f"elpd  {self.elpd:10.2f}   standard error {self.se:.2f}; {self.elpd / n:.2f} nats a row\n"
+            f"p_loo {self.p_loo:10.2f}\n"
+            f"Pareto k̂ {k}"
+        )
 
 
-def loo(
-    posterior: Posterior,
-    *,
-    n_draws: int | None = None,
-    n_jobs: int | None = None,
-    progress: ProgressLike = "auto",
-) -> LeaveOneOut:
+def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progress: ProgressLike) -> LeaveOneOut:
     """Leave-one-out of a posterior; `Posterior.loo` explains the parameters."""
     draws, weights = draws_for(posterior, n_draws)
-    densities = kept_densities(posterior, draws, n_jobs, progress)
+    densities = cached_densities(posterior, draws, n_jobs, progress)
     found = from_densities(posterior, densities, np.log(weights))
-    odd = int(np.sum(found.pareto_k > _BAD))
-    if odd and np.isfinite(found.pareto_k).any():
+    n_influential = int(np.sum(found.pareto_k > _MAX_K))
+    if n_influential and np.isfinite(found.pareto_k).any():
         warnings.warn(
-            f"leave-one-out is not sure of {odd} of {len(found.rows)} rows (Pareto k̂ above {_BAD}): they are so odd "
-            "that trees with and without them differ, and may count too much; compare models that disagree about them "
-            "by held-out rows.",
+            f"leave-one-out: Pareto k̂ > {_MAX_K} for {n_influential} of {len(found.rows)} rows, so influential that "
+            "trees with and without them differ; they may count too much. Compare models that disagree about them by "
+            "held-out rows.",
             CoaltreeWarning,
             stacklevel=3,
         )
     return found
 
 
-def draws_for(posterior: Posterior, n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the draws that are asked, spread evenly over the chains or by weight, and what each then counts."""
+def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the draws that are used, spread evenly over the chains or by weight, and what each then counts."""
     require_model(posterior)
-    n_draws = draws_asked(posterior, n_draws)
+    n_draws = check_n_draws(posterior, n_draws)
     if not posterior.has_equal_weights:
         return pick_trees(posterior.weights, n_draws)
-    draws = thinned(diagnostics.last_of_chains(posterior.chain), n_draws).ravel()
+    draws = thinned(last_of_chains(posterior.chain), n_draws).ravel()
     return draws, np.full(len(draws), 1.0 / len(draws))
 
 
-def draws_asked(posterior: Posterior, n_draws: int | None) -> int:
-    """How many draws are asked where no number is given: a draw of many rows takes longer."""
-    usual = _DRAWS if posterior.n <= ALL_UP_TO else _DRAWS_OF_MANY_ROWS
-    return check_count("n_draws", usual if n_draws is None else n_draws)
+def check_n_draws(posterior: "Posterior", n_draws: int | None) -> int:
+    """The number of draws, by default fewer for many rows, of which a draw takes longer."""
+    default = _N_DRAWS if posterior.n <= MAX_ROWS_ALL_BRANCHES else _N_DRAWS_OF_MANY_ROWS
+    return check_count("n_draws", default if n_draws is None else n_draws)
 
 
 def thinned(index: np.ndarray, n_draws: int) -> np.ndarray:
@@ -122,59 +115,56 @@ def thinned(index: np.ndarray, n_draws: int) -> np.ndarray:
     return index[:, ::-1][:, ::step][:, ::-1]
 
 
-def kept_densities(posterior: Posterior, draws: np.ndarray, n_jobs: int | None, progress: ProgressLike) -> RowDensities:
-    """The densities of these draws; those of the last question are remembered, for they take a while."""
+def cached_densities(
+    posterior: "Posterior", draws: np.ndarray, n_jobs: int | None, progress: ProgressLike
+) -> RowDensities:
+    """The densities of these draws; the last ones of each posterior are remembered."""
     check_jobs(n_jobs)
-    last = vars(posterior).get("_row_densities")
+    last = _last_densities.get(posterior)
     if last is not None and np.array_equal(last.draws, draws):
         return last
     with Progress(progress) as bar:
         found = row_densities(posterior, draws, n_jobs=n_jobs, watch=bar.watcher("draw"))
-    vars(posterior)["_row_densities"] = found
+    _last_densities[posterior] = found
     return found
 
 
-def from_densities(posterior: Posterior, densities: RowDensities, log_weights: np.ndarray) -> LeaveOneOut:
+def from_densities(posterior: "Posterior", densities: RowDensities, log_weights: np.ndarray) -> LeaveOneOut:
     """Leave-one-out from log Z (s, k) of draws with these log weights (s,)."""
-    log_z, s = densities.log_density, len(densities.draws)
+    log_z = densities.log_density.T
     log_weights = log_weights - _log_sum(log_weights)
-    ess = min(posterior.ess / len(posterior), 1.0)
-    smoothed, pareto_k = _smoothed(log_weights - log_z.T, ess)
-    pointwise = _log_sum(smoothed + log_z.T)
-    seen = _log_sum(log_weights[None, :] + log_z.T)
-    k = len(densities.rows)
-    se = math.sqrt(k) * float(pointwise.std(ddof=1))
+    smoothed, pareto_k = _smoothed(log_weights - log_z, min(posterior.ess / len(posterior), 1.0))
+    pointwise = _log_sum(smoothed + log_z)
+    seen = _log_sum(log_weights + log_z)
     return LeaveOneOut(
-        float(pointwise.sum()),
-        se,
-        float((seen - pointwise).sum()),
-        pointwise,
-        pareto_k,
-        densities.rows,
-        tuple(posterior.row_labels[i] for i in densities.rows),
-        posterior.model_columns,
-        s,
-        densities,
+        elpd=float(pointwise.sum()),
+        se=math.sqrt(len(pointwise)) * float(pointwise.std(ddof=1)),
+        p_loo=float((seen - pointwise).sum()),
+        pointwise=pointwise,
+        pareto_k=pareto_k,
+        rows=densities.rows,
+        labels=tuple(posterior.row_labels[i] for i in densities.rows),
+        columns=posterior.model_columns,
+        log_density=densities.log_density,
     )
 
 
-def _smoothed(log_ratios, r_eff):
+def _smoothed(log_ratios: np.ndarray, r_eff: float) -> tuple[np.ndarray, np.ndarray]:
     """Log weights (k, s) with smoothed tails that sum to 1, and ArviZ's k̂ (k,): NaN where there are too few draws."""
     from arviz_stats.base import array_stats
 
+    smooth: Any = array_stats.psislw
     pareto_k = np.full(len(log_ratios), np.nan)
     for i, ratios in enumerate(log_ratios):
         try:
-            log_ratios[i], pareto_k[i] = array_stats.psislw(-ratios, r_eff=r_eff)  # it takes log likelihoods
-        except (
-            ValueError,
-            IndexError,
-        ):  # fewer than 5 draws in the tail, or all the same there
+            log_ratios[i], pareto_k[i] = smooth(-ratios, r_eff=r_eff)  # it takes log likelihoods
+        except (ValueError, IndexError):  # fewer than 5 draws in the tail, or all the same there
             continue
     return log_ratios - _log_sum(log_ratios)[:, None], pareto_k
 
 
-def _log_sum(values):
+def _log_sum(values: np.ndarray) -> np.ndarray:
     """Log of the sum of exponentials over the last axis."""
     top = values.max(axis=-1)
-    return top + np.log(np.exp(values - np.expand_dims(top, -1)).sum(axis=-1))
+    total: np.ndarray = top + np.log(np.exp(values - np.expand_dims(top, -1)).sum(axis=-1))
+    return total

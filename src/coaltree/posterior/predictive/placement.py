@@ -7,44 +7,48 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 Φ_oo. The messages of the tree are made once for each set of columns.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.formatting import some
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.random_streams import as_generator, make_streams
+from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
 from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.duplicates import find_distinct
-from ...model.data.leaves import read_rows
+from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table, column_names, read_table
 from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
 from ...numerics.weighted import pick_trees, weighted_quantile
 from ...samplers.regraft.placement import locate
-from ..given import noise_levels
 from ..io.pandas_output import in_order_of
-from ..posterior import Posterior
 from ..trees.clades import leaves_under
 
-_ROWS_SHOWN = 20  # in a notebook
-_SHARE_KEPT = 1e-4  # branches with less of a row's mass on a tree are not listed
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+Clades = tuple[Any, list[list[int]]]  # probabilities, and [tree, node] of each clade
+
+_MAX_ROWS_SHOWN = 20  # in a notebook
+_MIN_SHARE = 1e-4  # of a row's mass on a tree, below which a branch is not listed
 _MASSES_AT_ONCE = 1 << 22  # (rows, branches) held at a time
-_SAYS_NOTHING = 1e300  # a variance beside which every other is 0
-_LARGEST = 1e145  # of whitened values, so that squared distances are finite
+_NO_INFORMATION = 1e300  # a variance beside which every other is 0
+_MAX_WHITENED = 1e145  # so that squared distances are finite
 
 
 @dataclass(frozen=True)
 class Placement:
     """Where m new rows would join the trees of a posterior.
 
-    `trees` (s,) numbers the trees that were asked; on each, a branch was drawn for every row.
+    `trees` (s,) numbers the trees that were used; on each, a branch was drawn for every row.
     """
 
     labels: tuple[str, ...]
@@ -55,21 +59,20 @@ class Placement:
     times: np.ndarray  # (m, s) the drawn time
     classes: np.ndarray | None  # (k,) and how likely a row's nearest leaves are of each
     class_probability: np.ndarray | None  # (m, k)
-    _clades: tuple = field(repr=False)
-    _posterior: Posterior = field(repr=False)
+    _clades: list[Clades] = field(repr=False)
+    _posterior: "Posterior" = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.log_density)
 
     def _repr_html_(self) -> str:
         rows, ends = [], self.time_interval()
-        for i, name in enumerate(self.labels[:_ROWS_SHOWN]):
+        for i, name in enumerate(self.labels[:_MAX_ROWS_SHOWN]):
             row = [name, f"{self.log_density[i]:.2f}", f"{ends[i, 0]:.3g} to {ends[i, 1]:.3g}"]
             if self.class_probability is not None and self.classes is not None:
                 best = int(self.class_probability[i].argmax())
                 row.append(f"{self.classes[best]} ({100 * self.class_probability[i, best]:.0f} %)")
-            for probability, leaves in self.nearest_clades(i, 1):
-                row.append(f"{some(leaves, 4)} ({100 * probability:.0f} %)")
+            row += [f"{some(leaves, 4)} ({100 * share:.0f} %)" for share, leaves in self.nearest_clades(i, 1)]
             rows.append(row)
         header = ["row", "log density", "joins at (90 %)", *(["class"] if self.classes is not None else []), "joins"]
         more = len(self) - len(rows)
@@ -77,9 +80,8 @@ class Placement:
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
-        probabilities, where = self._clades[row]
         found = []
-        for probability, (tree, node) in zip(probabilities[:n_clades], where[:n_clades], strict=True):
+        for probability, (tree, node) in list(zip(*self._clades[row], strict=True))[:n_clades]:
             leaves = leaves_under(self._posterior.children[tree], node)
             found.append((float(probability), tuple(self._posterior.labels[i] for i in sorted(leaves))))
         return found
@@ -92,7 +94,7 @@ class Placement:
 
 
 def place(
-    posterior: Posterior,
+    posterior: "Posterior",
     X_new: ArrayLike,
     *,
     classes: ArrayLike | None = None,
@@ -105,24 +107,23 @@ def place(
     table = read_new_rows(posterior, X_new)
     if posterior.used is not None:
         table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.used]))
-    chosen, prior_weights = pick_trees(posterior.weights, n_trees)
-    m, n, s = len(table.values), posterior.n, len(chosen)
-    classes, members = _classes(in_order_of(classes, posterior), n)
+    trees, prior_weights = pick_trees(posterior.weights, n_trees)
+    m, s = len(table.values), len(trees)
+    names, members = _classes(in_order_of(classes, posterior), posterior.n)
     streams = make_streams(as_generator(random_state), m)
-    log_density = np.empty((m, s))
-    nodes, times = np.empty((m, s), np.int64), np.empty((m, s))
-    by_class = np.zeros((s, m, len(classes))) if classes is not None else None
+    log_density, times = np.empty((m, s)), np.empty((m, s))
+    nodes = np.empty((m, s), np.int64)
+    by_class = None if names is None else np.zeros((s, m, len(names)))
     listed = []
-    views, copied = _views(posterior, table), copies(posterior)
+    views, copies = _views(posterior, table), _copies(posterior)
     half_df = 0.5 * posterior.noise.df if posterior.noise.tails == "student" else 0.0
+    error2 = typical_error(posterior.errors) ** 2
     with single_threaded_blas():
-        for j, tree in enumerate(chosen):
-            children = np.array(posterior.children[tree])
-            merge_times = np.array(posterior.times[tree])
-            level = float(noise_levels(posterior.theta)[tree]) if posterior.noise.is_learnt else posterior.noise.level
-            level *= typical_error(posterior.errors) ** 2
-            share_of_class = _shares(children, members) if by_class is not None else None
-            for rows, problem, new in _whitened(posterior, tree, table, views, copied):
+        for j, tree in enumerate(trees):
+            children, merge_times = np.array(posterior.children[tree]), np.array(posterior.times[tree])
+            level = posterior.noise_level(tree) * error2
+            class_shares = None if members is None else _class_shares(children, members)
+            for rows, problem, new in _whitened(posterior, tree, table, views, copies):
                 moved = streams[rows]
                 found = locate(children, merge_times, problem, new, moved, level, half_df)
                 streams[rows] = moved
@@ -131,54 +132,43 @@ def place(
                     share = np.exp(found.log_mass - found.log_density[:, None])
                 share[np.isnan(share)] = 1.0  # infinite density on the branch of an identical row
                 if by_class is not None:
-                    by_class[j, rows] = share @ share_of_class
-                which, node = np.nonzero(share > _SHARE_KEPT)
+                    by_class[j, rows] = share @ class_shares
+                which, node = np.nonzero(share > _MIN_SHARE)
                 listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
     weights, total = _reweigh(log_density, prior_weights)
     probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
-    rows, place_of_tree, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
-    found_clades = _sister_clades(posterior, chosen, rows, place_of_tree, node, share * weights[rows, place_of_tree])
-    return Placement(
-        table.labels,
-        total,
-        chosen,
-        weights,
-        nodes,
-        times,
-        classes,
-        probability,
-        tuple((p[:n_clades], where[:n_clades]) for p, where in (found_clades.get(i, ((), ())) for i in range(m))),
-        posterior,
-    )
+    rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
+    by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
+    clades = [(shares[:n_clades], where[:n_clades]) for shares, where in (by_row.get(i, ((), [])) for i in range(m))]
+    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, clades, posterior)
 
 
-def read_new_rows(posterior: Posterior, X_new: ArrayLike) -> Table:
+def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
     """The new rows as a `Table`, their columns in the order that was fitted."""
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
-    if posterior.noise.is_learnt:
-        noise_levels(posterior.theta)
-    d, names, given = posterior.X.shape[1], posterior.columns, column_names(X_new)
+    posterior.noise_level(0)  # refuses where there are no draws of it
+    d, fitted, names = posterior.X.shape[1], posterior.columns, column_names(X_new)
     order: Any = slice(None)
-    if names is not None and given is not None:
-        _check_names(given, names)
-        order, given = [given.index(name) for name in names], names
+    if fitted is not None and names is not None:
+        _check_names(names, fitted)
+        order, names = [names.index(name) for name in fitted], fitted
     table = read_table(X_new, allow_missing=True, minimum_rows=1)
-    table = table._replace(values=table.values[:, order], features=given)
+    table = table._replace(values=table.values[:, order], features=names)
     if table.values.shape[1] != d:
         raise InputError(f"the new rows must have the {d} columns that were fitted, not {table.values.shape[1]}.")
     return table
 
 
-def _check_names(given, fitted):
-    lacking = [name for name in fitted if name not in given]
+def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
+    lacking = [name for name in fitted if name not in names]
     if lacking:
         raise InputError(f"the new rows lack column {lacking[0]!r}; the fitted columns are {some(fitted, 8)}.")
-    unknown = [name for name in given if name not in fitted]
+    unknown = [name for name in names if name not in fitted]
     if unknown:
         raise InputError(f"the new rows have a column {unknown[0]!r} that was not fitted; drop it.")
-    if len(given) > len(fitted):
-        twice = next(name for name in given if given.count(name) > 1)
+    if len(names) > len(fitted):
+        twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the new rows have two columns {twice!r}; drop one.")
 
 
@@ -190,18 +180,17 @@ class _View(NamedTuple):
     twin: np.ndarray  # (n + m,) for each fitted row, then each new one, the first that equals it
 
 
-def _views(posterior, table):
+def _views(posterior: "Posterior", table: Table) -> list[_View]:
     fitted = posterior.model_values()
     if posterior.groups is not None:  # only without noise are they compared, and then each leaf has one row
         fitted = fitted[np.unique(posterior.groups, return_index=True)[1]]
-    seen = ~np.isnan(table.values)
-    patterns, group = np.unique(seen, axis=0, return_inverse=True)
+    patterns, group = np.unique(~np.isnan(table.values), axis=0, return_inverse=True)
     at_once = max(1, _MASSES_AT_ONCE // (2 * posterior.n))
     views = []
     for g, pattern in enumerate(patterns):
-        of_pattern, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
-        for start in range(0, len(of_pattern), at_once):
-            rows = of_pattern[start : start + at_once]
+        members, columns = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
+        for start in range(0, len(members), at_once):
+            rows = members[start : start + at_once]
             twin = np.arange(posterior.n + len(rows))
             if len(columns) > 0:
                 both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
@@ -211,10 +200,12 @@ def _views(posterior, table):
     return views
 
 
-def _whitened(posterior, tree, table, views, copied):
+def _whitened(
+    posterior: "Posterior", tree: int, table: Table, views: list[_View], copies: np.ndarray
+) -> Iterator[tuple[np.ndarray, Problem, np.ndarray]]:
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
-    values, leaf_var = leaf_messages(posterior, tree, copied)
+    values, leaf_var = _leaf_messages(posterior, tree, copies)
     covariance = covariance_of(posterior, tree)
     centre = values.mean(axis=0)
     for rows, columns, twin in views:
@@ -230,7 +221,7 @@ def _whitened(posterior, tree, table, views, copied):
             whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
             W, V = _rotated(whitener.whiten(old), whitener.whiten(new))
-        large = ~(np.abs(V).max(axis=1) < _LARGEST)
+        large = ~(np.abs(V).max(axis=1) < _MAX_WHITENED)
         if large.any():
             raise InputError(
                 f"the new row {table.labels[rows[np.argmax(large)]]!r} lies too far from the fitted ones for squared "
@@ -241,7 +232,7 @@ def _whitened(posterior, tree, table, views, copied):
         yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), leaf_var), both[n:]
 
 
-def _rotated(W, V):
+def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both in an orthonormal basis of W's rows, and one column for how far V's rows stand away from it."""
     n, d = W.shape
     if n > d or not np.isfinite(V).all():
@@ -252,40 +243,43 @@ def _rotated(W, V):
     return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
 
 
-def covariance_of(posterior: Posterior, tree: int) -> Covariance:
+def covariance_of(posterior: "Posterior", tree: int) -> Covariance:
     """The covariance as it was drawn together with a tree."""
     assert posterior.covariance is not None
-    known = posterior.covariance.parameters
-    return posterior.covariance.with_theta(
-        {name: posterior.theta[name][tree] for name in known if name in posterior.theta}
-    )
+    names = [name for name in posterior.covariance.parameters if name in posterior.theta]
+    return posterior.covariance.with_theta({name: posterior.theta[name][tree] for name in names})
 
 
-def leaf_messages(posterior: Posterior, tree: int, copied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(posterior: "Posterior") -> LeafRows:
+    """The rows as `fit` read them."""
+    assert posterior.X is not None
+    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
+    table = Table(posterior.X, posterior.row_labels, posterior.columns)
+    return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
+
+
+def _copies(posterior: "Posterior") -> np.ndarray:
+    """Numbers of the leaves that are copies of others before them; none where these have a density of their own."""
+    if not posterior.noise.is_learnt:
+        return np.empty(0, np.int64)
+    return np.setdiff1d(np.arange(posterior.n), rows_of(posterior).distinct.first)
+
+
+def _leaf_messages(posterior: "Posterior", tree: int, copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n, k) values and (n,) variances of the leaves, as they were drawn together with a tree.
 
-    Leaves that are `copied` were merged with others at time 0, and say nothing more.
+    Copies were merged with others at time 0, and carry no further information.
     """
     values, variances = posterior.model_values(tree), posterior.row_variances(tree)
     if posterior.groups is not None:
         leaves = collapse(values, variances, replicates_of(posterior.groups))
         values, variances = leaves.mean, leaves.var
-    variances[copied] = _SAYS_NOTHING
+    variances[copies] = _NO_INFORMATION
     return values, variances
 
 
-def copies(posterior: Posterior) -> np.ndarray:
-    """Numbers of the leaves that are copies of others before them; none where these have a density of their own."""
-    if not posterior.noise.is_learnt:
-        return np.empty(0, np.int64)
-    assert posterior.X is not None
-    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
-    table = Table(posterior.X, posterior.row_labels, posterior.columns)
-    distinct = read_rows(table, posterior.noise, names, posterior.errors, quiet=True).distinct
-    return np.setdiff1d(np.arange(posterior.n), distinct.first)
-
-
-def _classes(classes, n):
+def _classes(classes: ArrayLike | None, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(k,) names of the classes, and (n, k) 1 where a leaf is of the class."""
     if classes is None:
         return None, None
     classes = np.asarray(classes)
@@ -295,17 +289,18 @@ def _classes(classes, n):
     return names, np.eye(len(names))[number]
 
 
-def _shares(children, members):
+def _class_shares(children: np.ndarray, members: np.ndarray) -> np.ndarray:
     """(2n-1, k) the share of each class among the leaves under each node."""
     n = len(members)
     counts = np.zeros((2 * n - 1, members.shape[1]))
     counts[:n] = members
     for k, (a, b) in enumerate(children):
         counts[n + k] = counts[a] + counts[b]
-    return counts / counts.sum(axis=1, keepdims=True)
+    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    return shares
 
 
-def _reweigh(log_density, weights):
+def _reweigh(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights of the trees given each row, and the log of the weighted mean density."""
     top = log_density.max(axis=1)
     with np.errstate(invalid="ignore"):
@@ -314,20 +309,16 @@ def _reweigh(log_density, weights):
     return relative / total[:, None], top + np.log(total)
 
 
-def _sister_clades(posterior, chosen, rows, place_of_tree, node, mass):
-    """row → (probabilities, (tree, node) of each clade), the most probable first."""
-    n = posterior.n
-    table = posterior.clade_table
-    trees = chosen[place_of_tree]
+def _sister_clades(
+    posterior: "Posterior", rows: np.ndarray, trees: np.ndarray, node: np.ndarray, mass: np.ndarray
+) -> dict[int, Clades]:
+    """{row: its sister clades}, the most probable first, from the mass of rows above nodes of trees."""
+    n, table = posterior.n, posterior.clade_table
     clade = np.where(node < n, node, n + table.ids[trees, np.maximum(node - n, 0)].astype(np.int64))
-    keys, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)
-    totals = np.bincount(inverse, mass, minlength=len(keys))
-    of_row = rows[first]
-    order = np.lexsort((-totals, of_row))
-    bounds = np.flatnonzero(np.diff(of_row[order], prepend=-1))
-    found = {}
-    for start, stop in zip(bounds, np.append(bounds[1:], len(order)), strict=True):
-        these = order[start:stop]
-        where = [(int(trees[first[i]]), int(node[first[i]])) for i in these]
-        found[int(of_row[order[start]])] = (totals[these], where)
-    return found
+    _, first, inverse = np.unique(rows * (n + len(table.keys)) + clade, return_index=True, return_inverse=True)
+    totals = np.bincount(inverse, mass, minlength=len(first))
+    owner = rows[first]
+    order = np.lexsort((-totals, owner))
+    where = np.column_stack([trees[first], node[first]])
+    by_row = np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
+    return {int(owner[these[0]]): (totals[these], where[these].tolist()) for these in by_row if len(these)}

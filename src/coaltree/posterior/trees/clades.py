@@ -1,4 +1,4 @@
-"""Clades of many trees at once: who occurs, how often, when.
+"""Clades of many trees at once: which occur, how often, when.
 
 A clade (the leaf set of a merge) is known by a 128-bit key, the XOR of its leaves' keys, so that one pass up a tree
 gives the keys of all its clades. One pass over the T trees numbers the distinct clades 0 … K-1 in the order met; from
@@ -18,7 +18,7 @@ from ...numerics.weighted import weighted_quantile
 from ...tree.merges import leaf_keys
 from .leaf_positions import mean_over_pairs
 
-_BLOCK_BYTES = 64e6
+_BLOCK_BYTES = 64e6  # of clade times that are gathered at once
 _TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a matrix
 
 
@@ -36,17 +36,31 @@ def enumerate_clades(children: np.ndarray) -> CladeTable:
     """Number the clades of stacked trees (T, n-1, 2)."""
     children = children.view()
     children.flags.writeable = False  # one type of argument, one compiled kernel
-    return CladeTable(*_enumerate(children, leaf_keys(children.shape[1] + 1)))
+    n_trees, m = children.shape[:2]
+    ids, leaves, count = np.empty((n_trees, m), np.int32), leaf_keys(m + 1), 0
+    table = _new_table(ids, max(m, 512))
+    for t in range(n_trees):
+        if count + m > len(table.keys):
+            smaller, table = table, _new_table(ids, 2 * (count + m))
+            _copy(smaller, table, count)
+        count = _add_tree(table, children[t], leaves, t, count)
+    return table._replace(keys=table.keys[:count], sizes=table.sizes[:count], first=table.first[:count])
+
+
+def _new_table(ids: np.ndarray, capacity: int) -> CladeTable:
+    """An empty table with room for so many clades, and an index that is at most half full."""
+    keys, sizes, first = np.empty((capacity, 2), np.uint64), np.empty(capacity, np.int32), np.empty(capacity, np.int64)
+    return CladeTable(ids, keys, sizes, first, np.full(1 << (2 * capacity - 1).bit_length(), -1, np.int32))
 
 
 def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
     """(K,) f_c = Σ_t w_t [c in tree t]."""
-    return weigh(table.ids, weights, len(table.keys))
+    return np.asarray(weigh(table.ids, weights, len(table.keys)))
 
 
 def find(table: CladeTable, keys: np.ndarray) -> np.ndarray:
     """(m,) the number of each clade key (m, 2) in the table, -1 where no tree has it."""
-    return _find(table.slots, table.keys, keys)
+    return np.asarray(_find(table.slots, table.keys, keys))
 
 
 def time_quantiles(
@@ -56,8 +70,7 @@ def time_quantiles(
 
     A quantile is the smallest draw with at least a share q of the weight at or below it.
     """
-    q = np.asarray(q, dtype=np.float64)
-    quantiles = [weighted_quantile(values, weights, q) for values in clade_times(table, times, clades)]
+    quantiles = [weighted_quantile(values, weights, np.array(q)) for values in clade_times(table, times, clades)]
     return np.array(quantiles).reshape(len(clades), len(q))
 
 
@@ -78,23 +91,12 @@ def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarra
     for t in range(0, len(values), _TREES_IN_CACHE):
         some = slice(t, t + _TREES_IN_CACHE)
         total += next(mean_over_pairs(children[some], values[some], weights[some], [np.arange(n)]))
-    return squareform(total, checks=False)
+    mean: np.ndarray = squareform(total, checks=False)
+    return mean
 
 
 @jit
-def clade_keys_into(children, leaf, keys):
-    """Fill keys (2n-1, 2): a leaf's own key, then for each merge the XOR of its two children's."""
-    n = len(leaf)
-    for i in range(n):  # an assignment of a whole slice takes seconds to compile, for its error message
-        keys[i, 0], keys[i, 1] = leaf[i, 0], leaf[i, 1]
-    for k in range(n - 1):
-        a, b = children[k, 0], children[k, 1]
-        keys[n + k, 0] = keys[a, 0] ^ keys[b, 0]
-        keys[n + k, 1] = keys[a, 1] ^ keys[b, 1]
-
-
-@jit
-def leaves_under(children, node):
+def leaves_under(children: np.ndarray, node: int) -> np.ndarray:
     """The leaves below a node of one tree, in no promised order."""
     n = len(children) + 1
     stack = np.empty(n, np.int64)
@@ -115,7 +117,17 @@ def leaves_under(children, node):
 
 
 @jit
-def _slot(slots, keys, key_0, key_1):
+def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:
+    """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
+    frequency = np.zeros(n_clades)
+    for t in range(len(ids)):
+        for k in range(ids.shape[1]):
+            frequency[ids[t, k]] += weights[t]
+    return frequency
+
+
+@jit
+def _slot(slots: np.ndarray, keys: np.ndarray, key_0: np.uint64, key_1: np.uint64) -> np.uint64:
     """Where this key is, or the empty slot where it belongs."""
     mask = np.uint64(len(slots) - 1)
     s = key_0 & mask
@@ -127,79 +139,37 @@ def _slot(slots, keys, key_0, key_1):
 
 
 @jit
-def _index(keys, count, n_slots):
-    slots = np.full(n_slots, -1, np.int32)
+def _copy(table: CladeTable, larger: CladeTable, count: int) -> None:
     for clade in range(count):
-        slots[_slot(slots, keys, keys[clade, 0], keys[clade, 1])] = clade
-    return slots
+        key_0, key_1 = table.keys[clade, 0], table.keys[clade, 1]
+        larger.keys[clade, 0], larger.keys[clade, 1] = key_0, key_1
+        larger.sizes[clade], larger.first[clade] = table.sizes[clade], table.first[clade]
+        larger.slots[_slot(larger.slots, larger.keys, key_0, key_1)] = clade
 
 
 @jit
-def grown(array, capacity):
-    """A copy with room for `capacity` values."""
-    grown = np.empty(capacity, array.dtype)
-    for i in range(len(array)):
-        grown[i] = array[i]
-    return grown
+def _add_tree(table: CladeTable, children: np.ndarray, leaves: np.ndarray, t: int, count: int) -> int:
+    """Number the clades of tree t, the new ones from `count` on; return how many there are now."""
+    n = len(leaves)
+    keys, sizes = np.empty((2 * n - 1, 2), np.uint64), np.ones(2 * n - 1, np.int32)
+    for i in range(n):  # an assignment of a whole slice takes seconds to compile, for its error message
+        keys[i, 0], keys[i, 1] = leaves[i, 0], leaves[i, 1]
+    for k in range(n - 1):
+        a, b = children[k, 0], children[k, 1]
+        key_0, key_1 = keys[a, 0] ^ keys[b, 0], keys[a, 1] ^ keys[b, 1]
+        keys[n + k, 0], keys[n + k, 1], sizes[n + k] = key_0, key_1, sizes[a] + sizes[b]
+        s = _slot(table.slots, table.keys, key_0, key_1)
+        if table.slots[s] < 0:
+            table.slots[s] = count
+            table.keys[count, 0], table.keys[count, 1] = key_0, key_1
+            table.sizes[count], table.first[count] = sizes[n + k], t * (n - 1) + k
+            count += 1
+        table.ids[t, k] = table.slots[s]
+    return count
 
 
 @jit
-def _grown_pairs(pairs, capacity):
-    grown = np.empty((capacity, 2), pairs.dtype)
-    for i in range(len(pairs)):
-        grown[i, 0], grown[i, 1] = pairs[i, 0], pairs[i, 1]
-    return grown
-
-
-@jit
-def _enumerate(children, leaf):
-    """Number the distinct clades in the order met, with a hash table that doubles when half full."""
-    n_trees, n = len(children), len(leaf)
-    ids = np.empty((n_trees, n - 1), np.int32)
-    capacity = 1024
-    while capacity < 2 * n:
-        capacity *= 2
-    keys = np.empty((capacity, 2), np.uint64)
-    sizes = np.empty(capacity, np.int32)
-    first = np.empty(capacity, np.int64)
-    slots = np.full(2 * capacity, -1, np.int32)
-    count = 0
-    tree_keys = np.empty((2 * n - 1, 2), np.uint64)
-    tree_sizes = np.ones(2 * n - 1, np.int32)
-    for t in range(n_trees):
-        clade_keys_into(children[t], leaf, tree_keys)
-        for k in range(n - 1):
-            tree_sizes[n + k] = tree_sizes[children[t, k, 0]] + tree_sizes[children[t, k, 1]]
-            s = _slot(slots, keys, tree_keys[n + k, 0], tree_keys[n + k, 1])
-            if slots[s] < 0:
-                if count == capacity:
-                    capacity *= 2
-                    keys = _grown_pairs(keys, capacity)
-                    sizes = grown(sizes, capacity)
-                    first = grown(first, capacity)
-                    slots = _index(keys, count, 2 * capacity)
-                    s = _slot(slots, keys, tree_keys[n + k, 0], tree_keys[n + k, 1])
-                slots[s] = count
-                keys[count, 0], keys[count, 1] = tree_keys[n + k, 0], tree_keys[n + k, 1]
-                sizes[count] = tree_sizes[n + k]
-                first[count] = t * (n - 1) + k
-                count += 1
-            ids[t, k] = slots[s]
-    return ids, keys[:count], sizes[:count], first[:count], slots
-
-
-@jit
-def weigh(ids, weights, n_clades):
-    """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
-    frequency = np.zeros(n_clades)
-    for t in range(len(ids)):
-        for k in range(ids.shape[1]):
-            frequency[ids[t, k]] += weights[t]
-    return frequency
-
-
-@jit
-def _find(slots, keys, wanted):
+def _find(slots: np.ndarray, keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     clades = np.empty(len(wanted), np.int64)
     for k in range(len(wanted)):
         clades[k] = slots[_slot(slots, keys, wanted[k, 0], wanted[k, 1])]
@@ -207,7 +177,7 @@ def _find(slots, keys, wanted):
 
 
 @jit
-def _gather_times(ids, times, clades, n_clades):
+def _gather_times(ids: np.ndarray, times: np.ndarray, clades: np.ndarray, n_clades: int) -> np.ndarray:
     """(m, T) merge time of each wanted clade in each tree, NaN where the tree has it not."""
     row_of = np.full(n_clades, -1, np.int64)
     for row in range(len(clades)):

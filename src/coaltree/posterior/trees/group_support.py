@@ -1,6 +1,6 @@
-"""Support of a user's own group of leaves: how often it is a clade, and which leaves wander in or out.
+"""Support of a group of leaves: how often it is a clade, and which leaves wander in or out.
 
-In each drawn tree the closest clade of the group A is looked for, as in `transfer`,
+In each drawn tree the closest clade of the group A is looked for, as in `transfer_support`,
 
     δ_t = min_C |A| + |C| - 2 |A ∩ C| ,      exact = Σ_t w_t [δ_t = 0] ,     transfer = 1 - E[δ] / min(|A| - 1, n - |A|)
 
@@ -81,14 +81,14 @@ class GroupSupport(NamedTuple):
         return html_table(header, rows)
 
 
-def _listed(wanderers, most):
+def _listed(wanderers: dict[str, float], most: int) -> str:
     said = [f"{shortened(name, 40)} ({percent(probability)})" for name, probability in wanderers.items()]
     return some(said, most) if said else f"no leaf with {percent(MIN_WANDERING)} or more"
 
 
 def group_support(posterior: "Posterior", rows: Iterable[Any]) -> GroupSupport:
     """Look for a group of leaves in all trees."""
-    member = read_rows(posterior, rows)
+    member = read_group(posterior, rows)
     n, size, weights = posterior.n, int(member.sum()), posterior.weights
     distance, times, wanders = _closest_clades(posterior.children, posterior.times, weights, member)
     mean = float(weights @ distance)
@@ -113,7 +113,7 @@ def group_support(posterior: "Posterior", rows: Iterable[Any]) -> GroupSupport:
     )
 
 
-def read_rows(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
+def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
     """(n,) whether each leaf is in the group, given by names, positions or a mask; pandas' own hold all of these.
 
     An Index holds names. Whole numbers are refused where the fitted table had an index of such: they may be either.
@@ -154,7 +154,9 @@ def read_rows(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
 
 
 @jit
-def _closest_clades(children, times, weights, member):
+def _closest_clades(
+    children: np.ndarray, times: np.ndarray, weights: np.ndarray, member: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distance (T,) and time (T,) of the closest clade of each tree, and (n,) how probably each leaf wanders."""
     n = len(member)
     distance, when, wanders = np.zeros(len(children), np.int64), np.zeros(len(children)), np.zeros(n)

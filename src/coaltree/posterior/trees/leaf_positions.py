@@ -6,31 +6,18 @@ is the latest of the gaps between them, found in two looks at a table of the lat
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
+from ...tree.merges import place_nodes
 
-_ROWS = 512  # of a matrix between two times that leaves are taken out
-
-
-@jit
-def place(children, size, start, gap):
-    """Fill the sizes of a tree's nodes, their first positions from left to right, and the merge in each gap."""
-    n = len(gap) + 1
-    size[:n] = 1
-    for k in range(n - 1):
-        size[n + k] = size[children[k, 0]] + size[children[k, 1]]
-    start[2 * n - 2] = 0
-    for k in range(n - 2, -1, -1):
-        left, right = children[k, 0], children[k, 1]
-        start[left] = start[n + k]
-        start[right] = start[n + k] + size[left]
-        gap[start[right] - 1] = k
+_ROWS_PER_REMOVAL = 512  # of a matrix, after which leaves whose rows are done are taken out
 
 
 @jit
-def exponents(n):
+def exponents(n: int) -> np.ndarray:
     """(n + 1,) floor(log2(length)) for lengths up to n; 0 for 0."""
     exponent = np.zeros(n + 1, np.int64)
     for length in range(2, n + 1):
@@ -39,7 +26,7 @@ def exponents(n):
 
 
 @jit
-def fill_windows(window):
+def fill_windows(window: np.ndarray) -> None:
     """Fill window (levels, n) from its first row, the gaps: entry (l, x) is the latest of 2^l gaps from x on."""
     n = window.shape[1]
     for level in range(1, len(window)):
@@ -49,10 +36,11 @@ def fill_windows(window):
 
 
 @jit
-def latest(window, exponent, low, high):
+def latest(window: np.ndarray, exponent: np.ndarray, low: int, high: int) -> int:
     """The latest merge between positions low < high: two windows of 2^l gaps, l = floor(log2(high - low)), cover it."""
     level = exponent[high - low]
-    return max(window[level, low], window[level, high - (1 << level)])
+    found: int = max(window[level, low], window[level, high - (1 << level)])
+    return found
 
 
 def mean_over_pairs(
@@ -64,24 +52,33 @@ def mean_over_pairs(
     each tree, none above that of the merge around it; no leaf is in two groups.
     """
     n = children.shape[1] + 1
-    group, local = np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    for g, leaves in enumerate(groups):
-        group[leaves], local[leaves] = g, np.arange(len(leaves))
     first = np.cumsum([0] + [len(leaves) for leaves in groups])
+    where = _Groups(np.full(n, -1, np.int64), np.zeros(n, np.int64), first)
+    for g, leaves in enumerate(groups):
+        where.group[leaves], where.number[leaves] = g, np.arange(len(leaves))
     listed, joined = np.empty((len(children), first[-1]), np.int32), np.empty((len(children), first[-1]))
     for t, of_tree in enumerate(values):
-        pairs = np.ascontiguousarray(children[t], dtype=np.int32)
-        _list_by_group(pairs, of_tree, group, local, first, listed[t], joined[t])
+        _list_by_group(np.ascontiguousarray(children[t], dtype=np.int32), of_tree, where, listed[t], joined[t])
     for low, high in itertools.pairwise(first.tolist()):
         yield _mean_over_pairs(listed[:, low:high].copy(), joined[:, low:high].copy(), weights)
 
 
+class _Groups(NamedTuple):
+    """Groups of leaves."""
+
+    group: np.ndarray  # (n,) of each leaf, -1 for none
+    number: np.ndarray  # (n,) of each leaf in its group
+    first: np.ndarray  # (groups + 1,) where each begins, one after the other
+
+
 @jit
-def _list_by_group(children, values, group, local, first, listed, joined):
+def _list_by_group(
+    children: np.ndarray, values: np.ndarray, groups: _Groups, listed: np.ndarray, joined: np.ndarray
+) -> None:
     """Fill the leaves of each group from left to right, and the value of the merge that joins each to the next."""
-    n = len(group)
+    n, first = len(groups.group), groups.first
     size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    place(children, size, start, gap)
+    place_nodes(children, size, start, gap)
     order, last, filled = np.empty(n, np.int64), np.empty(len(first), np.int64), first.copy()
     for i in range(n):
         order[start[i]] = i
@@ -93,11 +90,11 @@ def _list_by_group(children, values, group, local, first, listed, joined):
                 height -= 1
             where[height], highest[height] = a, value
             height += 1
-        g = group[order[a]]
+        g = groups.group[order[a]]
         if g < 0:
             continue
         x = filled[g]
-        listed[x] = local[order[a]]
+        listed[x] = groups.number[order[a]]
         if x > first[g]:
             low, high = 0, height - 1
             while low < high:
@@ -111,13 +108,13 @@ def _list_by_group(children, values, group, local, first, listed, joined):
 
 
 @jit
-def _mean_over_pairs(listed, joined, weights):
+def _mean_over_pairs(listed: np.ndarray, joined: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Condensed means over trees, row by row; leaves whose rows are done are taken out now and then."""
     n_trees, m = listed.shape
     mean, row, at = np.empty(m * (m - 1) // 2), np.empty(m), np.empty((n_trees, m), np.int32)
     left, done = m, 0
     for i in range(m - 1):
-        if i % _ROWS == 0:
+        if i % _ROWS_PER_REMOVAL == 0:
             for t in range(n_trees):
                 _take_out(i, listed[t, :left], joined[t, :left], at[t])
             left = m - i
@@ -138,7 +135,7 @@ def _mean_over_pairs(listed, joined, weights):
 
 
 @jit
-def _take_out(i, listed, joined, at):
+def _take_out(i: int, listed: np.ndarray, joined: np.ndarray, at: np.ndarray) -> None:
     """Leave only leaves from i on, and fill where they stand."""
     n_kept, value = 0, -np.inf
     for x in range(len(listed)):

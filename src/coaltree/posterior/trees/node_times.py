@@ -1,10 +1,11 @@
-"""When the clades of a tree came to be, with intervals that rest on enough draws.
+"""Times of the clades of a tree, with intervals that rest on enough draws.
 
 The quantiles of a level need 2 / (1 - level) draws, so that each tail holds one (20 for 90 %). A clade in fewer trees
-is looked for in all of them as the closest clade there (`transfer`), which is the same one with a few leaves moved; if
-these are too few as well, there is no interval. Weighted draws count as (Σ w)² / Σ w².
+is looked for in all of them as the closest clade there (`transfer_support`), which is the same one with a few leaves
+moved; if these are too few as well, there is no interval. Weighted draws count as (Σ w)² / Σ w².
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,9 +18,8 @@ from .transfer_support import transfers
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
-
-_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where all trees would need more, some are asked
-_FEWEST_ASKED = 100
+_MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where all trees would need more, some are asked
+_MIN_TREES_ASKED = 100
 
 
 class Intervals(NamedTuple):
@@ -39,15 +39,13 @@ class Heights(NamedTuple):
 def intervals(posterior: "Posterior", tree: Tree, level: float) -> Intervals:
     """Equal-tailed intervals of the times of the clades of a tree whose leaves are the posterior's."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    return Intervals(
-        *_summaries(posterior, tree, level, lambda times, weights: weighted_quantile(times, weights, tails))
-    )
+    return Intervals(*_summaries(posterior, tree, level, lambda times, w: weighted_quantile(times, w, tails), 2))
 
 
 def heights(posterior: "Posterior", tree: Tree, level: float) -> Heights:
     """Medians and shortest intervals of the same times."""
 
-    def both(times, weights):
+    def both(times: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.append(weighted_quantile(times, weights, 0.5), shortest_interval(times, weights, level))
 
     found, _ = _summaries(posterior, tree, level, both, 3)
@@ -56,24 +54,29 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> Heights:
 
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
     """Whether draws with this Σ w and Σ w² count as 2 / (1 - level), so that each tail of an interval holds one."""
-    return (total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0)
+    return np.asarray((total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0))
 
 
-def _summaries(posterior, tree, level, summary, width=2):
-    """(n-1, width) what `summary` says of each clade's draws and their weights, and (n-1,) where these are from."""
+def _summaries(
+    posterior: "Posterior",
+    tree: Tree,
+    level: float,
+    summary: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    width: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n-1, width) summary of each clade's times and their weights, and (n-1,) where these are from."""
     table, weights = posterior.clade_table, posterior.weights
     found = clades.find(table, tree.clade_keys())
     total, squares = (np.append(clades.weigh(table.ids, w, len(table.keys)), 0.0)[found] for w in (weights, weights**2))
     enough = enough_draws(total, squares, level)
     answer = np.full((tree.n - 1, width), np.nan)
-    drawn = clades.clade_times(table, posterior.times, found[enough])
-    for k, times in zip(np.flatnonzero(enough), drawn, strict=True):
+    for k, times in zip(np.flatnonzero(enough), clades.clade_times(table, posterior.times, found[enough]), strict=True):
         answer[k] = summary(times, weights)
     basis = np.where(enough, "exact", "none").astype("<U7")
     rare = np.flatnonzero(~enough)
     if len(rare) == 0:
         return answer, basis
-    asked, weights = pick_trees(weights, max(_FEWEST_ASKED, int(_CLOSEST_BYTES / (4 * len(rare)))))
+    asked, weights = pick_trees(weights, max(_MIN_TREES_ASKED, int(_MAX_CLOSEST_BYTES / (4 * len(rare)))))
     closest = transfers(tree, posterior.children[asked], weights, rare).closest
     for k, merge in zip(rare, closest, strict=True):
         close = np.flatnonzero(merge >= 0)

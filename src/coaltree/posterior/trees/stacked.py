@@ -13,7 +13,7 @@ from ...tree import Tree, unchecked_tree
 
 
 class TreeSequence(Sequence[Tree]):
-    """The trees of a posterior, made one at a time: it has a length, an index, slices and an iterator."""
+    """A lazy sequence of the trees of a posterior."""
 
     def __init__(self, children: np.ndarray, times: np.ndarray, labels: tuple[str, ...]) -> None:
         self._children, self._times, self._labels = children, times, labels
@@ -45,7 +45,7 @@ def read_only(array: ArrayLike, dtype: Any = np.float64) -> np.ndarray:
 
 
 def check_trees(children: np.ndarray, times: np.ndarray) -> None:
-    """Refuse stacked arrays of which a row is not a tree."""
+    """Raise InputError unless each row of stacked arrays is a tree."""
     if times.ndim != 2 or times.size == 0 or children.shape != (*times.shape, 2):
         raise InputError(
             "A posterior needs at least one tree, with children of shape (T, n-1, 2) and times of shape (T, n-1), "
@@ -60,8 +60,8 @@ def check_trees(children: np.ndarray, times: np.ndarray) -> None:
 
 
 @jit
-def _first_wrong(children, times):
-    """The first tree that is not one, or -1: kernels rely on every node being joined once, after it is made."""
+def _first_wrong(children: np.ndarray, times: np.ndarray) -> int:
+    """The first invalid tree, or -1: kernels rely on every node being joined once, after it is made."""
     n = times.shape[1] + 1
     joined_in = np.full(2 * n - 1, -1, np.int64)
     for t in range(len(times)):

@@ -16,10 +16,11 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...tree import Tree
-from .leaf_positions import exponents, fill_windows, latest, place
+from ...tree.merges import place_nodes
+from .leaf_positions import exponents, fill_windows, latest
 from .stacked import read_only
 
-_CLOSE = 0.25  # of the greatest distance: further away another clade is not the same one with a few leaves moved
+MAX_RELATIVE_DISTANCE = 0.25  # of a clade that counts as the same one with a few leaves moved
 
 
 class Transfers(NamedTuple):
@@ -48,22 +49,31 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
 
 def greatest(sizes: np.ndarray | int, n: int) -> np.ndarray:
     """min(|A| - 1, n - |A|), but 1 for the root, whose distance is 0."""
-    return np.maximum(np.minimum(sizes - 1, n - sizes), 1)
+    return np.asarray(np.maximum(np.minimum(sizes - 1, n - sizes), 1))
 
 
 def close(sizes: np.ndarray | int, n: int) -> np.ndarray:
     """The distance up to which another clade counts as the same one with a few leaves moved."""
-    return (_CLOSE * greatest(sizes, n)).astype(np.int64)
+    return (MAX_RELATIVE_DISTANCE * greatest(sizes, n)).astype(np.int64)
 
 
 @jit
-def _transfers(pairs, position, children, weights, row_of, close, closest):
+def _transfers(
+    pairs: np.ndarray,
+    position: np.ndarray,
+    children: np.ndarray,
+    weights: np.ndarray,
+    row_of: np.ndarray,
+    close: np.ndarray,
+    closest: np.ndarray,
+) -> np.ndarray:
+    """(n-1,) E[δ] of each merge's clade; fills `closest`, as of `Transfers`, where δ is at most `close`."""
     n = len(position)
     total = np.zeros(n - 1)
     size, start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)  # of the drawn tree
     own_size, own_start = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64)
     own_gap = np.empty(n - 1, np.int32)
-    place(pairs, own_size, own_start, own_gap)
+    place_nodes(pairs, own_size, own_start, own_gap)
     exponent = exponents(n)
     window = np.empty((exponent[n] + 1, n), np.int32)
     at, merged = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -71,7 +81,7 @@ def _transfers(pairs, position, children, weights, row_of, close, closest):
     for t in range(len(children)):
         if weights[t] == 0.0:
             continue
-        place(children[t], size, start, window[0, : n - 1])
+        place_nodes(children[t], size, start, window[0, : n - 1])
         fill_windows(window)
         for i in range(n):
             at[position[i]] = start[i]  # where the leaves stand in the drawn tree, sorted clade by clade from here on
@@ -99,7 +109,9 @@ def _transfers(pairs, position, children, weights, row_of, close, closest):
 
 
 @jit
-def _closest(at, window, exponent, size, stack, stacked):
+def _closest(
+    at: np.ndarray, window: np.ndarray, exponent: np.ndarray, size: np.ndarray, stack: np.ndarray, stacked: np.ndarray
+) -> tuple[int, int]:
     """min_C |A| + |C| - 2 |A ∩ C| for leaves at sorted positions, and the merge of that clade, -1 for a leaf.
 
     Gap x stands between leaves x and x + 1 of A; as long as no later one comes, a gap waits on the stack.

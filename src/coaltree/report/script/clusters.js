@@ -61,8 +61,8 @@ function prepared(partition) {
   }
   const runsOf = Array.from({ length: k }, () => []);
   for (const run of runs) runsOf[run.cluster].push(run);
-  const sure = fine(partition.sure, 0, 1);
-  return Object.assign(partition, { of, side, beside, home, runs, runsOf, sure, numbers: labels });
+  const probability = fine(partition.probability, 0, 1);
+  return Object.assign(partition, { of, side, beside, home, runs, runsOf, probability, numbers: labels });
 }
 
 // The partition whose number of clusters is nearest to k.

@@ -95,8 +95,8 @@ function save(name, text) {
 
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 function clustersAsText() {
-  const { of, sure, side } = state.cut;
-  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${of[leaf] + 1},${number(sure[leaf])},${side[leaf] ? "yes" : ""}\n`);
+  const { of, probability, side } = state.cut;
+  const rows = tree.labels.map((label, leaf) => `${quoted(label)},${of[leaf] + 1},${number(probability[leaf])},${side[leaf] ? "yes" : ""}\n`);
   return `${content.leaf},cluster,probability,side_branch\n${rows.join("")}`;
 }
 

@@ -17,8 +17,8 @@ function paintHeat() {
   heat.image = paint(heat.values, heat.rows, heat.columns, heat.low, heat.high, steps);
   const unit = heat.scaled ? " sd" : "";
   $("legend").replaceChildren(
-    ...["sure", "likely", "weak"].map((kind) => {
-      const meaning = { sure: "support 95 % or more", likely: "50 % to 95 %", weak: "below 50 %" }[kind];
+    ...["strong", "likely", "weak"].map((kind) => {
+      const meaning = { strong: "support 95 % or more", likely: "50 % to 95 %", weak: "below 50 %" }[kind];
       return make("span", {}, dotPicture(kind), meaning);
     }),
     make("span", {}, `data: ${number(heat.low)}${unit}`, bar(steps), `${number(heat.high)}${unit}`),
@@ -210,7 +210,7 @@ if (heat) {
   });
 } else {
   $("legend").replaceChildren(
-    make("span", {}, dotPicture("sure"), "support 95 % or more"),
+    make("span", {}, dotPicture("strong"), "support 95 % or more"),
     make("span", {}, dotPicture("likely"), "50 % to 95 %"),
     make("span", {}, dotPicture("weak"), "below 50 %"),
   );

@@ -32,10 +32,10 @@ function names(v, most) {
 
 // Where a node lies among the clusters.
 function clusterWords(v, cluster) {
-  const { k, sizes, sure } = state.cut;
+  const { k, sizes, probability } = state.cut;
   if (k === 1) return "All leaves are in one cluster";
   const place = state.cut.side[v] ? `Side branch of cluster ${cluster + 1}` : `In cluster ${cluster + 1}`;
-  if (v < tree.n) return `${place} (probability ${percent(sure[v])})`;
+  if (v < tree.n) return `${place} (probability ${percent(probability[v])})`;
   if (cluster >= 0) return tree.size[v] === sizes[cluster] ? `This is cluster ${cluster + 1}` : place;
   const inside = new Map();
   for (let i = 0; i < tree.size[v]; i++) {

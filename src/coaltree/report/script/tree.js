@@ -4,7 +4,7 @@ const FOLD = 3; // a clade lower than so many pixels is folded
 const NAMED_FROM = 10; // pixels of a row from which on leaves are named
 const HEAD = 6;
 const FOOT = 40;
-const STRIP = 10; // pixels that a strip of colour takes, for what else is known of the leaves
+const STRIP = 10; // pixels that a strip of colour takes, for one column of leaf annotations
 const plot = $("plot");
 const drawing = $("drawing");
 const heatLayout = { foot: FOOT, beside: false }; // room below the rows for the names of columns; set by the heat map
@@ -33,7 +33,7 @@ function measure() {
   const head = HEAD;
   const rows = height - head - (heatLayout.beside ? heatLayout.foot : FOOT);
   const forClusters = rows / tree.n >= NAMED_FROM ? 0 : width < 520 ? 76 : 128;
-  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width)) + STRIP * content.known.length;
+  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width)) + STRIP * content.annotations.length;
   const { top, bottom, oldest } = state.view;
   const [left, right] = [16, width - names];
   const row = rows / (bottom - top);
@@ -56,7 +56,7 @@ function drawTree() {
   const at = measure();
   const lines = new Map(); // path data by class
   const wedges = new Map();
-  const dots = { sure: "", likely: "", weak: "" };
+  const dots = { strong: "", likely: "", weak: "" };
   const spans = [];
   const texts = shape("g", { class: "support" });
   const drawn = [];
@@ -89,7 +89,7 @@ function drawTree() {
     }
     if (v !== tree.root && lower - upper >= 12 && x > -8 && x - at.x(tree.time[tree.parent[v]]) >= 7) {
       const support = tree.support(v);
-      const kind = support >= 0.95 ? "sure" : support >= 0.5 ? "likely" : "weak";
+      const kind = support >= 0.95 ? "strong" : support >= 0.5 ? "likely" : "weak";
       dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
       if (state.intervals && tree.low(v) !== null) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
       if (lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
@@ -119,7 +119,7 @@ function rowNames(at) {
   const first = Math.max(0, Math.floor(state.view.top + 0.5));
   const last = Math.min(tree.n - 1, Math.ceil(state.view.bottom - 0.5));
   const strips = new Map();
-  const beside = at.right + 18 + STRIP * known.length; // where names begin
+  const beside = at.right + 18 + STRIP * annotations.length; // where names begin
   const wide = at.width - beside > 102;
   const named = at.row >= NAMED_FROM;
   const { runs, runsOf, sizes, colours } = state.cut;
@@ -140,7 +140,7 @@ function rowNames(at) {
     }
   }
   for (const [name, d] of strips) parts.push(shape("path", { class: `strip ${name}`, d }));
-  parts.push(...knownStrips(at, at.right + 14));
+  parts.push(...annotationStrips(at, at.right + 14));
   const found = new Set(state.matches);
   const room = Math.floor((at.width - beside - 8) / 6.3);
   if (named) {

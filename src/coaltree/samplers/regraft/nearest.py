@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ..._runtime.blas import single_threaded_blas
 from ..._runtime.jit import jit
-from ..._runtime.threads import allowed_threads
-from ...model.data.neighbor_graph import Graph
+from ..._runtime.threads import allowed_threads, single_threaded_blas
+from ...model.data.neighbor_graph import NeighborGraph
 
 _MAX_EXACT_PAIRS = 20_000**2
 _BLOCK = 1 << 22  # distances held at once
@@ -31,7 +30,7 @@ _STREAM = 18
 _MIN_LEVEL = 32  # rows of the smallest level
 
 
-def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator, graph: Graph | None = None) -> np.ndarray:
+def neighbor_graphs(W: np.ndarray, n_neighbors: int, rng: Generator, graph: NeighborGraph | None = None) -> np.ndarray:
     """(levels, n, k) int32: neighbour graphs of local candidates, nearest first; -1 where there are fewer neighbours.
 
     Level 0 has the nearest rows of each row, or its neighbours in a `graph`; level j the nearest among a random n / 4^j
@@ -69,7 +68,7 @@ def nearest(queries: np.ndarray, points: np.ndarray, k: int, numbers: np.ndarray
         return _nearest_in_cells(queries, points, k, numbers)
 
 
-def nearest_in_graph(points: np.ndarray, k: int, graph: Graph) -> np.ndarray:
+def nearest_in_graph(points: np.ndarray, k: int, graph: NeighborGraph) -> np.ndarray:
     """The k nearest of each point's neighbours in a graph; -1 where there are fewer."""
     found = np.full((len(points), k), -1, np.int32)
     _in_blocks(_rank_neighbors, len(points), _QUERIES_PER_BLOCK, points, graph.start, graph.member, found)

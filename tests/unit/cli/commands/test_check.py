@@ -5,35 +5,20 @@ import pytest
 
 import coaltree as ct
 from coaltree.cli import main
-from coaltree.cli.commands.check import as_options
 from tests.posteriors import random_posterior
 
 
-def test_the_checks_are_those_of_the_posterior(folder, capsys):
+def test_check_prints_the_checks_of_the_posterior(folder, capsys):
     assert main(["check", str(folder)]) == 0
     out = capsys.readouterr().out
     found = ct.load(folder / "posterior.npz").check()
-    assert out == as_options(str(found)) + "\n"
+    assert out == found.to_text(options=True) + "\n"
     assert [line.split("  ")[0] for line in out.splitlines()[3:] if line[:1].strip()] == [one.name for one in found]
     assert main(["check", str(folder / "posterior.npz")]) == 0
     assert capsys.readouterr().out == out
 
 
-def test_advice_is_in_options_of_the_command():
-    said = 'try noise="student" (the default of fit) or noise="learn", covariance="full", or name them by groups='
-    assert (
-        as_options(said)
-        == "try --noise student (the default of fit) or --noise learn, --covariance full, or name them by --groups"
-    )
-
-
-def test_advice_that_no_option_gives_is_for_python():
-    python = 'noise=ct.Noise(tails="student", df=2)'
-    assert as_options(f'try {python} or noise="learn"') == "try --noise learn"
-    assert as_options(f"try {python}\nnext") == f"try {python} in Python, for which there is no option\nnext"
-
-
-def test_what_cannot_be_checked_is_said(tmp_path, capsys):
+def test_check_says_why_it_cannot_check(tmp_path, capsys):
     random_posterior(0).save(tmp_path / "trees.npz")
     assert main(["check", str(tmp_path / "trees.npz")]) == 2
     assert "does not include its data" in capsys.readouterr().err
@@ -41,7 +26,7 @@ def test_what_cannot_be_checked_is_said(tmp_path, capsys):
     assert "The model cannot be checked: this posterior does not include its data" in capsys.readouterr().out
 
 
-def test_fit_says_what_is_wrong(tmp_path, capsys, blank_pages):
+def test_check_is_named_by_fit_where_the_model_is_wrong(tmp_path, capsys, blank_pages):
     X, _ = ct.simulate(60, 4, noise=0.5, random_state=0)
     np.save(tmp_path / "data.npy", X)
     how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--noise", "0", "--covariance", "spherical"]
@@ -54,7 +39,7 @@ def test_fit_says_what_is_wrong(tmp_path, capsys, blank_pages):
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_a_picture_of_the_checks(folder, tmp_path, suffix):
+def test_check_figure_is_drawn_by_plot(folder, tmp_path, suffix):
     path = tmp_path / f"checks.{suffix}"
     assert main(["plot", str(folder), "-o", str(path), "--kind", "checks"]) == 0
     assert path.stat().st_size > 5000

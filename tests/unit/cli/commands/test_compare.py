@@ -21,7 +21,7 @@ def folders(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_a_table_and_a_picture(folders, tmp_path, capsys):
+def test_compare_prints_a_table_and_draws_a_figure(folders, tmp_path, capsys):
     picture = tmp_path / "compare.svg"
     assert main(["compare", *folders, "-o", str(picture)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -32,7 +32,7 @@ def test_a_table_and_a_picture(folders, tmp_path, capsys):
     assert picture.read_text().startswith("<?xml")
 
 
-def test_held_out_rows(folders, tmp_path, capsys):
+def test_compare_predicts_held_out_rows(folders, tmp_path, capsys):
     np.savetxt(tmp_path / "new.csv", np.random.default_rng(1).normal(size=(5, 3)), delimiter=",")
     assert main(["compare", *folders, "--heldout", str(tmp_path / "new.csv")]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "by held-out rows, 5 rows"
@@ -47,7 +47,7 @@ def test_held_out_rows(folders, tmp_path, capsys):
         (["{0}", "nowhere"], "nowhere"),
     ],
 )
-def test_bad_usage_is_one_line(folders, arguments, message, capsys):
+def test_compare_reports_bad_usage_in_one_line(folders, arguments, message, capsys):
     assert main(["compare", *(text.format(*folders) for text in arguments)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1

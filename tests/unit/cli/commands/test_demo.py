@@ -13,23 +13,21 @@ from coaltree.cli.outputs import FILES
 def left(tmp_path_factory):
     """The folder of a short run, and of the same run again."""
     folders = [tmp_path_factory.mktemp("demo") for _ in range(2)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "SETTINGS", demo.SETTINGS | {"n_samples": 4, "n_warmup": 1})
-        for folder in folders:
-            assert main(["demo", "--out", str(folder), "--seed", "3"]) == 0
+    for folder in folders:
+        assert main(["demo", "--out", str(folder), "--seed", "3", "--samples", "4", "--warmup", "1"]) == 0
     return folders
 
 
-def test_data_has_names_and_no_duplicates():
-    wines, how, *_ = demo.load_wines()
-    assert how.startswith("scikit-learn's wines: 178 rows, 13 columns\n")
+def test_demo_data_has_names_and_no_duplicates():
+    wines, description, *_ = demo.load_wines()
+    assert description.startswith("scikit-learn's wines: 178 rows, 13 columns\n")
     assert wines.values.shape == (178, 13) == (len(set(wines.labels)), len(set(wines.features)))
     assert np.isfinite(wines.values).all()
     assert len(np.unique(wines.values, axis=0)) == 178
     assert {name[0] for name in wines.labels} == set("ABC")
 
 
-def test_files_agree_with_each_other(left):
+def test_demo_files_agree_with_each_other(left):
     folder = left[0]
     assert {path.name for path in folder.iterdir()} == set(FILES)
     names = demo.load_wines()[0].labels
@@ -42,6 +40,6 @@ def test_files_agree_with_each_other(left):
         assert "A01" in (folder / name).read_text()
 
 
-def test_same_seed_same_tree_and_figure(left):
+def test_demo_repeats_with_the_same_seed(left):
     for name in ("tree.newick", "linkage.csv", "clusters.csv", "tree.svg"):
         assert (left[0] / name).read_bytes() == (left[1] / name).read_bytes(), name

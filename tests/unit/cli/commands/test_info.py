@@ -7,7 +7,7 @@ import coaltree as ct
 from coaltree.cli import main
 
 
-def test_info_says_what_there_is_and_how_far_to_trust_it(folder, capsys):
+def test_info_lists_contents_and_convergence(folder, capsys):
     assert main(["info", str(folder)]) == 0
     out = capsys.readouterr().out
     said = dict(line.split("  ", 1) for line in out.splitlines())
@@ -47,7 +47,7 @@ def test_info_of_weighted_particles(tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_info_says_which_covariance_was_taken_and_what_became_of_columns(tmp_path, capsys):
+def test_info_lists_the_selected_covariance_and_columns_left_out(tmp_path, capsys):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(20, 2)), np.ones(20), rng.integers(0, 3, 20)])
     ct.fit(X, n_samples=4, n_warmup=0, random_state=0).save(tmp_path / "p.npz")
@@ -61,7 +61,7 @@ def test_info_says_which_covariance_was_taken_and_what_became_of_columns(tmp_pat
     assert said["ties"].endswith("column 3")
 
 
-def test_info_says_how_many_rows_leaves_have_and_which_are_odd(grouped, capsys):
+def test_info_lists_rows_of_leaves_and_outliers(grouped, capsys):
     assert main(["info", str(grouped)]) == 0
     said = {
         name.strip(): value.strip()
@@ -72,11 +72,11 @@ def test_info_says_how_many_rows_leaves_have_and_which_are_odd(grouped, capsys):
     assert said["errors"] == "0.5 to 1.6, standard errors of the rows"
     assert said["missing values"] == "1"
     assert said["noise"].startswith("learnt, ") and said["noise"].endswith("Student's t with 4 df")
-    assert said["odd row"].startswith("8 (no. 3): about ") and said["odd row"].endswith(" % sure")
+    assert said["outlier"].startswith("8 (no. 3): about ") and said["outlier"].endswith(" % sure")
     assert "90 %" in said["noise_level"]
 
 
-def test_info_says_whether_the_model_holds(folder, capsys):
+def test_info_says_whether_the_model_describes_the_data(folder, capsys):
     assert main(["info", str(folder)]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("model")]
     assert "checks finds the model wrong" in line or "does not describe these data" in line
@@ -93,7 +93,7 @@ def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
     assert only_line().endswith("at least two different leaves, not 0.")
 
 
-def test_names_with_commas_are_quoted_and_new_lines_separate_too(tmp_path, capsys):
+def test_info_group_takes_quoted_names_and_new_lines(tmp_path, capsys):
     labels = ["Doe, J.", "b", "c d", "e"]
     ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=labels).save(tmp_path / "p.npz")
     for given in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):

@@ -9,7 +9,7 @@ import coaltree as ct
 from coaltree.cli import main
 
 
-def test_new_rows_are_placed(folder, tmp_path, capsys, only_line):
+def test_place_writes_a_table(folder, tmp_path, capsys, only_line):
     # Columns in another order, one that was not fitted, an empty cell.
     rows = tmp_path / "new.csv"
     rows.write_text("name,c,kind,a,b\nnew ü,0.1,x,0.2,0.3\nfar,8.1,y,,7.9\n", encoding="utf-8")
@@ -51,13 +51,13 @@ def test_new_rows_are_placed(folder, tmp_path, capsys, only_line):
         ("name,a,b,c\np,1,2,3\np,1,2,3\n", "'p' is in line 2 and again in line 3"),
     ],
 )
-def test_new_rows_that_do_not_fit_are_refused(folder, tmp_path, text, said, only_line):
+def test_place_refuses_rows_with_other_columns(folder, tmp_path, text, said, only_line):
     (tmp_path / "new.csv").write_text(text)
     assert main(["place", str(folder), str(tmp_path / "new.csv")]) == 2
     assert said in only_line()
 
 
-def test_new_rows_are_placed_among_leaves_with_several_rows(grouped, repeats, tmp_path, capsys):
+def test_place_among_leaves_with_several_rows(grouped, repeats, tmp_path, capsys):
     rows = tmp_path / "new.csv"
     rows.write_text("".join(repeats.read_text().splitlines(keepends=True)[:3]))
     assert main(["place", str(grouped), str(rows), "--clusters", "2"]) == 0

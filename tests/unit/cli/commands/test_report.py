@@ -3,7 +3,7 @@
 from coaltree.cli import main
 
 
-def test_report_lies_beside_the_posterior_or_where_told(folder, tmp_path, capsys, only_line):
+def test_report_is_written_beside_the_posterior_or_as_given(folder, tmp_path, capsys, only_line):
     assert main(["report", str(folder), "--title", "A <title>"]) == 0
     assert capsys.readouterr().out == f"{folder / 'report.html'}\n"
     assert "A &lt;title&gt;" in (folder / "report.html").read_text(encoding="utf-8")

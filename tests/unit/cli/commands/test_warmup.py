@@ -12,7 +12,7 @@ from coaltree.cli.commands import warmup
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_afterwards_a_fit_compiles_nothing(tmp_path, capsys):
+def test_warmup_leaves_nothing_to_compile(tmp_path, capsys):
     assert main(["warmup"]) == 0
     assert capsys.readouterr().out.startswith(("compiled ", "everything had been compiled before"))
     before = len(kernel_cache.compiled_in())
@@ -26,7 +26,7 @@ def test_afterwards_a_fit_compiles_nothing(tmp_path, capsys):
     assert len(kernel_cache.compiled_in()) == before
 
 
-def test_where_it_is_kept_is_said(monkeypatch, capsys):
+def test_warmup_says_where_kernels_are_kept(monkeypatch, capsys):
     package = Path(warmup.__file__).parents[1]
     monkeypatch.setattr(warmup, "use_everything", lambda folder: None)
     for place, said in ((package / "tree" / "__pycache__", package), (Path("kept/tree_0a1b"), Path("kept"))):

@@ -1,7 +1,5 @@
 """``n_samples="auto"``: when a run stops, that only its draws decide, and that it is the same however it is cut up."""
 
-import contextlib
-import math
 import warnings
 
 import joblib
@@ -9,14 +7,15 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree._runtime import archive
-from coaltree.errors import ConvergenceWarning, InputError, InterruptedWarning
-from coaltree.inference.chains.chain import Plan, Rounds
+from coaltree.errors import ConvergenceWarning, InterruptedWarning
+from coaltree.inference import settings
+from coaltree.inference.chains.state import ChainDraws
 from coaltree.inference.control import auto_stop, run
 from coaltree.inference.control import checkpoint as checkpoint_file
+from coaltree.inference.control.run_state import RunState
+from coaltree.inference.settings import RunSettings
 from coaltree.posterior.diagnostics import convergence
-from tests import hostile
-from tests.unit.inference.test_fit import Interruptible, assert_same, data, pressing_ctrl_c, with_missing
+from tests.fits import Interruptible, assert_same, data, pressing_ctrl_c, with_missing
 
 QUICK = {"sampler": ct.MPost2(n_particles=3), "random_state": 0, "progress": False}
 
@@ -29,60 +28,53 @@ def auto_fit(X, *args, **options):
 
 @pytest.fixture
 def _short(monkeypatch):
-    """Looks after few rounds, targets out of reach, and few draws kept: runs that use all of the machinery."""
-    monkeypatch.setattr(auto_stop, "_FIRST_LOOK", 5)
-    monkeypatch.setattr(auto_stop, "_FIRST_IN_WARMUP", 4)
-    monkeypatch.setattr(auto_stop, "_KEPT_AT_MOST", 8)
-    monkeypatch.setattr(auto_stop, "_KEPT_AT_LEAST", 8)
-    monkeypatch.setattr(auto_stop, "ESS_TARGET", 10_000)
+    """Looks after few iterations, targets out of reach, and few draws kept: runs that use all of the machinery."""
+    shorten(monkeypatch)
+
+
+def shorten(monkeypatch):
+    monkeypatch.setattr(auto_stop, "FIRST_LOOK", 5)
+    monkeypatch.setattr(settings, "FIRST_LOOK", 5)
+    monkeypatch.setattr(settings, "FIRST_LOOK_IN_WARMUP", 4)
+    monkeypatch.setattr(settings, "MAX_DRAWS", 8)
+    monkeypatch.setattr(settings, "MIN_DRAWS", 8)
+    monkeypatch.setattr(convergence, "ESS_BELOW", 10_000)
 
 
 # --- when it stops --------------------------------------------------------------------------------------------------
 
 
-def test_it_stops_when_the_targets_are_met_and_says_so():
+def test_auto_stops_when_the_targets_are_met():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)  # the warnings agree with the rule
         post = ct.fit(data(), "spherical", **QUICK)
     said, found = post.info["stopping"], post.info["convergence"]
     assert said["reason"] == "converged"
-    assert said["rounds"] == post.info["n_warmup"] + len(post) // 2
+    assert said["iterations"] == post.info["n_warmup"] + len(post) // 2
     scalars = [found[name] for name in ("log_joint", "root_time", "amplitude")]
-    assert max(one["r_hat"] for one in scalars) == said["r_hat"] <= auto_stop.R_HAT_TARGET
-    assert min(one["ess"] for one in scalars) == said["ess"] >= auto_stop.ESS_TARGET
+    assert max(one["r_hat"] for one in scalars) == said["r_hat"] <= convergence.R_HAT_TARGET
+    assert min(one["ess"] for one in scalars) == said["ess"] >= convergence.ESS_BELOW
     assert post.topology_ess == pytest.approx(said["topology_ess"])
-    assert said["topology_ess"] >= auto_stop.ESS_TARGET
+    assert said["topology_ess"] >= convergence.ESS_BELOW
     assert said["split_frequency_sd"] == found["split_frequency_sd"] <= convergence.SPLIT_SD_ABOVE
 
 
 @pytest.mark.parametrize("n_chains", [1, 2])
-def test_figures_of_few_draws_are_no_proof(n_chains):
+def test_auto_needs_more_than_a_few_draws(n_chains):
     post = auto_fit(data(), "spherical", max_iterations=3, n_chains=n_chains)
     assert post.info["stopping"]["reason"] == "max_iterations"
 
 
-def test_chains_that_never_move_are_not_enough():
-    figures = auto_stop.Figures(100, math.inf, "root_time", 500.0, "root_time", 500.0, 0.0)
-    assert not figures.are_enough
-    assert figures._replace(r_hat=math.nan).are_enough
-
-
-@pytest.mark.parametrize("given", [{"n_samples": "AUTO"}, {"n_samples": None}, {"n_warmup": "as needed"}])
-def test_a_slip_of_the_pen_is_told_of_auto(given):
-    with pytest.raises(InputError, match='"auto"'):
-        auto_fit(data(), "spherical", **given)
-
-
-def test_it_is_a_run_of_given_length_once_its_length_is_known():
+def test_auto_equals_a_run_of_the_same_length():
     post = auto_fit(data(), "diagonal", max_iterations=60)
     assert post.info["stopping"]["reason"] == "max_iterations"
-    assert post.info["stopping"]["rounds"] == 60
+    assert post.info["stopping"]["iterations"] == 60
     n_warmup = post.info["n_warmup"]
     assert_same(post, auto_fit(data(), "diagonal", n_samples=60 - n_warmup, n_warmup=n_warmup))
 
 
 @pytest.mark.usefixtures("_short")
-def test_draws_that_do_not_fit_are_thinned_by_doubling():
+def test_auto_thins_draws_by_doubling():
     post = auto_fit(data(), "diagonal", max_iterations=70)
     thin, n_warmup = post.info["stopping"]["thin"], post.info["n_warmup"]
     assert thin == 8
@@ -92,7 +84,7 @@ def test_draws_that_do_not_fit_are_thinned_by_doubling():
     assert_same(post, every[np.flatnonzero((places + 1) % thin == 0)])
 
 
-def test_a_given_warmup_is_kept_to():
+def test_auto_keeps_to_a_given_warmup():
     post = auto_fit(data(), n_warmup=7, max_iterations=30)
     assert post.info["n_warmup"] == 7
     assert len(post) == 2 * 23
@@ -100,60 +92,37 @@ def test_a_given_warmup_is_kept_to():
     assert auto_fit(data(), n_samples=3).info["n_warmup"] == 100  # as it always was
 
 
-def test_what_never_changes_has_converged():
+def test_auto_stops_where_nothing_changes():
     fixed = ct.Spherical(learn=False)
     post = auto_fit(data(), fixed, sampler="mgreedy")
     assert post.info["stopping"]["reason"] == "converged"
-    assert len(post) == 2 * auto_stop._FIRST_LOOK
+    assert len(post) == 2 * auto_stop.FIRST_LOOK
 
 
-def test_the_clock_ends_it_with_some_draws():
+def test_auto_stops_at_max_seconds_with_some_draws():
     post = auto_fit(data(), max_seconds=1e-6)
     assert post.info["stopping"]["reason"] == "max_seconds"
     assert len(post) >= 2
     assert post.info["n_warmup"] >= 1
 
 
-def test_one_tiny_budget_after_another():
+def test_auto_stops_at_tiny_max_iterations():
     for max_iterations in (1, 2, 5):
         post = auto_fit(data(), max_iterations=max_iterations)
-        assert post.info["stopping"]["rounds"] == max_iterations
+        assert post.info["stopping"]["iterations"] == max_iterations
         assert post.info["n_warmup"] == max_iterations // 4
 
 
-def test_few_rows_and_equal_rows_stop_too():
+def test_auto_stops_for_few_and_equal_rows():
     assert len(auto_fit(data(2, 2))) > 0
     with pytest.warns(ct.CoaltreeWarning, match="duplicate row"):
         assert len(auto_fit(np.ones((4, 3)), "spherical", max_iterations=150)) > 0
 
 
-def test_budgets_fall_with_the_number_of_leaves_and_draws_with_their_size():
-    assert [auto_stop.default_max_iterations(n) for n in (2, 300, 2000, 10_000, 10**6)] == [4000, 4000, 600, 120, 60]
-    length = auto_stop.check_length("auto", "auto", None, None)
-    assert [auto_stop.begin_auto(length, 100, size).most_kept for size in (1e3, 5e6, 1e9)] == [1000, 200, 100]
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"n_samples": "many"}, 'n_samples must be "auto"'),
-        ({"n_warmup": "long"}, 'n_warmup must be "auto"'),
-        ({"max_iterations": 0}, "max_iterations must be a whole number"),
-        ({"max_iterations": 50, "n_warmup": 50}, "max_iterations must be a whole number from 51"),
-        ({"max_seconds": 0}, "max_seconds must be a positive number"),
-        ({"n_samples": 10, "max_iterations": 50}, 'are for n_samples="auto", not for n_samples=10'),
-        ({"n_samples": 10, "max_seconds": 5.0}, 'are for n_samples="auto", not for n_samples=10'),
-    ],
-)
-def test_bad_lengths_are_refused_in_one_sentence(options, says):
-    with pytest.raises(InputError, match=says):
-        auto_fit(data(), **options)
-
-
 # --- the rules ------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_joint_that_still_rises_has_not_settled():
+def test_has_settled_sees_a_rising_log_joint():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(200, 2, 40))
     settled = [auto_stop.has_settled(one) for one in noise]
@@ -165,59 +134,68 @@ def test_a_log_joint_that_still_rises_has_not_settled():
     assert auto_stop.has_settled(np.ones((2, 40)))
 
 
-def rounds_of(log_joint):
-    """Rounds of a chain that has only a log joint to show; its trees of three leaves come in any shape."""
+def draws_of(log_joint):
+    """Draws of a chain that has only a log joint to show; its trees of three leaves come in any shape."""
     T = len(log_joint)
     rng = np.random.default_rng(int(abs(log_joint[0]) * 1e6))
     first = np.array([[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[1, 2], [0, 3]]])[rng.integers(3, size=T)]
     times = np.sort(rng.exponential(size=(T, 2)), axis=1)
-    return Rounds(first.astype(np.int32), times, log_joint, {}, np.empty((T, 0)), np.empty((T, 0)), {})
+    return ChainDraws(first.astype(np.int32), times, log_joint, {}, np.empty((T, 0)), np.empty((T, 0)), {})
 
 
-def decided(log_joints, **changes):
-    plan = Plan(None, None, None, None, n_warmup=20)
+def decided(log_joints, n_warmup=None):
     T = len(log_joints[0])
-    length = auto_stop.check_length("auto", "auto", 1000, None)
-    auto = auto_stop.begin_auto(length, 10, 1.0)._replace(next_look=20 + T, **changes)
-    return auto_stop.decide(auto, plan, 20 + T, [[rounds_of(trace)] for trace in log_joints])
+    run_settings = RunSettings(ct.Regraft(), n_warmup=n_warmup, max_iterations=1000)
+    chains = (ChainAt(20 + T),) * len(log_joints)
+    state = RunState(0, 20, 20 + T, chains, tuple((draws_of(trace),) for trace in log_joints))
+    return auto_stop.decide(run_settings, state)
 
 
-def test_first_draws_that_were_warmup_are_dropped():
+class ChainAt:
+    """A chain that only knows how far it is."""
+
+    def __init__(self, iteration):
+        self.iteration = iteration
+
+
+def test_decide_drops_first_draws_that_were_warmup():
     rng = np.random.default_rng(1)
     good = rng.normal(size=(2, 200))
-    auto, plan, kept = decided(good)
-    assert (auto.reason, plan.n_warmup, len(kept[0][0].times)) == ("converged", 20, 200)
+    state = decided(good)
+    assert (state.reason, state.n_warmup, state.n_draws) == ("converged", 20, 200)
     late = good - 6.0 * np.maximum(1.0 - np.arange(200) / 45, 0.0)
-    auto, plan, kept = decided(late)
-    assert (auto.reason, plan.n_warmup, len(kept[0][0].times)) == ("converged", 70, 150)
-    np.testing.assert_array_equal(kept[1][0].log_joint, late[1, 50:])
-    _, plan, _ = decided(late, given_warmup=20)
-    assert plan.n_warmup == 20
-    auto, plan, _ = decided(good + np.array([[0.0], [5.0]]))  # apart to the end: nothing is gained by dropping
-    assert (auto.reason, plan.n_warmup) == ("", 20)
-    assert auto.next_look == 20 + 250
+    state = decided(late)
+    assert (state.reason, state.n_warmup, state.n_draws) == ("converged", 70, 150)
+    np.testing.assert_array_equal(state.draws[1][0].log_joint, late[1, 50:])
+    assert decided(late, n_warmup=20).n_warmup == 20
+    state = decided(good + np.array([[0.0], [5.0]]))  # apart to the end: nothing is gained by dropping
+    assert (state.reason, state.n_warmup) == ("", 20)
+    assert state.next_look == 20 + 250
 
 
-def test_figures_say_how_much_more_is_needed():
-    met = auto_stop.Figures(100, 1.01, "a", 150.0, "a", 120.0, 0.03)
-    assert met.are_enough
-    for change, factor in (({"r_hat": 1.06}, 3.0), ({"ess": 50.0}, 2.0), ({"topology_ess": 25.0}, 4.0)):
-        assert not met._replace(**change).are_enough
-        assert met._replace(**change).still_needed == pytest.approx(factor)
-    assert met._replace(split_frequency_sd=0.1).still_needed == pytest.approx(4.0)
-    assert met._replace(r_hat=math.nan, ess=math.nan, topology_ess=math.nan, split_frequency_sd=math.nan).are_enough
+def test_expected_iterations_are_a_guess_from_the_last_look():
+    run_settings = RunSettings(ct.Regraft(), n_warmup=None, max_iterations=1000)
+    state = RunState(0, None, 20, (ChainAt(10),) * 2)
+    assert auto_stop.expected_iterations(run_settings, state) == 1000
+    seen = {"n_draws": 100, "r_hat": 1.06, "ess": 80.0, "topology_ess": 90.0, "split_frequency_sd": 0.01}
+    state = state._replace(n_warmup=20, next_look=145, figures=seen)
+    assert auto_stop.expected_iterations(run_settings, state) == 320  # three times as many draws
+    assert auto_stop.expected_iterations(run_settings, state._replace(next_look=600)) == 600
+    assert auto_stop.expected_iterations(run_settings, state._replace(reason="converged")) == 10
+    fixed = run_settings._replace(n_samples=80, n_warmup=20)
+    assert auto_stop.expected_iterations(fixed, state._replace(next_look=100)) == 100
 
 
 # --- the same however it is cut up ----------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("_short")
-def test_blocks_and_threads_make_no_difference(monkeypatch):
+def test_auto_is_the_same_in_blocks_and_threads(monkeypatch):
     X = with_missing(data(8, 4))
     whole = auto_fit(X, "full", max_iterations=50)
     with joblib.parallel_config("threading"):
         assert_same(auto_fit(X, "full", max_iterations=50, n_jobs=2), whole)
-    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
     again = auto_fit(X, "full", max_iterations=50)
     assert_same(again, whole)
     assert again.info["stopping"] == whole.info["stopping"]
@@ -234,22 +212,22 @@ WHOLE = {}  # runs that were never stopped
 
 @pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize(  # in the warm-up, before and after draws were thinned
-    ("case", "rounds_before"),
+    ("case", "n_before"),
     [*(("missing", k) for k in (3, 13, 33)), *(("groups", k) for k in (3, 13, 33)), ("noise", 33)],
 )
-def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(case, rounds_before, tmp_path, monkeypatch):
+def test_auto_resumes_to_the_same_bits(case, n_before, tmp_path, monkeypatch):
     X, options = CASES[case]
     if case not in WHOLE:
         WHOLE[case] = auto_fit(X, max_iterations=40, **options)
     whole = WHOLE[case]
     assert whole.info["stopping"]["thin"] > 1
-    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)
     monkeypatch.setattr(checkpoint_file, "SECONDS_BETWEEN", 0.0)
     path = tmp_path / "run.checkpoint"
     settings = {"max_iterations": 40, "checkpoint": path, **options}
     with monkeypatch.context() as patch:
-        patch.setattr(run, "_require_sense", _interrupts_after(rounds_before))
-        if rounds_before == 3:
+        patch.setattr(run, "require_sane", interrupts_after(n_before))
+        if n_before == 3:
             with pytest.raises(KeyboardInterrupt):
                 auto_fit(X, **settings)
         else:
@@ -263,50 +241,23 @@ def test_a_run_that_goes_on_ends_as_if_it_had_never_stopped(case, rounds_before,
         assert resumed.info["stopping"] == whole.info["stopping"]
 
 
-@pytest.mark.usefixtures("_short")
-@pytest.mark.parametrize("rounds_before", [3, 33])
-def test_a_crafted_state_is_refused(rounds_before, tmp_path, monkeypatch):
-    path = tmp_path / "run.checkpoint"
-    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 0.0)
-    with monkeypatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore", InterruptedWarning)
-        patch.setattr(run, "_require_sense", _interrupts_after(rounds_before))
-        with contextlib.suppress(KeyboardInterrupt):
-            auto_fit(data(), max_iterations=40, checkpoint=path)
-    kind = ("coaltree checkpoint", checkpoint_file._VERSION)
-    content = archive.read(path, *kind)
-    assert (content["auto"]["n_warmup"] is None) == (rounds_before == 3)
-    odd = [3, "max_seconds", 41, [np.zeros(3)], [np.zeros(2)] * 2, *hostile.ODD_VALUES[::3]]
-    for name, right in content["auto"].items():
-        if name == "next_look":  # where one round is as good as another
-            odd.remove(3)
-        for value in odd:
-            if repr(value) != repr(right):
-                archive.write(path, *kind, content | {"auto": content["auto"] | {name: value}})
-                with pytest.raises(InputError, match="is damaged"):
-                    auto_fit(data(), max_iterations=40, checkpoint=path)
-    archive.write(path, *kind, content | {"auto": None})
-    with pytest.raises(InputError, match="is damaged"):
-        auto_fit(data(), max_iterations=40, checkpoint=path)
-
-
-def _interrupts_after(n_rounds):
-    def press(chains, results):
-        if chains[0].round == n_rounds:
+def interrupts_after(n_iterations):
+    def press(chains, blocks):
+        if chains[0].iteration == n_iterations:
             raise KeyboardInterrupt
 
     return press
 
 
 @pytest.mark.usefixtures("_short", "few_trials")
-def test_the_chosen_family_goes_on_as_long_as_needed():
+def test_auto_works_with_best():
     X, options = CASES["best"]
     post = auto_fit(X, max_iterations=40, **options)
-    assert post.info["stopping"]["rounds"] == 40
+    assert post.info["stopping"]["iterations"] == 40
     assert "choice" in post.info
 
 
-def test_a_run_stopped_by_the_clock_may_go_on(tmp_path):
+def test_auto_resumes_after_max_seconds(tmp_path):
     path = tmp_path / "run.checkpoint"
     auto_fit(data(), max_seconds=1e-6, checkpoint=path)
     with warnings.catch_warnings():
@@ -315,15 +266,15 @@ def test_a_run_stopped_by_the_clock_may_go_on(tmp_path):
     assert post.info["stopping"]["reason"] == "converged"
 
 
-def test_a_posterior_is_continued():
+def test_auto_continues_a_posterior():
     first = auto_fit(data(), max_iterations=30)
     second = auto_fit(data(), start=first, max_iterations=30)
     assert not np.array_equal(first.times, second.times)
-    assert second.info["stopping"]["rounds"] == 30
+    assert second.info["stopping"]["iterations"] == 30
 
 
-def test_an_interruption_keeps_what_there_is(monkeypatch):
-    monkeypatch.setattr(run, "_SECONDS_A_BLOCK", 1e-9)  # blocks of one round, however fast the machine is
+def test_auto_keeps_the_draws_before_an_interruption(monkeypatch):
+    monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 1e-9)  # blocks of one iteration, however fast the machine is
     X = data()
     whole = auto_fit(X, max_iterations=100)
     with pytest.warns(InterruptedWarning) as caught:

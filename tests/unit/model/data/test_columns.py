@@ -88,7 +88,7 @@ def test_auto_is_spherical_where_ranges_are_similar(scales, name):
 
 
 @pytest.mark.parametrize("scales", [np.ones(24), np.repeat([1.0, 30.0], 12)])
-def test_outliers_and_missing_cells_do_not_change_the_unit(scales):
+def test_auto_ignores_outliers_and_missing_cells(scales):
     table = EVEN * scales
     family = family_of(table)
     for spoilt in (1e6, -1e6):
@@ -102,14 +102,14 @@ def test_outliers_and_missing_cells_do_not_change_the_unit(scales):
     assert family_of(table) == family
 
 
-def test_pixels_that_are_blank_in_most_rows_are_in_one_unit():
+def test_auto_takes_mostly_blank_pixels_as_one_unit():
     images = np.where(RNG.random((60, 24)) < 0.1, RNG.integers(1, 17, (60, 24)), 0)
     images[:, 0] = np.arange(60) == 4
     assert family_of(images.astype(float)) == "spherical"
 
 
 @pytest.mark.parametrize(("n_values", "name"), [(2, "scaled"), (4, "scaled"), (5, "spherical")])
-def test_categories_have_no_unit(n_values, name):
+def test_auto_gives_categories_no_unit(n_values, name):
     assert family_of(np.floor(EVEN * (n_values - 1e-9))) == name
     mixed = np.column_stack([np.floor(EVEN[:, :12] * (n_values - 1e-9)), EVEN[:, 12:] * n_values])
     assert family_of(mixed) == "spherical"
@@ -122,7 +122,7 @@ def test_constant_columns_to_within_rounding_and_beside_missing_values():
     np.testing.assert_array_equal(constant_columns(table), [False, True, True, False, True])
 
 
-def test_one_warning_names_all_that_is_left_out():
+def test_columns_left_out_are_named_in_one_warning():
     table = np.column_stack([X, np.ones((30, 9)), X[:, 0] - 3 * X[:, 2]])
     names = [f"c{j}" for j in range(14)]
     with pytest.warns(CoaltreeWarning) as caught:
@@ -141,13 +141,13 @@ def test_one_warning_names_all_that_is_left_out():
 
 
 @pytest.mark.parametrize("family", ["auto", "scaled", "diagonal", "full"])
-def test_nothing_but_constants_is_refused(family):
+def test_columns_that_are_all_constant_are_refused(family):
     with pytest.raises(InputError, match="every column of X is constant"):
         modelled(np.ones((5, 3)), np.arange(5), None, family)
     assert isinstance(quiet(np.ones((5, 3)), "spherical").covariance, Spherical)
 
 
-def test_repeats_and_linear_functions_are_found_in_any_unit():
+def test_dependent_columns_are_found_in_any_unit():
     table = np.column_stack([X, 1e9 * X[:, 1], X[:, 0] + 1e-3, X @ [1.0, 2.0, -1.0, 0.5], RNG.normal(size=30)])
     expected = [False] * 4 + [True] * 3 + [False]
     np.testing.assert_array_equal(dependent_columns(table), expected)
@@ -156,13 +156,13 @@ def test_repeats_and_linear_functions_are_found_in_any_unit():
     np.testing.assert_array_equal(dependent_columns(table), expected)
 
 
-def test_more_columns_than_rows_are_not_taken_for_functions_of_each_other():
+def test_dependent_columns_are_not_found_where_columns_outnumber_rows():
     wide = RNG.normal(size=(10, 40))
     assert not dependent_columns(wide).any()
     np.testing.assert_array_equal(np.flatnonzero(dependent_columns(np.column_stack([wide, -wide[:, 33]]))), [40])
 
 
-def test_what_was_given_for_each_column_is_cut_to_those_in_use():
+def test_columns_in_use_keep_their_own_priors():
     table = np.column_stack([X[:, :2], np.ones(30)])
     prior = InverseGamma([1.0, 2.0, 3.0], 1.0)
     diagonal = quiet(table, Diagonal([1.0, 2.0, 3.0], priors={"variances": prior})).covariance
@@ -184,7 +184,7 @@ def test_ties_are_spread_only_where_variances_are_learnt_by_column():
     assert "column 4" in model.info["ties"]
 
 
-def test_missing_entries_of_columns_left_out_follow_from_the_others():
+def test_imputed_entries_of_columns_left_out_follow_from_the_others():
     table = np.column_stack([X, np.full(30, 2.5), 1e6 * X[:, 0] - X[:, 1]])
     table[4, 4] = table[4, 5] = table[6, 5] = table[6, 0] = np.nan
     used = np.arange(4)

@@ -20,7 +20,7 @@ def scaled(D):
     return rows_of_distances(Table(D, tuple(map(str, range(len(D)))), None))
 
 
-def test_rows_have_the_distances_again():
+def test_mds_rows_have_the_given_distances():
     X = np.random.default_rng(0).standard_normal((20, 5)) * [1, 2, 3, 4, 5]
     D = squared_distances(X)
     with warnings.catch_warnings():
@@ -42,7 +42,7 @@ def test_rows_have_the_distances_again():
     ],
     ids=["exact", "3 decimals", "3 decimals, then squared", "float32"],
 )
-def test_rounding_makes_no_axes(rounded, n):
+def test_mds_makes_no_axes_of_rounding(rounded, n):
     for seed in range(5):
         D = squared_distances(np.random.default_rng(seed).standard_normal((n, 2)))
         with warnings.catch_warnings():
@@ -52,7 +52,7 @@ def test_rounding_makes_no_axes(rounded, n):
         np.testing.assert_allclose(squared_distances(found.table.values), D, atol=0.02)
 
 
-def test_few_rows_have_as_many_axes_as_before_rounding():
+def test_mds_of_few_rows_has_as_many_axes_as_before_rounding():
     """Of five rows two eigenvalues are rounding, both positive in one table of five; 0.5 % of 600 tables keep them."""
     n_wrong = 0
     for seed in range(40):
@@ -62,7 +62,7 @@ def test_few_rows_have_as_many_axes_as_before_rounding():
     assert n_wrong <= 4  # of 120, where the signs of the eigenvalues alone would leave some 26
 
 
-def test_axes_of_few_rows_that_rounding_cannot_explain_are_kept():
+def test_mds_of_few_rows_keeps_axes_that_rounding_cannot_explain():
     """Negative control: all digits, whole numbers, and three decimals of which the last axis takes more than one."""
     X = np.random.default_rng(0).standard_normal((5, 4)) * [1, 1, 0.1, 0.1]
     assert scaled(squared_distances(X)).table.values.shape == (5, 4)
@@ -71,15 +71,15 @@ def test_axes_of_few_rows_that_rounding_cannot_explain_are_kept():
     assert scaled(squared_distances(corners)).table.values.shape == (5, 3)
 
 
-def test_three_small_axes_that_are_real_are_kept():
+def test_mds_keeps_three_small_axes_that_are_real():
     """What rounding hides no more than a little is no rounding: variances down to a thousandth, and three decimals."""
     X = np.random.default_rng(0).standard_normal((30, 5)) * [1, 1, 0.1, 0.1, 0.1]
     assert scaled(squared_distances(X).round(3)).table.values.shape == (30, 5)
 
 
-def test_distances_far_from_any_points_keep_an_axis():
+def test_mds_of_distances_far_from_euclidean_keeps_an_axis():
     random = np.triu(np.random.default_rng(1).random((30, 30)), 1)
-    with pytest.warns(ct.CoaltreeWarning, match="as are axes no longer than these"):
+    with pytest.warns(ct.CoaltreeWarning, match="axes no longer than the most negative one are left out"):
         found = scaled((random + random.T) ** 2)
     assert found.table.values.shape[1] >= 1
     with pytest.warns(ct.CoaltreeWarning):  # the most negative eigenvalue is larger than any other
@@ -87,16 +87,16 @@ def test_distances_far_from_any_points_keep_an_axis():
     assert odd.table.values.shape[1] == 1
 
 
-def test_exact_distances_have_no_negative_share():
+def test_mds_of_exact_distances_has_no_negative_share():
     """Of two rows only 0 and a positive eigenvalue are left: the share is 0, and not -0."""
     found = scaled(np.array([[0.0, 2.0], [2.0, 0.0]]))
-    assert found.sentence == "classical scaling: 1 axes, negative eigenvalues 0.0 % of all"
+    assert found.sentence == "classical scaling: 1 axis, negative eigenvalues: 0.0 % of the total"
 
 
-def test_distances_that_no_points_have_are_said():
+def test_mds_warns_of_distances_that_are_not_euclidean():
     """A star: three points at distance 1 from a fourth and 2 from each other lie on no plane of ours."""
     distance = np.array([[0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0.0]])
-    with pytest.warns(ct.CoaltreeWarning, match="negative eigenvalues make up"):
+    with pytest.warns(ct.CoaltreeWarning, match="negative eigenvalues: .* of the total"):
         found = scaled(distance**2)
     values = np.linalg.eigvalsh(-0.5 * _centred(distance**2))
     assert found.negative_share == pytest.approx(-values[values < 0].sum() / np.abs(values).sum())
@@ -138,14 +138,14 @@ def test_fit_from_distances_is_fit_of_rows_with_these_distances():
         (lambda D: D, {"metric": "cosine"}, "metric must be"),
     ],
 )
-def test_what_are_no_distances_is_refused(change, settings, sentence):
+def test_mds_refuses_what_are_no_distances(change, settings, sentence):
     D = squared_distances(np.arange(5.0)[:, None])
     with pytest.raises(ct.InputError, match=sentence):
         ct.fit(change(D), **{"metric": "precomputed", **settings})
 
 
 @pytest.mark.parametrize("n", [3, 4, 6, 11])
-def test_whole_numbers_that_are_exact_keep_all_axes(n):
+def test_mds_of_exact_whole_numbers_keeps_all_axes(n):
     assert scaled(1.0 - np.eye(n)).table.values.shape[1] == n - 1  # all equally far from each other
     bits = np.random.default_rng(n).integers(2, size=(n, 5)).astype(float)
     bits[:, 0] = np.arange(n) % 2

@@ -25,7 +25,7 @@ def example(n, d, covariance, noise, seed=0):
     [(Fixed(PHI), 0), (Fixed(PHI), 3), (Diagonal([1.0, 2.0, 0.5]), 0), (Spherical(amplitude=2.0), 3)],
     ids=lambda value: type(value).__name__ if isinstance(value, Covariance) else f"row {value}",
 )
-def test_one_row_is_drawn_exactly(covariance, noise, row):
+def test_impute_draws_one_row_exactly(covariance, noise, row):
     tree, X = example(5, 3, covariance, noise)
     missing = np.zeros((5, 3), dtype=bool)
     missing[row, [0, 2]] = True
@@ -40,7 +40,7 @@ def test_one_row_is_drawn_exactly(covariance, noise, row):
     assert np.any(np.abs(shifted.mean(axis=0)) > 4.5 / math.sqrt(4000))
 
 
-def test_observed_entries_stay():
+def test_impute_keeps_observed_entries():
     tree, X = example(6, 3, Fixed(PHI), 0.0)
     missing = np.random.default_rng(2).random((6, 3)) < 0.4
     filled = impute(tree.children, tree.times, X, missing, Fixed(PHI), 0.0, np.random.default_rng(3))
@@ -51,7 +51,7 @@ def test_observed_entries_stay():
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_scans_over_many_rows_converge_to_the_joint_conditional(noise):
+def test_impute_converges_to_the_joint_conditional(noise):
     covariance = Fixed(PHI)
     tree, X = example(6, 3, covariance, noise, seed=4)
     missing = np.random.default_rng(5).random((6, 3)) < 0.35
@@ -72,14 +72,14 @@ def test_scans_over_many_rows_converge_to_the_joint_conditional(noise):
     assert np.all(np.abs(squares.mean(axis=0) - 1.0) < 4.5 * error)
 
 
-def test_precision_is_the_inverse():
+def test_precision_of_is_the_inverse():
     for covariance in (Fixed(PHI), Matern32(2.0, 0.1)):
         np.testing.assert_allclose(precision_of(covariance, 3) @ covariance.matrix(3), np.eye(3), atol=1e-10)
     np.testing.assert_allclose(precision_of(Diagonal([1.0, 4.0]), 2), [[1.0, 0.25]])
     assert precision_of(Spherical(amplitude=2.0), 3).shape == (1, 3)
 
 
-def test_a_start_is_drawn_from_the_columns():
+def test_fill_at_random_draws_from_the_columns():
     rng = np.random.default_rng(7)
     X = np.array([[0.0, 100.0]] * 2000) + rng.normal(size=(2000, 2)) * [1.0, 10.0]
     X[rng.random(X.shape) < 0.5] = np.nan
@@ -93,7 +93,7 @@ def test_a_start_is_drawn_from_the_columns():
     assert fill_at_random(complete, Spherical(), rng) is complete
 
 
-def test_a_start_under_a_smooth_covariance_is_smooth():
+def test_fill_at_random_is_smooth_under_a_smooth_covariance():
     covariance = SquaredExponential(50.0, 1e-6)
     _, X = example(10, 60, covariance, 0.0)
     missing = np.random.default_rng(1).random(X.shape) < 0.1
@@ -105,13 +105,13 @@ def test_a_start_under_a_smooth_covariance_is_smooth():
     assert np.sqrt(np.mean((by_columns - X)[missing] ** 2)) > 0.5
 
 
-def test_a_start_without_correlations_is_that_of_the_columns():
+def test_fill_at_random_without_correlations_is_that_of_the_columns():
     X = np.array([[0.0, np.nan], [np.nan, 100.0], [1.0, 110.0]])
     rng = np.random.default_rng
     np.testing.assert_array_equal(fill_at_random(X, Full(np.eye(2)), rng(3)), fill_at_random(X, Spherical(), rng(3)))
 
 
-def test_rows_and_columns_without_values_are_refused_by_name():
+def test_check_observed_names_rows_and_columns_without_values():
     X = np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]])
     with pytest.raises(InputError, match=r"row 'b' of X has only missing values"):
         check_observed(X, ("a", "b", "c"), ("x", "y"))
@@ -122,7 +122,7 @@ def test_rows_and_columns_without_values_are_refused_by_name():
         check_observed(X, ("a", "b", "c"), None)
 
 
-def test_rows_that_nothing_tells_apart_are_refused():
+def test_check_apart_refuses_rows_that_agree_where_observed():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [0.0, 2.0, 3.0]])
     with pytest.raises(InputError, match=r"rows 'b' and 'a' are equal in every column that both have"):
         check_apart(X, ("a", "b", "c"))

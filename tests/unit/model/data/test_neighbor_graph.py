@@ -7,7 +7,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from coaltree.errors import InputError
 from coaltree.model.data.leaves import read_rows
-from coaltree.model.data.neighbor_graph import read_graph
+from coaltree.model.data.neighbor_graph import read_neighbor_graph
 from coaltree.model.data.table import read_table
 from coaltree.model.process.noise import as_noise
 
@@ -16,7 +16,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 
 def read(neighbors, X=X, groups=None):
     rows = read_rows(read_table(X), as_noise("learn"), groups, quiet=True)
-    return read_graph(neighbors, rows, len(X))
+    return read_neighbor_graph(neighbors, rows, len(X))
 
 
 def lists_of(graph):
@@ -25,21 +25,21 @@ def lists_of(graph):
 
 @pytest.mark.parametrize("mode", ["connectivity", "distance"])
 @pytest.mark.parametrize("as_kind", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
-def test_edges_hold_in_both_directions_whatever_they_weigh(mode, as_kind):
+def test_neighbor_graph_edges_hold_in_both_directions_whatever_they_weigh(mode, as_kind):
     given = kneighbors_graph(X, 4, mode=mode)
     dense = given.toarray() > 0
     expected = [set(np.flatnonzero(row).tolist()) for row in dense | dense.T]
     assert lists_of(read(as_kind(given))) == expected
 
 
-def test_loops_are_passed_over_and_entries_of_zero_count():
+def test_neighbor_graph_ignores_loops_and_counts_entries_of_zero():
     given = kneighbors_graph(X, 4, include_self=True, mode="distance")  # stores 0 for each row itself
     assert all(i not in near for i, near in enumerate(lists_of(read(given))))
     given.data[:] = 0.0
     assert lists_of(read(given)) == lists_of(read(kneighbors_graph(X, 4, include_self=True)))
 
 
-def test_a_copy_stands_where_its_twin_does():
+def test_neighbor_graph_gives_copies_one_node():
     twice = np.concatenate([X, X[:1]])
     given = sparse.lil_array((31, 31))
     for i in range(30):
@@ -61,11 +61,11 @@ def test_a_copy_stands_where_its_twin_does():
         (kneighbors_graph(X, 4).astype(complex), "numbers"),
     ],
 )
-def test_refused(neighbors, says):
+def test_neighbor_graph_refuses_bad_input(neighbors, says):
     with pytest.raises(InputError, match=says):
         read(neighbors)
 
 
-def test_groups_have_no_neighbors():
+def test_neighbor_graph_refuses_groups():
     with pytest.raises(InputError, match="groups"):
         read(kneighbors_graph(X, 4), groups=np.arange(30) // 2)

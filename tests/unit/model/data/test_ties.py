@@ -12,7 +12,7 @@ def spread(x, rows=None, column=0):
     return values[:, 0], bool(tied[0])
 
 
-def test_values_recorded_in_steps_stay_within_half_a_step():
+def test_ties_recorded_in_steps_stay_within_half_a_step():
     x = np.random.default_rng(0).integers(0, 6, 400) * 0.5
     found, tied = spread(x)
     assert tied and len(np.unique(found)) == 400
@@ -22,7 +22,7 @@ def test_values_recorded_in_steps_stay_within_half_a_step():
         assert np.mean(found[x == level]) == pytest.approx(level, abs=0.09)
 
 
-def test_cells_reach_half_way_to_uneven_neighbours():
+def test_ties_reach_half_way_to_uneven_neighbours():
     x = np.repeat([0.0, 1.0, 5.0], 200)
     found, _ = spread(x)
     for level, low, high in ((0.0, -0.5, 0.5), (1.0, 0.5, 3.0), (5.0, 3.0, 7.0)):
@@ -30,7 +30,7 @@ def test_cells_reach_half_way_to_uneven_neighbours():
         assert low <= cell.min() < low + 0.1 * (high - low) and high - 0.1 * (high - low) < cell.max() <= high
 
 
-def test_many_zeros_among_values_without_a_step_are_spread_by_their_share():
+def test_ties_of_many_zeros_are_spread_by_their_share():
     rng = np.random.default_rng(1)
     x = np.concatenate([np.zeros(60), rng.gamma(2.0, 1.0, 40)])
     found, _ = spread(x)
@@ -39,7 +39,7 @@ def test_many_zeros_among_values_without_a_step_are_spread_by_their_share():
     assert 0.9 * h < np.abs(found[:60]).max() <= h
 
 
-def test_values_that_occur_once_and_missing_ones_stay():
+def test_ties_are_spread_but_single_and_missing_values_stay():
     x = np.array([0.1, 0.2, np.nan, 0.2, 0.7, np.nan])
     found, tied = spread(x)
     assert tied
@@ -51,7 +51,7 @@ def test_values_that_occur_once_and_missing_ones_stay():
     assert not spread(np.full(4, 2.0))[1]  # a constant has no cell
 
 
-def test_spreading_knows_row_and_column_alone():
+def test_ties_are_spread_by_row_and_column_numbers_alone():
     x = np.random.default_rng(2).integers(0, 3, 50).astype(float)
     found, _ = spread(x, column=7)
     np.testing.assert_array_equal(spread(2.0**30 * x, column=7)[0], 2.0**30 * found)

@@ -21,7 +21,7 @@ def test_log_prior_equals_the_transcription_and_works_on_stacks():
     np.testing.assert_allclose(trees[0].log_prior(), log_prior(stack[0]))
 
 
-def test_simulated_times_have_exponential_gaps():
+def test_simulate_tree_has_exponential_gaps():
     rng = np.random.default_rng(1)
     gaps = np.array([standardized_gaps(simulate_tree(12, rng).times) for _ in range(2000)])
     standard_error = 1 / np.sqrt(gaps.shape[0])  # an Exp(1) variable has mean and deviation 1
@@ -31,7 +31,7 @@ def test_simulated_times_have_exponential_gaps():
     assert np.abs((gaps * 1.3).mean(axis=0) - 1).max() > 4.5 * standard_error  # a rate wrong by 30 % is seen
 
 
-def test_simulated_ranked_topologies_are_uniform():
+def test_simulate_tree_draws_uniform_ranked_topologies():
     rng = np.random.default_rng(2)
     n, draws = 4, 9000
     counts = {leaf_sets(m): 0 for m in ranked_topologies(n)}
@@ -49,14 +49,14 @@ def test_simulated_ranked_topologies_are_uniform():
     assert chi_square(wrong) > 100
 
 
-def test_simulation_is_repeatable_and_checks_n():
+def test_simulate_tree_is_repeatable_and_checks_n():
     assert simulate_tree(6, np.random.default_rng(3)) == simulate_tree(6, np.random.default_rng(3))
     for bad in (1, 0, -2, 2.5, True, "7"):
         with pytest.raises(InputError, match="n must be a whole number of at least 2, not"):
             simulate(bad, d=2)
 
 
-def test_a_hundred_thousand_leaves():
+def test_simulate_tree_of_a_hundred_thousand_leaves():
     tree = simulate_tree(100_000, np.random.default_rng(4))
     assert tree.n == 100_000
     assert np.isfinite(tree.log_prior())

@@ -57,7 +57,7 @@ def test_contrasts_under_many_variances_are_those_of_each():
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])
-def test_simulated_data_have_the_covariance_of_the_tree(noise):
+def test_simulate_data_has_the_covariance_of_the_tree(noise):
     rng, tree, _, _ = random_case(2, n=5)
     X = np.array([diffusion.simulate_data(tree, 1, rng, leaf_var=noise)[:, 0] for _ in range(6000)])
     differences = X[:, 1:] - X[:, :1]
@@ -69,7 +69,7 @@ def test_simulated_data_have_the_covariance_of_the_tree(noise):
     assert (np.abs(found - expected) / error).max() < 4.5
 
 
-def test_duplicates_at_time_zero_carry_no_factor():
+def test_likelihood_of_duplicates_at_time_zero_has_no_factor():
     _, tree, Phi, X = random_case(3, n=4, d=3)
     doubled = np.vstack([X, X[2]])
     node = {0: 0, 1: 1, 2: 5, 3: 3, 4: 6, 5: 7, 6: 8}
@@ -93,21 +93,10 @@ def test_squared_distances_keep_their_precision_next_to_large_values():
     assert np.array_equal(found, found.T)
 
 
-def test_simulate_returns_data_and_tree():
-    X, tree = ct.simulate(n=12, d=5, covariance=ct.SquaredExponential(length2=2.0, noise=0.1), random_state=3)
-    again, same = ct.simulate(n=12, d=5, covariance=ct.SquaredExponential(length2=2.0, noise=0.1), random_state=3)
-    assert X.shape == (12, 5)
-    assert np.array_equal(X, again) and tree == same
-    with pytest.raises(ct.InputError, match="d must be a whole number of at least 1, not 0"):
-        ct.simulate(n=4, d=0)
-    with pytest.raises(ct.InputError, match="random_state"):
-        ct.simulate(n=4, d=2, random_state="seed")
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e-5, 1e-12, 1e-20, 1e-33])
 @pytest.mark.parametrize("offset", [1.0, 0.1, 1e6])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_equal_coordinates_stay_equal_however_short_the_branches(seed, offset, unit):
+def test_messages_keep_equal_coordinates_equal_however_short_the_branches(seed, offset, unit):
     """Three columns are the same number in every row: a digit lost in one of them is 1e-16 against √v of 1e-33."""
     rng = np.random.default_rng(seed)
     tree = simulate_tree(12, rng)
@@ -131,7 +120,7 @@ def working_tree_means(children, times, X):
     return tree.mean
 
 
-def test_ties_beside_columns_that_differ_agree_with_many_digits():
+def test_likelihood_of_ties_beside_columns_that_differ_agrees_with_many_digits():
     """Two columns without differences beside one whose differences are far below a digit of them."""
     rng = np.random.default_rng(3)
     for _ in range(20):

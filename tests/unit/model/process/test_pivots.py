@@ -10,7 +10,7 @@ from tests.reference import pivots as reference
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])
-def test_rows_come_back_from_their_contrasts(n):
+def test_contrasts_give_back_the_rows(n):
     rng = np.random.default_rng(n)
     tree, X, noise = simulate_tree(n, rng), rng.standard_normal((n, 4)), rng.gamma(1.0, 0.3, n)
     frame = pivots.frame_of(tree.children, tree.times, noise)
@@ -30,14 +30,14 @@ def test_shuffles_and_lateness_equal_the_transcriptions():
         np.testing.assert_allclose(pivots.lateness(tree.children), reference.lateness(tree.children.tolist()))
 
 
-def test_merges_of_sister_groups_are_shuffled_in_trees_of_the_coalescent():
+def test_shuffles_are_standard_normal_under_the_coalescent():
     rng = np.random.default_rng(0)
     z = np.concatenate([pivots.shuffles(simulate_tree(60, rng).children).z for _ in range(400)])
     assert abs(z.mean()) < 4.0 / np.sqrt(len(z))
     assert abs(np.square(z).mean() - 1.0) < 4.0 * np.sqrt(2.0 / len(z))
 
 
-def test_single_leaves_join_as_late_as_in_trees_of_the_coalescent():
+def test_lateness_is_that_of_the_coalescent():
     rng = np.random.default_rng(1)
     drawn = np.array([pivots.mean_lateness(30, rng) for _ in range(2000)])
     of_trees = np.array([pivots.lateness(simulate_tree(30, rng).children).mean() for _ in range(2000)])

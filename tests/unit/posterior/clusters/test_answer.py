@@ -20,7 +20,7 @@ from tests.posteriors import grouped_posterior, random_posterior, side_branch_po
 
 @pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
 @pytest.mark.parametrize("k", [1, 2, 4, 12])
-def test_it_is_what_the_posterior_says(k):
+def test_answer_is_what_the_posterior_says(k):
     post = random_posterior(0, n=12, n_trees=25)
     answer = answer_for(post, k)
     np.testing.assert_array_equal(answer.labels, post.cut(k))
@@ -35,14 +35,14 @@ def test_it_is_what_the_posterior_says(k):
     np.testing.assert_array_equal(answer.side_branch, post.mean_tree().cut(k, outliers=True) == -1)
 
 
-def test_side_branches_belong_to_a_cluster_and_are_told():
+def test_answer_gives_side_branches_to_clusters_and_marks_them():
     answer = answer_for(side_branch_posterior(), 2)
     np.testing.assert_array_equal(answer.labels, [0] * 4 + [1] * 6)
     np.testing.assert_array_equal(np.flatnonzero(answer.side_branch), [9])
     assert not answer_for(side_branch_posterior(), 1).side_branch.any()
 
 
-def test_scipy_gives_the_same_clusters_but_for_side_branches():
+def test_answer_has_scipys_clusters_but_for_side_branches():
     tree = side_branch_posterior().mean_tree()
     np.testing.assert_array_equal(fcluster(tree.to_linkage(), 2, "maxclust"), [1] * 9 + [2])  # it peels the side branch
     np.testing.assert_array_equal(fcluster(tree.to_linkage(), 3, "maxclust"), [1] * 4 + [2] * 5 + [3])
@@ -60,7 +60,7 @@ def uncertain_answer():
     return ClusterAnswer(np.array([0, 0, 1, 2]), membership, None, np.zeros(4, bool))
 
 
-def test_leaves_that_are_more_probable_in_another_cluster_are_named():
+def test_elsewhere_in_a_line_names_leaves_more_probable_in_another_cluster():
     answer = uncertain_answer()
     np.testing.assert_array_equal(answer.most_probable, [0, 1, 1, 1])
     np.testing.assert_array_equal(answer.is_elsewhere, [False, True, False, True])
@@ -74,7 +74,7 @@ def test_leaves_that_are_more_probable_in_another_cluster_are_named():
     assert elsewhere_in_a_line(answer._replace(labels=answer.most_probable), "abcd") is None
 
 
-def test_small_clusters_are_warned_of_unless_quietly():
+def test_answer_warns_of_small_clusters_unless_quietly():
     caterpillar = [[0, 1], *([k + 9, k + 1] for k in range(1, 9))]
     post = ct.Posterior(np.array([caterpillar] * 3), np.tile(np.arange(1.0, 10.0), (3, 1)))
     with pytest.warns(ct.ClusterSizeWarning):
@@ -85,7 +85,7 @@ def test_small_clusters_are_warned_of_unless_quietly():
     np.testing.assert_array_equal(loud.labels, quiet.labels)
 
 
-def test_in_a_line():
+def test_in_a_line_has_sizes_and_stability():
     left = [[0, 1], [2, 3], [4, 5], [6, 7]]  # (0 1 4) (2 3), and (0 1) (2 3 4) in one tree of four
     right = [[0, 1], [2, 3], [4, 6], [5, 7]]
     post = ct.Posterior(np.array([left, left, left, right]), np.tile([1.0, 1.1, 2.0, 5.0], (4, 1)))

@@ -16,7 +16,7 @@ def blobs(rng, k, n, d, apart):
     return apart * rng.standard_normal((k, d))[np.arange(n) % k] + rng.standard_normal((n, d))
 
 
-def test_groups_of_rows_are_counted():
+def test_suggest_n_clusters_counts_groups_of_rows():
     rng = np.random.default_rng(0)
     for k, n, d, apart in [(2, 60, 5, 4.0), (5, 100, 10, 2.0), (8, 160, 20, 2.0)]:
         found = ward_posterior(blobs(rng, k, n, d, apart)).suggest_n_clusters()
@@ -28,12 +28,12 @@ def test_groups_of_rows_are_counted():
         assert str(found).endswith(").")
 
 
-def test_large_numbers_are_suggested_too():
+def test_suggest_n_clusters_finds_large_numbers():
     X = blobs(np.random.default_rng(3), 14, 112, 6, 12.0)
     assert ward_posterior(X).suggest_n_clusters().n_clusters == 14
 
 
-def test_weak_groups_in_many_columns_add_up():
+def test_suggest_n_clusters_adds_up_weak_groups_in_many_columns():
     """Centres 0.6 from each other in each of 40 columns: each costs far less than half a log n in a column."""
     found = ward_posterior(blobs(np.random.default_rng(1), 4, 120, 40, 0.6)).suggest_n_clusters()
     assert found.n_clusters == 4
@@ -41,7 +41,7 @@ def test_weak_groups_in_many_columns_add_up():
 
 @pytest.mark.parametrize("d", [2, 10])
 @pytest.mark.parametrize("tails", ["normal", "student"])
-def test_one_cloud_is_one_cluster(d, tails):
+def test_suggest_n_clusters_of_a_single_group_is_one(d, tails):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((120, d))
     if tails == "student":
@@ -53,7 +53,7 @@ def test_one_cloud_is_one_cluster(d, tails):
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_a_fit_counts_them_too():
+def test_suggest_n_clusters_of_a_fit_with_missing_values():
     rng = np.random.default_rng(3)
     X = blobs(rng, 3, 45, 4, 4.0)
     X[0, 0] = np.nan
@@ -63,7 +63,7 @@ def test_a_fit_counts_them_too():
     np.testing.assert_array_equal(again.candidates, post.suggest_n_clusters().candidates)
 
 
-def test_the_table_of_candidates():
+def test_suggest_n_clusters_has_a_table_of_candidates():
     post = ward_posterior(blobs(np.random.default_rng(4), 3, 60, 4, 4.0))
     found = post.suggest_n_clusters()
     table = found.candidates
@@ -77,7 +77,7 @@ def test_the_table_of_candidates():
     assert len(post.suggest_n_clusters(max_clusters=2).candidates) == 2
 
 
-def test_a_range_is_said_where_no_number_has_half_of_the_probability():
+def test_suggest_n_clusters_gives_a_range_where_no_number_has_half_of_the_probability():
     found = [ward_posterior(blobs(np.random.default_rng(s), 4, 48, 2, 1.6)).suggest_n_clusters() for s in range(12)]
     ranges = [one for one in found if one.high > one.low]
     assert 0 < len(ranges) < 12
@@ -104,17 +104,17 @@ def test_a_range_is_said_where_no_number_has_half_of_the_probability():
         ([0.26, 0.25, 0.01, 0.02, 0.01, 0.45], (2, 6)),
     ],
 )
-def test_the_range_has_the_fewest_numbers(probability, expected):
+def test_most_probable_range_has_the_fewest_numbers(probability, expected):
     assert n_clusters.most_probable_range(np.array(probability)) == expected
 
 
-def test_numbers_are_said_as_people_say_them():
+def test_cluster_suggestion_numbers_in_words():
     found = ward_posterior(blobs(np.random.default_rng(4), 3, 60, 4, 4.0)).suggest_n_clusters()
     said = [found._replace(low=low, high=high).numbers for low, high in [(1, 1), (3, 3), (3, 4), (5, 8)]]
     assert said == ["1 cluster", "3 clusters", "3 or 4 clusters", "5 to 8 clusters"]
 
 
-def test_many_rows_are_counted_by_a_part_of_them():
+def test_suggest_n_clusters_of_many_rows_takes_a_part_of_them():
     X = blobs(np.random.default_rng(5), 6, 3000, 40, 2.0)
     order = np.argsort(np.arange(3000) % 6, kind="stable")
     # a tree by hand: six combs
@@ -145,7 +145,7 @@ def perturbed(X, n_trees, noise, rng):
 
 
 @pytest.mark.parametrize(("k", "n", "d"), [(5, 100, 10), (8, 160, 20), (3, 60, 5)])
-def test_stability_alone_counts_groups_without_data(k, n, d):
+def test_suggest_n_clusters_without_data_counts_stable_groups(k, n, d):
     rng = np.random.default_rng(6)
     found = perturbed(blobs(rng, k, n, d, 6.0), 20, 1.0, rng).suggest_n_clusters()
     assert found.n_clusters == k
@@ -154,19 +154,19 @@ def test_stability_alone_counts_groups_without_data(k, n, d):
     assert np.isnan(found.candidates["score"]).all()
 
 
-def test_stability_alone_finds_one_cloud_without_data():
+def test_suggest_n_clusters_without_data_finds_a_single_group():
     rng = np.random.default_rng(7)
     assert perturbed(rng.normal(size=(60, 5)), 20, 1.0, rng).suggest_n_clusters().n_clusters == 1
 
 
-def test_one_tree_without_data_tells_nothing():
+def test_suggest_n_clusters_of_one_tree_without_data_is_one():
     tree = ct.Tree.from_linkage(linkage(blobs(np.random.default_rng(6), 3, 60, 5, 6.0), "average"))
     found = ct.Posterior(tree.children[None], tree.times[None]).suggest_n_clusters()
     assert found.n_clusters == 1
     assert found.reason == "1 cluster: one tree without its data cannot tell more."
 
 
-def test_few_leaves_ties_and_wrong_limits():
+def test_suggest_n_clusters_of_few_leaves_ties_and_wrong_limits():
     few = ct.Posterior([[[0, 1]]], [[1.0]]).suggest_n_clusters()
     assert few.n_clusters == 1
     assert "2 leaves are too few" in few.reason
@@ -178,7 +178,7 @@ def test_few_leaves_ties_and_wrong_limits():
         post.suggest_n_clusters(max_clusters=12)
 
 
-def test_rows_that_are_all_but_equal():
+def test_suggest_n_clusters_of_rows_that_are_all_but_equal():
     X = np.repeat([[0.0, 1.0], [5.0, 2.0], [9.0, 9.0]], 6, axis=0)
     tree = ct.Tree.from_linkage(linkage(X, "average"))
     post = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Spherical(amplitude=1.0))
@@ -187,8 +187,8 @@ def test_rows_that_are_all_but_equal():
     assert found.n_clusters == 3
 
 
-def test_a_number_whose_clusters_are_not_stable_is_not_suggested():
-    """One skewed group: more and more round components describe it better, but every tree draws others."""
+def test_suggest_n_clusters_passes_over_a_number_whose_clusters_are_not_stable():
+    """One skewed group: more and more spherical components describe it better, but every tree draws others."""
     X = np.random.default_rng(0).lognormal(size=(100, 6), sigma=0.8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
@@ -200,7 +200,7 @@ def test_a_number_whose_clusters_are_not_stable_is_not_suggested():
     assert "fit better but are less stable" in found.reason or found.high > found.low
 
 
-def test_trees_of_no_weight_say_nothing():
+def test_suggest_n_clusters_ignores_trees_without_weight():
     """Among 500 trees one has all the weight, and it is none of those that an even choice would look at."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(45, 3)) + 20.0 * np.eye(3)[np.arange(45) % 3]
@@ -241,13 +241,13 @@ def test_probabilities_are_those_of_the_definition():
     assert found.sum() == pytest.approx(1.0)
 
 
-def test_evidence_counts_without_stability_where_the_components_are_the_clusters():
+def test_probabilities_need_no_stability_where_the_components_are_the_clusters():
     evidence, stability = np.array([-60.0, -20.0, 0.0]), np.array([1.0, 0.8, 0.5])
     assert np.argmax(n_clusters.probabilities(evidence, stability, similarity=0.5)) == 1
     assert np.argmax(n_clusters.probabilities(evidence, stability, similarity=1.0)) == 2
 
 
-def test_a_number_is_less_sure_the_less_stable_its_clusters_are():
+def test_probabilities_fall_with_the_stability_of_the_clusters():
     evidence = np.array([-60.0, -20.0, 0.0, -6.0])
     sure = [
         n_clusters.probabilities(evidence, np.array([1.0, 0.9, stability, 0.7]), 1.0)[2]
@@ -257,7 +257,7 @@ def test_a_number_is_less_sure_the_less_stable_its_clusters_are():
     assert sure[0] > 0.85
 
 
-def test_components_that_the_mean_tree_shows_are_counted_though_each_tree_is_wrong_somewhere(monkeypatch):
+def test_suggest_n_clusters_counts_components_of_the_mean_tree_though_each_tree_is_wrong_somewhere(monkeypatch):
     rng = np.random.default_rng(0)
     X = blobs(rng, 4, 120, 4, 6.0)
     trees = []

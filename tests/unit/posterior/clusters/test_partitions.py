@@ -6,8 +6,8 @@ from scipy import stats
 
 import coaltree as ct
 from coaltree.posterior.clusters import partitions
-from coaltree.tree.cuts import cut_trees
-from coaltree.tree.merges import canonical, check_cut
+from coaltree.tree.cuts import check_cut, cut_trees
+from coaltree.tree.merges import canonical
 from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior
 from tests.reference import summaries
 
@@ -17,14 +17,14 @@ def post(request):
     return random_posterior(request.param[0], n=request.param[1])
 
 
-def test_labels_of_every_tree(post):
+def test_cut_labels_are_those_of_every_tree(post):
     for how in cuts(post):
         labels = partitions.cut_labels(post.children, post.times, check_cut(post.n, **how))
         assert labels.tolist() == brute_partitions(post, how)
         assert labels.tolist() == [tree.cut(**how).tolist() for tree in post.trees]
 
 
-def test_coclustering(post, monkeypatch):
+def test_coclustering_is_the_share_of_trees_with_both_together(post, monkeypatch):
     for how in cuts(post):
         expected = summaries.coclustering(brute_partitions(post, how), post.weights)
         found = post.coclustering(**how)
@@ -41,7 +41,7 @@ def test_coclustering_of_more_leaves_than_a_tile():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
-def test_side_branches_are_those_of_every_tree():
+def test_cut_labels_have_the_side_branches_of_every_tree():
     """They join by the tree, whether or not there are rows; outliers are in nobody's company, but in their own."""
     post = random_posterior(6, n=20, n_trees=30, weighted=False)
     rows = np.random.default_rng(0).normal(size=(20, 2))
@@ -63,7 +63,7 @@ def test_side_branches_are_those_of_every_tree():
     assert seen > 50
 
 
-def test_side_branches_join_by_the_tree_whatever_their_rows():
+def test_cut_labels_join_side_branches_by_the_tree_whatever_their_rows():
     """Leaf 8 hangs above both clades of four, and the later one is where it belongs."""
     children = [[0, 1], [2, 3], [9, 10], [4, 5], [6, 7], [12, 13], [11, 14], [15, 8]]
     for row in (3, 6):
@@ -98,7 +98,7 @@ def far_by_the_rule(labels, rows):
 
 
 @pytest.mark.parametrize("p", [1, 3, 10])
-def test_outliers_are_those_of_the_rule(p):
+def test_is_outlier_follows_the_rule(p):
     """In all trees and in the mean tree; some side branches are outliers and some are not, as are some other leaves."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((20, p))
@@ -116,7 +116,7 @@ def test_outliers_are_those_of_the_rule(p):
         np.testing.assert_array_equal(after, np.where(is_far, -1, np.maximum(before, ~before)))
         np.add.at(count, ((before < 0).astype(int), is_far.astype(int)), 1)
     assert count.min() > 10
-    np.testing.assert_array_equal(post._whitened_rows, rows)
+    np.testing.assert_array_equal(post.whitened_rows, rows)
 
     tree = post.mean_tree()
     before, _ = cut_trees(tree.children[None], np.array([1]), how.min_sizes)
@@ -125,7 +125,7 @@ def test_outliers_are_those_of_the_rule(p):
     assert (expected < 0).any() and (expected >= 0).sum() > 10
 
 
-def test_outliers_of_a_cluster_of_equal_rows():
+def test_is_outlier_of_a_cluster_of_equal_rows():
     """Its own median is 0: that of all leaves keeps its members from being outliers, and their neighbours, too."""
     rows = np.array([0.0] * 6 + [0.5, 10.0, 11.0, 12.0, 13.0, 14.0, 400.0])[:, None]
     labels = np.array([0] * 7 + [1] * 5 + [~1])
@@ -133,19 +133,19 @@ def test_outliers_of_a_cluster_of_equal_rows():
     assert np.flatnonzero(partitions.is_outlier(labels, rows)).tolist() == [12]
 
 
-def test_rows_of_more_columns_than_leaves_keep_their_distances():
+def test_whitened_rows_of_more_columns_than_leaves_keep_their_distances():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 20))
     post = random_posterior(1, n=6, X=X, covariance=ct.Spherical(amplitude=4.0, learn=False))
-    rows = post._whitened_rows
+    rows = post.whitened_rows
     assert rows.shape == (6, 6)
     np.testing.assert_allclose(
         np.linalg.norm(rows[:, None] - rows, axis=2), np.linalg.norm(X[:, None] - X, axis=2) / 2, atol=1e-12
     )
-    assert random_posterior(1, n=6, X=X)._whitened_rows is None
+    assert random_posterior(1, n=6, X=X).whitened_rows is None
 
 
-def test_replicates_are_one_leaf_at_their_mean():
+def test_whitened_rows_of_replicates_are_their_means():
     """Six leaves of two rows each; without noise of their own rows count the same."""
     rng = np.random.default_rng(1)
     X = np.repeat(rng.normal(size=(6, 2)), 2, axis=0) + 0.1 * rng.normal(size=(12, 2))
@@ -154,18 +154,12 @@ def test_replicates_are_one_leaf_at_their_mean():
         n_samples=5, n_warmup=2, n_chains=1, random_state=0, progress=False,
     )  # fmt: skip
     means = X.reshape(6, 2, 2).mean(axis=1)
-    np.testing.assert_allclose(post._whitened_rows, means - means.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(post.whitened_rows, means - means.mean(axis=0), atol=1e-12)
     assert post.cut(2).shape == (6,)
 
 
-def test_canonical_keeps_outliers():
-    assert canonical(np.array([-1, 5, 5, 2, -1, 0])).tolist() == [-1, 0, 0, 1, -1, 2]
-    assert canonical(np.array([5, 5, 2])).tolist() == [0, 0, 1]
-    assert canonical(np.array(["-1", "a", "-1"])).tolist() == [0, 1, 0]
-
-
-def test_outliers_are_told_by_the_values_of_leaves_not_of_rows():
-    """Rows say as much as their noise lets them: an odd row hardly moves its leaf."""
+def test_whitened_rows_are_values_of_leaves_not_of_rows():
+    """Rows say as much as their noise lets them: an outlier hardly moves its leaf."""
     post = grouped_posterior()
     draw = int(np.argmax(post.log_joint))
     rows = partitions.whitened_rows(post)

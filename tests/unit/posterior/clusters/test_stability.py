@@ -7,7 +7,7 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.clusters import partitions, stability
-from coaltree.tree.merges import check_cut
+from coaltree.tree.cuts import check_cut
 from tests.posteriors import random_posterior
 from tests.reference import summaries
 
@@ -36,7 +36,7 @@ def by_looking(post, labels, outliers):
 
 @pytest.mark.parametrize("outliers", [False, True])
 @pytest.mark.parametrize(("seed", "k"), [(0, 2), (1, 3), (2, 4), (3, 1)])
-def test_against_the_definitions(seed, k, outliers):
+def test_stability_and_membership_are_those_of_the_definitions(seed, k, outliers):
     post = random_posterior(seed, n=12, n_trees=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ClusterSizeWarning)
@@ -63,7 +63,7 @@ def test_against_the_definitions(seed, k, outliers):
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_a_cluster_is_stable_where_another_one_is_split_first():
+def test_stability_of_a_cluster_where_another_one_is_split_first():
     # (0 1) and (2 3) meet before the halves of (4 … 7) do: cut into three, these halves are clusters
     children = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]]
     post = ct.Posterior(np.array([children]), np.array([[1.0, 1.1, 1.2, 1.3, 2.0, 3.0, 9.0]]))
@@ -71,7 +71,7 @@ def test_a_cluster_is_stable_where_another_one_is_split_first():
     np.testing.assert_array_equal(post.stability(np.array([0, 1, 0, 1, 2, 2, 2, 2])).jaccard[:2], 0.5)
 
 
-def test_leaves_are_sure_of_a_cluster_that_a_tree_has_in_parts():
+def test_membership_is_sure_of_a_cluster_that_a_tree_has_in_parts():
     children = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13]]
     post = ct.Posterior(np.array([children]), np.array([[1.0, 1.1, 1.2, 1.3, 2.0, 3.0, 9.0]]))
     labels = np.array([0, 0, 1, 1, 2, 2, 2, 2])
@@ -80,7 +80,7 @@ def test_leaves_are_sure_of_a_cluster_that_a_tree_has_in_parts():
     assert (post.membership(halves)[np.arange(4), halves[:4]] < 1).any()
 
 
-def test_a_certain_partition_is_stable_and_its_members_are_sure():
+def test_stability_and_membership_of_a_certain_partition_are_one():
     post = random_posterior(0, n=12, n_trees=1, weighted=False)
     labels = post.cut(3, min_size=1)
     stability = post.stability(labels, min_size=1)
@@ -90,7 +90,7 @@ def test_a_certain_partition_is_stable_and_its_members_are_sure():
     np.testing.assert_array_equal(post.membership(labels, min_size=1), np.eye(3)[labels])
 
 
-def test_labels_may_be_of_any_kind():
+def test_read_labels_of_any_kind():
     post = random_posterior(4, n=10)
     labels = post.cut(3, min_size=1)
     names = np.array(["a", "b", "c"])[labels]
@@ -98,7 +98,7 @@ def test_labels_may_be_of_any_kind():
     assert post.stability(names, min_size=1).clusters.tolist() == ["a", "b", "c"]
 
 
-def test_outliers_have_a_column_if_there_are_any_or_they_are_asked_for():
+def test_membership_has_a_column_for_outliers_if_there_are_any_or_they_are_asked_for():
     post = random_posterior(7, n=12, n_trees=20)
     labels = np.array([0] * 5 + [1] * 6 + [-1])
     assert post.membership(labels, min_size=2).shape == (12, 3)
@@ -120,12 +120,12 @@ def test_outliers_have_a_column_if_there_are_any_or_they_are_asked_for():
         (0.59, 0.1, "dissolved"),
     ],
 )
-def test_words(jaccard, low, word):
+def test_in_a_word_follows_the_limits(jaccard, low, word):
     assert stability.in_a_word(jaccard, low) == word
 
 
 @pytest.mark.parametrize(("n_others", "word"), [(0, "stable"), (4, "stable"), (6, "doubtful"), (90, "dissolved")])
-def test_a_stable_cluster_is_so_at_the_lower_end_of_its_90_percent_interval(n_others, word):
+def test_stability_word_needs_the_lower_end_of_the_90_percent_interval(n_others, word):
     # Of a hundred trees some have (0 4) and (1 5) in place of (0 1), which has a similarity of 1 / 2 with a leaf alone.
     same = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
     other = [[0, 4], [1, 5], [2, 3], [6, 7], [8, 9]]
@@ -136,7 +136,7 @@ def test_a_stable_cluster_is_so_at_the_lower_end_of_its_90_percent_interval(n_ot
         assert post.stability(labels, level=level, min_size=2).words[0] == word
 
 
-def test_what_is_refused():
+def test_read_labels_refuses_what_is_no_partition():
     post = random_posterior(0)
     for labels, message in [
         (np.zeros(3), "one cluster for each of the 7"),
@@ -149,18 +149,18 @@ def test_what_is_refused():
         post.stability(np.zeros(7, int), level=2)
 
 
-def test_a_similarity_is_printed_on_its_side_of_the_limits():
+def test_similarity_is_printed_on_its_side_of_the_limits():
     printed = {0.849: "0.84", 0.8499999: "0.84", 0.85: "0.85", 0.851: "0.85", 0.5999: "0.59", 0.6: "0.60", 1.0: "1.00"}
     assert {value: stability.similarity(value) for value in printed} == printed
     assert stability.similarity(0.784999) == "0.78" and stability.similarity(0.786) == "0.79"
     assert [stability.lower_end(value) for value in (0.7499, 0.75, 0.849)] == ["0.74", "0.75", "0.85"]
 
 
-def test_some_trees_at_a_time_make_no_difference(monkeypatch):
+def test_most_similar_of_some_trees_at_a_time_makes_no_difference(monkeypatch):
     post = random_posterior(5, n=12, n_trees=15)
     labels = np.arange(12) % 4
     at_once = post.stability(labels, min_size=2)
-    monkeypatch.setattr(stability, "_PAIRS_AT_ONCE", 50)  # two trees, and one
+    monkeypatch.setattr(stability, "_MAX_PAIRS_AT_ONCE", 50)  # two trees, and one
     in_parts = post.stability(labels, min_size=2)
     np.testing.assert_array_equal(in_parts.jaccard, at_once.jaccard)
     np.testing.assert_array_equal(in_parts.interval, at_once.interval)
@@ -175,5 +175,5 @@ def test_some_trees_at_a_time_make_no_difference(monkeypatch):
         ("dissolved", 0.4, 0.3, "dissolved, 0.40"),
     ],
 )
-def test_a_word_has_the_figure_that_decided_it(word, mean, low, said):
+def test_with_word_has_the_figure_that_decided_it(word, mean, low, said):
     assert stability.with_word(word, mean, low) == said

@@ -1,4 +1,4 @@
-"""Mixtures of clouds of one shape: fits against scikit-learn's and SciPy's densities, evidence against quadrature."""
+"""Mixtures against scikit-learn's and SciPy's densities, their evidence against quadrature."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,11 @@ from scipy.integrate import quad
 from scipy.stats import invwishart, multivariate_normal, multivariate_t, norm
 from sklearn.mixture import GaussianMixture
 
-from coaltree.posterior.clusters.t_mixture import TAILS, _cost, _fitted, _learnt, _shares, as_table, describe
+from coaltree.posterior.clusters.t_mixture import DEGREES_OF_FREEDOM, fit_mixture, mixture_evidence
+
+
+def shares(labels):
+    return np.eye(labels.max() + 1)[labels]
 
 
 def two_groups(rng, n=80, p=3, apart=3.0):
@@ -14,10 +18,10 @@ def two_groups(rng, n=80, p=3, apart=3.0):
     return rng.standard_normal((n, p)) + apart * labels[:, None], labels
 
 
-def test_normal_clouds_are_scikit_learns():
-    """One variance for all clouds is scikit-learn's "tied" where the rows are many and round."""
+def test_fit_mixture_of_normals_is_scikit_learns():
+    """One variance for all components is scikit-learn's "tied" where the rows are many and spherical."""
     rows, labels = two_groups(np.random.default_rng(0), n=4000, p=2)
-    ours = _fitted(as_table(rows), _shares(labels), np.inf)
+    ours = fit_mixture(rows, shares(labels), np.inf)
     theirs = GaussianMixture(2, covariance_type="tied", means_init=[[0, 0], [3, 3]], tol=1e-6).fit(rows)
     np.testing.assert_allclose(ours.centres, theirs.means_, atol=0.02)
     assert ours.shape.whitening**-2 == pytest.approx(np.trace(theirs.covariances_) / 2, rel=0.01)
@@ -25,9 +29,9 @@ def test_normal_clouds_are_scikit_learns():
 
 
 @pytest.mark.parametrize("df", [4.0, 10.0])
-def test_the_likelihood_is_that_of_students_t(df):
+def test_fit_mixture_likelihood_is_that_of_students_t(df):
     rows, labels = two_groups(np.random.default_rng(1))
-    found = _fitted(as_table(rows), _shares(labels), df)
+    found = fit_mixture(rows, shares(labels), df)
     density = sum(
         share * multivariate_t(centre, found.shape.whitening**-2 * np.eye(3), df).pdf(rows)
         for share, centre in zip(found.share.mean(axis=0), found.centres, strict=True)
@@ -36,22 +40,22 @@ def test_the_likelihood_is_that_of_students_t(df):
     assert found.share.sum(axis=1) == pytest.approx(np.ones(80))
 
 
-def test_an_odd_row_does_not_move_a_students_centre():
+def test_fit_mixture_of_students_t_is_not_moved_by_an_outlier():
     rows, labels = two_groups(np.random.default_rng(2))
     rows[0] = 60.0
-    heavy, light = (_fitted(as_table(rows), _shares(labels), df) for df in (4.0, np.inf))
+    heavy, light = (fit_mixture(rows, shares(labels), df) for df in (4.0, np.inf))
     assert np.abs(heavy.centres[0]).max() < 0.7
     assert np.abs(light.centres).max() > 5
 
 
-def test_the_cost_of_centres_against_quadrature():
+def test_mixture_cost_of_centres_against_quadrature():
     """Two groups of one column, far apart: ∫ L(c) N(apart; 0, u) d apart, the middle of the centres held where it is.
 
     With u, v and the shares as they were fitted; the shares cost log(n) / 2.
     """
     rng = np.random.default_rng(3)
     groups = rng.standard_normal(40) - 6.0, rng.standard_normal(40) + 6.0
-    found = _fitted(as_table(np.concatenate(groups)[:, None]), _shares(np.repeat([0, 1], 40)), np.inf)
+    found = fit_mixture(np.concatenate(groups)[:, None], shares(np.repeat([0, 1], 40)), np.inf)
     first, second = found.centres[:, 0]
     middle, apart = (first + second) / 2, (second - first) / np.sqrt(2)
     sd = 1 / found.shape.whitening
@@ -64,28 +68,27 @@ def test_the_cost_of_centres_against_quadrature():
         return np.exp(log_likelihood(x) - log_likelihood(apart)) * norm.pdf(x, 0, apart)
 
     integral, _ = quad(relative, apart - 2, apart + 2)
-    assert _cost(found) == pytest.approx(-np.log(integral) + 0.5 * np.log(80), abs=0.01)
+    assert found.cost() == pytest.approx(-np.log(integral) + 0.5 * np.log(80), abs=0.01)
 
 
-def test_the_best_start_counts():
+def test_mixture_evidence_has_every_shape_and_tail_and_names_the_components():
     rows, labels = two_groups(np.random.default_rng(4))
-    wrong = (np.arange(80) // 40).astype(int)
-    both, clouds = describe(rows, [wrong, labels])
-    assert both.shape == (2, len(TAILS))
-    assert np.mean(clouds == labels) > 0.9
-    np.testing.assert_array_equal(both, describe(rows, [labels, wrong])[0])
-    assert both.max() > describe(rows, [np.zeros(80, int)])[0].max() + 10
+    evidence, components = mixture_evidence(rows, labels)
+    assert evidence.shape == (2, len(DEGREES_OF_FREEDOM))
+    assert np.mean(components == labels) > 0.9
+    assert evidence.max() > mixture_evidence(rows, np.zeros(80, int))[0].max() + 10
+    assert mixture_evidence(rows[:, :1], labels)[0].shape == (1, len(DEGREES_OF_FREEDOM))
 
 
-def long_cloud(rng, n=150, p=4):
+def long_component(rng, n=150, p=4):
     return rng.standard_normal((n, p)) * np.array([6.0, 2.0, 1.0, 1.0])
 
 
-def test_the_cost_of_a_shape():
+def test_shape_cost_is_that_of_inverse_wishart_densities():
     """∫ N(S | W) p(W) dW = N(S | W) p(W) / p(W | S) at any W, the last two inverse Wishart densities."""
     rng = np.random.default_rng(5)
-    rows = long_cloud(rng)
-    found = _fitted(as_table(rows), np.ones((150, 1)), np.inf, _learnt)
+    rows = long_component(rng)
+    found = fit_mixture(rows, np.ones((150, 1)), np.inf, learn_shape=True)
     W = np.linalg.inv(found.shape.whitening @ found.shape.whitening.T)
     scatter = (rows - found.centres).T @ (rows - found.centres)
     df = 6 + 5
@@ -98,7 +101,7 @@ def test_the_cost_of_a_shape():
             log_likelihood + invwishart.logpdf(at, df, prior) - invwishart.logpdf(at, df + 150, prior + scatter)
         )
         cost = multivariate_normal(found.centres[0], W).logpdf(rows).sum() - log_marginal
-        assert found.shape.learnt.cost() == pytest.approx(cost, rel=1e-6)
+        assert found.shape.cost() == pytest.approx(cost, rel=1e-6)
     marginal = {v: _marginal(scatter, 150, df, 6 * v * np.eye(4)) for v in (0.9 * variance, variance, 1.1 * variance)}
     assert max(marginal, key=marginal.__getitem__) == variance
     assert found.log_likelihood == pytest.approx(multivariate_normal(found.centres[0], W).logpdf(rows).sum(), abs=1e-6)
@@ -109,15 +112,15 @@ def _marginal(scatter, n, df, prior):
     return 0.5 * df * np.linalg.slogdet(prior)[1] - 0.5 * (df + n) * np.linalg.slogdet(prior + scatter)[1]
 
 
-def test_a_long_cloud_is_one_cloud_where_its_shape_is_learnt():
-    rows = long_cloud(np.random.default_rng(6))
+def test_mixture_evidence_of_a_long_component_is_highest_for_one_where_its_shape_is_learnt():
+    rows = long_component(np.random.default_rng(6))
     halves = (rows[:, 0] > np.median(rows[:, 0])).astype(int)
-    one, two = describe(rows, [np.zeros(150, int)])[0], describe(rows, [halves])[0]
-    assert two[0].max() > one[0].max() + 10  # round clouds
+    one, two = mixture_evidence(rows, np.zeros(150, int))[0], mixture_evidence(rows, halves)[0]
+    assert two[0].max() > one[0].max() + 10  # spherical components
     assert one[1].max() > max(one[0].max(), two.max()) + 2
 
 
 @pytest.mark.filterwarnings("error")
-def test_rows_that_are_all_equal_are_one_cloud():
-    one, two = (describe(np.zeros((12, 2)), [start])[0] for start in (np.zeros(12, int), np.arange(12) // 6))
+def test_mixture_evidence_of_equal_rows_is_highest_for_one_component():
+    one, two = (mixture_evidence(np.zeros((12, 2)), start)[0] for start in (np.zeros(12, int), np.arange(12) // 6))
     assert np.isfinite(one).all() and one.max() > two.max()

@@ -10,7 +10,7 @@ import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
-from coaltree.posterior.diagnostics.model_checks import judged
+from coaltree.posterior.diagnostics.model_checks import compare_with_replicates
 from tests.posteriors import grouped_posterior
 
 
@@ -26,11 +26,11 @@ def true_posterior(seed, n=40, d=3, *, level=0.1, covariance=None, fitted_noise=
 
 
 @pytest.mark.parametrize("n_tables", [pytest.param(80, marks=pytest.mark.slow), 30])
-def test_p_values_are_uniform_if_the_model_holds(n_tables):
+def test_check_p_values_are_uniform_if_the_model_holds(n_tables):
     """For a single draw from the posterior this is exact, whatever the statistic."""
     found = [true_posterior(seed, n=20).check(n_trees=1, random_state=seed + 1) for seed in range(n_tables)]
     assert [one.name for one in found[0]] == [
-        "noise", "tails", "odd rows", "skewness", "spread of columns", "correlation", "clades",
+        "noise", "tails", "outliers", "skewness", "spread of columns", "correlation", "clades",
     ]  # fmt: skip
     p = np.array([[one.p_value for one in checks] for checks in found])
     for level in (0.1, 0.5):
@@ -49,7 +49,7 @@ def test_p_values_are_uniform_if_the_model_holds(n_tables):
         ("correlation", {"change": lambda X: X @ [[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]]}, "column 0 and column 1 most"),
     ],
 )
-def test_what_is_wrong_is_found_and_named(name, how, words):
+def test_check_finds_and_names_what_is_wrong(name, how, words):
     found = true_posterior(1, n=120, **how).check()
     assert found[name].verdict == "wrong"
     assert words in found[name].said
@@ -61,13 +61,13 @@ def test_what_is_wrong_is_found_and_named(name, how, words):
     assert found.is_too_sure or name not in ("tails", "skewness", "correlation")
 
 
-def test_odd_rows_and_uneven_groups_are_found_by_the_tree():
+def test_check_finds_outliers_and_uneven_groups_by_the_tree():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     caterpillar = np.array([[0, 1], *([40 + k, k + 2] for k in range(38))])
     times = simulate_tree(40, rng).times
     post = ct.Posterior(caterpillar[None], times[None], X=X, covariance=ct.Fixed(np.eye(2)))
-    found = post.check()["odd rows"]
+    found = post.check()["outliers"]
     assert found.verdict == "wrong"
     assert "39, 38, 37" in found.said
     one_side_first = [
@@ -83,21 +83,24 @@ def test_odd_rows_and_uneven_groups_are_found_by_the_tree():
     assert "such as the 20 rows 20, 21, 22 and 17 more" in found.said
 
 
-def test_the_mean_over_draws_is_calibrated():
+def test_compare_with_replicates_is_calibrated_for_the_mean_over_draws():
     """S = a + b, a the same for all draws and b their own: the variance of its mean is that of a, plus what is kept."""
     rng = np.random.default_rng(0)
     made, weights = rng.standard_normal((500, 1)), np.full(50, 0.02)
     z = []
     for _ in range(1000):
         seen = math.sqrt(0.5) * rng.standard_normal() + math.sqrt(0.5) * rng.standard_normal((50, 1))
-        z.append(judged(seen, made, weights).z[0])
+        z.append(compare_with_replicates(seen, made, weights).z[0])
     # Three quarters of the variance among the draws count: 1 - 0.75 / 2 is left, of which 0.5 is there, and a little.
     assert np.var(z) == pytest.approx(0.51 / (1 - 0.75 * 0.49), rel=0.2)
-    usual = [judged(rng.standard_normal((50, 1)) * 0.0 + x, made, weights).z[0] for x in rng.standard_normal(1000)]
+    usual = [
+        compare_with_replicates(rng.standard_normal((50, 1)) * 0.0 + x, made, weights).z[0]
+        for x in rng.standard_normal(1000)
+    ]
     assert np.var(usual) == pytest.approx(1.0, rel=0.2)
 
 
-def test_every_covariance_and_missing_values_and_one_column():
+def test_check_takes_every_covariance_missing_values_and_one_column():
     covariances = [
         ct.Spherical(), ct.Scaled(), ct.Diagonal(), ct.Full(), ct.SquaredExponential(length2=1.0, noise=0.1),
         ct.Matern32(length=1.0, noise=0.1), ct.Fixed(np.eye(3)),
@@ -119,25 +122,25 @@ def test_every_covariance_and_missing_values_and_one_column():
     assert len(true_posterior(0, n=30, d=1).check(n_trees=4)) == 5
 
 
-def test_of_many_leaves_some_are_looked_at(monkeypatch):
+def test_check_looks_at_some_of_many_leaves(monkeypatch):
     """P-values stay uniform, what is wrong is still found, and rows of groups go with their leaves."""
-    monkeypatch.setattr(checks, "_MOST_LEAVES", 20)
+    monkeypatch.setattr(checks, "MAX_LEAVES", 20)
     found = [true_posterior(seed, n=30).check(n_trees=1, random_state=seed + 1) for seed in range(30)]
     share = np.mean([[one.p_value <= 0.5 for one in each] for each in found], axis=0)
     assert np.all(np.abs(share - 0.5) < 4.0 * math.sqrt(0.25 / 30))
-    monkeypatch.setattr(checks, "_MOST_LEAVES", 120)
+    monkeypatch.setattr(checks, "MAX_LEAVES", 120)
     assert true_posterior(1, n=200, change=lambda X: X * [1, 1, 3]).check()["spread of columns"].verdict == "wrong"
     grouped = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
-    assert len(checks._rows_in_use(grouped).rows) == 27
-    monkeypatch.setattr(checks, "_MOST_LEAVES", 10)
-    rows = checks._rows_in_use(grouped)
+    assert len(checks._distinct_rows(grouped).rows) == 27
+    monkeypatch.setattr(checks, "MAX_LEAVES", 10)
+    rows = checks._distinct_rows(grouped)
     assert len(rows.leaves) == 10
     assert set(rows.groups) == set(range(10))
     np.testing.assert_array_equal(rows.leaves[rows.groups], grouped.groups[rows.rows])
     assert len(grouped.check(n_trees=5)) == 7
 
 
-def test_groups_errors_and_students_scales():
+def test_check_takes_groups_errors_and_students_scales():
     post = grouped_posterior(n=14, errors=np.linspace(0.5, 2.0, 27))
     found = post.check(n_trees=5)
     assert len(found) == 7
@@ -146,7 +149,7 @@ def test_groups_errors_and_students_scales():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_copies_of_rows_say_nothing():
+def test_check_ignores_copies_of_rows():
     X, _ = ct.simulate(14, 3, random_state=0, noise=0.1)
     twice = np.concatenate([X, X[:5]])
     for noise in (0.0, "learn"):
@@ -156,7 +159,7 @@ def test_copies_of_rows_say_nothing():
         assert len(found) == 6
 
 
-def test_a_seed_repeats_it_and_the_default_is_kept():
+def test_check_is_repeated_by_a_seed_and_the_default_is_kept():
     post = true_posterior(5)
     assert post.check() is post.check()
     first, second = (post.check(n_trees=3, random_state=7) for _ in range(2))
@@ -164,7 +167,7 @@ def test_a_seed_repeats_it_and_the_default_is_kept():
     np.testing.assert_array_equal(first.figures.size_band, second.figures.size_band)
 
 
-def test_what_cannot_be_checked_says_why():
+def test_check_says_why_it_cannot():
     assert "there are 9 different rows, and it takes 10" in true_posterior(0, n=9).check().headline
     assert str(true_posterior(0, n=9).check()).startswith("The model cannot be checked")
     post = true_posterior(0)

@@ -1,14 +1,14 @@
-"""The noise of a posterior in words."""
+"""The noise of a posterior in words, and its outliers."""
 
 import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.outliers import describe_noise, describe_rows, odd_rows
+from coaltree.posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
 from tests.posteriors import grouped_posterior, random_posterior
 
 
-def test_the_level_is_said_with_its_interval():
+def test_describe_noise_gives_the_level_with_its_interval():
     post = grouped_posterior(n_trees=400)
     low, middle, high = np.quantile(post.theta["noise_level"], [0.05, 0.5, 0.95])
     said = describe_noise(post)
@@ -27,27 +27,27 @@ def test_the_level_is_said_with_its_interval():
         ("learn", "learnt"),
     ],
 )
-def test_noise_without_draws(noise, said):
+def test_describe_noise_without_draws(noise, said):
     assert describe_noise(random_posterior(0, noise=noise)) == said
 
 
-def test_the_rows_of_leaves_are_counted():
+def test_describe_rows_counts_those_of_leaves():
     assert describe_rows(grouped_posterior()) == "13, 1 to 3 of each leaf"
     two = grouped_posterior(n=2, groups=[0, 1, 0, 1], X=np.eye(4), row_labels=None, tail_scale=None, noise=1.0)
     assert describe_rows(two) == "4, 2 of each leaf"
     assert describe_rows(random_posterior(0)) is None
 
 
-def test_odd_rows_are_named_with_their_leaves():
+def test_find_outliers_names_rows_with_their_leaves():
     post = grouped_posterior()
-    (odd,) = odd_rows(post)
+    (outlier,) = find_outliers(post)
     relative = post.tail_scale[:, 1] / np.median(post.tail_scale, axis=1)
-    assert odd.label == "row 1" and odd.leaf == post.labels[post.groups[1]]
-    assert odd.oddness == pytest.approx(relative.mean()) and odd.probability == 1.0
-    said = f"row 1 ({odd.leaf}): about {relative.mean():.0f} times the noise variance of a typical row, 100 % sure"
-    assert str(odd) == said
-    assert str(odd._replace(leaf=None, probability=0.997, oddness=2e4)) == (
+    assert outlier.label == "row 1" and outlier.leaf == post.labels[post.groups[1]]
+    assert outlier.score == pytest.approx(relative.mean()) and outlier.probability == 1.0
+    said = f"row 1 ({outlier.leaf}): about {relative.mean():.0f} times the noise variance of a typical row, 100 % sure"
+    assert str(outlier) == said
+    assert str(outlier._replace(leaf=None, probability=0.997, score=2e4)) == (
         "row 1: about 2e+04 times the noise variance of a typical row, over 99 % sure"
     )
-    assert odd_rows(random_posterior(0)) == []
-    assert odd_rows(grouped_posterior(tail_scale=np.ones((12, 13)))) == []
+    assert find_outliers(random_posterior(0)) == []
+    assert find_outliers(grouped_posterior(tail_scale=np.ones((12, 13)))) == []

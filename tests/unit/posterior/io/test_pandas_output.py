@@ -1,11 +1,13 @@
 """Answers as pandas objects, with the index that the user's table had."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.io.pandas_output import INDEX, describe_index, in_leaf_order, leaf_index, remember_index
+from coaltree.posterior.io.pandas_output import INDEX, describe_index, in_leaf_order, remember_index
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
@@ -25,13 +27,13 @@ DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
     ],
     ids=["text", "integers", "numbers", "dates", "times", "summer time", "offset", "durations"],
 )
-def test_the_index_of_the_table_comes_back(index, tmp_path):
+def test_leaf_index_of_the_table_comes_back(index, tmp_path):
     frame = pd.DataFrame(np.zeros((7, 2)), index=index)
     post = random_posterior(1, weighted=False, labels=map(str, index), info={INDEX: describe_index(frame)})
-    assert leaf_index(post).equals(index) and leaf_index(post).name == index.name
+    assert post.leaf_index.equals(index) and post.leaf_index.name == index.name
     post.save(tmp_path / "post.npz")
     again = ct.load(tmp_path / "post.npz")
-    assert leaf_index(again).equals(index) and leaf_index(again).name == index.name
+    assert again.leaf_index.equals(index) and again.leaf_index.name == index.name
     labels = again.cut(3, min_size=1, output="pandas")
     np.testing.assert_array_equal(labels, again.cut(3, min_size=1))
     assert labels.loc[index[2]] == labels.iloc[2]
@@ -44,7 +46,7 @@ def frame_of(index):
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-def test_where_a_frame_was_fitted_answers_are_pandas_objects():
+def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     settings = {"n_samples": 8, "n_warmup": 2, "random_state": 0, "progress": False}
     numbers = [5, 3, 1, 9, 7, 2]
     post = ct.fit(frame_of(numbers), "spherical", **settings)
@@ -61,11 +63,11 @@ def test_where_a_frame_was_fitted_answers_are_pandas_objects():
     assert isinstance(post.cut(2, min_size=1), np.ndarray)
     assert isinstance(post[:4].cut(2, min_size=1), np.ndarray)
     assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2, min_size=1), np.ndarray)
-    longer = post.extend(frame_of([11, 12]) + 0.5, n_rounds=1, random_state=0)
+    longer = post.extend(frame_of([11, 12]) + 0.5, n_iterations=1, random_state=0)
     assert list(longer.cut(2, min_size=1).index) == [*numbers, 11, 12]
 
 
-def test_every_verb_keeps_the_index():
+def test_remember_index_is_called_by_every_verb():
     days = frame_of(DATES)
     trees = ct.sample_trees(days, "spherical", "mgreedy")
     assert trees.cut(2, min_size=1).index.equals(DATES)
@@ -77,7 +79,7 @@ def test_every_verb_keeps_the_index():
     assert isinstance(clusterer.support_, np.ndarray)
 
 
-def test_leaves_of_several_rows_are_called_as_their_groups():
+def test_remember_index_names_leaves_of_several_rows_as_their_groups():
     post = random_posterior(1)
     rows = frame_of([f"row {i}" for i in range(9)])
     post = random_posterior(1, labels=map(str, [40, 10, 20, 30, 5, 6, 7]))
@@ -90,7 +92,7 @@ LEVELS = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c"
 
 
 @pytest.mark.parametrize("index", [LEVELS, pd.period_range("2024-01", periods=7, freq="M")], ids=["levels", "periods"])
-def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(index, tmp_path):
+def test_leaf_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(index, tmp_path):
     post = random_posterior(1, labels=map(str, index))
     remember_index(post, frame_of(index))
     assert post.cut(2, min_size=1).index.equals(index)
@@ -98,7 +100,7 @@ def test_an_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(
     assert list(ct.load(tmp_path / "post.npz").cut(2, min_size=1).index) == list(map(str, index))
 
 
-def test_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_says_so():
+def test_in_order_of_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_warns():
     tree = random_posterior(2, weighted=False).mean_tree()
     classes = pd.Series([0, 0, 0, 1, 1, 1, 1])
     shuffled = classes.iloc[[6, 0, 1, 2, 3, 4, 5]]
@@ -109,7 +111,7 @@ def test_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_says_so()
     ct.metrics.dendrogram_purity(tree, shuffled.set_axis(range(10, 17)))  # has another index: nothing to say
 
 
-def test_sorted_labels_mean_the_same_as_they_did():
+def test_in_order_of_puts_sorted_labels_into_the_order_of_leaves():
     post = random_posterior(2, weighted=False, labels=list("gfedcba")).set_output(transform="pandas")
     labels = post.cut(3, min_size=1)
     turned = labels.sort_index()
@@ -121,7 +123,7 @@ def test_sorted_labels_mean_the_same_as_they_did():
     np.testing.assert_array_equal(post.membership(numbered, min_size=1), post.membership(labels, min_size=1))
 
 
-def test_a_series_may_name_more_rows_than_were_fitted():
+def test_in_leaf_order_takes_a_series_that_names_more_rows_than_were_fitted():
     post = random_posterior(2, weighted=False, labels=list("gfedcba"))
     classes = pd.Series([0, 0, 0, 1, 1, 1, 1], list("gfedcba"))
     more = pd.concat([classes, pd.Series([5, 6], ["x", "y"])]).sort_index()
@@ -132,14 +134,7 @@ def test_a_series_may_name_more_rows_than_were_fitted():
         ct.metrics.dendrogram_purity(post, twice)
 
 
-def test_without_pandas_a_saved_posterior_gives_arrays(monkeypatch):
-    post = random_posterior(1, info={INDEX: {"kind": "text", "name": None}})
-    assert isinstance(post.cut(2, min_size=1), pd.Series)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert isinstance(post.cut(2, min_size=1), np.ndarray)
-
-
-def test_frames_of_clusters_and_merges():
+def test_set_output_makes_frames_of_clusters_and_merges():
     post = random_posterior(2, weighted=False, n_trees=60).set_output(transform="pandas")
     tree = post.mean_tree()
     labels = post.cut(2, min_size=1)
@@ -159,14 +154,14 @@ def test_frames_of_clusters_and_merges():
     assert list(post.membership(odd).columns)[-1] == -1
 
 
-def test_pictures_and_pages_do_not_mind_the_output(tmp_path):
+def test_set_output_does_not_change_pictures_and_pages(tmp_path):
     post = random_posterior(3, weighted=False).set_output()
     ct.plotting.dendrogram(post.mean_tree(), support=post, intervals=post, n_clusters=2)
     ct.report.write_report(post, tmp_path / "page.html", n_clusters=2)
     assert "posterior=" in post.annotated_tree()
 
 
-def test_other_outputs_are_refused():
+def test_set_output_refuses_other_outputs():
     post = random_posterior(1)
     with pytest.raises(ct.InputError, match="output must be"):
         post.cut(2, output="polars")
@@ -174,12 +169,12 @@ def test_other_outputs_are_refused():
         post.set_output(transform="polars")
 
 
-def test_an_index_that_no_longer_fits_is_text():
+def test_leaf_index_that_no_longer_fits_is_text():
     post = random_posterior(1, labels=list("abcdefg"), info={INDEX: {"kind": "integer", "name": 3}})
-    assert list(leaf_index(post)) == list("abcdefg")
+    assert list(post.leaf_index) == list("abcdefg")
 
 
-def test_a_shuffled_series_beside_an_array_is_taken_as_it_stands():
+def test_in_order_of_takes_a_shuffled_series_beside_an_array_as_it_stands():
     """Leaves of an array are numbered; a Series whose index is those numbers, shuffled, is in the order of the rows."""
     X = np.vstack([np.zeros((4, 2)), np.full((4, 2), 9.0)]) + np.random.default_rng(0).normal(0, 0.1, (8, 2))
     post = ct.fit(X, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
@@ -193,9 +188,11 @@ def test_a_shuffled_series_beside_an_array_is_taken_as_it_stands():
     np.testing.assert_array_equal(np.asarray(post.membership(shuffled)), np.asarray(post.membership(kind)))
 
 
-def test_a_part_keeps_the_index():
+def test_leaf_index_is_kept_by_parts_and_pickles():
     frame = pd.DataFrame(
         np.random.default_rng(0).normal(size=(6, 2)), index=pd.period_range("2020", periods=6, freq="Y")
     )
     post = ct.fit(frame, n_samples=10, n_warmup=5, n_chains=1, random_state=0, noise=0.0, progress=False)
     assert post[::2].cut(2).index.equals(frame.index)
+    again = pickle.loads(pickle.dumps(post.set_output(transform="pandas")))
+    assert again.cut(2).index.equals(frame.index)

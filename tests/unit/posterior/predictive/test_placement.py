@@ -53,7 +53,7 @@ def brute_force(tree, X, x_new, Phi, noise=0.0):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_density_and_sisters_equal_brute_force(noise):
+def test_place_equals_brute_force(noise):
     X, tree = simulated(5, PHI)
     x_new = X[1] + np.array([0.3, -0.2, 0.1])
     masses = brute_force(tree, X, x_new, PHI, noise)
@@ -79,7 +79,7 @@ def of_scale(tree, X, x_new, level, scale):
     return float(found.log_density[0])
 
 
-def test_a_new_row_may_have_more_noise_than_the_others():
+def test_locate_takes_a_new_row_with_more_noise_than_the_others():
     X, tree = simulated(5, PHI)
     x_new = X[1] + np.array([0.9, -1.2, 0.7])
     total = np.logaddexp.reduce(list(brute_force(tree, X, x_new, PHI, [0.2] * 5 + [0.2 * 3.0]).values()))
@@ -88,7 +88,7 @@ def test_a_new_row_may_have_more_noise_than_the_others():
 
 @pytest.mark.parametrize("df", [2.5, 4.0])
 @pytest.mark.parametrize("away", [0.3, 30.0])
-def test_students_noise_is_a_mixture_over_scales(df, away):
+def test_place_with_students_noise_is_a_mixture_over_scales(df, away):
     """p(x) = ∫ p(x | s) p(s) ds with s ~ InverseGamma(df/2, df/2), by the trapezoidal rule in log s."""
     X, tree = simulated(5, PHI)
     x_new = X[1] + away * np.array([1.0, -1.0, 0.5])
@@ -103,7 +103,7 @@ def test_students_noise_is_a_mixture_over_scales(df, away):
 
 
 @pytest.mark.parametrize("away", [1.2, 8.0])
-def test_both_ways_to_explain_an_odd_row_count(away):
+def test_locate_counts_both_ways_to_explain_an_outlier(away):
     """A branch of its own with little noise, or a place near others with much: at 8 one alone is 3 nats short."""
     X, tree = ct.simulate(30, 12, noise=0.02, random_state=3)
     problem = Problem(np.ascontiguousarray(X), None, 12, 0.0, np.full(30, 0.02))
@@ -120,7 +120,7 @@ def test_both_ways_to_explain_an_odd_row_count(away):
     assert log_density(0.02, h) == pytest.approx(total, abs=2e-3)
 
 
-def test_trees_are_weighed_by_how_well_they_explain_the_row():
+def test_place_weighs_trees_by_how_well_they_explain_the_row():
     X, one = simulated(6, PHI, 1)
     _, two = simulated(6, PHI, 2)
     x_new = X[2] + 0.1
@@ -131,7 +131,7 @@ def test_trees_are_weighed_by_how_well_they_explain_the_row():
     np.testing.assert_allclose(placed.weights[0], np.exp(terms - np.logaddexp.reduce(terms)))
 
 
-def test_missing_entries_are_integrated_out():
+def test_place_integrates_out_missing_entries():
     X, tree = simulated(6, PHI, 3)
     post = posterior_of(X, PHI, [tree])
     x_new = X[4] + np.array([0.2, 0.1, -0.3])
@@ -145,13 +145,13 @@ def test_missing_entries_are_integrated_out():
     assert placed.log_density[1] == pytest.approx(math.log(density[0]), abs=1e-9)
 
 
-def test_a_row_without_any_entry_is_placed_by_the_prior():
+def test_place_of_a_row_without_any_entry_is_the_prior():
     X, tree = simulated(5, PHI)
     placed = posterior_of(X, PHI, [tree]).place(np.full((1, 3), np.nan))
     assert placed.log_density[0] == pytest.approx(0.0, abs=1e-3)
 
 
-def test_more_columns_than_rows_change_nothing():
+def test_place_with_more_columns_than_rows_equals_brute_force():
     rng = np.random.default_rng(0)
     X, tree = ct.simulate(4, 12, random_state=5)
     x_new = rng.normal(size=12)
@@ -160,7 +160,7 @@ def test_more_columns_than_rows_change_nothing():
     assert placed.log_density[0] == pytest.approx(np.logaddexp.reduce(list(masses.values())), abs=2e-3)
 
 
-def test_a_fitted_row_sits_on_its_own_leaf():
+def test_place_puts_a_fitted_row_on_its_own_leaf():
     X, tree = simulated(6, PHI)
     placed = posterior_of(X, PHI, [tree]).place(X, classes=list("aabbcc"))
     for i in range(6):
@@ -171,7 +171,7 @@ def test_a_fitted_row_sits_on_its_own_leaf():
     assert np.all(placed.times[:, 0] < 1e-6)
 
 
-def test_duplicates_among_the_fitted_rows():
+def test_place_and_extend_beside_duplicates():
     X, _ = simulated(8, PHI, 4)
     X = np.vstack([X, X[2], X[2], X[5]])
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
@@ -179,13 +179,13 @@ def test_duplicates_among_the_fitted_rows():
     placed = post.place(X[2:4] + 0.1)
     assert np.isfinite(placed.log_density).all()
     with pytest.warns(CoaltreeWarning, match="duplicate row"):
-        longer = post.extend(np.vstack([X[2], X[0] + 0.5]), n_rounds=2, random_state=0)
+        longer = post.extend(np.vstack([X[2], X[0] + 0.5]), n_iterations=2, random_state=0)
     assert longer.n == 13
     assert all(tree.cophenetic([[2, 11]])[0] == 0.0 for tree in longer.trees)
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 2), (2, 6), (9, 9), (12, 33), (40, 5)])
-def test_an_equal_row_has_no_density_however_rows_are_rotated(n, d):
+def test_place_of_an_equal_row_has_infinite_density_however_rows_are_rotated(n, d):
     rng = np.random.default_rng(d)
     A = rng.standard_normal((d, d + 2))
     X = ct.simulate(n, d, random_state=n)[0] + 5.0
@@ -203,7 +203,7 @@ def test_an_equal_row_has_no_density_however_rows_are_rotated(n, d):
 
 
 @pytest.mark.parametrize(("d", "gap"), [(1, 0.0), (1, 1e-9), (2, 1e-5), (2, 1e-14), (3, 1e-14)])
-def test_rows_all_but_equal(d, gap):
+def test_locate_of_rows_all_but_equal(d, gap):
     """The density of the time falls as a power over many orders of magnitude, and none of them may be left out."""
     X = np.zeros((2, d))
     X[1, 0] = 1.0
@@ -221,7 +221,7 @@ def test_rows_all_but_equal(d, gap):
     assert found.log_mass[0, 0] == pytest.approx(mass, abs=5e-3)
 
 
-def test_rows_are_placed_a_few_at_a_time(monkeypatch):
+def test_place_may_take_a_few_rows_at_a_time(monkeypatch):
     X, tree = simulated(6, PHI)
     post = posterior_of(X, PHI, [tree, tree])
     new = np.vstack([X + 0.3, X - 0.2])
@@ -234,7 +234,7 @@ def test_rows_are_placed_a_few_at_a_time(monkeypatch):
     assert [parts.nearest_clades(i)[0][1] for i in range(12)] == [whole.nearest_clades(i)[0][1] for i in range(12)]
 
 
-def test_rows_in_another_unit_are_refused():
+def test_place_refuses_rows_in_another_unit():
     X, tree = simulated(6, PHI)
     post = posterior_of(X, PHI, [tree])
     assert np.isfinite(post.place(X[:1] + 1e100).log_density).all()
@@ -244,7 +244,7 @@ def test_rows_in_another_unit_are_refused():
         post.extend(X[:1] + 1e13)
 
 
-def test_classes_and_intervals():
+def test_place_gives_classes_and_intervals():
     X, _ = simulated(30, PHI, 6)
     post = ct.sample_trees(X, PHI, n_samples=40, random_state=0, progress=False)
     rng = np.random.default_rng(0)
@@ -258,7 +258,7 @@ def test_classes_and_intervals():
     assert again.classes is None
 
 
-def test_times_drawn_on_many_copies_of_a_tree_are_independent():
+def test_place_draws_independent_times_on_copies_of_a_tree():
     X, tree = simulated(6, PHI, 8)
     placed = posterior_of(X, PHI, [tree] * 300).place(np.vstack([X[:2] + 0.2, [[np.nan, 0.1, 0.2]]]), n_trees=300)
     for times, nodes in zip(placed.times, placed.nodes, strict=True):
@@ -270,7 +270,7 @@ def test_times_drawn_on_many_copies_of_a_tree_are_independent():
     np.testing.assert_allclose(inside.mean(axis=1), 0.5, atol=0.01)
 
 
-def test_frames_are_matched_by_name():
+def test_place_matches_frames_by_name():
     X, _ = simulated(10, PHI, 7)
     frame = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"row {i}" for i in range(10)])
     post = ct.sample_trees(frame, PHI, n_samples=5, random_state=0, progress=False)
@@ -283,7 +283,7 @@ def test_frames_are_matched_by_name():
         post.place(new.assign(z=1.0))
     with pytest.raises(InputError, match="must have the 3 columns that were fitted, not 2"):
         post.place(new.to_numpy()[:, :2])
-    assert post.extend(new, n_rounds=1, random_state=0).labels[-2:] == ("x", "y")
+    assert post.extend(new, n_iterations=1, random_state=0).labels[-2:] == ("x", "y")
     with pytest.raises(InputError, match="name 'row 3'"):
         post.extend(new.rename(index={"x": "row 3"}))
     with pytest.raises(InputError, match="n_trees"):
@@ -292,7 +292,7 @@ def test_frames_are_matched_by_name():
         post.place(new, classes=[1, 2])
 
 
-def test_requests_that_are_refused():
+def test_place_refuses_bad_requests():
     X, _ = simulated(6, PHI)
     frame = pd.DataFrame(X, columns=list("abc"))
     post = ct.sample_trees(frame, PHI, n_samples=4, random_state=0)
@@ -306,14 +306,14 @@ def test_requests_that_are_refused():
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_fitted_rows_that_are_all_the_same():
+def test_place_beside_rows_that_are_all_the_same():
     post = ct.sample_trees(np.ones((4, 3)), PHI, random_state=0)
     placed = post.place([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]])
     assert placed.log_density[0] == np.inf and np.isfinite(placed.log_density[1])
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
-def test_groups_of_one_row_each_are_placed_by_as_rows_are():
+def test_place_beside_groups_of_one_row_is_as_beside_rows():
     X, _ = simulated(8, PHI)
     settings = {"noise": 0.0, "n_samples": 3, "n_warmup": 2, "random_state": 0, "progress": False}
     new = np.vstack([X[:2] + 0.1, X[5]])

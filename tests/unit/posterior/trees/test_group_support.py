@@ -19,7 +19,7 @@ def named(**extra):
 
 @pytest.mark.parametrize(("seed", "n"), [(0, 7), (1, 12), (2, 30), (3, 3)])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_against_sets_of_leaves(seed, n, weighted):
+def test_group_support_is_that_of_sets_of_leaves(seed, n, weighted):
     post = random_posterior(seed, n=n, weighted=weighted)
     trees, rng = listed(post), np.random.default_rng(seed)
     for size in {2, 3, n // 2, n - 1} - {1}:
@@ -39,7 +39,7 @@ def test_against_sets_of_leaves(seed, n, weighted):
             assert list(listing.values()) == sorted(listing.values(), reverse=True)
 
 
-def test_clades_of_trees_have_the_support_and_time_that_the_tree_is_given():
+def test_group_support_of_clades_is_that_of_clade_support_and_node_times():
     post = random_posterior(0, n=9, n_trees=300, weighted=False)
     for tree in (post.trees[1], post.mcc_tree()):
         exact, transfer = post.clade_support(tree), post.clade_support(tree, kind="transfer")
@@ -51,7 +51,7 @@ def test_clades_of_trees_have_the_support_and_time_that_the_tree_is_given():
             assert np.isnan(found.time) or found.interval[0] <= found.time <= found.interval[1]
 
 
-def test_the_time_of_a_group_with_a_few_leaves_moved():
+def test_group_support_time_of_a_group_with_a_few_leaves_moved():
     """Ten leaves, of which each tree has all but one of its own; the tree's other leaves hang above."""
     n = 20
     children, times = [], []
@@ -67,7 +67,7 @@ def test_the_time_of_a_group_with_a_few_leaves_moved():
     assert found.wanders_out == pytest.approx({str(i): 0.1 for i in range(10)})
 
 
-def test_one_tree():
+def test_group_support_of_one_tree():
     post = ct.Posterior([[[0, 1], [4, 2], [5, 3]]], [[1.0, 2.0, 3.0]], labels=list("abcd"))
     assert post.support(["a", "b"])[:6] == (("a", "b"), 1.0, 1.0, 0.0, {}, {})
     found = post.support(["a", "b", "d"])
@@ -80,7 +80,7 @@ def test_one_tree():
     assert found.inside.tolist() == [0.0, 0.0, 0.5, 0.5]
 
 
-def test_missing_values_and_copies_at_time_zero():
+def test_group_support_with_missing_values_and_copies_at_time_zero():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 3)) + 9.0 * (np.arange(12) % 2)[:, None]
     X[5], X[0, 1] = X[3], np.nan
@@ -96,13 +96,13 @@ def test_missing_values_and_copies_at_time_zero():
     assert found.exact > 0.5
 
 
-def test_all_leaves_are_always_a_clade():
+def test_group_support_of_all_leaves_is_one():
     found = named().support("abcdefg"[i] for i in range(7))
     assert (found.exact, found.transfer, found.distance) == (1.0, 1.0, 0.0)
     assert str(found) == "group        all 7 leaves, which are a clade of every tree: the support is 1"
 
 
-def test_what_is_printed():
+def test_group_support_is_printed_in_six_lines():
     children = [[[0, 1], [4, 2], [5, 3]]] * 9 + [[[0, 2], [4, 1], [5, 3]]]
     post = ct.Posterior(children, [[1.0, 2.0, 3.0]] * 10, labels=["first", "b", "c", "d"])
     assert str(post.support([0, 1])).splitlines() == [
@@ -142,7 +142,7 @@ def test_what_is_printed():
         pd.Series([False, True, False, True, True, False, False], dtype="boolean"),
     ],
 )
-def test_ways_to_name_a_group(rows):
+def test_read_group_takes_names_positions_and_masks(rows):
     expected = ("b", "c", "d", "e") if isinstance(rows, range) else ("b", "d", "e")
     assert named().support(rows).rows == expected
 
@@ -152,7 +152,7 @@ def test_ways_to_name_a_group(rows):
     [[30, 10, 20, -1, 7, 8, 9], pd.date_range("2024-02-28", periods=7), np.arange(7) / 2],
     ids=["integers", "dates", "numbers"],
 )
-def test_the_index_of_the_table_names_rows(index):
+def test_read_group_takes_the_index_of_the_table(index):
     frame = pd.DataFrame(np.zeros((7, 2)), index=index)
     post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe_index(frame)})
     expected = tuple(str(frame.index[i]) for i in (1, 2, 5))
@@ -162,7 +162,7 @@ def test_the_index_of_the_table_names_rows(index):
     assert post.support(mask.sort_index()).rows == expected
 
 
-def test_numbers_that_may_be_positions_or_names_are_refused():
+def test_read_group_refuses_numbers_that_may_be_positions_or_names():
     frame = pd.DataFrame(np.zeros((7, 2)), index=[3, 1, 2, 0, 4, 5, 6])
     post = random_posterior(1, labels=map(str, frame.index), info={INDEX: describe_index(frame)})
     with pytest.raises(ct.InputError, match="may be positions or names"):
@@ -173,7 +173,7 @@ def test_numbers_that_may_be_positions_or_names_are_refused():
     assert post.support([0, 1]).rows == ("0", "1")
 
 
-def test_replicates_are_named_by_their_group():
+def test_read_group_names_replicates_by_their_group():
     post = grouped_posterior()
     assert post.support(["leaf 1", "leaf 3"]).rows == ("leaf 1", "leaf 3")
     with pytest.raises(ct.InputError, match=r"names of leaves, such as leaf 0, leaf 1, leaf 2, not 'row 1', 'row 2'\."):
@@ -201,7 +201,7 @@ def test_replicates_are_named_by_their_group():
         (pd.DataFrame({"u": [1]}), "an index such as X.index[:3], not DataFrame."),
     ],
 )
-def test_what_is_no_group_is_refused_in_a_sentence(rows, words):
+def test_read_group_refuses_what_is_no_group(rows, words):
     with pytest.raises(ct.InputError) as error:
         named().support(rows)
     assert str(error.value).startswith("rows ") and str(error.value).endswith(words)

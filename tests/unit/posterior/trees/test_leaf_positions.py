@@ -36,7 +36,7 @@ def fast(trees, values, weights, groups):
 
 
 @given(st.integers(2, 14), st.integers(1, 4), st.integers(0, 2**32), st.data())
-def test_groups_of_some_leaves_in_any_order(n, n_trees, seed, data):
+def test_mean_over_pairs_of_groups_in_any_order(n, n_trees, seed, data):
     trees, values, weights = drawn(n, n_trees, np.random.default_rng(seed))
     leaves = data.draw(st.permutations(range(n)))
     ends = sorted(data.draw(st.sets(st.integers(1, n), min_size=1, max_size=4)))
@@ -48,14 +48,14 @@ def test_groups_of_some_leaves_in_any_order(n, n_trees, seed, data):
 
 
 @pytest.mark.parametrize("n", [2, 3, 17])
-def test_all_leaves(n):
+def test_mean_over_pairs_of_all_leaves(n):
     trees, values, weights = drawn(n, 6, np.random.default_rng(n))
     for leaves in (list(range(n)), list(range(n))[::-1]):
         (found,) = fast(trees, values, weights, [leaves])
         np.testing.assert_allclose(found, slowly(trees, values, weights, leaves), rtol=1e-12)
 
 
-def test_many_leaves_and_groups():
+def test_mean_over_pairs_of_many_leaves_and_groups():
     """Cophenetic times of each tree tell the same."""
     rng = np.random.default_rng(0)
     trees, values, weights = drawn(700, 5, rng)
@@ -70,7 +70,7 @@ def test_many_leaves_and_groups():
             np.testing.assert_allclose(matrix, expected, rtol=1e-12)
 
 
-def test_kinds_of_arrays_make_no_difference():
+def test_mean_over_pairs_takes_every_kind_of_array():
     """Children of any whole numbers, read-only or not, in any layout."""
     trees, values, weights = drawn(9, 4, np.random.default_rng(1))
     (expected,) = fast(trees, values, weights, [range(9)])

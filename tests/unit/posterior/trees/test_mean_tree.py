@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import coaltree as ct
 from coaltree.numerics.weighted import pick_trees
 from coaltree.posterior.trees import mean_tree as module
-from coaltree.posterior.trees.mean_tree import mean_tree
-from tests.posteriors import grouped_posterior, listed, random_posterior
+from coaltree.posterior.trees.extended_majority import MIN_SUPPORT
+from tests.posteriors import grouped_posterior, leaf_sets, listed, random_posterior, renumbered, stacked, times_of
 from tests.reference import summaries
 from tests.strategies import any_times, chain, labels, plain_times, random_tree, trees
 
@@ -17,25 +17,12 @@ ordinary_times = st.just(0.0) | st.floats(1e-6, 1e6)  # half of which is no roun
 TOLERANCE = 1e-9  # below this two numbers may be equal but for rounding
 
 
-def leaf_sets(tree):
-    return summaries.clades(tree.children.tolist())
-
-
-def times_of(tree):
-    """{names of a clade: its time}."""
-    return dict(zip(tree.clades(), tree.times.tolist(), strict=True))
-
-
-def stacked(drawn, **settings):
-    return ct.Posterior(np.stack([t.children for t in drawn]), np.stack([t.times for t in drawn]), **settings)
-
-
 def definition(post):
     """Given clades, D̄, {clade: height} and the margin of the slow transcription, with the draws that are averaged."""
     every = listed(post)
-    shares = summaries.systematic(post.weights.tolist(), module.N_DRAWS)
+    shares = summaries.systematic(post.weights.tolist(), module.MAX_DRAWS)
     drawn, weights = [every[t] for t in shares], list(shares.values())
-    kept = summaries.extended_majority(every, post.weights.tolist(), module.MIN_SUPPORT)
+    kept = summaries.extended_majority(every, post.weights.tolist(), MIN_SUPPORT)
     mean = summaries.mean_log_sizes(drawn, weights)
     height, margin = summaries.linked_inside(kept, post.n, mean)
     return kept, mean, height, margin, drawn, weights
@@ -57,7 +44,7 @@ def posteriors(draw, max_leaves=8, times=plain_times):
 @pytest.mark.parametrize("zeros", [0, 5])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize(("n", "n_trees"), [(2, 5), (3, 12), (5, 12), (8, 12), (8, 150), (12, 30), (12, 240), (16, 40)])
-def test_clades_order_and_times_are_those_of_the_definition(n, n_trees, weighted, zeros):
+def test_mean_tree_is_that_of_the_definition(n, n_trees, weighted, zeros):
     """More than 100 trees are resampled systematically; the shares of clades are those of all trees.
 
     In every other tree some merges may be at time 0.
@@ -80,7 +67,7 @@ def test_clades_order_and_times_are_those_of_the_definition(n, n_trees, weighted
 
 
 @given(posteriors())
-def test_given_clades_are_kept_and_every_merge_joins_the_closest_sets(post):
+def test_mean_tree_keeps_clades_and_joins_the_closest_sets(post):
     """Where several sets are equally close, any two of them may be joined."""
     given, mean, height, margin, _, _ = definition(post)
     found = set(leaf_sets(post.mean_tree()))
@@ -100,13 +87,13 @@ def test_given_clades_are_kept_and_every_merge_joins_the_closest_sets(post):
 
 
 @given(posteriors(max_leaves=12))
-def test_no_clade_of_more_than_half_of_the_trees_is_missing(post):
+def test_mean_tree_keeps_majority_clades(post):
     majority = summaries.majority(listed(post), post.weights, 0.5)
     assert set(leaf_sets(post.mean_tree())) >= set(majority)
 
 
 @given(posteriors(max_leaves=12, times=ordinary_times))
-def test_times_are_in_order_and_within_those_of_the_trees(post):
+def test_mean_tree_times_are_in_order_and_within_those_of_the_trees(post):
     tree = post.mean_tree()
     if len(post) > 1:  # one tree may have equal times of its own
         assert (np.diff(tree.times[tree.times > 0]) > 0).all()
@@ -116,31 +103,25 @@ def test_times_are_in_order_and_within_those_of_the_trees(post):
 
 
 @given(posteriors(max_leaves=12, times=any_times))
-def test_it_is_a_valid_tree_whatever_the_times(post):
+def test_mean_tree_is_valid_whatever_the_times(post):
     tree = post.mean_tree()
     assert ct.Tree(tree.children, tree.times, tree.labels) == tree
 
 
-def test_merges_are_in_order_of_height_where_their_times_leave_it_open():
+def test_by_time_or_height_orders_by_height_where_times_leave_it_open():
     heights, times = np.array([3.0, 1.0, 2.0, 1.5]), np.array([1.0, 1.1, 5.0, 5.2])
     in_time = np.arange(4)
-    assert module._by_height(in_time, heights, times, np.full(4, 0.1)).tolist() == [1, 0, 3, 2]
-    assert module._by_height(in_time, heights, times, np.zeros(4)).tolist() == [0, 1, 2, 3]
-    assert module._by_height(in_time, heights, times, np.full(4, 10.0)).tolist() == [1, 3, 2, 0]
-    assert module._by_height(in_time, heights, times, np.full(4, np.nan)).tolist() == [1, 3, 2, 0]
+    assert module._by_time_or_height(in_time, times, np.full(4, 0.1), heights).tolist() == [1, 0, 3, 2]
+    assert module._by_time_or_height(in_time, times, np.zeros(4), heights).tolist() == [0, 1, 2, 3]
+    assert module._by_time_or_height(in_time, times, np.full(4, 10.0), heights).tolist() == [1, 3, 2, 0]
+    assert module._by_time_or_height(in_time, times, np.full(4, np.nan), heights).tolist() == [1, 3, 2, 0]
 
 
 # Whose names, which order of the rows
 
 
-def renumbered(post, number, names):
-    """The same trees with leaf i as leaf number[i]; `names` are those of the new leaves."""
-    number = np.append(number, np.arange(post.n, 2 * post.n - 1))
-    return ct.Posterior(number[post.children], post.times, log_weights=post.log_weights, labels=names)
-
-
 @given(posteriors(max_leaves=10), st.data())
-def test_the_order_of_the_rows_does_not_matter(post, data):
+def test_mean_tree_does_not_depend_on_the_order_of_the_rows(post, data):
     """Bit for bit, where sets are equally close, too."""
     names = data.draw(st.lists(labels, min_size=post.n, max_size=post.n, unique=True))
     number = data.draw(st.permutations(range(post.n)))
@@ -149,7 +130,7 @@ def test_the_order_of_the_rows_does_not_matter(post, data):
     assert times_of(one) == times_of(other)
 
 
-def test_ties_go_by_name_where_names_end_in_nul():
+def test_mean_tree_breaks_ties_by_name_where_names_end_in_nul():
     """NumPy takes such names for equal. Six chains, each begun one leaf later: all neighbours are equally close."""
     rng = np.random.default_rng(0)
     number = np.arange(11)
@@ -167,17 +148,17 @@ def test_ties_go_by_name_where_names_end_in_nul():
 
 
 @given(trees(max_leaves=16, times=any_times))
-def test_one_tree_is_its_own_mean(tree):
+def test_mean_tree_of_one_tree_is_itself(tree):
     assert stacked([tree]).mean_tree() == tree
 
 
 @given(trees(max_leaves=16, times=ordinary_times))
-def test_the_same_tree_twice_keeps_its_clades(tree):
+def test_mean_tree_of_the_same_tree_twice_keeps_its_clades(tree):
     assert set(leaf_sets(stacked([tree, tree]).mean_tree())) == set(leaf_sets(tree))
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_two_and_three_leaves(n):
+def test_mean_tree_of_two_and_three_leaves(n):
     post = random_posterior(0, n=n, n_trees=9)
     tree = post.mean_tree()
     share = summaries.clade_frequencies(listed(post), post.weights)
@@ -188,7 +169,7 @@ def test_two_and_three_leaves(n):
 
 
 @pytest.mark.parametrize("make", [chain, lambda n: random_tree(n, np.random.default_rng(0))])
-def test_times_are_means_where_all_trees_have_one_topology_and_one_order(make):
+def test_mean_tree_times_are_means_where_all_trees_have_one_topology_and_one_order(make):
     """In which larger clades are later: the order of heights, which is that of sizes, is then that of times."""
     rng = np.random.default_rng(1)
     tree = make(40)
@@ -205,7 +186,7 @@ def test_times_are_means_where_all_trees_have_one_topology_and_one_order(make):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_of_equally_large_clades_the_later_one_is_split_first(first):
+def test_mean_tree_splits_the_later_of_equally_large_clades_first(first):
     """Their heights are equal but for rounding; all trees agree which of the two is the wider pair of clusters."""
     rng = np.random.default_rng(0)
     for _ in range(10):
@@ -223,7 +204,7 @@ def test_of_equally_large_clades_the_later_one_is_split_first(first):
         np.testing.assert_array_equal(post.cut(3), post.trees[0].cut(3))
 
 
-def test_a_clade_of_five_hundred_leaves_beside_an_outlier_is_kept():
+def test_mean_tree_keeps_a_clade_of_five_hundred_leaves_beside_an_outlier():
     """The outlier is somewhere inside in 48 of 100 trees, and D̄ alone would put it inside."""
     rng = np.random.default_rng(0)
     n = 501
@@ -242,7 +223,7 @@ def test_a_clade_of_five_hundred_leaves_beside_an_outlier_is_kept():
     assert wanted in leaf_sets(post.mean_tree())
 
 
-def test_duplicates_meet_at_time_0():
+def test_mean_tree_joins_duplicates_at_time_0():
     """Leaves 0 … 3 are copies that meet in another order in each tree, and so are 4 and 5."""
     rng = np.random.default_rng(0)
     n, drawn = 14, []
@@ -262,7 +243,7 @@ def test_duplicates_meet_at_time_0():
     assert {frozenset({4, 5}), frozenset(range(4))} <= set(leaf_sets(tree)[:4])
 
 
-def test_groups_and_missing_values_are_no_matter_of_the_tree():
+def test_mean_tree_ignores_groups_and_missing_values():
     plain = random_posterior(0, weighted=False, labels=[f"leaf {i}" for i in range(7)])
     assert grouped_posterior(0).mean_tree() == plain.mean_tree()
     X = np.random.default_rng(0).normal(size=(7, 2))
@@ -270,19 +251,19 @@ def test_groups_and_missing_values_are_no_matter_of_the_tree():
     assert random_posterior(0, weighted=False, X=X, labels=plain.labels).mean_tree() == plain.mean_tree()
 
 
-def test_trees_without_weight_do_not_count():
+def test_mean_tree_ignores_trees_without_weight():
     post = random_posterior(2, n=9, n_trees=20, weighted=False)
     none = np.where(np.arange(20) < 10, 0.0, -np.inf)
     half = ct.Posterior(post.children, post.times, log_weights=none)
     assert half.mean_tree() == post[:10].mean_tree()
 
 
-def test_it_is_made_once_and_has_an_older_name():
+def test_mean_tree_is_made_once_and_has_an_older_name():
     post = random_posterior(0)
     assert post.mean_tree() is post.mean_tree() is post.summary_tree()
 
 
-def test_a_chain_of_thousands_of_leaves():
+def test_mean_tree_of_a_chain_of_thousands_of_leaves():
     """Above MAX_EXACT as well: there one group after the other is nearly all of the chain."""
     for n in (3000, 6000):
         tree = chain(n)
@@ -291,96 +272,9 @@ def test_a_chain_of_thousands_of_leaves():
         np.testing.assert_allclose(found.times, 1.5 * tree.times, rtol=2e-9)
 
 
-def test_many_leaves_ask_fewer_trees(monkeypatch):
+def test_mean_tree_of_many_leaves_averages_fewer_draws(monkeypatch):
     post = random_posterior(3, n=10, n_trees=30, weighted=False)
-    monkeypatch.setattr(module, "_MAX_DRAWN_LEAVES", 0)
+    monkeypatch.setattr(module, "MAX_DRAWN_LEAVES", 0)
     asked, _ = pick_trees(post.weights, 10)
     assert len(asked) == 10
     assert post.mean_tree().times[-1] == pytest.approx(post.times[asked, -1].mean())
-
-
-# Large tables
-
-
-def parted(monkeypatch, max_exact, groups):
-    monkeypatch.setattr(module, "MAX_EXACT", max_exact)
-    monkeypatch.setattr(module, "_MAX_AT_ONCE", max_exact)
-    monkeypatch.setattr(module, "_MAX_GROUPS", groups)
-
-
-def blobs(n, rng, n_trees=40, d=3):
-    """Average linkage of noisy copies of one table: trees that agree about some clades."""
-    from scipy.cluster.hierarchy import linkage
-
-    X = rng.normal(size=(n, d)) + 3.0 * rng.normal(size=(5, d))[rng.integers(5, size=n)]
-    drawn = [ct.Tree.from_linkage(linkage(X + 0.2 * rng.normal(size=X.shape), "average")) for _ in range(n_trees)]
-    return stacked(drawn)
-
-
-def likeness(tree, other):
-    """Mean transfer support of the clades of one tree in the other."""
-    return stacked([other]).clade_support(tree, kind="transfer").mean()
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    ("n", "max_exact", "groups", "least"), [(120, 20, 8, 0.9), (120, 50, 25, 0.9), (300, 16, 2, 0.8)]
-)
-def test_a_tree_made_in_groups_keeps_given_clades_and_is_like_the_exact_one(
-    n, max_exact, groups, least, seed, monkeypatch
-):
-    """More like it than the exact trees of two halves of the posterior are like each other."""
-    post = blobs(n, np.random.default_rng(seed))
-    exact, halves = post.mean_tree(), (post[::2].mean_tree(), post[1::2].mean_tree())
-    parted(monkeypatch, max_exact, groups)
-    tree = mean_tree(post)
-    assert ct.Tree(tree.children, tree.times, tree.labels) == tree
-    assert (np.diff(tree.times) > 0).all()
-    kept = summaries.extended_majority(listed(post), post.weights.tolist(), module.MIN_SUPPORT)
-    assert set(leaf_sets(tree)) >= set(kept)
-    assert likeness(tree, exact) > max(least, likeness(*halves))
-
-
-def test_groups_that_are_too_large_are_parted_again(monkeypatch):
-    """Chains whose neighbours change places: eight groups are seven leaves and all the others, again and again."""
-    rng = np.random.default_rng(0)
-    n, drawn = 150, []
-    for _ in range(20):
-        order = np.arange(n)
-        for x in rng.integers(n - 1, size=100):
-            order[[x, x + 1]] = order[[x + 1, x]]
-        drawn.append(ct.Tree(np.append(order, np.arange(n, 2 * n - 1))[chain(n).children], np.arange(1.0, n)))
-    post = stacked(drawn)
-    exact = post.mean_tree()
-    parted(monkeypatch, 20, 8)
-    tree = mean_tree(post)
-    assert ct.Tree(tree.children, tree.times) == tree
-    assert likeness(tree, exact) > 0.9
-
-
-@pytest.mark.parametrize("n", [22, 30, 39])
-def test_no_leaf_stands_for_its_group_twice(n, monkeypatch):
-    """A group of more than half of the leaves is parted although it has no more than MAX_EXACT."""
-    rng = np.random.default_rng(n)
-    parted(monkeypatch, 20, 8)
-    chosen = []
-
-    def spied(*args, made=module._representatives):
-        chosen.append(made(*args)[0])
-        return made(*args)
-
-    monkeypatch.setattr(module, "_representatives", spied)
-    tree = chain(n)
-    found = stacked([tree, random_tree(n, rng), tree]).mean_tree()
-    assert all(len(set(some.tolist())) == len(some) <= 20 for some in chosen)
-    assert set(leaf_sets(found)) == set(leaf_sets(tree))
-
-
-def test_a_tree_made_in_groups_does_not_mind_the_order_of_the_rows(monkeypatch):
-    post = blobs(80, np.random.default_rng(5))
-    parted(monkeypatch, 20, 8)
-    names = [f"{i:02d}" for i in range(80)]
-    number = np.random.default_rng(0).permutation(80)
-    one = renumbered(post, np.arange(80), names).mean_tree()
-    other = renumbered(post, number, [names[i] for i in np.argsort(number)]).mean_tree()
-    assert times_of(one) == times_of(other)

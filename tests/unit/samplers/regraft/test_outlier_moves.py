@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from coaltree._runtime.blas import single_threaded_blas
 from coaltree._runtime.random_streams import make_streams
+from coaltree._runtime.threads import single_threaded_blas
 from coaltree.model.covariance import Spherical
 from coaltree.model.process.coalescent import log_prior, simulate_tree
 from coaltree.model.process.diffusion import log_likelihood, simulate_data

@@ -1,0 +1,142 @@
+"""Arguments and options that commands share, and the checks of the files they name."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError
+from .parameter_types import COUNT, POSITIVE_COUNT
+
+if TYPE_CHECKING:
+    from ..posterior.posterior import Posterior
+    from .tables.reading import TableOptions
+
+Decorator = Callable[[Any], Any]
+POSTERIOR = "posterior.npz"
+FOLDER = click.Path(path_type=Path, file_okay=False)
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+
+
+def folder_option(**default: Any) -> Decorator:
+    """The folder that a command writes its files into."""
+    return click.option("-o", "--out", type=FOLDER, help="Output folder.", **default)
+
+
+def file_option(text: str, **more: Any) -> Decorator:
+    """The file that a command writes."""
+    return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
+
+
+def clusters_option(text: str = "Number of clusters.") -> Decorator:
+    """The number of clusters."""
+    text = f"{text} [default: the suggested number]"
+    return click.option("--clusters", type=click.IntRange(min=1), metavar="K", help=text)
+
+
+def column_option(name: str, text: str, **more: Any) -> Decorator:
+    """The name of a column."""
+    return click.option(name, metavar="COLUMN", help=text, **more)
+
+
+def sampling_options(command: Any) -> Any:
+    """How long to sample, and in how many chains."""
+    length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
+    samples = """Trees to keep from each chain. auto samples until the chains agree (R-hat at most 1.02) and there are
+        enough effective draws (100), or until --max-iterations or --max-seconds is reached."""
+    warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
+    iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than
+        300 rows]"""
+    jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
+    seconds = "With --samples auto: maximum time."
+    return _add_options(
+        command,
+        click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
+        click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
+        click.option("--max-iterations", type=click.IntRange(1), metavar="NUMBER", help=iterations),
+        click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
+        click.option("--chains", "n_chains", type=click.IntRange(1), default=2, help="Number of independent chains."),
+        click.option("--jobs", "n_jobs", type=click.IntRange(1), help=jobs),
+    )
+
+
+def table_options(command: Callable[..., Any]) -> Any:
+    """How to read a table; the command gets these options as one `TableOptions`."""
+    names = ("names", "columns", "drop", "header", "decimal", "separator", "array")
+
+    @functools.wraps(command)
+    def with_table_options(**options: Any) -> Any:
+        from .tables.reading import TableOptions
+
+        return command(table_options=TableOptions(**{name: options.pop(name) for name in names}), **options)
+
+    header = "Whether the first line has the column names. [default: whether it has text]"
+    separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
+    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first]."
+    return _add_options(
+        with_table_options,
+        column_option("--names", "Column of the row names. [default: the first, if it has names]"),
+        column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
+        column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
+        click.option("--header/--no-header", default=None, help=header),
+        click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
+        click.option("--separator", metavar="MARK", help=separator),
+        click.option("--array", "--sheet", "array", metavar="NAME", help=array),
+    )
+
+
+def _add_options(command: Any, *options: Decorator) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def load_posterior(path: Path) -> "Posterior":
+    """Read a posterior from its file, or from the output folder of `coaltree fit`."""
+    from ..posterior.io.archive import load
+
+    return load(path / POSTERIOR if path.is_dir() else path)
+
+
+def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:
+    """Read a table of rows that were not fitted: the fitted columns, unless `options` name others."""
+    from .tables.reading import read_file
+
+    if post.columns is not None and not (options.columns or options.drop):
+        options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
+    found = read_file(path, options)
+    click.echo(found.description, err=True)
+    return found.table
+
+
+def output_folder(path: Path, names: Iterable[str], force: bool) -> Path:
+    """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`."""
+    existing = [name for name in names if (path / name).exists()]
+    if existing and not force:
+        raise InputError(f"{path / existing[0]} already exists; choose another --out, or overwrite it with --force.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
+    return path
+
+
+def output_file(path: Path, force: bool, is_figure: bool = False) -> Path:
+    """Refuse an existing file, unless `force`, a folder that does not exist, and a suffix that is no figure's."""
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+    if is_figure:
+        from matplotlib.figure import Figure
+
+        if path.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
+            raise InputError(f"{path.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
+    return path

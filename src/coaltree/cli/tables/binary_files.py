@@ -1,0 +1,123 @@
+"""Read Parquet, Excel and NumPy files. Sizes are checked before anything is read."""
+
+import contextlib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from ..._runtime.memory import require_memory
+from ...errors import InputError
+from .cells import RawTable, TableError
+from .text_files import MEMORY_PER_BYTE, table_of_rows
+
+MAX_EXPANSION = 100  # times that a table may be larger than its file,
+SMALL_TABLE = 10**9  # unless it has no more bytes than this
+MEMORY_PER_CELL = 100  # bytes, of a sheet
+
+
+def read_parquet(path: Path) -> RawTable:
+    """Read a Parquet file; the index that pandas stores beside the columns names the rows."""
+    with _readable("Parquet"):
+        import pyarrow
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetFile(path) as file:
+            n_cells = file.metadata.num_rows * file.metadata.num_columns
+            nested = [field.name for field in file.schema_arrow if pyarrow.types.is_nested(field.type)]
+        if nested:
+            raise TableError(f"column {nested[0]!r} holds lists, structs or maps; expected one number in each cell.")
+        _require_memory(8 * n_cells, path, path.stat().st_size)
+        frame = pandas.read_parquet(path)
+    if frame.empty:
+        raise TableError("the file is empty; expected rows and columns.")
+    return RawTable(frame, range(1, len(frame) + 1))
+
+
+def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
+    """Read a sheet of an .xlsx file, the first unless it is named.
+
+    By openpyxl: pandas, which calls it, makes missing values of errors such as #DIV/0!.
+    """
+    with _readable("Excel"):
+        import openpyxl
+
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = MEMORY_PER_BYTE * sum(info.file_size for info in archive.infolist())
+        _require_memory(n_bytes, path, MEMORY_PER_BYTE * path.stat().st_size)
+        sheets = {sheet.title: sheet for sheet in openpyxl.load_workbook(path, data_only=True).worksheets}
+        if name is not None and name not in sheets:
+            raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {', '.join(sheets)[:200]}.")
+        sheet = sheets[name or next(iter(sheets))]
+        _require_memory(MEMORY_PER_CELL * sheet.max_row * sheet.max_column, path, n_bytes)
+        rows = [
+            ["" if cell is None else str(cell).strip() for cell in row] for row in sheet.iter_rows(values_only=True)
+        ]
+    lines = [i for i, row in enumerate(rows) if any(row)]
+    raw = table_of_rows([rows[i] for i in lines], [i + 1 for i in lines], "row", ".", header)
+    return raw._replace(read_as=f"sheet {sheet.title!r}, {raw.read_as}")
+
+
+def read_arrays(path: Path, wanted: str | None) -> RawTable:
+    """Read the array of an .npy, or one of an .npz: the one asked for, the one called X, or the only one."""
+    with _readable("NumPy"):
+        if path.suffix.lower() == ".npy":
+            mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # refused where the file ends too soon
+            _require_memory(mapped.nbytes, path, mapped.nbytes)
+            wanted, arrays = "X", {"X": np.array(mapped)}
+        else:
+            wanted, arrays = _read_npz(path, wanted)
+    array, labels, names = arrays[wanted], arrays.get("labels"), arrays.get("columns")
+    if array.ndim != 2 or array.dtype.kind not in "biuf" or array.size == 0:
+        raise TableError(f"expected a table of numbers, not an array of shape {array.shape} and type {array.dtype}.")
+    n, d = array.shape
+    if (labels is not None and labels.shape != (n,)) or (names is not None and names.shape != (d,)):
+        raise TableError(f"the array has {n} rows and {d} columns, but labels or columns are of another length.")
+    index = None if labels is None else labels.astype(str)
+    columns = (np.arange(d) if names is None else names).astype(str)
+    read_as = "" if wanted == "X" else f"array {wanted!r}"
+    return RawTable(pandas.DataFrame(array, index, columns), range(1, n + 1), read_as=read_as)
+
+
+def _read_npz(path: Path, wanted: str | None) -> tuple[str, dict[str, np.ndarray]]:
+    """The name of the table, and it with the arrays called labels and columns; nothing else is read."""
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    if "header.json" in members:
+        raise TableError("this is a posterior or a checkpoint of coaltree, not a table of data.")
+    tables = [name for name, info in members.items() if name != info.filename and name not in ("labels", "columns")]
+    wanted = wanted or ("X" if "X" in tables else tables[0] if len(tables) == 1 else None)
+    if wanted not in tables:
+        raise TableError(
+            f"the file contains the arrays {', '.join(tables[:10])[:200] or 'none'}; choose one with --array."
+        )
+    found = [name for name in (wanted, "labels", "columns") if name in members]
+    for name in found:
+        _require_memory(members[name].file_size, path, members[name].compress_size)
+    with np.load(path, allow_pickle=False) as file:
+        return wanted, {name: np.asarray(file[name]) for name in found}
+
+
+def _require_memory(n_bytes: int, path: Path, stored: int) -> None:
+    """Refuse a table that does not fit into memory, or that is far larger than its file."""
+    require_memory(2 * n_bytes, f"the table in {path.name}", "take a part of it")
+    if n_bytes > max(SMALL_TABLE, MAX_EXPANSION * stored):
+        sizes = f"{stored / 1e6:.1f} MB would become {n_bytes / 1e9:.1f} GB"
+        raise TableError(f"its {sizes}; if that is meant, save it uncompressed.")
+
+
+@contextlib.contextmanager
+def _readable(kind: str) -> Iterator[None]:
+    """Turn whatever a damaged file makes its reader raise, or a package that is missing, into a `TableError`."""
+    try:
+        yield
+    except (TableError, InputError):
+        raise
+    except ImportError as error:
+        install = f'pip install "coaltree[{kind.lower()}]"'
+        raise TableError(f"{kind} files need {error.name}: {install}, or save the table as CSV.") from None
+    except Exception as error:
+        why = " ".join(str(error).split())[:150] or type(error).__name__
+        raise TableError(f"not a readable {kind} file ({why}).") from None

@@ -1,0 +1,211 @@
+"""Run state: where the chains of a fit stand, all that a checkpoint saves, and what each saved field must be.
+
+Kernels trust the numbers of a chain, so that what is read is checked field by field: a file from a stranger is only
+data. Whoever adds a field to `to_dict` adds it to the schema beside it: others are refused.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
+from ...model.process.noise import NOISE_LEVEL, NoiseDraw
+from ...posterior.diagnostics.covariance_selection import is_choice
+from ...posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT
+from ...posterior.trees.stacked import check_trees
+from ...samplers.base import Sampler
+from ...tree import Tree
+from ..chains.state import Chain, ChainData, ChainDraws, concatenate
+from ..settings import RunSettings
+
+
+class RunState(NamedTuple):
+    """Where a run stands: its chains, what they have kept, and when it looks at itself next."""
+
+    seed: int
+    n_warmup: int | None  # None until it is known when the warm-up ends
+    next_look: int  # iteration
+    chains: tuple[Chain, ...] = ()  # all after the same number of iterations
+    draws: tuple[tuple[ChainDraws, ...], ...] = ()  # of each chain, block by block
+    thin: int = 1
+    reason: str = ""  # why it has stopped, if it has
+    log_joints: tuple[np.ndarray, ...] = ()  # (iteration,) of each chain, in a warm-up without a given end
+    selection: dict[str, Any] | None = None  # how the covariance was selected, where it was
+    figures: dict[str, Any] | None = None  # at the last look; not saved
+
+    @property
+    def iteration(self) -> int:
+        """Iterations that each chain has taken."""
+        return self.chains[0].iteration if self.chains else 0
+
+    @property
+    def is_warmup(self) -> bool:
+        """Whether the next iteration is one of the warm-up."""
+        return self.n_warmup is None or self.iteration < self.n_warmup
+
+    @property
+    def n_draws(self) -> int:
+        """Draws kept of each chain."""
+        return sum(len(block.times) for block in self.draws[0]) if self.draws else 0
+
+    @property
+    def all_draws(self) -> ChainDraws:
+        """The draws of all chains, one chain after the other."""
+        return concatenate([block for blocks in self.draws for block in blocks])
+
+    @property
+    def chain_of_draws(self) -> np.ndarray:
+        """The number of the chain that each of these is of."""
+        return np.repeat(np.arange(len(self.draws)), self.n_draws)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that a checkpoint saves."""
+        return {
+            "seed": self.seed,
+            "selection": self.selection,
+            "n_warmup": self.n_warmup,
+            "thin": self.thin,
+            "next_look": self.next_look,
+            "reason": "" if self.reason == SECONDS_SPENT else self.reason,  # there may be more of them next time
+            "log_joints": list(self.log_joints),
+            "chains": [_chain_to_dict(chain) for chain in self.chains],
+            "draws": [concatenate(blocks)._asdict() if blocks else None for blocks in self.draws],
+        }
+
+    @classmethod
+    def from_dict(
+        cls, content: dict[str, Any], data: ChainData, settings: RunSettings, first: "RunState"
+    ) -> "RunState":
+        """Undo `to_dict` for a run that began as `first`; ValueError where a field cannot be one of it."""
+        chains = tuple(_chain_from_dict(state, data, settings) for state in content["chains"])
+        if len(chains) != settings.n_chains or len(content["draws"]) != settings.n_chains:
+            raise ValueError("it has another number of chains")
+        if len({chain.iteration for chain in chains}) > 1:
+            raise ValueError("its chains have taken different numbers of iterations")
+        iteration, n_warmup, thin = chains[0].iteration, content["n_warmup"], content["thin"]
+        check_fields({name: content[name] for name in _SCHEDULE}, _schedule_schema(settings, first, iteration))
+        n_traces = settings.n_chains if n_warmup is None and iteration > 0 else 0
+        traces = dict.fromkeys(map(str, range(n_traces)), Array("f", (iteration,), is_finite))
+        check_fields({str(i): trace for i, trace in enumerate(content["log_joints"])}, traces, "log_joints.")
+        if n_warmup is not None and content["next_look"] <= n_warmup:
+            raise ValueError("it would look at draws before there are any")
+        if content["reason"] and (n_warmup is None or n_warmup >= iteration):
+            raise ValueError("it has stopped in its warm-up")
+        n_draws = 0 if n_warmup is None else max(0, iteration - n_warmup) // thin
+        draws = tuple(_draws_from_dict(block, data, n_draws) for block in content["draws"])
+        fields = {name: content[name] for name in (*_SCHEDULE, "seed", "selection")}
+        return cls(**fields | {"chains": chains, "draws": draws, "log_joints": tuple(content["log_joints"])})
+
+
+FIELDS = {
+    "seed": Value(int, lambda seed: seed >= 0),
+    "selection": Value(dict, is_choice, optional=True),
+    "n_warmup": Value(int, optional=True),
+    "thin": Value(int),
+    "next_look": Value(int),
+    "reason": Value(str),
+    "log_joints": Value(list),
+    "chains": Value(list),
+    "draws": Value(list),
+}
+_SCHEDULE = ("n_warmup", "thin", "next_look", "reason")
+_RNG = {
+    "bit_generator": Value(str, lambda name: name == "PCG64"),
+    "state": {"state": Value(int, lambda s: 0 <= s < 2**128), "inc": Value(int, lambda s: 0 < s < 2**128 and s % 2)},
+    "has_uint32": Value(int, lambda flag: flag in (0, 1)),
+    "uinteger": Value(int, lambda s: 0 <= s < 2**32),
+}
+_NONE = Value((), optional=True)
+
+
+def _schedule_schema(settings: RunSettings, first: RunState, iteration: int) -> dict[str, Any]:
+    end = settings.max_iterations
+    fixed = first.n_warmup is not None
+    return {
+        "n_warmup": Value(int, lambda n: n == first.n_warmup if fixed else 0 <= n < end, optional=not fixed),
+        "thin": Value(int, lambda thin: 0 < thin <= (end if settings.is_auto else 1) and thin & (thin - 1) == 0),
+        "next_look": Value(int, lambda look: iteration <= look <= end if settings.is_auto else look == first.next_look),
+        "reason": Value(str, lambda reason: reason in ("", ITERATIONS_SPENT, *([CONVERGED] * settings.is_auto))),
+    }
+
+
+def _chain_to_dict(chain: Chain) -> dict[str, Any]:
+    return {
+        "children": chain.tree[0],
+        "times": chain.tree[1],
+        "theta": chain.covariance.theta,
+        "noise": chain.noise._asdict(),
+        "imputed": chain.imputed,
+        "neighbors": chain.neighbors,
+        "rng": chain.rng.bit_generator.state,
+        "iteration": chain.iteration,
+    }
+
+
+def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dict[str, Any]:
+    n = data.n
+    # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
+    has_neighbors = n > 1 and iteration != 0 and type(settings.sampler).neighbors is not Sampler.neighbors
+    is_learnt = data.noise.level is None
+    return {
+        "children": Array("i", (n - 1, 2)),
+        "times": Array("f", (n - 1,), is_finite),
+        "theta": {
+            name: Value((int, float), is_number) if np.ndim(value) == 0 else Array("f", np.shape(value), is_finite)
+            for name, value in data.covariance.theta.items()
+        },
+        "noise": {
+            "level": Value(float, lambda level: is_number(level) and (level > 0.0 if is_learnt else level >= 0.0)),
+            "tail_scale": Array("f", (data.n_scales,), _are_positive) if data.n_scales else _NONE,
+        },
+        "imputed": Array("f", (data.n_missing,), is_finite),
+        "neighbors": Array("i", (None, n, None), lambda near: _are_leaves(near, n), optional=not has_neighbors),
+        "rng": _RNG,
+        "iteration": Value(int, lambda iteration: 0 <= iteration <= settings.max_iterations),
+    }
+
+
+def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Chain:
+    iteration = content.get("iteration") if isinstance(content, dict) else None
+    check_fields(content, _chain_schema(data, settings, iteration))
+    rng = np.random.default_rng()
+    rng.bit_generator.state = content["rng"]
+    tree = (np.array(content["children"]), np.array(content["times"]))
+    if len(tree[1]):
+        Tree(*tree)  # says what is wrong with it
+    covariance, noise = data.covariance.with_theta(content["theta"]), NoiseDraw(**content["noise"])
+    return Chain(tree, covariance, noise, content["imputed"], content["neighbors"], rng, content["iteration"])
+
+
+def _draws_schema(data: ChainData, n_draws: int, names: Iterable[str]) -> dict[str, Any]:
+    theta = data.covariance.theta | ({NOISE_LEVEL: 1.0} if data.noise.level is None else {})
+    return {
+        "children": Array("i", (n_draws, data.n - 1, 2)),
+        "times": Array("f", (n_draws, data.n - 1), is_finite),
+        "log_joint": Array("f", (n_draws,), is_finite),
+        "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
+        "tail_scale": Array("f", (n_draws, data.n_scales), _are_positive),
+        "imputed": Array("f", (n_draws, data.n_missing), is_finite),
+        "info": {name: Array("f", (n_draws,)) for name in names},
+    }
+
+
+def _draws_from_dict(content: Any, data: ChainData, n_draws: int) -> tuple[ChainDraws, ...]:
+    """What a chain has kept: one block, or none in the warm-up."""
+    if (content is None) != (n_draws == 0):
+        raise ValueError(f"a chain has {n_draws} draws at this iteration")
+    if content is None:
+        return ()
+    check_fields(content, _draws_schema(data, n_draws, content["info"]))
+    if data.n > 1:
+        check_trees(content["children"], content["times"])
+    return (ChainDraws(**content),)
+
+
+def _are_leaves(numbers: np.ndarray, n: int) -> bool:
+    return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
+
+
+def _are_positive(scales: np.ndarray) -> bool:
+    return bool(np.all((scales > 0.0) & (scales < np.inf)))

@@ -1,0 +1,218 @@
+"""From a table to what chains see of it, and from their draws back to a posterior over its rows."""
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._runtime.formatting import some
+from .._runtime.memory import require_memory
+from .._runtime.progress import duration
+from .._runtime.threads import single_threaded_blas
+from .._runtime.validation import check_choice
+from ..errors import CoaltreeWarning, InputError
+from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance
+from ..model.covariance.base import column_variances
+from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, modelled
+from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
+from ..model.data.mds import require_spherical, rows_of_distances
+from ..model.data.missing import check_apart, missing_entries
+from ..model.data.neighbor_graph import read_neighbor_graph
+from ..model.data.table import Table, as_double, read_table
+from ..model.process.noise import Noise, as_noise, noise_model
+from ..posterior import Posterior
+from ..samplers.base import Sampler
+from .chains.state import ChainData, ChainDraws, collapse_replicates
+from .settings import RunSettings
+
+METRICS = ("euclidean", "precomputed")
+MAX_SCALE_RATIO = 100.0  # of columns under one variance
+MAX_FULL_COLUMNS_OF_BEST = 128  # of a full covariance that `covariance="best"` tries
+MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
+MATRICES_AT_ONCE, FACTORISATIONS_PER_ITERATION = 8, 15  # of a full covariance, roughly
+
+
+class FitData(NamedTuple):
+    """A table, the leaves of its rows, and the model of them."""
+
+    table: Table
+    rows: LeafRows
+    noise: Noise
+    model: Modelled
+    chains: ChainData  # what chains see of all this
+    candidates: Mapping[str, Modelled] = {}  # models to select from, of which `model` is the first
+    info: Mapping[str, Any] = {}  # what the posterior's `info` says of it
+
+    def with_model(self, model: Modelled) -> "FitData":
+        """The same rows under another candidate."""
+        chains = self.chains._replace(values=model.values, covariance=model.covariance)
+        return self._replace(model=model, chains=chains)
+
+
+def prepare(
+    X: Any,
+    covariance: CovarianceLike,
+    settings: RunSettings,
+    noise: Any,
+    errors: Any,
+    groups: Any,
+    metric: str,
+    neighbors: Any,
+    ordered: bool,
+    inputs: Any,
+) -> FitData:
+    """Read and check what `fit` was given, and choose columns and covariance."""
+    sampler, info = settings.sampler, dict[str, Any]()
+    noise = default_noise(sampler) if noise is None else as_noise(noise)
+    is_table = check_choice("metric", metric, METRICS) == "euclidean"
+    table = read_table(X, allow_missing=is_table, keep_single=is_table)
+    if not is_table:
+        covariance = require_spherical(covariance)
+        table, _, info["distances"] = rows_of_distances(table)
+    rows = read_rows(table, noise, groups, errors)
+    warn_of_groups(rows, table, noise)
+    _check_sampler(sampler, noise, rows)
+    graph = None
+    if neighbors is not None:
+        if type(sampler).neighbors is Sampler.neighbors:
+            raise InputError(f'neighbors need sampler="regraft"; {type(sampler).__name__} does not read them.')
+        graph, info["neighbors_given"] = read_neighbor_graph(neighbors, rows, len(table.values)), True
+    # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
+    recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
+    _announce_cost_of_full(covariance, table.values.shape[1], settings)
+    candidates = {}
+    if is_best(covariance):
+        families = families_to_compare(recorded, ordered, inputs)
+        candidates = models_of(families, recorded, rows.kept, table.features)
+        model = next(iter(candidates.values()))
+    elif ordered or inputs is not None:
+        raise InputError('ordered and inputs need covariance="best"; otherwise give SquaredExponential(inputs=…).')
+    else:
+        model = modelled(recorded, rows.kept, table.features, covariance)
+    check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
+    if is_table and not candidates and "covariance_choice" not in model.info:
+        _warn_of_scales(model.covariance, table)
+    of_rows = None if rows.errors is None else rows.errors[rows.kept]
+    noise_of_rows = noise_model(noise, recorded if model.used is None else recorded[:, model.used], of_rows)
+    missing = missing_entries(model.values)
+    chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
+    chains = chains if candidates else collapse_replicates(chains)  # candidates are compared by rows
+    return FitData(table, rows, noise, model, chains, candidates, info)
+
+
+def default_noise(sampler: Sampler) -> Noise:
+    """Student's noise where the sampler can learn it, else none."""
+    return Noise(tails="student") if sampler.learns_noise else Noise(0.0)
+
+
+def _check_sampler(sampler: Sampler, noise: Noise, rows: LeafRows) -> None:
+    """Refuse what a sampler cannot do before any work is done."""
+    if sampler.learns_noise:
+        return
+    name = type(sampler).__name__
+    if noise.is_random:
+        raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
+    if not sampler.takes_leaf_variances and (rows.errors is not None or rows.replicates is not None):
+        raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
+
+
+def is_best(covariance: Any) -> bool:
+    """Whether the family is to be selected by leave-one-out."""
+    return isinstance(covariance, str) and covariance == "best"
+
+
+def families_to_compare(values: np.ndarray, ordered: bool, inputs: Any) -> dict[str, Covariance]:
+    """Families that suit distinct rows (n, d): a full matrix needs twice as many rows as varying columns."""
+    n, d = values.shape
+    n_varying = int((~constant_columns(values)).sum())
+    names = ["scaled", "spherical", "diagonal", "full"]
+    if not 1 < n_varying <= min(n / 2, MAX_FULL_COLUMNS_OF_BEST):
+        names.remove("full")
+    families = {name: as_covariance(name, d) for name in names}
+    if ordered or inputs is not None:
+        smooth = SquaredExponential(inputs=np.arange(float(d)) if inputs is None else inputs)
+        smooth.check(d)
+        families["squared_exponential"] = smooth
+    return families
+
+
+def models_of(
+    families: Mapping[str, Covariance], values: np.ndarray, rows: np.ndarray, names: Sequence[str] | None
+) -> dict[str, Modelled]:
+    """Each family adapted to the same columns and values; what is left out is warned of once."""
+    avoid = frozenset[str]().union(*(family.cannot_take for family in families.values()))
+    found: dict[str, Modelled] = {}
+    for name, family in families.items():
+        with warnings.catch_warnings():
+            if found:
+                warnings.simplefilter("ignore", CoaltreeWarning)
+            found[name] = modelled(values, rows, names, family, avoid)
+    return found
+
+
+def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more: Any) -> Posterior:
+    """The posterior of draws over the distinct rows of a table, with its copies and left-out columns put back."""
+    table, rows, model = data.table, data.rows, data.model
+    children, times = rows.distinct.expand(draws.children, draws.times)
+    is_missing = bool(np.isnan(table.values).any())
+    return Posterior(
+        children,
+        times,
+        log_joint=draws.log_joint,
+        labels=rows.labels,
+        theta=draws.theta,
+        X=table.values,
+        columns=table.features,
+        imputed=imputed_everywhere(draws.imputed, table.values, model.used) if is_missing else None,
+        used=model.used,
+        fitted=model.values[rows.places] if model.is_spread else None,
+        covariance=model.covariance,
+        noise=data.noise,
+        errors=rows.errors,
+        groups=rows.leaf,
+        row_labels=table.labels,
+        tail_scale=draws.tail_scale[:, rows.places] if data.chains.noise.half_df > 0.0 else None,
+        info=info,
+        **more,
+    )
+
+
+def _announce_cost_of_full(covariance: CovarianceLike, d: int, settings: RunSettings) -> None:
+    """Refuse or announce what a full covariance of many columns takes, before the first of its large matrices."""
+    is_full = isinstance(covariance, Full) or (isinstance(covariance, str) and covariance == "full")
+    if d < MANY_COLUMNS or not is_full:
+        return
+    n_chains, n_draws = settings.n_chains, settings.min_draws
+    what = f"a full covariance of {d:,} columns with {n_chains} chains of {n_draws} trees"
+    instead = 'use covariance="diagonal", fewer columns or fewer trees'
+    require_memory((2 * n_draws + MATRICES_AT_ONCE) * n_chains * 8 * d * d, what, instead)
+    with single_threaded_blas():
+        small = 0.1 + np.eye(MANY_COLUMNS // 4)
+        began = time.perf_counter()
+        np.linalg.cholesky(small)
+        seconds = FACTORISATIONS_PER_ITERATION * (time.perf_counter() - began) * (d / len(small)) ** 3
+    message = f"{what} takes some {duration(seconds)} per iteration; {instead}."
+    warnings.warn(message, CoaltreeWarning, stacklevel=4)
+
+
+def _warn_of_scales(covariance: Covariance, table: Table) -> None:
+    """Under one variance for all columns, those of small scale have hardly any effect."""
+    if not isinstance(covariance, Spherical):
+        return
+    sd = np.sqrt(column_variances(as_double(table.values)))
+    varies = np.nanmax(table.values, axis=0) > np.nanmin(table.values, axis=0)
+    if not varies.any() or sd[varies].max() <= MAX_SCALE_RATIO * sd[varies].min():
+        return
+    names: Any = table.features or range(len(sd))
+    order = np.flatnonzero(varies)[np.argsort(sd[varies])]
+    large = [repr(names[j]) for j in order[::-1] if sd[j] > MAX_SCALE_RATIO * sd[order[0]]]
+    small = [repr(names[j]) for j in order if sd[j] * MAX_SCALE_RATIO < sd[order[-1]]]
+    warnings.warn(
+        f"columns differ in scale by more than a factor of {MAX_SCALE_RATIO:.0f}: {some(large)} vary most, "
+        f"{some(small)} least, with hardly any effect under a spherical covariance; "
+        'use covariance="scaled", or scale the columns.',
+        CoaltreeWarning,
+        stacklevel=4,
+    )

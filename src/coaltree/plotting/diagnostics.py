@@ -1,0 +1,135 @@
+"""Diagnostics of posteriors: traces of the chains, model comparison, and model checks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..errors import InputError
+from ..inference.compare import Comparison
+from ..posterior.diagnostics.convergence import series
+from ..posterior.diagnostics.model_checks import ModelCheck, format_p
+from ..posterior.posterior import Posterior
+from .style import INK, PALE, PALETTE, new_axes
+
+_VERDICT_COLORS = {"fine": PALETTE[2], "doubtful": PALETTE[4], "wrong": PALETTE[1]}
+
+
+def traces(
+    posterior: Posterior, ax: Axes | Sequence[Axes] | None = None, *, names: Sequence[str] | None = None
+) -> Axes | np.ndarray:
+    """Draw trace plots: one line per chain.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    ax : Axes or sequence of Axes, one for each name; by default a new figure
+    names : sequence of str, optional
+        Any of "log_joint", "root_time" and the covariance's parameters; by default all that are single numbers.
+    """
+    known = {name: draws for name, draws in series(posterior).items() if draws.ndim == 1}
+    wanted = list(known) if names is None else [names] if isinstance(names, str) else list(names)
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"names must be among {', '.join(known)}, not {name!r}.")
+    if ax is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(6.5, 0.6 + 1.2 * len(wanted)), layout="constrained")
+        axes = figure.subplots(len(wanted), 1, sharex=True, squeeze=False)[:, 0]
+    else:
+        axes = np.atleast_1d(np.asarray(ax, dtype=object))
+    if isinstance(ax, Axes) and names is None:
+        wanted = wanted[:1]
+    if len(axes) != len(wanted):
+        raise InputError(f"ax must have one axes per trace, {len(wanted)} of them, not {len(axes)}.")
+    chains = np.unique(posterior.chain).tolist()
+    for panel, name in zip(axes, wanted, strict=True):
+        for i, chain in enumerate(chains):
+            draws = known[name][posterior.chain == chain]
+            panel.plot(draws, color=PALETTE[i % len(PALETTE)], lw=0.7, label=f"chain {chain}")
+        panel.set_ylabel(name.replace("_", " "), fontsize=8)
+        panel.tick_params(labelsize=8)
+        panel.margins(x=0.01)
+        panel.spines[["top", "right"]].set_visible(False)
+    axes[-1].set_xlabel("draw")
+    if len(chains) > 1:
+        axes[0].legend(frameon=False, fontsize=7, ncols=len(chains), loc="lower right", bbox_to_anchor=(1, 0.98))
+    return axes[0] if len(axes) == 1 else axes
+
+
+def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
+    """Draw what `coaltree.compare` returns: differences from the best in nats, with bars of one standard error."""
+    ax = ax or new_axes(5.0, 0.9 + 0.4 * len(found.names))
+    rows = np.arange(len(found.names))
+    error = np.nan_to_num(found.standard_error)
+    ax.axvline(0.0, color="0.7", lw=0.8, zorder=0)
+    ax.errorbar(found.difference, rows, xerr=error, fmt="o", color=PALETTE[0], ms=5, lw=1.5, capsize=3)
+    for row, difference, weight in zip(rows, found.difference, found.weights, strict=True):
+        text = f"{difference:.1f}, weight {weight:.2f}" if row else f"best, weight {weight:.2f}"
+        ax.annotate(text, (difference, row), (0, 6), textcoords="offset points", fontsize=7, ha="center", va="bottom")
+    ax.set_yticks(rows, found.names)
+    ax.set_ylim(len(rows) - 0.5, -0.7)
+    ax.margins(x=0.2)
+    ax.set_xlabel(f"log density by {found.basis}, less that of the best (nats)", fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def checks(posterior: Posterior | ModelCheck, ax: Axes | Sequence[Axes] | None = None) -> np.ndarray:
+    """Draw what `Posterior.check` has found.
+
+    Left: the size of contrasts over the age of merges. Middle: their quantiles beside those that the model expects.
+    Both have a band of 90 % of what the model draws. Right: where the data lie in each check, in standard deviations
+    of what the model draws (which is grey), with the p-value.
+
+    Parameters
+    ----------
+    posterior : Posterior, or what its `check` returned
+    ax : three Axes, or one, which is replaced by three in its place; by default a new figure
+    """
+    model = posterior if isinstance(posterior, ModelCheck) else posterior.check()
+    shown = model.figures
+    if shown is None:
+        raise InputError(model.headline)
+    ax = new_axes(10.5, 3.3) if ax is None else ax
+    axes = _three_in_place_of(ax) if isinstance(ax, Axes) else np.asarray(ax, dtype=object).ravel()
+    if len(axes) != 3:
+        raise InputError(f"ax must be one axes, or three, not {len(axes)}.")
+    by_age, quantiles, statistics = axes
+    for panel, x, y, band in (
+        (by_age, shown.age, shown.size, shown.size_band),
+        (quantiles, shown.normal, shown.seen, shown.seen_band),
+    ):
+        panel.fill_between(x, *band, color=PALETTE[0], alpha=0.2, lw=0)
+        panel.plot(x, y, color=PALETTE[0], marker="o", ms=3, lw=1.2)
+        panel.set_ylim(bottom=0)
+        panel.set_ylabel("size of contrasts")
+    by_age.set(xscale="log", xlabel="age of the merge")
+    quantiles.set_xlabel("size that the model expects")
+    _draw_statistics(statistics, model)
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def _three_in_place_of(ax: Axes) -> np.ndarray:
+    figure: Any = ax.figure
+    spec: Any = ax.get_subplotspec()
+    ax.remove()
+    inner = spec.subgridspec(1, 3, width_ratios=[1, 1, 1.25])
+    return np.array([figure.add_subplot(part) for part in inner], dtype=object)
+
+
+def _draw_statistics(ax: Axes, model: ModelCheck) -> None:
+    for row, one in enumerate(model):
+        color, ends = _VERDICT_COLORS[one.verdict], [0.05, 0.95]
+        ax.plot(np.quantile(one.replicates, ends), [row, row], color=PALE, lw=7, solid_capstyle="butt", zorder=1)
+        ax.plot(np.quantile(one.draws, ends), [row, row], color=color, lw=1.5, zorder=2)
+        ax.plot(one.draws.mean(), row, "o", color=color, ms=5, zorder=3)
+    ax.axvline(0, color=INK, lw=0.5, zorder=0)
+    names = [f"{one.name}\np = {format_p(one.p_value)}" for one in model]
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    ax.set_xlabel("in standard deviations of the model's draws")
+    ax.invert_yaxis()

@@ -1,0 +1,191 @@
+"""What the result of a model check means: what was seen, why it matters, and what to change."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..._runtime.formatting import shortened, some
+from ...model.covariance import Diagonal, Scaled, Spherical
+from ...model.process.pivots import lateness, shuffles
+from ..trees.clades import leaves_under
+from .check_statistics import pairs_of
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+_CLEARLY = 3.5  # standard deviations from which on a column is counted with the worst one
+_MAX_TREES_FOR_LATENESS = 100
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a failed check; `str` gives it in a sentence, with arguments of `coaltree.fit`."""
+
+    why: str  #: Why it matters.
+    action: str = ""  #: What to do besides changing an argument.
+    argument: str = ""  #: An argument of `coaltree.fit` to try, such as 'covariance="full"'.
+    option: str = ""  #: The same as an option of `coaltree fit`; empty where there is none.
+
+    def to_text(self, *, options: bool = False) -> str:
+        """What to do, with arguments of Python or options of the command line."""
+        change = self.argument
+        if options and change:
+            change = self.option or f"{change} in Python"
+        return "; ".join(filter(None, (self.action, change and f"try {change}")))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+class Result(NamedTuple):
+    """How far a statistic is from what the model expects."""
+
+    p_value: float
+    worst: int  # the entry of the statistic that is farthest off
+    z: np.ndarray  # of all entries
+    excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
+    draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
+    replicates: np.ndarray
+
+
+def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool) -> tuple[str, Advice | None]:
+    """What was seen, in words, and what to do unless all is fine."""
+    fine, explain_failure = _EXPLANATIONS[name]
+    return (fine, None) if is_fine else explain_failure(posterior, result)
+
+
+def _noise(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    student = {"argument": 'noise="student"', "option": "--noise student"}
+    if result.z[0] < 0.0:
+        seen = "rows that are close relatives differ more than the model allows: it has too little noise"
+        why = "noise is then taken for branching, and small clades look surer than they are"
+        if posterior.noise.is_learnt:
+            return seen, Advice(why, "look for rows that repeat others but for rounding", "groups=", "--groups")
+        return seen, Advice(why, **student)
+    if posterior.noise.is_learnt:
+        seen = "large groups lie farther apart than the tree expects from how little close relatives differ"
+        return seen, Advice("well separated clusters do this without harm", "see to other failed checks first")
+    seen = "rows that are close relatives differ less than the model says: it has too much noise"
+    return seen, Advice("real differences between close relatives are then taken for noise", **student)
+
+
+def _tails(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    noise, is_heavy = posterior.noise, result.z[result.worst] > 0.0
+    column = result.worst - (1 if posterior.tail_scale is None else 2)
+    why_heavy = "a few large differences then decide where rows go, and supports are too high"
+    why_light = "counts, ranks and few distinct values do this; it matters little to the tree"
+    if column == -2:
+        seen = f"the noise has {'heavier' if is_heavy else 'lighter'} tails than Student's t with {noise.df:g} df"
+        df = noise.df / 2 if is_heavy else noise.df * 4
+        option = "" if is_heavy else "--noise learn"
+        argument = f'noise=ct.Noise(tails="student", df={df:g})'
+        return seen, Advice(why_heavy if is_heavy else why_light, "", argument, option)
+    where = "" if column < 0 else f" in {_column(posterior, column)}"
+    if not is_heavy:
+        seen = f"contrasts have lighter tails than a normal distribution{where}"
+        return seen, Advice(why_light, "no change is needed")
+    seen = f"contrasts have heavier tails than a normal distribution{where}: most are small, a few are large"
+    if noise.tails != "student":
+        return seen, Advice(why_heavy, "", 'noise="student"', "--noise student")
+    return seen, Advice(why_heavy, f"look at the largest values{where}; try logarithms or ranks")
+
+
+def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    if result.z[0] < 0.0:
+        seen = "single rows join the tree earlier than they should: rows come in close pairs"
+        why = "repeated measurements of one thing are then counted as separate leaves"
+        return seen, Advice(why, "", "groups=", "--groups")
+    seen = f"some rows are far from all others and join the tree late: {some(latest_leaves(posterior), 5)}"
+    why = "outliers bend the tree, and supports are too high"
+    if posterior.noise.tails == "student":
+        return seen, Advice(why, "look at these rows")
+    return seen, Advice(why, "look at these rows", 'noise="student"', "--noise student")
+
+
+def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
+    """Names of the leaves that join others latest, on average over the trees."""
+    every = max(1, len(posterior) // _MAX_TREES_FOR_LATENESS)
+    late = np.mean([lateness(children) for children in posterior.children[::every]], axis=0)
+    return [posterior.labels[i] for i in np.argsort(-late, kind="stable")[:most]]
+
+
+def _skewness(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    d = len(posterior.model_columns)
+    column = result.worst % d
+    name, is_up = _column(posterior, column), result.z[result.worst] > 0.0
+    of_kind = result.z[:d] if result.worst < d else result.z[d:]
+    others = int(np.count_nonzero((of_kind if is_up else -of_kind) > _CLEARLY)) - 1
+    if others > 0:
+        name += f" (and {others} more)"
+    high = "high" if is_up else "low"
+    if result.worst < d:
+        seen = f"{name} varies more where its values are {high}"
+    else:
+        seen = f"{name} has a long tail of {high} values"
+    change = "square or the ranks"
+    if is_up:
+        is_positive = np.nanmin(posterior.model_values()[:, column]) > 0.0
+        change = "logarithm" if is_positive else "square root or the ranks"
+    return seen, Advice(f"{high} values then weigh too much, and supports are too high", f"try the {change} of {name}")
+
+
+def _spread(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    times = math.exp(result.excess[result.worst])
+    factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
+    seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
+    why = "columns that vary more than the covariance says weigh too much"
+    return seen, Advice(why, "", 'covariance="diagonal" or "full"', "--covariance diagonal or full")
+
+
+def _correlation(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    strongest = int(np.argmax(np.abs(result.z[:-1])))
+    first, second = (_column(posterior, part[strongest]) for part in pairs_of(len(posterior.model_columns)))
+    is_diagonal = isinstance(posterior.covariance, (Diagonal, Scaled, Spherical))
+    beyond = "" if is_diagonal else " beyond what the covariance says"
+    correlation = f"(correlation {float(result.excess[strongest]):.2f})"
+    seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
+    why = "correlated columns are counted as independent evidence, and supports are too high"
+    return seen, Advice(why, "", 'covariance="full"', "--covariance full")
+
+
+def _clades(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
+    if result.z[0] < 0.0:
+        seen = "sister groups merge more alike than the coalescent's do"
+        return seen, Advice("this matters little to the tree", "no change is needed")
+    later = _later_clade(posterior)
+    example = f", such as the {len(later)} rows {some(later, 3)}" if later else ""
+    seen = f"some groups vary more than others: they merge later than their sister groups{example}"
+    action = "try logarithms, where columns vary in proportion to their size; else fit such groups apart"
+    return seen, Advice("merge times of such groups are too old", action)
+
+
+def _later_clade(posterior: "Posterior") -> list[str]:
+    """Names of the group that merges later than its sister, most clearly so, in the tree of the highest weight."""
+    children = np.array(posterior.children[int(np.argmax(posterior.weights))])
+    found = shuffles(children)
+    if not len(found.z):
+        return []
+    k = int(np.argmax(np.abs(found.z)))
+    side = children[found.merge[k], 0 if found.z[k] > 0.0 else 1]
+    return [posterior.labels[i] for i in sorted(leaves_under(children, side))]
+
+
+def _column(posterior: "Posterior", number: int) -> str:
+    """The name of a column of the model."""
+    name = posterior.model_columns[number]
+    return repr(shortened(name)) if posterior.columns is not None else f"column {name}"
+
+
+#: What is said where all is fine, and what explains a failure, by the name of the check.
+_EXPLANATIONS: dict[str, tuple[str, Callable[["Posterior", Result], tuple[str, Advice]]]] = {
+    "noise": ("contrasts of young and of old merges are of one size", _noise),
+    "tails": ("contrasts have the tails of a normal distribution", _tails),
+    "outliers": ("single rows join the tree as early as they should", _outliers),
+    "skewness": ("columns are as variable where values are high as where they are low", _skewness),
+    "spread of columns": ("columns vary as much as the covariance says", _spread),
+    "correlation": ("columns vary independently of each other, or together as the covariance says", _correlation),
+    "clades": ("sister groups merge at about the same times", _clades),
+}

@@ -1,0 +1,164 @@
+"""Judge the convergence of a posterior: every diagnostic with a grade and advice, and a verdict on all of them."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._runtime.formatting import count, listed, number, percent
+from ...numerics.weighted import effective_sample_size
+from ..posterior import Posterior
+from . import convergence
+from .stop_reason import in_a_line
+
+NAMES = {
+    "one_tree": "Trees",
+    "unknown_origin": "Effective sample size",
+    "weighted_ess": "Effective sample size",
+    "log_evidence": "Log evidence",
+    "r_hat": "R-hat",
+    "split_frequency_sd": "Standard deviation of split frequencies",
+    "ess": "Effective sample size",
+    "topology_ess": "Effective sample size of topologies",
+    "stop_reason": "Sampling",
+}
+HEADINGS = {
+    "good": "No sign of poor convergence",
+    "fair": "The run may be too short",
+    "poor": "The run has not converged",
+    "unknown": "Convergence is unknown",
+}
+_RANK = {"plain": -1, "good": 0, "unknown": 1, "fair": 2, "poor": 3}
+_FIT = "Use coaltree.fit(X), which samples many trees in several chains."
+_LONGER = "Run longer: increase max_iterations (or n_warmup and n_samples), or continue with fit(…, start=posterior)."
+
+
+class Finding(NamedTuple):
+    """One diagnostic: its value, how good that is, and what to do."""
+
+    key: str
+    value: str
+    grade: str  # good, fair, poor, unknown, or plain where there is nothing to grade
+    advice: str = ""
+
+    @property
+    def name(self) -> str:
+        """The diagnostic in words."""
+        return NAMES[self.key]
+
+
+class Verdict(NamedTuple):
+    """All findings, and the answer as a heading and a sentence."""
+
+    heading: str
+    text: str
+    grade: str
+    findings: list[Finding]
+    scalars: dict[str, Any]  # {name: {"r_hat", "ess"}} of a chain's scalars
+
+
+def judge(posterior: Posterior) -> Verdict:
+    """Judge a posterior of chains, of weighted particles, or of a single tree."""
+    if len(posterior) == 1:
+        text = "A single tree says nothing about uncertainty."
+        return Verdict(
+            "Convergence cannot be checked", text, "unknown", [Finding("one_tree", "1", "unknown", _FIT)], {}
+        )
+    if posterior.is_chain and posterior.has_equal_weights:
+        return _of_chains(posterior)
+    if posterior.has_equal_weights:
+        finding = Finding("unknown_origin", count(len(posterior), "tree"), "unknown", _FIT)
+        origin = "All trees have the same weight; whether they are independent is not recorded."
+        return _verdict([finding], f"{origin} Trees from coaltree.fit can be checked.", {})
+    return _of_particles(posterior)
+
+
+def _of_particles(posterior: Posterior) -> Verdict:
+    ess = effective_sample_size(posterior.weights)
+    value = f"{number(ess)} of {count(len(posterior), 'tree')} ({percent(ess / len(posterior))})"
+    limits = (-convergence.ESS_BELOW, -10)
+    findings = [_graded("weighted_ess", -ess, limits, value, "Use more particles, or the regraft sampler.")]
+    if posterior.log_evidence is not None:
+        findings.append(Finding("log_evidence", number(posterior.log_evidence, 6), "plain"))
+    return _verdict(
+        findings, f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}.", {}
+    )
+
+
+def _of_chains(posterior: Posterior) -> Verdict:
+    figures = convergence.figures(posterior)
+    scalars = {name: value for name, value in figures.items() if isinstance(value, dict)}
+    n_chains, n_draws = len(np.unique(posterior.chain)), len(posterior)
+    split_sd, topology_ess = figures["split_frequency_sd"], posterior.topology_ess
+    of_r_hat, r_hat = _extreme(scalars, "r_hat", max)
+    of_ess, ess = _extreme(scalars, "ess", min)
+    ess = min(ess, n_draws)
+    enough = (-convergence.ESS_BELOW, -convergence.ESS_BAD)
+    sd_limits = (convergence.SPLIT_SD_ABOVE, convergence.SPLIT_SD_BAD)
+    rough = f"Supports are rough: they may be off by ± {percent(2 * np.nan_to_num(split_sd))}. {_LONGER}"
+    one_chain = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
+    two_chains = "This needs at least two chains: run with n_chains=2."
+    findings = [
+        _graded(
+            "r_hat",
+            r_hat,
+            (convergence.R_HAT_ABOVE, convergence.R_HAT_BAD),
+            f"{r_hat:.3f} (largest: {of_r_hat})",
+            _LONGER,
+            good=one_chain if n_chains == 1 else "",
+        ),
+        _graded("split_frequency_sd", split_sd, sd_limits, f"{split_sd:.3f}", rough, unknown=two_chains),
+        _graded(
+            "ess", -ess, enough, f"{number(ess)} of {n_draws:,} (smallest: {of_ess})", f"Intervals are rough. {_LONGER}"
+        ),
+        _graded(
+            "topology_ess",
+            -topology_ess,
+            enough,
+            f"{number(topology_ess)} of {n_draws:,}",
+            f"Supports are rough. {_LONGER}",
+        ),
+    ]
+    ending = in_a_line(posterior.info.get("stopping"), posterior.info.get("n_warmup"))
+    if ending is not None:
+        findings.append(Finding("stop_reason", ending, "plain"))
+    return _verdict(findings, f"{count(n_chains, 'chain')} of {count(n_draws // n_chains, 'tree')}.", scalars)
+
+
+def _graded(
+    key: str,
+    figure: float,
+    limits: tuple[float, float],
+    value: str,
+    advice: str,
+    *,
+    good: str = "",
+    unknown: str = "Too few draws to tell; run longer.",
+) -> Finding:
+    """Grade a figure of which less is better by two limits, that of good ones and that of fair ones."""
+    if not math.isfinite(figure):
+        return Finding(key, "–", "unknown", unknown)
+    grade = "good" if figure <= limits[0] else "fair" if figure <= limits[1] else "poor"
+    return Finding(key, value, grade, good if grade == "good" else advice)
+
+
+def _verdict(findings: list[Finding], text: str, scalars: dict[str, Any]) -> Verdict:
+    grade = max((finding.grade for finding in findings), key=_RANK.__getitem__)
+    if grade == "unknown" and any(finding.grade == "good" for finding in findings):
+        grade = "good"
+    if grade in ("fair", "poor"):
+        names = [finding.name for finding in findings if finding.grade == grade]
+        lower = listed([name if name == "R-hat" else name.lower() for name in names])
+        text = f"See {lower} below before you rely on details of this page."
+    elif grade == "good":
+        text = f"{text} All diagnostics are good."
+    return Verdict(HEADINGS[grade], text, grade, findings, scalars)
+
+
+def _extreme(scalars: dict[str, Any], key: str, choose: Callable[..., str]) -> tuple[str, float]:
+    """Which scalar is worst, in words, and its value; NaN where none has one."""
+    finite = {name: float(value[key]) for name, value in scalars.items() if math.isfinite(value[key])}
+    worst = choose(finite, key=finite.__getitem__, default="")
+    in_words = {"log_joint": "log probability", "root_time": "time of the root"}.get(worst, worst)
+    return in_words, finite.get(worst, math.nan)

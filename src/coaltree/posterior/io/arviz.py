@@ -1,0 +1,130 @@
+"""Draws for ArviZ: parameters, log joint, and what its leave-one-out and priorsense need."""
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._runtime.typing import ProgressLike
+from ..._runtime.validation import check_choice
+from ...errors import CoaltreeWarning, InputError
+from ...model.covariance import InverseWishart
+from ...numerics.weighted import pick_evenly
+from ..diagnostics.ess import last_of_chains
+from ..predictive.loo import cached_densities, check_n_draws, thinned
+from ..predictive.row_densities import has_densities, log_parts
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+_N_PRIOR_DRAWS = 500
+
+
+def to_arviz(posterior: "Posterior", tail_scale: bool, log_likelihood: str | None, **settings: Any) -> Any:
+    """Draws as ArviZ's InferenceData (DataTree from ArviZ 1.0); `settings` are those of `Posterior.loo`.
+
+    ArviZ knows no weights: unequal ones are turned into repeats (systematic resampling), with a warning. Chains are cut
+    to the length of the shortest.
+    """
+    try:
+        import arviz
+    except ImportError:
+        raise InputError('to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".') from None
+    if log_likelihood is not None:
+        check_choice("log_likelihood", log_likelihood, ("rows", "all"))
+    index = _draws_of_chains(posterior)
+    # Total branch length: m lineages during the wait with m left, Σ_m m Δ_m.
+    lengths = np.diff(posterior.times, axis=1, prepend=0.0) @ np.arange(posterior.n, 1, -1)
+    draws = {**posterior.theta, "root_time": posterior.times[:, -1], "tree_length": lengths}
+    names = _named_dimensions(posterior)
+    if tail_scale:
+        if posterior.tail_scale is None:
+            raise InputError("this posterior's noise has no Student tails, and so no tail_scale.")
+        draws["tail_scale"] = posterior.tail_scale
+        names["dims"]["tail_scale"], names["coords"]["row"] = ["row"], list(posterior.row_labels)
+    groups: dict[str, Any] = {"posterior": {name: values[index] for name, values in draws.items()}}
+    if posterior.log_joint is not None:
+        groups["sample_stats"] = {"lp": posterior.log_joint[index]}
+    prior = _prior_draws(posterior)
+    if prior:
+        groups["prior"] = prior
+    added: dict[str, Any] = {}
+    if log_likelihood is not None and has_densities(posterior):
+        parts = log_parts(posterior, index)
+        total = parts.pop("log_likelihood")
+        groups.setdefault("sample_stats", {})["log_likelihood"] = total
+        added = {"log_prior": _dataset(parts), "log_likelihood": _dataset({"all": total})}
+        if log_likelihood == "rows":
+            added["log_likelihood"] = _row_densities(posterior, index, **settings)
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        data = arviz.from_dict(groups, **names)
+        for name, group in added.items():
+            data[name] = group
+    else:
+        data = arviz.from_dict(**groups, **names)
+        if added:
+            data.add_groups(**added)
+    return data
+
+
+def _draws_of_chains(posterior: "Posterior") -> np.ndarray:
+    """(chains, draws) numbers of the draws that ArviZ gets."""
+    if posterior.has_equal_weights:
+        return last_of_chains(posterior.chain)
+    warnings.warn(
+        "ArviZ has no weighted draws, so trees are repeated in proportion to their weights; use post.ess for the "
+        "effective sample size.",
+        CoaltreeWarning,
+        stacklevel=4,
+    )
+    return pick_evenly(posterior.weights, len(posterior))[None]
+
+
+def _named_dimensions(posterior: "Posterior") -> dict[str, Any]:
+    """The columns' names for parameters that have an entry, or a row and a column, for each of them."""
+    columns = list(posterior.model_columns)
+    dims = {
+        name: ["column", "other_column"][: draws.ndim - 1]
+        for name, draws in posterior.theta.items()
+        if draws.ndim in (2, 3) and set(draws.shape[1:]) == {len(columns)}
+    }
+    used = {dimension for dimensions in dims.values() for dimension in dimensions}
+    return {"dims": dims, "coords": dict.fromkeys(sorted(used), columns)}
+
+
+def _prior_draws(posterior: "Posterior") -> dict[str, np.ndarray]:
+    """{name: (1, draws, …)} of the learnt parameters of the covariance whose priors can be drawn from."""
+    found = {}
+    rng = np.random.default_rng(0)
+    for name, prior in getattr(posterior.covariance, "priors", {}).items():
+        if name not in posterior.theta:
+            continue
+        size = None if isinstance(prior, InverseWishart) else posterior.theta[name].shape[1:]
+        try:
+            found[name] = np.stack([prior.sample(rng, size) for _ in range(_N_PRIOR_DRAWS)])[None]
+        except InputError:  # improper
+            continue
+    return found
+
+
+def _row_densities(
+    posterior: "Posterior", index: np.ndarray, n_draws: int | None, n_jobs: int | None, progress: ProgressLike
+) -> Any:
+    """The log densities of rows given all others, (chain, draw, row), of the draws that leave-one-out uses."""
+    place = thinned(np.broadcast_to(np.arange(index.shape[1]), index.shape), check_n_draws(posterior, n_draws))[0]
+    draws, inverse = np.unique(index[:, place].ravel(), return_inverse=True)
+    if posterior.has_equal_weights:  # in the order of leave-one-out, which then finds them cached
+        draws, inverse = index[:, place].ravel(), np.arange(index[:, place].size)
+    found = cached_densities(posterior, draws, n_jobs, progress)
+    stacked = found.log_density[inverse].reshape(len(index), len(place), -1)
+    return _dataset({"rows": stacked}, draw=place, row=[posterior.row_labels[i] for i in found.rows])
+
+
+def _dataset(values: dict[str, np.ndarray], **coords: Any) -> Any:
+    """Arrays (chain, draw) or (chain, draw, row), with names along some of these; numbers by default."""
+    import xarray
+
+    shape = next(iter(values.values())).shape
+    dims = ("chain", "draw", "row")[: len(shape)]
+    numbers = {dim: np.arange(length) for dim, length in zip(dims, shape, strict=True)}
+    return xarray.Dataset({name: (dims, array) for name, array in values.items()}, numbers | coords)

@@ -1,0 +1,54 @@
+"""Trees for other programs' viewers: NEXUS and annotated Newick."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._runtime.atomic_write import replacing
+from ..._runtime.typing import PathLike
+from ..._runtime.validation import check_choice, check_count
+from ...numerics.weighted import pick_trees
+from ...tree.distances import with_leaves_as
+from ...tree.newick import names_in_files, quote, write
+from ...tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
+from ...tree.tree import Tree
+from ..trees.node_times import heights
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+HPD_LEVEL = 0.95  # of the interval that every program knows as height_95%_HPD
+
+
+def write_nexus(posterior: "Posterior", path: PathLike, max_trees: int | None) -> None:
+    """Write at most so many trees, evenly spread by weight, as NEXUS; all of them for None."""
+    draws, weights = np.arange(len(posterior)), posterior.weights
+    if max_trees is not None and check_count("max_trees", max_trees) < len(posterior):
+        draws, weights = pick_trees(weights, max_trees)
+    trees = drawn_trees(posterior.children[draws], posterior.times[draws], weights)
+    with replacing(path) as file:
+        file.writelines(f"{line}\n" for line in nexus_lines(posterior.labels, trees))
+
+
+def annotated_tree(posterior: "Posterior", tree: Tree | None, file_format: str) -> str:
+    """A tree with what the posterior says of its clades, as a NEXUS file or a line of Newick."""
+    check_choice("format", file_format, ("nexus", "newick"))
+    tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+    transfer = posterior.clade_support(tree, kind="transfer", output="numpy")
+    drawn = heights(posterior, tree, HPD_LEVEL)
+    comments = node_comments(
+        {
+            "posterior": posterior.clade_support(tree, output="numpy"),
+            "transfer": transfer,
+            "height": tree.times,
+            "height_median": drawn.median,
+            f"height_{100 * HPD_LEVEL:.0f}%_HPD": drawn.shortest,
+        }
+    )
+    if file_format == "nexus":
+        text = write(tree.children, tree.times, leaf_numbers(tree.n) + comments)
+        return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))
+    names = [quote(label) for label in names_in_files(tree.labels)]
+    # Programs that pass over comments show the names of inner nodes, as R's ape does.
+    names += [f"{share:.4g}{comment}" for share, comment in zip(transfer, comments, strict=True)]
+    return f"{write(tree.children, tree.times, names)}\n"

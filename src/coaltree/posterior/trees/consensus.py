@@ -1,0 +1,120 @@
+"""The majority-rule consensus tree: just the clades with more than a share `min_support` ≥ 1/2 of the weight.
+
+Any two of those occur together in some tree, so they nest; where the posterior is unsure a node has more than two
+children. A node's time is the weighted median of its clade's time over the trees that have the clade, raised where
+needed to the times of its children.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._runtime.typing import ArrayLike
+from ..._runtime.validation import check_number
+from ...tree import newick
+from ...tree.rooted import RootedTree
+from . import clades
+from .clades import CladeTable
+from .mcc import raised
+from .stacked import read_only
+
+
+class ConsensusTree(RootedTree):
+    """A rooted tree whose nodes may have more than two children, with the support of each clade.
+
+    Leaves are 0 … n-1; inner nodes are n, n + 1, … in order of time, the root last, so a child's number is below its
+    parent's. A node with many children says that the posterior does not support any one order of their merging.
+    """
+
+    def __init__(
+        self, children: Sequence[Sequence[int]], times: ArrayLike, support: ArrayLike, labels: Sequence[str]
+    ) -> None:
+        self._children = tuple(tuple(int(c) for c in nodes) for nodes in children)
+        self._times = read_only(times)
+        self._support = read_only(support)
+        self._labels = tuple(labels)
+
+    @property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each inner node: `children[k]` are those of node n + k."""
+        return self._children
+
+    @property
+    def support(self) -> np.ndarray:
+        """The share of the posterior that has each inner node's clade."""
+        return self._support
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every inner node has two children: then nothing was left open."""
+        return len(self._children) == self.n - 1
+
+    @property
+    def parents(self) -> np.ndarray:
+        """The parent of each node, leaves first; -1 for the root."""
+        parents = np.full(self.root + 1, -1, dtype=np.int64)
+        for k, nodes in enumerate(self._children):
+            parents[list(nodes)] = self.n + k
+        return parents
+
+    def leaf_order(self) -> np.ndarray:
+        """Return the leaves (n,) from left to right, so that no branches cross."""
+        order, todo = [], [self.root]
+        while todo:
+            node = todo.pop()
+            if node < self.n:
+                order.append(node)
+            else:
+                todo.extend(reversed(self._children[node - self.n]))
+        return np.array(order)
+
+    def clades(self) -> list[frozenset[str]]:
+        """Return the leaf labels under each inner node."""
+        below: list[frozenset[str]] = [frozenset([label]) for label in self._labels]
+        for nodes in self._children:
+            below.append(frozenset().union(*(below[c] for c in nodes)))
+        return below[self.n :]
+
+    def to_newick(self, support: bool = True) -> str:
+        """Return one line of Newick; inner nodes are named by their support unless `support` is False."""
+        names = [newick.quote(label) for label in self._labels]
+        names += [f"{share:.6g}" if support else "" for share in self._support]
+        return newick.write(self._children, self._times, names)
+
+    def __repr__(self) -> str:
+        inner = len(self._children)
+        return f"ConsensusTree(n={self.n}, {inner} of {self.n - 1} possible clades, root time {self._times[-1]:.6g})"
+
+
+def majority_rule(
+    children: np.ndarray,
+    times: np.ndarray,
+    weights: np.ndarray,
+    table: CladeTable,
+    labels: Sequence[str],
+    min_support: float = 0.5,
+) -> ConsensusTree:
+    """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
+    min_support = check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
+    n, m = len(labels), children.shape[1]
+    frequency = np.minimum(clades.frequencies(table, weights), 1.0)
+    frequency[frequency > 1 - 1e-9] = 1.0
+    found = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
+    found = found[np.argsort(table.sizes[found], kind="stable")]  # children before parents; the root is last
+    parent = np.full(n + len(found), -1, dtype=np.int64)
+    smallest = np.full(n, -1, dtype=np.int64)  # the smallest clade met so far that has the leaf, from the root down
+    for row in range(len(found) - 1, -1, -1):
+        t, k = divmod(int(table.first[found[row]]), m)
+        leaves = clades.leaves_under(children[t], n + k)
+        parent[n + row] = smallest[leaves[0]]
+        smallest[leaves] = n + row
+    parent[:n] = smallest
+    median = raised(parent, clades.time_quantiles(table, times, weights, found, [0.5])[:, 0])
+    in_time = np.argsort(median, kind="stable")
+    number = np.arange(n + len(found))
+    number[n + in_time] = np.arange(n, n + len(found))
+    nodes: list[list[int]] = [[] for _ in found]
+    for node in np.argsort(number):
+        if parent[node] >= 0:
+            nodes[number[parent[node]] - n].append(int(number[node]))
+    return ConsensusTree(nodes, median[in_time], frequency[found][in_time], labels)

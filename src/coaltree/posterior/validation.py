@@ -1,0 +1,66 @@
+"""Checks of what a posterior is made of: draws, rows, leaves and columns must fit each other."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._runtime.typing import ArrayLike
+from ..errors import InputError
+from ..model.process.noise import NOISE_LEVEL
+from .trees.stacked import read_only
+
+
+def check_array(name: str, values: Any, dtype: Any = np.float64, **axes: int | None) -> np.ndarray | None:
+    """A read-only array with these axes, such as trees=12, columns=None (of any length); None stays None."""
+    if values is None:
+        return None
+    array = read_only(values, dtype)
+    if array.ndim != len(axes) or any(n not in (None, m) for n, m in zip(axes.values(), array.shape, strict=True)):
+        wanted = ", ".join(axis if n is None else f"{n} {axis}" for axis, n in axes.items())
+        raise InputError(f"{name} must have shape ({wanted.replace('_', ' ')}), not {array.shape}.")
+    return array
+
+
+def check_log_weights(log_weights: ArrayLike | None, n_trees: int) -> np.ndarray:
+    """(T,) shifted so that the mean weight is 1: runs of any size can then be put together by concatenation."""
+    values = check_array("log_weights", log_weights, trees=n_trees)
+    if values is None:
+        return read_only(np.zeros(n_trees))
+    top = values.max()
+    if not np.isfinite(top) or np.isnan(values).any():
+        raise InputError("log_weights must be numbers, -inf allowed, with at least one finite; these are not.")
+    return read_only(values - top - np.log(np.mean(np.exp(values - top))))
+
+
+def check_theta(theta: Mapping[str, ArrayLike] | None, n_trees: int) -> dict[str, np.ndarray]:
+    """Draws of the parameters by name, (T, …); a learnt noise level is a positive number for each tree."""
+    draws = {str(name): read_only(values) for name, values in (theta or {}).items()}
+    for name, values in draws.items():
+        if values.shape[:1] != (n_trees,):
+            raise InputError(f"theta[{name!r}] must have shape ({n_trees} trees, …), not {values.shape}.")
+    level = draws.get(NOISE_LEVEL)
+    if level is not None and not (level.ndim == 1 and (np.isfinite(level) & (level > 0.0)).all()):
+        raise InputError(f"theta[{NOISE_LEVEL!r}] must hold a positive number for each of the {n_trees} trees.")
+    return draws
+
+
+def check_groups(groups: ArrayLike | None, n: int) -> np.ndarray | None:
+    """The leaf of each row, 0 … n-1, each with at least one row; None where rows are leaves."""
+    if groups is None:
+        return None
+    found = np.asarray(groups)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.unique(found), np.arange(n)):
+        raise InputError(f"groups must give each row of X one of the {n} leaves, numbered from 0, and leave none out.")
+    return read_only(found, np.int64)
+
+
+def check_model(X: np.ndarray | None, used: Any, fitted: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Which columns of X are in the model, and with what values."""
+    if X is None:
+        return None, None
+    d = X.shape[1]
+    used = check_array("used", used, np.int64, columns=None)
+    if used is not None and (len(used) == 0 or used[0] < 0 or used[-1] >= d or np.any(np.diff(used) < 1)):
+        raise InputError(f"used must list columns of X, numbers from 0 to {d - 1}, in order.")
+    return used, check_array("fitted", fitted, rows=len(X), columns_in_use=d if used is None else len(used))

@@ -1,0 +1,40 @@
+"""Model checks on the page: a card, two figures, and every check with what was seen and what to try."""
+
+from typing import Any
+
+from .._runtime.formatting import listed
+from ..posterior.diagnostics.model_checks import ModelCheck
+from . import svg
+from .summary_cards import Card
+
+
+def card(model: ModelCheck) -> Card:
+    """Return the result of all checks as a card."""
+    if not model.checks:
+        return Card("The model was not checked", sentence(model.reason), "unknown")
+    if not model.wrong:
+        return Card("No sign of a wrong model", model.headline, "good")
+    advice = model.wrong[0].advice
+    text = f"See {listed([one.name for one in model.wrong])}.{f' {sentence(advice)}' if advice else ''}"
+    if model.is_too_sure:
+        claim = "Supports, memberships and intervals on this page are likely to be overconfident."
+        return Card("Supports may be too high", f"{claim} {text}", "poor")
+    return Card("The model is not quite right", text, "fair")
+
+
+def pictures(model: ModelCheck) -> dict[str, Any] | None:
+    """Return the figures of sizes over ages and of quantiles, and one small picture for each check."""
+    shown = model.figures
+    if shown is None:
+        return None
+    return {
+        "by_age": svg.banded(shown.age, shown.size, shown.size_band, log_x=True),
+        "by_quantile": svg.banded(shown.normal, shown.seen, shown.seen_band),
+        "of_checks": {one.name: svg.beside(one.draws, one.replicates) for one in model},
+    }
+
+
+def sentence(text: object) -> str:
+    """Return text with a capital letter and a full stop."""
+    words = str(text).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."

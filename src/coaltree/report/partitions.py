@@ -1,0 +1,71 @@
+"""Partitions that the page can show, with their stability: `answer_for` at every number of the slider.
+
+They are made here, not by the page, so that page, files and figures agree. From one number to the next a cluster keeps
+its colour where most of its leaves stay together; at the number the page opens with, colours are those of the figures.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..posterior.clusters.answer import ClusterAnswer, answer_for
+from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.leaf_annotations import matched_places
+from ..posterior.posterior import Posterior
+from . import pixels
+from .summary_cards import OpeningNumber, cluster_cards
+
+N_COLOURS = 10
+MAX_CLUSTERS = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
+
+
+class Partition(NamedTuple):
+    """One partition and the colours of its clusters."""
+
+    answer: ClusterAnswer
+    colours: list[int]
+
+
+def make_partitions(posterior: Posterior, opening: OpeningNumber) -> dict[int, Partition]:
+    """Return the partitions by number of clusters, in order."""
+    opened = opening.n_clusters
+    most = next(k for n, k in MAX_CLUSTERS if posterior.n <= n)  # each takes time, and room on the page
+    numbers = sorted({opened, *range(1, min(most, posterior.n) + 1)})
+    answers = {k: answer_for(posterior, k, quietly=k != opened) for k in numbers}
+    colours = {opened: [cluster % N_COLOURS for cluster in range(opened)]}
+    at = numbers.index(opened)
+    for way in (numbers[at:], numbers[at::-1]):
+        for before, k in pairwise(way):
+            colours[k] = matched_colours(answers[before].labels, colours[before], answers[k].labels)
+    return {k: Partition(answers[k], colours[k]) for k in numbers}
+
+
+def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndarray) -> list[int]:
+    """Colour the clusters of another partition like those that share most leaves; the rest get the rarest colours."""
+    places = matched_places(next_labels, labels, int(next_labels.max()) + 1)
+    found = [colours[place] if place < len(colours) else -1 for place in places]
+    for own, colour in enumerate(found):
+        if colour < 0:
+            found[own] = min(range(N_COLOURS), key=lambda c: (found.count(c), c))
+    return found
+
+
+def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Partition]) -> list[dict[str, Any]]:
+    """Return the partitions for the page's script, clusters and probabilities of leaves as characters."""
+    return [
+        {
+            "k": k,
+            "cluster": pixels.numbers(answer.labels) if k <= pixels.COARSE + 1 else answer.labels.tolist(),
+            "probability": pixels.values(answer.probability, 0.0, 1.0),
+            "sizes": answer.stability.sizes.tolist(),
+            "jaccard": [float(similarity(value)) for value in answer.stability.jaccard],
+            "sideLeaves": np.flatnonzero(answer.side_branch).tolist(),
+            "low": [float(lower_end(value)) for value in answer.stability.interval[:, 0]],
+            "high": answer.stability.interval[:, 1].round(2).tolist(),  # once: 0.4546 is not 0.455, and then 0.46
+            "words": list(answer.stability.words),
+            "colours": colours,
+            "cards": [list(card) for card in cluster_cards(posterior, opening, answer)],
+        }
+        for k, (answer, colours) in shown.items()
+    ]

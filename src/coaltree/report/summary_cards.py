@@ -1,0 +1,75 @@
+"""Summary cards at the top of the page: how many clusters, and how stable they are."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._runtime.formatting import count
+from .._runtime.validation import check_count
+from ..posterior.clusters.answer import LEVEL, ClusterAnswer
+from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.posterior import Posterior
+from .text import percent
+
+MIN_CERTAIN = 0.9  # probability of its cluster, below which a leaf is uncertain
+
+
+class OpeningNumber(NamedTuple):
+    """The number of clusters that the page opens with, and why."""
+
+    n_clusters: int
+    heading: str
+    reason: str
+
+
+class Card(NamedTuple):
+    """A heading, a sentence or two, and a grade: good, fair, poor, unknown, or none."""
+
+    heading: str
+    text: str
+    grade: str = ""
+
+
+def opening_number(posterior: Posterior, n_clusters: int | ClusterSuggestion | None) -> OpeningNumber:
+    """Return the number of clusters asked for, or the suggested one."""
+    if n_clusters is not None and not isinstance(n_clusters, ClusterSuggestion):
+        k = check_count("n_clusters", n_clusters, 1, posterior.n)
+        return OpeningNumber(k, count(k, "cluster"), "This number was chosen when the page was made.")
+    suggestion = n_clusters or posterior.suggest_n_clusters()
+    return OpeningNumber(suggestion.n_clusters, f"{suggestion.numbers} suggested", suggestion.reason)
+
+
+def cluster_cards(posterior: Posterior, opening: OpeningNumber, answer: ClusterAnswer) -> tuple[Card, Card]:
+    """Return the two cards about a partition, which follow the slider: how many clusters and why, and how stable."""
+    if answer.n_clusters == opening.n_clusters:
+        number_card = Card(opening.heading, opening.reason)
+    else:
+        opened = count(opening.n_clusters, "cluster")
+        opened_with = "" if opening.reason.startswith(f"{opened}: ") else f"{opened}. "
+        number_card = Card(count(answer.n_clusters, "cluster"), f"The page opened with {opened_with}{opening.reason}")
+    return number_card, _stability_card(posterior, answer)
+
+
+def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
+    k, found = answer.n_clusters, answer.stability
+    if len(posterior) == 1:
+        return Card("One tree, no uncertainty", "The sampler returned a single tree, so nothing is known of others.")
+    if k == 1:
+        return Card("All leaves in one cluster", "Move the slider to see more clusters, and how stable they are.")
+    n_stable = found.words.count("stable")
+    if n_stable == k:
+        heading = "Both clusters are stable" if k == 2 else f"All {k} clusters are stable"
+    else:
+        heading = f"{n_stable or 'None'} of {k} clusters {'is' if n_stable == 1 else 'are'} stable"
+    least = int(np.argmin(found.jaccard))
+    low, high = found.interval[least]
+    n_uncertain = int(np.count_nonzero(answer.probability < MIN_CERTAIN))
+    text = (
+        f"Least stable: cluster {least + 1}, {count(int(found.sizes[least]), 'leaf', 'leaves')}, "
+        f"{found.words[least]}: similarity {similarity(found.jaccard[least])} ({percent(LEVEL)}: {lower_end(low)} to "
+        f"{high:.2f}) with the clusters of the sampled trees. {n_uncertain:,} of {posterior.n:,} leaves "
+        f"{'has' if n_uncertain == 1 else 'have'} a probability below {percent(MIN_CERTAIN)} of being in "
+        f"{'its' if n_uncertain == 1 else 'their'} cluster."
+    )
+    return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair")

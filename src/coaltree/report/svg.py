@@ -1,0 +1,77 @@
+"""Numbers behind the page's small pictures, as shares of their width and height; templates/pictures.html draws them."""
+
+from typing import Any
+
+import numpy as np
+
+from ..numerics.weighted import weighted_quantile
+from ..posterior.diagnostics.ess import by_chain
+from ..posterior.posterior import Posterior
+
+INTERVAL = np.array([0.05, 0.5, 0.95])
+LOG_SCALE_ABOVE = 20.0  # ratio of the largest to the smallest quantity
+MAX_POINTS = 400  # of a line
+
+
+def histogram(draws: np.ndarray, weights: np.ndarray, n_bins: int = 28) -> dict[str, Any]:
+    """Bars of weighted draws, and the ends and the median of their 90 % interval."""
+    quantiles = weighted_quantile(draws, weights, np.array([0.005, *INTERVAL, 0.995]))
+    left, *ends, right = quantiles.tolist()
+    if not right > left:
+        left, right = left - 0.5 * (abs(left) or 1.0), right + 0.5 * (abs(right) or 1.0)
+    heights, _ = np.histogram(np.clip(draws, left, right), bins=n_bins, range=(left, right), weights=weights)
+    places = np.interp(ends, (left, right), (0, 1))
+    return {"heights": (heights / heights.max()).tolist(), "ends": ends, "places": places.tolist()}
+
+
+def intervals(lows: np.ndarray, medians: np.ndarray, highs: np.ndarray) -> dict[str, Any]:
+    """Lows, medians and highs of many quantities, on a logarithmic scale where positive ones differ a lot."""
+    is_log = bool(lows.min() > 0 and medians.max() > LOG_SCALE_ABOVE * medians.min())
+    scale = np.log if is_log else np.asarray
+    bottom, top = float(lows.min() if is_log else min(0.0, lows.min())), float(highs.max())
+    if not top > bottom:
+        top = bottom + 1.0
+    ticks = [bottom, float(np.sqrt(bottom * top)), top] if is_log else [bottom, top]
+
+    def places(values: Any) -> list[float]:
+        return np.interp(scale(values), scale((bottom, top)), (0, 1)).tolist()
+
+    columns = list(zip(places(lows), places(medians), places(highs), strict=True))
+    return {"is_log": is_log, "ticks": list(zip(ticks, places(ticks), strict=True)), "columns": columns}
+
+
+def banded(x: np.ndarray, y: np.ndarray, band: np.ndarray, *, log_x: bool = False) -> dict[str, Any]:
+    """A line through points (x, y), in front of the band (2, …) that the model expects."""
+    along = np.log(x) if log_x else np.asarray(x, dtype=float)
+    bottom, top = min(0.0, band[0].min(), y.min()), 1.05 * max(band[1].max(), y.max())
+    across = np.interp(along, (along.min(), along.max()), (0, 1))
+    heights = np.interp(np.stack([y, band[0], band[1]]), (bottom, top), (0, 1))
+    return {"x_ends": (x[0], x[-1]), "y_ends": (bottom, top), "points": np.stack([across, *heights]).T.tolist()}
+
+
+def beside(draws: np.ndarray, expected: np.ndarray, n_bins: int = 41) -> dict[str, Any]:
+    """Draws of a standardised quantity (ends of 90 %, mean) above those that were expected (bars)."""
+    reach = max(4.0, 1.1 * float(np.abs(draws).max()))
+    heights, _ = np.histogram(np.clip(expected, -reach, reach), bins=n_bins, range=(-reach, reach))
+    places = np.interp([*np.quantile(draws, [0.05, 0.95]), draws.mean()], (-reach, reach), (0, 1))
+    return {"heights": (heights / heights.max()).tolist(), "places": places.tolist()}
+
+
+def trace(posterior: Posterior) -> dict[str, Any] | None:
+    """The log probability, one line for each chain, draw after draw; None where there are no chains of them."""
+    values = posterior.log_joint
+    is_chain = posterior.is_chain and posterior.has_equal_weights and len(posterior) > 1
+    if not is_chain or values is None or not np.isfinite(values).any():
+        return None
+    finite = values[np.isfinite(values)]
+    bottom, top = finite.min(), finite.max()
+    if not top > bottom:
+        bottom, top = bottom - 1.0, top + 1.0
+    chains = [values[draws] for draws in by_chain(posterior.chain)]
+    n_draws = max(map(len, chains))
+    lines = []
+    for draws in chains:
+        at = np.arange(0, len(draws), max(1, -(-len(draws) // MAX_POINTS)))
+        at = at[np.isfinite(draws[at])]
+        lines.append(np.stack([at / max(n_draws - 1, 1), np.interp(draws[at], (bottom, top), (0, 1))], axis=1).tolist())
+    return {"y_ends": (bottom, top), "n_draws": n_draws, "lines": lines}

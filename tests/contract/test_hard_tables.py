@@ -1,0 +1,216 @@
+"""Tables that repeat themselves: no family may collapse on them, and columns that carry nothing change no cluster.
+
+With ties taken as points, such cases end with roots of 3 to 98 above merges at 1e-48 to 1e-143 and R-hats of 1.1 to
+2.9; `test_cases_are_hard` keeps one of them.
+"""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score
+
+import coaltree as ct
+from coaltree.model.data import columns
+
+
+def numbers(n=40, d=4, k=2, seed=0):
+    """k groups that stand well apart in d columns, and which row is of which."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % k
+    return rng.normal(size=(n, d)) + 8.0 * np.eye(k, d)[group], group, rng
+
+
+def beside(make, n=40, **options):
+    """Numbers with other columns beside them, made from a generator and the groups."""
+    X, group, rng = numbers(n, **options)
+    return np.column_stack([X, make(rng, group)]), group
+
+
+def rare(rng, group):
+    """Columns that are 0 but in one or two rows."""
+    columns = np.zeros((len(group), 6))
+    for j in range(6):
+        columns[rng.choice(len(group), 1 + j % 2, replace=False), j] = 1.0
+    return columns
+
+
+def zeros_and_numbers(rng, group):
+    return np.where(rng.random((len(group), 4)) < 0.6, 0.0, rng.gamma(2.0, 1.0, (len(group), 4)))
+
+
+def sparse_counts():
+    rng = np.random.default_rng(1)
+    group = np.arange(42) % 3
+    return rng.poisson(np.exp(rng.normal(-1.0, 1.2, (3, 28)))[group]).astype(float), group
+
+
+def digits():
+    X, y = load_digits(return_X_y=True)
+    chosen = np.random.default_rng(1).permutation(len(X))[:500]
+    return X[chosen], y[chosen]
+
+
+def with_their_sum():
+    X, group, _ = numbers()
+    return np.column_stack([X, X.sum(axis=1)]), group
+
+
+CASES = {
+    "one-hot": (lambda: beside(lambda rng, group: np.eye(4)[rng.integers(0, 4, len(group))]), "diagonal"),
+    "one-hot, full": (lambda: beside(lambda rng, group: np.eye(4)[rng.integers(0, 4, len(group))], 60), "full"),
+    "three binary columns": (lambda: beside(lambda _, group: np.tile(group[:, None], 3)), "diagonal"),
+    "three binary columns, full": (lambda: beside(lambda _, group: np.tile(group[:, None], 3)), "full"),
+    "rare columns": (lambda: beside(rare), "diagonal"),
+    "rare columns, full": (lambda: beside(rare, 90), "full"),
+    "zeros and numbers": (lambda: beside(zeros_and_numbers, 60), "diagonal"),
+    "sparse counts": (sparse_counts, "diagonal"),
+    "a column three times": (lambda: beside(lambda rng, g: np.tile(rng.normal(size=(len(g), 1)), 3)), "full"),
+    "a sum of columns": (with_their_sum, "full"),
+}
+
+
+def fitted(X, covariance, **options):
+    settings = {"n_samples": 60, "n_warmup": 40, "random_state": 0, "progress": False} | options
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        return ct.fit(X, covariance, **settings)
+
+
+ONE_CHAIN = {"n_samples": 25, "n_warmup": 25, "n_chains": 1}
+
+
+def is_sensible(post):
+    """The root within some times of where the coalescent puts it, half of the merges not far below."""
+    root, middle = np.median(post.times[:, -1]), np.median(post.times[:, post.n // 2])
+    return 0.02 < root < 7.0 and middle > 1e-3 * root
+
+
+def worst_r_hat(post):
+    return max(value["r_hat"] for value in post.info["convergence"].values() if isinstance(value, dict))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_trees_of_hard_tables_are_sensible(case):
+    make, covariance = CASES[case]
+    X, group = make()
+    post = fitted(X, covariance, **ONE_CHAIN)
+    assert is_sensible(post)
+    if case != "sparse counts":  # whose groups differ too little
+        assert adjusted_rand_score(group, post.cut(2)) > 0.9
+
+
+def test_cases_are_hard(monkeypatch):
+    """Negative control: with ties as they are, merges go to time 0."""
+    monkeypatch.setattr(columns, "spread_ties", lambda values, rows, used: (values, np.zeros(len(used), dtype=bool)))
+    X, _ = CASES["rare columns"][0]()
+    assert not is_sensible(fitted(X, "diagonal", **ONE_CHAIN))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*CASES, "digits"])
+def test_chains_agree_at_the_default_length(case):
+    make, covariance = CASES.get(case, (digits, "diagonal"))
+    X, _ = make()
+    post = fitted(X, covariance, n_samples="auto", n_warmup="auto")
+    assert is_sensible(post)
+    assert worst_r_hat(post) <= 1.05
+
+
+@pytest.mark.parametrize("covariance", ["auto", "scaled", "diagonal", "full"])
+def test_constant_columns_change_nothing(covariance):
+    X, _, _ = numbers()
+    short = {"n_samples": 3, "n_warmup": 3, "n_chains": 1}
+    posts = [fitted(np.column_stack([X, np.full((40, c), 3.3)]), covariance, **short) for c in range(4)]
+    for post in posts[1:]:
+        np.testing.assert_array_equal(post.times, posts[0].times)
+        np.testing.assert_array_equal(post.children, posts[0].children)
+
+
+@pytest.mark.parametrize("covariance", ["scaled", "diagonal", "full"])
+def test_units_change_nothing_but_theta(covariance):
+    X, _, rng = numbers(24, 4)
+    X[:, 3] = rng.integers(0, 5, 24)
+    X[2, 0] = X[5, 3] = np.nan
+    short = {"n_samples": 4, "n_warmup": 3, "n_chains": 1}
+    plain = fitted(X, covariance, **short)
+    binary = 2.0 ** np.array([-30, 30, 7, -1])
+    scaled = fitted(X * binary, covariance, **short)
+    np.testing.assert_array_equal(scaled.times, plain.times)
+    np.testing.assert_array_equal(scaled.children, plain.children)
+    np.testing.assert_array_equal(scaled.imputed, plain.imputed * binary[[0, 3]])
+    units = {"noise_level": 1.0, "amplitude": 1.0, "variances": binary**2, "Phi": np.outer(binary, binary)}
+    for name, draws in plain.theta.items():
+        np.testing.assert_array_equal(scaled.theta[name], draws * units[name])
+    for factors in ([1e-9, 1e9, 1.0, 1e5], [1e9, 1e9, 1e9, 1e9], [1e5, 1e-9, 3.0, 7e-4]):
+        other = fitted(X * factors, covariance, **short)
+        np.testing.assert_array_equal(other.children, plain.children)
+        np.testing.assert_allclose(other.times, plain.times, rtol=1e-6)
+
+
+def test_columns_left_out_stay_in_all_that_people_see(tmp_path):
+    import pandas as pd
+
+    X, group, _ = numbers()
+    frame = pd.DataFrame(np.column_stack([X[:, :2], np.full(40, 2.5), X[:, 2:], group]), columns=list("abcdef"))
+    frame.iloc[3, 2] = frame.iloc[4, 0] = np.nan
+    post = fitted(frame, "diagonal", n_samples=12, n_warmup=10)
+    assert post.columns == tuple("abcdef") and post.model_columns == tuple("abdef")
+    assert post.theta["variances"].shape == (24, 5)
+    assert "column 'c' (constant)" in post.info["left_out"] and "column 'f'" in post.info["ties"]
+    np.testing.assert_array_equal(post.imputed[:, 0], 2.5)
+    assert np.isfinite(post.completed(3)).all()
+    assert adjusted_rand_score(group, post.cut(2)) == 1.0
+    post.save(tmp_path / "p.npz")
+    again = ct.load(tmp_path / "p.npz")
+    new = (frame.iloc[:5] + 0.25).assign(c=9.0, f=1.0).rename(index=lambda i: f"new {i}")
+    new.iloc[0, 3] = np.nan
+    placed = post.place(new)
+    np.testing.assert_array_equal(again.place(new).log_density, placed.log_density)
+    assert np.isfinite(placed.log_density).all()
+    longer = again.extend(new, n_trees=4, n_iterations=2, random_state=0)
+    assert longer.X.shape == (45, 6) and longer.fitted.shape == (45, 5)
+    np.testing.assert_array_equal(longer.fitted[:40], post.fitted)
+    assert longer.imputed.shape[1] == 4
+    model = ct.CoalescentClustering(2, covariance="diagonal", n_samples=8, n_warmup=8, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        model.fit(frame)
+    assert adjusted_rand_score(group[:5], model.predict(new.assign(f=group[:5]))) == 1.0
+    both = ct.concat([post, again])
+    np.testing.assert_array_equal(both.used, post.used)
+    continued = fitted(frame, "diagonal", n_samples=2, n_warmup=0, start=post)
+    np.testing.assert_array_equal(continued.fitted, post.fitted)
+    with pytest.raises(ct.InputError, match="other columns in the model"):
+        ct.concat([post, fitted(frame.drop(columns="c"), "diagonal", n_samples=2, n_warmup=0)])
+    with pytest.raises(ct.InputError, match="draws of variances for other columns"):
+        fitted(frame.drop(columns="a"), "diagonal", n_samples=2, start=post)
+
+
+def test_covariance_auto_is_in_info():
+    X, _, _ = numbers()
+    short = {"n_samples": 2, "n_warmup": 0}
+    assert fitted(X, "auto", **short).info["covariance_choice"] == "full (40 rows are enough for 4 columns)"
+    for scale, family in ((1.0, ct.Spherical), (1e3, ct.Scaled)):
+        table = X[:12] * [1.0, 1.0, 1.0, scale]
+        post, other = (fitted(table, "auto", random_state=seed, **short) for seed in (0, 1))
+        assert post.info["covariance_choice"] == other.info["covariance_choice"]
+        assert post.info["covariance_choice"].startswith(f"{family.__name__.lower()} (")
+        assert isinstance(post.covariance, family)
+        named = fitted(table, family.__name__.lower(), random_state=0, **short)
+        np.testing.assert_array_equal(post.times, named.times)
+    default = inspect.signature(ct.fit).parameters["covariance"].default
+    assert default == ct.CoalescentClustering().covariance == "auto"
+
+
+def test_checkpoint_over_spread_values_resumes_to_the_same_bits(tmp_path):
+    X, _ = CASES["rare columns"][0]()
+    short = {"n_samples": 4, "n_warmup": 2}
+    whole = fitted(X, "diagonal", **short)
+    path = tmp_path / "run.checkpoint"
+    for _ in range(2):  # the second time from the finished file
+        again = fitted(X, "diagonal", checkpoint=path, **short)
+        np.testing.assert_array_equal(again.times, whole.times)
+        np.testing.assert_array_equal(again.fitted, whole.fitted)

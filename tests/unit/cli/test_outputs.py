@@ -1,0 +1,82 @@
+"""The files and the figure of `coaltree fit`."""
+
+import csv
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+
+from coaltree.cli.outputs import draw_tree, height_for, trees_to_write, write_clusters, write_csv
+from coaltree.posterior.clusters.answer import answer_for
+from coaltree.posterior.leaf_annotations import KEPT
+from tests.browser.posteriors import chain_posterior
+from tests.posteriors import random_posterior, side_branch_posterior
+
+
+@pytest.mark.parametrize(("n", "expected"), [(150, 1000), (2_000, 1000), (10_000, 200), (1_000_000, 10)])
+def test_trees_to_write_are_fewer_of_many_leaves(n, expected):
+    assert trees_to_write(n) == expected
+
+
+def test_write_csv_makes_text_of_formulas(tmp_path):
+
+    names = ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\tx", "-1.5", "+3", "x=1", "-", "東京", "a\rb\nc"]
+    write_csv(tmp_path / "x.csv", {"leaf": names, "=x": range(len(names))})
+    with open(tmp_path / "x.csv", newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["leaf", "'=x"]
+    assert [row[1] for row in rows] == [*map(str, range(len(names)))]
+    assert [row[0] for row in rows] == [f"'{name}" for name in names[:5]] + [
+        "-1.5",
+        "+3",
+        "x=1",
+        "'-",
+        "東京",
+        "a\rb\nc",
+    ]
+
+
+def test_write_clusters_renames_annotations_called_like_another_column(tmp_path):
+    post = random_posterior(1)
+    kinds = [*"xxxyyyy"]
+    names = ["cluster", "probability", "row", "cluster_1", "label_row", "kind"]
+    post.info[KEPT] = dict.fromkeys(names, kinds)
+    write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2, quietly=True))
+    with open(tmp_path / "clusters.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[:6] == ["row", "cluster", "probability", "side_branch", "cluster_1", "cluster_2"]
+    own = ["label_cluster", "label_probability", "label_label_row", "label_cluster_1", "label_row", "kind"]
+    assert header[6:] == own
+    assert [row[6] for row in rows] == kinds
+
+
+def test_write_clusters_marks_side_branches(tmp_path):
+    post = side_branch_posterior()
+    post.info[KEPT] = {"side_branch": [*"xxxxxyyyyy"]}
+    write_clusters(tmp_path / "clusters.csv", post, answer_for(post, 2))
+    with open(tmp_path / "clusters.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["side_branch"] for row in rows] == [""] * 9 + ["yes"]
+    assert [row["label_side_branch"] for row in rows] == [*"xxxxxyyyyy"]
+    assert [row["cluster"] for row in rows] == [*"1111222222"]
+
+
+@pytest.mark.parametrize("has_side_branches", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_draw_tree_has_legends_that_do_not_overlap(k, has_side_branches):
+    post = chain_posterior(90, 4, 12)
+    answer = answer_for(post, k, quietly=True)
+    side_branch = (np.arange(90) == 7) & has_side_branches
+    unsure = answer.stability._replace(words=("dissolved",) * k)
+    figure = Figure(figsize=(8.0, height_for(90)), layout="constrained")
+    ax = figure.add_subplot()
+    draw_tree(ax, post.mean_tree(), post, answer._replace(side_branch=side_branch, stability=unsure))
+    figure.draw_without_rendering()
+    legends = [*figure.legends, *(part for part in ax.get_children() if isinstance(part, Legend))]
+    assert len(legends) == 2
+    said = [text.get_text() for legend in legends for text in legend.get_texts()]
+    assert ("side branch" in said) == has_side_branches
+    assert sum(text.startswith("cluster ") for text in said) == k
+    one, other = (legend.get_window_extent() for legend in legends)
+    assert not one.overlaps(other)

@@ -1,0 +1,142 @@
+"""One chain: how it starts, what an iteration is, and that neighbours are constants after the warm-up."""
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import joblib
+import numpy as np
+import pytest
+
+from coaltree.inference.chains import chain as module
+from coaltree.inference.chains.chain import advance, begin, share_neighbors
+from coaltree.inference.chains.state import ChainData
+from coaltree.inference.settings import RunSettings
+from coaltree.model.covariance import Diagonal, Spherical
+from coaltree.model.process.noise import Noise, noise_model
+from coaltree.samplers.regraft.regraft import Regraft
+from coaltree.tree import Tree
+from tests.fits import LOCAL, QUICK, assert_same, data, quick_fit
+
+
+def given_of(X, covariance, level=0.0):
+    return ChainData(X, covariance.adapt(X), noise_model(Noise(level), X))
+
+
+def test_begin_disperses_chains():
+    given = given_of(data(30, 5), Spherical())
+    first, second, third = (begin(given, RunSettings(QUICK), 0, dispersed) for dispersed in (False, True, True))
+    assert tree_distance(first, second) > 0
+    np.testing.assert_array_equal(second.tree[1], third.tree[1])
+
+
+def tree_distance(a, b):
+    clades = [{tuple(key) for key in Tree(*chain.tree).clade_keys()} for chain in (a, b)]
+    return len(clades[0] ^ clades[1])
+
+
+@dataclass(frozen=True)
+class Watched(Regraft):
+    """Notes which neighbours it finds, and which it is given."""
+
+    candidates: str = "local"
+    n_neighbors: int = 2
+    made: ClassVar[list] = []
+    used: ClassVar[list] = []
+
+    def neighbors(self, problem, rng):
+        self.made.append(super().neighbors(problem, rng))
+        return self.made[-1]
+
+    def step(self, problem, tree, rng, **options):
+        self.used.append(options["neighbors"])
+        return super().step(problem, tree, rng, **options)
+
+
+def test_neighbors_are_constant_after_the_warmup():
+    Watched.made.clear()
+    Watched.used.clear()
+    given, settings = given_of(data(12, 4), Diagonal()), RunSettings(Watched())
+    chain = begin(given, settings, 0)
+    chain, _ = advance(given, settings, chain, 5, n_warmup=12)
+    chain, _ = advance(given, settings, chain, 20, n_warmup=12)
+    assert len(Watched.made) == 3  # before iterations 0 and 10 of the warm-up, and at its end
+    steps = Watched().steps_per_iteration(12, chain.neighbors)
+    assert len(Watched.used) == 25 * steps
+    for step, used in enumerate(Watched.used):
+        iteration = step // steps
+        np.testing.assert_array_equal(used, Watched.made[0 if iteration < 10 else 1 if iteration < 12 else 2])
+    np.testing.assert_array_equal(chain.neighbors, Watched.made[2])
+    constant = given._replace(covariance=Spherical(learn=False))
+    advance(constant, settings, begin(constant, settings, 0), 15, n_warmup=12)
+    assert len(Watched.made) == 5  # nothing changes but how far it looks
+    assert [made.shape[2] for made in Watched.made] == [11, 11, 4, 11, 4]  # all others in the warm-up, then 2 · 2
+
+
+def test_neighbors_of_many_leaves_are_searched_once(monkeypatch):
+    monkeypatch.setattr(module, "MANY_LEAVES", 10)
+    Watched.made.clear()
+    Watched.used.clear()
+    X = data(12, 4)
+    given, settings = given_of(X, Diagonal()), RunSettings(Watched())
+    begun = [begin(given, settings, seed) for seed in (0, 1)]
+    for chain in share_neighbors(given, settings, begun, n_warmup=3):
+        advance(given, settings, chain, 6, n_warmup=3)
+    assert [made.shape[2] for made in Watched.made] == [11]
+    assert all(used is not None and used.shape[2] == 11 for used in Watched.used)
+    quick_fit(X, "diagonal", sampler=Watched(), n_chains=3, n_jobs=1)
+    assert len(Watched.made) == 2  # one search for all chains
+    with joblib.parallel_config(backend="threading"):  # other processes know nothing of the patch
+        assert_same(*(quick_fit(X, "diagonal", sampler=LOCAL, n_jobs=n_jobs) for n_jobs in (1, 2)))
+
+
+@pytest.mark.parametrize(("n", "steps", "repeat"), [(12, 4, False), (600, 2, False), (1200, 1, True)])
+def test_iteration_of_few_rows_has_several_steps(monkeypatch, n, steps, repeat):
+    drawn = []
+
+    def draw(data, chain, repeat=True):
+        drawn.append((len(chain.tree[1]), repeat))
+        return chain
+
+    given, settings = given_of(data(n, 2), Spherical(), "learn"), RunSettings(Regraft())
+    chain = begin(given, settings, np.random.SeedSequence(0), theta={"noise_level": 0.1})
+    monkeypatch.setattr(module, "draw_parameters", draw)
+    chain, kept = advance(given, settings, chain, 1)
+    assert drawn == [(n - 1, repeat)] * steps
+    assert chain.iteration == 1
+    assert len(kept.times) == 1
+
+
+class Counting(Regraft):
+    """Says how many steps it has taken, and in every second one something else."""
+
+    def step(self, problem, tree, rng, **options):
+        count = next(self.counts)
+        other = {"odd": 10.0 * count} if count % 2 else {}
+        return *super().step(problem, tree, rng, **options)[:2], {"count": count, "words": "are left out", **other}
+
+
+def test_iteration_averages_what_the_sampler_reports():
+    Counting.counts = itertools.count()
+    given, settings = given_of(data(12, 2), Spherical()), RunSettings(Counting())
+    _, kept = advance(given, settings, begin(given, settings, np.random.SeedSequence(0)), 2)
+    assert {name: said.tolist() for name, said in kept.info.items()} == {"count": [1.5, 5.5], "odd": [20.0, 60.0]}
+
+
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_advance_takes_read_only_arrays_and_leaves_its_arguments(in_a_file, tmp_path):
+    X = data(12, 2)
+    X[3, 1] = np.nan
+    given = ChainData(X, Spherical().adapt(X), noise_model(Noise(tails="student"), X), missing=np.isnan(X))
+    settings = RunSettings(LOCAL)
+    chain = begin(given, settings, np.random.SeedSequence(0))
+    before = [np.array(part) for part in (*chain.tree, chain.noise.tail_scale, chain.imputed)]
+    expected, _ = advance(given, settings, chain, 2)
+    if in_a_file:
+        np.save(tmp_path / "X.npy", X)
+        X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    X.flags.writeable = False
+    found, _ = advance(given._replace(values=X), settings, chain, 2)
+    np.testing.assert_array_equal(found.tree[1], expected.tree[1])
+    for part, same in zip((*chain.tree, chain.noise.tail_scale, chain.imputed), before, strict=True):
+        np.testing.assert_array_equal(part, same)

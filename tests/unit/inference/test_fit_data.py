@@ -1,0 +1,79 @@
+"""From a table to what chains see of it: what is merged, left out, warned of and refused."""
+
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.neighbors import kneighbors_graph
+
+from coaltree.errors import CoaltreeWarning, ConvergenceWarning, InputError
+from coaltree.inference.fit import fit
+from tests.fits import LOCAL, QUICK, assert_same, data, quick_fit
+
+
+def test_copies_are_merged_at_time_0():
+    X = data()
+    X[5] = X[2]
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
+        post = quick_fit(X)
+    assert post.n == 8
+    assert np.all(post.times[:, 0] == 0)
+    assert np.all(post.times[:, 1] > 0)
+
+
+def test_equal_rows_end_in_a_tree():
+    with pytest.warns(CoaltreeWarning, match="duplicate row"):
+        post = quick_fit(np.ones((4, 3)), "spherical")
+    assert np.all(post.times == 0)
+    assert np.all(np.isfinite(post.log_joint))
+    assert np.all(post.theta["amplitude"] > 0)
+
+
+def test_empty_rows_and_columns_are_refused():
+    X = data()
+    X[4] = np.nan
+    with pytest.raises(InputError, match="row '4' of X has only missing values"):
+        quick_fit(X)
+    X = data()
+    X[:, 1] = np.nan
+    with pytest.raises(InputError, match="column 1 of X has only missing values"):
+        quick_fit(X)
+
+
+def test_neighbors_replace_a_search():
+    X = data(40, 3)
+    given = kneighbors_graph(X, 6)
+    post = quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given)
+    with joblib.parallel_config("threading"):
+        assert_same(post, quick_fit(X, "diagonal", sampler=LOCAL, neighbors=given.astype(int), n_jobs=2))
+    everything = np.ones((40, 40)) - np.eye(40)  # what a search would look at
+    assert_same(
+        quick_fit(X, "diagonal", sampler=LOCAL),
+        quick_fit(X, "diagonal", sampler=LOCAL, neighbors=sparse.csr_array(everything)),
+    )
+
+
+def test_neighbors_need_regraft():
+    with pytest.raises(InputError, match="MPost2"):
+        quick_fit(data(), neighbors=kneighbors_graph(data(), 4))
+
+
+def test_full_covariance_announces_its_cost(monkeypatch):
+    monkeypatch.setattr("coaltree.inference.fit_data.MANY_COLUMNS", 4)
+    with pytest.warns(CoaltreeWarning, match=r"a full covariance of 4 columns .* takes some .* per iteration; use"):
+        quick_fit(data(8, 4), "full")
+
+
+def test_columns_of_very_different_scale_are_named_under_spherical():
+    frame = pd.DataFrame(data() * [1.0, 1.0, 1e4], columns=["x", "y", "z"])
+    with pytest.warns(CoaltreeWarning, match=r"'z' vary most, .*'[xy]'.*least.*scaled"):
+        quick_fit(frame, "spherical")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CoaltreeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit(frame, "diagonal", QUICK, n_samples=4, n_warmup=0, random_state=0)
+        constant = frame.assign(z=1.0)
+        fit(constant, "spherical", QUICK, n_samples=4, n_warmup=0, random_state=0)

@@ -1,0 +1,57 @@
+"""`sample_trees`: a known covariance, from rows or from distances; every sampler is in tests/contract/test_samplers."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+import coaltree as ct
+
+FEW = {"n_samples": 3, "random_state": 0, "progress": False}
+
+
+def test_sample_trees_returns_a_posterior_of_the_table():
+    X, _ = ct.simulate(8, 3, random_state=0)
+    post = ct.sample_trees(X, **FEW)
+    assert len(post) == 3 and post.n == 8 and not post.theta
+    assert post.info["n_distinct"] == 8 and post.info["seconds"] > 0
+    np.testing.assert_array_equal(post.times, ct.sample_trees(X, **FEW).times)
+
+
+def test_sample_trees_takes_squared_distances():
+    X, _ = ct.simulate(8, 3, random_state=0)
+    of_rows = ct.sample_trees(X, sampler="mgreedy")
+    of_distances = ct.sample_trees(squareform(pdist(X, "sqeuclidean")), sampler="mgreedy", metric="precomputed", d=3)
+    np.testing.assert_allclose(of_distances.times, of_rows.times)
+    assert of_distances.X is None
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_sample_trees_of_equal_rows_is_one_tree_at_time_0():
+    for options in ({}, {"metric": "precomputed", "d": 2, "sampler": "mpost1"}):
+        post = ct.sample_trees(np.zeros((4, 4)), **options)
+        assert len(post) == 1 and post.times.tolist() == [[0.0] * 3]
+
+
+def test_sample_trees_takes_the_columns_own_variances():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4)) + 8.0 * np.eye(2, 4)[np.arange(20) % 2]
+    with pytest.warns(ct.CoaltreeWarning, match="column 4"):
+        post = ct.sample_trees(np.column_stack([X, np.ones(20)]), "scaled", **FEW)
+    same = ct.sample_trees(X, np.diag(X.var(axis=0, ddof=1)), **FEW)
+    np.testing.assert_allclose(post.times, same.times, rtol=1e-8)
+    longer = post.extend(np.column_stack([X[:2] + 0.1, np.ones(2)]), n_iterations=1, random_state=0)
+    assert longer.n == 22 and not longer.theta
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"covariance": "auto"}, "is for fit"),
+        ({"d": 5}, "X has 3 columns"),
+        ({"sampler": "mpost1", "noise": 0.1, "errors": np.ones(6)}, "errors need Regraft"),
+        ({"n_threads": 0}, "n_threads"),
+    ],
+)
+def test_sample_trees_refuses_in_one_sentence(options, words):
+    with pytest.raises(ct.InputError, match=words):
+        ct.sample_trees(ct.simulate(6, 3, random_state=0)[0], **options)

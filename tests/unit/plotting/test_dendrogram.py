@@ -1,0 +1,267 @@
+"""Dendrograms, by the artists drawn: where segments run, which colours, names and numbers they have."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from coaltree import InputError, Tree, concat, plotting
+from coaltree.plotting import geometry, style
+from coaltree.plotting.style import INK, PALETTE
+from coaltree.posterior.trees.consensus import ConsensusTree
+from tests.artists import collection, names, segments
+from tests.posteriors import random_posterior, side_branch_posterior
+from tests.strategies import chain, random_tree
+
+
+def test_dendrogram_branches_run_from_parents_to_children(tree):
+    ax = plotting.dendrogram(tree)
+    assert segments(ax) == {
+        ((1.0, 1.5), (1.0, 1.0), (0.0, 1.0)),
+        ((1.0, 1.5), (1.0, 2.0), (0.0, 2.0)),
+        ((2.0, 3.5), (2.0, 3.0), (0.0, 3.0)),
+        ((2.0, 3.5), (2.0, 4.0), (0.0, 4.0)),
+        ((3.0, 2.5), (3.0, 1.5), (1.0, 1.5)),
+        ((3.0, 2.5), (3.0, 3.5), (2.0, 3.5)),
+        ((5.0, 1.25), (5.0, 2.5), (3.0, 2.5)),
+        ((5.0, 1.25), (5.0, 0.0), (0.0, 0.0)),
+    }
+    assert ax.get_xlabel() == "time"
+    assert names(ax) == list("eacbd")
+    np.testing.assert_array_equal(ax.get_yticks(), range(5))
+
+
+@pytest.mark.parametrize("orientation", ["left", "right", "top", "bottom"])
+def test_dendrogram_orientation_is_the_side_of_the_root(tree, orientation):
+    ax = plotting.dendrogram(tree, orientation=orientation)
+    upright = orientation in ("top", "bottom")
+    (old, young) = (ax.transData.transform((2, 5)), ax.transData.transform((2, 0)))
+    if not upright:
+        old, young = ax.transData.transform((5, 2)), ax.transData.transform((0, 2))
+    along = (old - young)[1 if upright else 0]
+    assert (along > 0) == (orientation in ("top", "right"))
+    assert (ax.get_ylabel() if upright else ax.get_xlabel()) == "time"
+    assert names(ax, "x" if upright else "y") == list("eacbd")
+    if not upright:  # read from the top down
+        assert ax.transData.transform((0, 0))[1] > ax.transData.transform((0, 4))[1]
+
+
+def test_dendrogram_draws_on_the_axes_given(tree):
+    figure = Figure()
+    given = figure.add_subplot()
+    assert plotting.dendrogram(tree, given) is given
+    assert tree.plot(figure.add_subplot()) is figure.axes[-1]
+    assert plt.get_fignums() == []
+    assert isinstance(tree.plot(), Axes)
+
+
+def test_dendrogram_colours_clusters_but_not_mixed_branches(tree):
+    ax = plotting.dendrogram(tree, n_clusters=3)
+    lines = collection(ax, "branches")
+    color = {tuple(s[-1].tolist()): to_hex(c) for s, c in zip(lines.get_segments(), lines.get_colors(), strict=True)}
+    a, b, e = (PALETTE[k].lower() for k in tree.cut(3)[[0, 1, 4]])
+    assert len({a, b, e}) == 3
+    assert color[(0.0, 1.0)] == color[(1.0, 1.5)] == a
+    assert color[(0.0, 3.0)] == color[(2.0, 3.5)] == b
+    assert color[(0.0, 0.0)] == e
+    assert color[(3.0, 2.5)] == INK.lower()
+    assert [to_hex(text.get_color()) for text in ax.get_yticklabels()] == [e, a, a, b, b]
+    assert ax.get_legend() is None
+    again = plotting.dendrogram(tree, clusters=tree.cut(3))
+    np.testing.assert_array_equal(collection(again, "branches").get_colors(), lines.get_colors())
+
+
+def test_dendrogram_legend_of_named_clusters(tree):
+    ax = plotting.dendrogram(tree, clusters=["red", "blue", "red", "blue", "$5"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["red", "blue", r"\$5"]
+
+
+def test_dendrogram_numbers_clusters_at_their_largest_clade():
+    post = random_posterior(3, n=40, weighted=False)
+    tree = post.mean_tree()
+    labels = tree.cut(12, min_size=1)
+    ax = plotting.dendrogram(tree, clusters=labels, number_clusters=True, support=False)
+    numbers = {text.get_text(): text for text in ax.texts}
+    assert set(numbers) == set(map(str, range(1, 13)))
+    for number, text in numbers.items():
+        assert text.get_color() == style.color_of(int(number) - 1)
+    assert not plotting.dendrogram(tree, clusters=labels, support=False).texts
+
+
+def test_dendrogram_support_is_written_on_the_branches(tree):
+    ax = plotting.dendrogram(tree, support=[0.5, np.nan, 0.987, 1.0])
+    assert {(t.get_text(), *t.xy) for t in ax.texts} == {("50", 1.0, 1.5), ("99", 3.0, 2.5)}  # not at the root
+    consensus = ConsensusTree([[0, 1, 2], [3, 4]], [1.0, 2.0], [0.8, 1.0], list("abcd"))
+    assert [t.get_text() for t in consensus.plot().texts] == ["80"]
+    assert len(consensus.plot(support=False).texts) == 0
+
+
+def test_dendrogram_support_of_many_leaves_is_shown_by_dots():
+    tree = random_tree(60, np.random.default_rng(4))
+    support = np.linspace(0, 1, 59)
+    ax = plotting.dendrogram(tree, Figure(figsize=(4, 4)).add_subplot(), support=support, max_leaves=None)
+    assert len(ax.texts) == 0
+    dots = [c for c in ax.collections if not isinstance(c, LineCollection | PolyCollection)]
+    assert [len(c.get_offsets()) for c in dots] == [
+        int(((support[:-1] >= low) & (support[:-1] < high)).sum())
+        for low, high in [(0.95, 9), (0.75, 0.95), (0.5, 0.75)]
+    ]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
+
+
+def test_dendrogram_intervals_are_bars_at_their_nodes(tree):
+    ax = plotting.dendrogram(tree, intervals=[[0.5, 1.5], [np.nan, np.nan], [2.5, 3.5], [4.0, 7.0]])
+    assert segments(ax, "intervals") == {
+        ((0.5, 1.5), (1.5, 1.5)),
+        ((2.5, 2.5), (3.5, 2.5)),
+        ((4.0, 1.25), (7.0, 1.25)),
+    }
+    assert max(ax.get_xlim()) > 7.0
+
+
+def test_dendrogram_support_and_intervals_of_a_posterior(posterior):
+    best = posterior.mean_tree()
+    many = concat([posterior] * 8)  # a clade in three of eight trees is too rare for an interval
+    ax = plotting.dendrogram(best, support=posterior, intervals=many)
+    bars = np.array(collection(ax, "intervals").get_segments())[:, :, 0]
+    expected = many.node_times(best)
+    assert 1 < np.isfinite(expected[:, 0]).sum() < 12
+    np.testing.assert_allclose(np.sort(bars, axis=0), np.sort(expected[np.isfinite(expected[:, 0])], axis=0))
+    written = {round(float(t.get_text())) for t in ax.texts}
+    assert written <= {round(100 * share) for share in posterior.clade_support(best, kind="transfer")}
+    assert written
+
+
+def test_dendrogram_folds_large_trees_and_writes_their_sizes():
+    tree = random_tree(2000, np.random.default_rng(0))
+    ax = plotting.dendrogram(tree, n_clusters=5)
+    place = geometry.arrange(tree, max_tips=len(names(ax)))
+    assert 20 < len(place.tips) < 90
+    triangles = collection(ax, "folded clades", PolyCollection)
+    folded = place.tips[place.tips >= 2000]
+    assert len(triangles.get_paths()) == len(folded)
+    counts = [int(name[1:-1]) for name in names(ax) if name.startswith("(")]
+    assert counts == place.size[folded].tolist()
+    assert sum(counts) + sum(not name.startswith("(") for name in names(ax)) == 2000
+    assert len(ax.collections) <= 3  # a few objects, not thousands
+    for path, node in zip(triangles.get_paths(), folded, strict=True):
+        assert path.vertices[:, 0].max() == tree.node_times[node]
+        assert path.vertices[:, 0].min() == 0.0
+    assert ax.get_yticklabels()[0].get_fontsize() >= 5
+
+
+def test_dendrogram_slices_folded_clades_by_shares_of_clusters():
+    tree = Tree([[0, 1], [4, 2], [5, 3]], [1.0, 2.0, 3.0])
+    folded = Tree([[0, 1], [5, 2], [6, 3], [7, 4]], [1.0, 2.0, 3.0, 4.0])
+    ax = plotting.dendrogram(folded, clusters=[0, 0, 0, 1, 1], max_leaves=2)
+    triangles = collection(ax, "folded clades", PolyCollection)
+    base = sorted(float(np.ptp(path.vertices[1:3, 1])) for path in triangles.get_paths())
+    assert len(base) == 2 and base[1] == pytest.approx(3 * base[0])  # three leaves of one cluster, one of the other
+    ax = plotting.dendrogram(tree, max_leaves=2)
+    triangles = collection(ax, "folded clades", PolyCollection)
+    assert len(triangles.get_paths()) == 1
+
+
+def test_dendrogram_side_branches_are_dashed_in_the_colour_of_their_cluster():
+    post = side_branch_posterior()
+    tree, labels = post.mean_tree(), post.cut(2)
+    told = {"clusters": labels, "side_branches": np.arange(10) == 9}
+    for how in ({"n_clusters": 2}, {"n_clusters": 2, "support": post}, told):
+        ax = plotting.dendrogram(tree, **how)
+        dashed = collection(ax, "side branches")
+        (line,) = dashed.get_segments()
+        assert names(ax)[0] == "9"
+        assert line[-1].tolist() == [0.0, 0.0]  # down to the first tip
+        assert [to_hex(color) for color in dashed.get_colors()] == [to_hex(PALETTE[1])]
+        assert dashed.get_linestyle()[0][1] is not None
+        assert len(collection(ax, "branches").get_segments()) == 17
+        assert ax.get_legend().get_texts()[-1].get_text() == "side branch"
+    for how in ({"n_clusters": 1}, {"clusters": labels}):
+        ax = plotting.dendrogram(tree, **how)
+        assert len(collection(ax, "branches").get_segments()) == 18
+        assert ax.get_legend() is None
+    with pytest.raises(InputError, match="side_branches must be True or False for each of the 10 leaves"):
+        plotting.dendrogram(tree, n_clusters=2, side_branches=[9])
+
+
+def test_dendrogram_folded_side_branches_are_hollow():
+    tree = random_tree(300, np.random.default_rng(0))
+    side = np.zeros(300, dtype=bool)
+    place = geometry.arrange(tree, max_tips=12)
+    leaves = place.leaves_of_tips()
+    at = max(range(len(leaves)), key=lambda tip: len(leaves[tip]))
+    side[leaves[at]] = True
+    ax = plotting.dendrogram(tree, max_leaves=12, clusters=np.zeros(300, int), side_branches=side)
+    faces = collection(ax, "folded clades", PolyCollection).get_facecolors()
+    folded = place.tips[place.tips >= 300].tolist()
+    assert [node for node, face in zip(folded, faces, strict=True) if face[3] == 0.0] == [place.tips[at]]
+
+
+def test_dendrogram_of_all_leaves_of_a_large_tree_without_names():
+    tree = random_tree(2000, np.random.default_rng(0))
+    ax = plotting.dendrogram(tree, max_leaves=None, time_scale="sqrt", orientation="top")
+    assert len(collection(ax, "branches").get_segments()) == 2 * 2000 - 2
+    assert names(ax, "x") == []
+    low, quarter, top = (ax.transData.transform((0, t))[1] for t in (0.0, tree.times[-1] / 4, tree.times[-1]))
+    assert quarter - low == pytest.approx((top - low) / 2)
+
+
+def test_dendrogram_names_do_not_overlap():
+    for n in (20, 45, 2000):
+        tree = random_tree(n, np.random.default_rng(n)).relabel([f"observation {i}" for i in range(n)])
+        ax = plotting.dendrogram(tree)
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.get_yticklabels() if text.get_text()]
+        assert len(boxes) >= 20
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+
+
+def test_dendrogram_of_a_deep_chain_and_of_the_smallest_trees():
+    ax = plotting.dendrogram(chain(100_000), max_leaves=10)
+    assert names(ax)[-1] == "(99991)"
+    assert names(plotting.dendrogram(Tree([[0, 1]], [0.0]))) == ["0", "1"]
+    tiny = plotting.dendrogram(Tree([[0, 1]], [1e-300]))
+    tiny.figure.canvas.draw()
+
+
+def test_dendrogram_names_are_text_and_not_formulas():
+    tree = Tree([[0, 1]], [1.0], ["$x$ costs $5", "$\\frac$"])
+    ax = plotting.dendrogram(tree)
+    ax.figure.canvas.draw()
+    assert names(ax) == [r"\$x\$ costs \$5", r"\$\frac\$"]
+    assert names(plotting.dendrogram(tree, labels=["p", "q"])) == ["p", "q"]
+    assert names(plotting.dendrogram(tree, labels=False)) == []
+    bare = plotting.dendrogram(tree, time_label=None)
+    assert bare.get_xlabel() == ""
+    assert len(bare.get_xticks()) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"orientation": "up"}, 'orientation must be "top", "bottom", "left" or "right", not'),
+        ({"support": [1.0]}, r"support must have shape \(4,\), one per inner node, not \(1,\)"),
+        ({"intervals": [1.0]}, r"intervals must have shape \(4, 2\)"),
+        ({"labels": ["a"]}, "labels must be 5 names, not 1"),
+        ({"clusters": [0, 1]}, r"clusters must have shape \(5,\)"),
+        ({"clusters": [0] * 5, "n_clusters": 2}, "give clusters or n_clusters, not both"),
+        ({"max_leaves": 1}, "max_leaves must be a whole number of at least 2, not 1"),
+        ({"max_leaves": "few"}, "not 'few'"),
+        ({"time_scale": "log"}, 'time_scale must be "linear" or "sqrt", not'),
+    ],
+)
+def test_dendrogram_refuses_wrong_arguments(tree, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        plotting.dendrogram(tree, Figure().add_subplot(), **options)
+
+
+def test_dendrogram_refuses_to_cut_a_consensus():
+    consensus = ConsensusTree([[0, 1, 2]], [1.0], [1.0], list("abc"))
+    with pytest.raises(InputError, match="only a binary tree can be cut into n_clusters"):
+        plotting.dendrogram(consensus, n_clusters=2)
+    assert len(collection(plotting.dendrogram(consensus, clusters=[0, 0, 1]), "branches").get_segments()) == 3

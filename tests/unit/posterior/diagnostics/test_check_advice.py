@@ -1,0 +1,61 @@
+"""What the results of model checks mean."""
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.posterior.diagnostics.check_advice import Advice, Result, explain
+from tests.posteriors import grouped_posterior, random_posterior
+
+
+def result(z, worst=0):
+    return Result(0.001, worst, np.asarray(z, float), np.asarray(z, float) / 5, np.zeros(3), np.zeros(3))
+
+
+def data_posterior(**extra):
+    X = np.exp(np.random.default_rng(0).standard_normal((7, 3)))
+    return random_posterior(0, X=X, covariance=ct.Diagonal(), **extra)
+
+
+def test_advice_names_arguments_or_options():
+    advice = Advice("outliers bend the tree", "look at these rows", 'noise="student"', "--noise student")
+    assert str(advice) == 'look at these rows; try noise="student"'
+    assert advice.to_text(options=True) == "look at these rows; try --noise student"
+    assert Advice("why", "", "noise=ct.Noise(df=2)").to_text(options=True) == "try noise=ct.Noise(df=2) in Python"
+    assert Advice("why", "look").to_text(options=True) == "look"
+
+
+@pytest.mark.parametrize(
+    "name", ["noise", "tails", "outliers", "skewness", "spread of columns", "correlation", "clades"]
+)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_explain_says_what_to_do_in_python_and_on_the_command_line(name, sign):
+    z = sign * np.array([5.0, 4.0, 1.0, 1.0])
+    for post in (data_posterior(), grouped_posterior()):
+        seen, advice = explain(name, post, result(z), is_fine=False)
+        assert seen and advice.why and advice.to_text()
+        assert "--" not in str(advice)
+        assert not advice.option or (advice.argument and advice.option in advice.to_text(options=True))
+        fine, nothing = explain(name, post, result(z), is_fine=True)
+        assert fine != seen and nothing is None
+
+
+@pytest.mark.parametrize(
+    ("z", "argument", "option"),
+    [
+        (5.0, 'noise=ct.Noise(tails="student", df=2)', ""),
+        (-5.0, 'noise=ct.Noise(tails="student", df=16)', "--noise learn"),
+    ],
+)
+def test_explain_tails_of_student_noise_changes_its_degrees_of_freedom(z, argument, option):
+    _, advice = explain("tails", grouped_posterior(), result([z, 0, 0]), is_fine=False)
+    assert (advice.argument, advice.option) == (argument, option)
+
+
+def test_explain_skewness_counts_columns_and_asks_for_logarithms_of_positive_ones():
+    seen, advice = explain("skewness", data_posterior(), result([9, 4, 1, 0, 0, 0]), is_fine=False)
+    assert seen == "column 0 (and 1 more) varies more where its values are high"
+    assert str(advice) == "try the logarithm of column 0 (and 1 more)"
+    seen, advice = explain("skewness", data_posterior(), result([0, 0, 0, 0, -9, 0], 4), is_fine=False)
+    assert seen == "column 1 has a long tail of low values"
+    assert str(advice) == "try the square or the ranks of column 1"

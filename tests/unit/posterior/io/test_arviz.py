@@ -1,0 +1,117 @@
+"""Draws for ArviZ: chains, weights, names, priors, and the densities of rows."""
+
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coaltree as ct
+from tests.posteriors import grouped_posterior, random_posterior
+
+
+def test_to_arviz_gives_draws_that_arviz_summarises():
+    az = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    post = random_posterior(
+        2, n_trees=400, weighted=False, chain=np.repeat([0, 1], 200), theta={"ell": rng.normal(3, 1, 400)}
+    )
+    data = post.to_arviz()
+    summary = az.summary(data, var_names=["ell", "root_time"])
+    assert float(summary.loc["ell", "mean"]) == pytest.approx(post.theta["ell"].mean(), abs=0.01)
+    root_times = np.array([tree.times[-1] for tree in post.trees])
+    assert float(summary.loc["root_time", "mean"]) == pytest.approx(root_times.mean(), abs=0.01)
+    assert float(summary.loc["ell", "ess_bulk"]) > 200
+    assert data.posterior["ell"].shape == (2, 200)
+    np.testing.assert_array_equal(data.sample_stats["lp"].values.ravel(), post.log_joint)
+    tree = post.trees[5]
+    lengths = [tree.node_times[p] - tree.node_times[c] for c, p in enumerate(tree.parents) if p >= 0]
+    assert float(data.posterior["tree_length"][0, 5]) == pytest.approx(sum(lengths))
+
+
+def test_to_arviz_repeats_weighted_draws():
+    pytest.importorskip("arviz")
+    weights = np.array([0.5, 0.0, 0.25, 0.25])
+    with np.errstate(divide="ignore"):
+        post = ct.Posterior([[[0, 1]]] * 4, [[1.0], [2.0], [3.0], [4.0]], log_weights=np.log(weights))
+    with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
+        data = post.to_arviz()
+    assert data.posterior["root_time"].values.tolist() == [[1.0, 1.0, 3.0, 4.0]]
+
+
+def test_to_arviz_cuts_chains_of_unequal_length():
+    pytest.importorskip("arviz")
+    post = ct.Posterior([[[0, 1]]] * 5, np.arange(1.0, 6.0)[:, None], chain=[0, 0, 0, 1, 1])
+    assert post.to_arviz().posterior["root_time"].values.tolist() == [[2.0, 3.0], [4.0, 5.0]]
+
+
+def test_to_arviz_says_where_arviz_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ct.InputError) as caught:
+        ct.Posterior([[[0, 1]]], [[1.0]]).to_arviz()
+    assert str(caught.value) == 'to_arviz() needs ArviZ, which is not installed: pip install "coaltree[arviz]".'
+
+
+def test_to_arviz_has_the_noise():
+    pytest.importorskip("arviz")
+    post = grouped_posterior()
+    data = post.to_arviz()
+    assert data.posterior["noise_level"].shape == (2, 6) and "tail_scale" not in data.posterior
+    scales = post.to_arviz(tail_scale=True).posterior["tail_scale"]
+    assert scales.dims == ("chain", "draw", "row")
+    np.testing.assert_array_equal(scales.sel(row="row 1", chain=1), post.tail_scale[post.chain == 1, 1])
+    with pytest.raises(ct.InputError, match="no Student tails"):
+        random_posterior(0, weighted=False).to_arviz(tail_scale=True)
+
+
+def test_to_arviz_names_the_columns_and_the_priors():
+    arviz = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 2))
+    table = pd.DataFrame(X, columns=["alcohol", "ash"])
+    for covariance, name in (("diagonal", "variances"), ("full", "Phi")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ct.CoaltreeWarning)
+            post = ct.fit(table, covariance, n_samples=10, n_warmup=2, random_state=0, progress=False)
+        data = post.to_arviz(log_likelihood=None)
+        assert f"{name}[alcohol" in " ".join(arviz.summary(data).index)
+        np.testing.assert_array_equal(data.posterior[name].coords["column"], ["alcohol", "ash"])
+        assert data.prior[name].shape == (1, 500, *post.theta[name].shape[1:])
+        assert (np.asarray(data.prior[name]).reshape(500, -1)[:, 0] > 0).all()
+
+
+def test_to_arviz_has_the_densities_of_rows_the_likelihood_and_the_priors():
+    az = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 3))
+    X[2, 1] = np.nan
+    post = ct.fit(X, "diagonal", n_samples=40, n_warmup=10, random_state=0, progress=False)
+    data = post.to_arviz(progress=False)
+    assert data.log_likelihood["rows"].dims == ("chain", "draw", "row")
+    assert data.log_likelihood["rows"].shape == (2, 40, 9)
+    ours, theirs = post.loo(progress=False), az.loo(data, reff=min(post.ess / 80, 1.0))
+    assert ours.elpd == pytest.approx(float(theirs.elpd_loo), rel=1e-3)
+    parts = data.log_prior["tree"] + data.log_prior["covariance"] + data.log_prior["noise"]
+    joint = parts + data.sample_stats["log_likelihood"]
+    np.testing.assert_allclose(joint.values, data.sample_stats["lp"].values, rtol=1e-9)
+    total = data.log_likelihood["rows"].sum("row")
+    assert np.abs(total.values - data.sample_stats["log_likelihood"].values).mean() > 1.0  # they are not the same
+
+    few = post.to_arviz(n_draws=10, progress=False).log_likelihood["rows"]
+    assert few.shape == (2, 5, 9) and few.draw.values.tolist() == [7, 15, 23, 31, 39]
+    whole = post.to_arviz(log_likelihood="all").log_likelihood["all"]
+    np.testing.assert_array_equal(whole.values, data.sample_stats["log_likelihood"].values)
+    assert "log_likelihood" not in post.to_arviz(log_likelihood=None).groups()
+    with pytest.raises(ct.InputError, match="log_likelihood must be"):
+        post.to_arviz(log_likelihood="none")
+
+
+def test_to_arviz_has_densities_of_groups_and_of_weighted_trees():
+    pytest.importorskip("arviz")
+    assert grouped_posterior().to_arviz(progress=False).log_likelihood["rows"].sizes["row"] == 13
+    weighted = random_posterior(
+        0, 6, 20, X=np.random.default_rng(0).normal(size=(6, 2)), noise=0.2, covariance=ct.Spherical(amplitude=2.0)
+    )
+    with pytest.warns(ct.CoaltreeWarning, match="no weighted draws"):
+        assert weighted.to_arviz(progress=False).log_likelihood["rows"].shape == (1, 20, 6)

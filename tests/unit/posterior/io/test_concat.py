@@ -1,0 +1,59 @@
+"""Posteriors put together: weights, evidence, chains, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from tests.posteriors import grouped_posterior, random_posterior
+
+
+def test_concat_of_parts_is_the_whole():
+    post = random_posterior(6)
+    again = ct.concat([post[:5], post[5:]])
+    np.testing.assert_allclose(again.weights, post.weights, rtol=1e-12)
+    assert list(again.trees) == list(post.trees)
+    np.testing.assert_array_equal(again.log_joint, post.log_joint)
+
+
+def test_concat_weighs_runs_by_their_evidence():
+    a, b = random_posterior(1, n_trees=4), random_posterior(2, n_trees=8)
+    raw = [rng_weights + np.log(3.0) for rng_weights in (a.log_weights, b.log_weights)]
+    a = ct.Posterior(a.children, a.times, log_weights=raw[0], log_evidence=-10.0)
+    b = ct.Posterior(b.children, b.times, log_weights=raw[1], log_evidence=-11.0)
+    both = ct.concat([a, b])
+    # the mean unnormalised weight of a run is its evidence
+    weights = np.concatenate([a.weights * 4 * math.exp(-10), b.weights * 8 * math.exp(-11)])
+    np.testing.assert_allclose(both.weights, weights / weights.sum())
+    assert both.log_evidence == pytest.approx(math.log(weights.sum() / 12))
+    assert not both.is_chain
+
+
+def test_concat_renumbers_chains_and_leaves_particles_without_order():
+    chains = [random_posterior(seed, chain=np.repeat([3, 5], 6)) for seed in (1, 2)]
+    assert ct.concat(chains).chain.tolist() == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
+    assert not ct.concat([random_posterior(seed) for seed in (1, 2)]).is_chain
+
+
+def test_concat_refuses_other_leaves_and_parameters():
+    a = random_posterior(1)
+    with pytest.raises(ct.InputError, match="other leaf labels"):
+        ct.concat([a, random_posterior(1, labels=list("abcdefg"))])
+    with pytest.raises(ct.InputError, match="other parameters"):
+        ct.concat([a, random_posterior(1, theta={"ell": np.ones(12)})])
+    one, other = (random_posterior(1, covariance=family) for family in (ct.Spherical(), ct.Scaled()))
+    with pytest.raises(ct.InputError, match="Scaled, not Spherical"):
+        ct.concat([one, other])
+    with pytest.raises(ct.InputError, match="at least one"):
+        ct.concat([])
+
+
+def test_concat_keeps_what_is_about_rows_where_all_have_the_same():
+    post = grouped_posterior()
+    both = ct.concat([post[:5], post[5:]])
+    for name in ("X", "groups", "tail_scale"):
+        np.testing.assert_array_equal(getattr(both, name), getattr(post, name))
+    assert both.row_labels == post.row_labels
+    other = ct.concat([post, grouped_posterior(X=post.X + 1.0)])
+    assert other.X is other.groups is other.tail_scale is None

@@ -1,0 +1,178 @@
+"""Trees that other programs read: DendroPy, and R's ape where R is installed."""
+
+import os
+import shutil
+import subprocess
+
+import dendropy
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.numerics.weighted import shortest_interval, weighted_quantile
+from tests.posteriors import listed, random_posterior
+from tests.reference import summaries
+
+LABELS = ["a", "b b", "it's", "x_1", "[y]", "7", "gamma-γ"]
+
+
+def similar_posterior(labels=None, n_trees=60):
+    """Trees of one shape but for the last leaf, which wanders; times differ."""
+    rng = np.random.default_rng(3)
+    children = np.tile([[0, 1], [2, 3], [6, 4], [7, 8], [9, 5]], (n_trees, 1, 1))
+    children[: n_trees // 4, 2:] = [[7, 4], [6, 8], [9, 5]]
+    children[0, :2] = [[0, 2], [1, 3]]
+    times = np.cumsum(rng.exponential(size=(n_trees, 5)), axis=1)
+    return ct.Posterior(children, times, labels=labels)
+
+
+def dendropy_frequencies(trees):
+    """Weighted clade frequencies by DendroPy, as leaf sets of labels."""
+    distribution = trees.split_distribution(use_tree_weights=True)
+    return {
+        frozenset(taxon.label for taxon in trees.taxon_namespace.bitmask_taxa_list(split)): distribution[split]
+        for split in distribution
+    }
+
+
+@pytest.mark.parametrize("labels", [LABELS, None], ids=["names", "numbers"])
+def test_to_nexus_is_read_by_dendropy_with_the_same_frequencies(tmp_path, labels):
+    post = random_posterior(1, labels=labels)
+    post.to_nexus(tmp_path / "post.nex")
+    trees = dendropy.TreeList.get(path=tmp_path / "post.nex", schema="nexus", store_tree_weights=True)
+    assert [taxon.label for taxon in trees.taxon_namespace] == list(post.labels)
+    np.testing.assert_array_equal([tree.weight for tree in trees], post.weights)
+    assert all(tree.is_rooted for tree in trees)
+    expected = summaries.clade_frequencies(listed(post), post.weights)
+    expected = {frozenset(post.labels[i] for i in clade): f for clade, f in expected.items() if f > 0}
+    found = dendropy_frequencies(trees)
+    for clade, frequency in expected.items():
+        assert found[clade] == pytest.approx(frequency, abs=1e-9)
+    assert {clade for clade, f in found.items() if len(clade) > 1 and f > 0} == set(expected)
+    for tree, ours in zip(trees, post.trees, strict=True):
+        times = dict(zip(ours.clades(), ours.times, strict=True))
+        tree.calc_node_ages()
+        for node in tree.internal_nodes():
+            clade = frozenset(leaf.taxon.label for leaf in node.leaf_iter())
+            assert node.age == pytest.approx(times[clade], rel=1e-9)
+
+
+def test_to_nexus_thins_draws_evenly(tmp_path):
+    post = random_posterior(2, n_trees=2500, weighted=False)
+
+    def written(**settings):
+        post.to_nexus(tmp_path / "post.nex", **settings)
+        return (tmp_path / "post.nex").read_text().count("\n  tree ")
+
+    assert [written(), written(max_trees=7), written(max_trees=None)] == [1000, 7, 2500]
+    with pytest.raises(ct.InputError, match="max_trees must be a whole number of at least 1, not 0"):
+        written(max_trees=0)
+
+
+def test_to_nexus_refuses_a_missing_folder_in_one_sentence(tmp_path):
+    with pytest.raises(ct.InputError, match=r"cannot write .*the folder .* does not exist"):
+        random_posterior(1).to_nexus(tmp_path / "no" / "post.nex")
+
+
+@pytest.mark.parametrize("file_format", ["nexus", "newick"])
+def test_annotated_tree_is_read_by_dendropy(file_format):
+    post = similar_posterior(LABELS[:6])
+    tree = post.mean_tree()
+    read = dendropy.Tree.get(
+        data=post.annotated_tree(format=file_format),
+        schema=file_format,
+        extract_comment_metadata=True,
+        preserve_underscores=file_format == "newick",
+    )
+    found = {frozenset(leaf.taxon.label for leaf in node.leaf_iter()): node for node in read.internal_nodes()}
+    assert set(found) == set(tree.clades())
+    exact, transfer = post.clade_support(tree), post.clade_support(tree, kind="transfer")
+    for k, clade in enumerate(tree.clades()):
+        known = {name.name: name.value for name in found[clade].annotations}
+        assert float(known["posterior"]) == pytest.approx(exact[k], rel=1e-5)
+        assert float(known["transfer"]) == pytest.approx(transfer[k], rel=1e-5)
+        assert float(known["height"]) == pytest.approx(tree.times[k], rel=1e-5)
+        drawn = [dict(zip(one.clades(), one.times, strict=True)).get(clade, np.nan) for one in post.trees]
+        if np.isfinite(drawn).sum() >= 40:  # two tails of 2.5 % hold one draw each
+            drawn = np.array(drawn)
+            assert float(known["height_median"]) == pytest.approx(weighted_quantile(drawn, post.weights, 0.5), rel=1e-5)
+            np.testing.assert_allclose(
+                np.array(known["height_95%_HPD"], dtype=float), shortest_interval(drawn, post.weights, 0.95), rtol=1e-5
+            )
+    again = ct.Tree.from_newick(post.annotated_tree(format="newick"), post.labels)
+    np.testing.assert_allclose(again.cophenetic(), tree.cophenetic(), rtol=4e-15, atol=0)
+
+
+def test_annotated_tree_leaves_out_intervals_of_a_handful_of_trees():
+    post = random_posterior(1)
+    text = post.annotated_tree(post.trees[3])
+    assert "height=" in text
+    assert "HPD" not in text
+    with pytest.raises(ct.InputError, match="format must be"):
+        post.annotated_tree(format="phyloxml")
+
+
+SCRIPT = """
+suppressMessages(library(ape))
+paths <- commandArgs(TRUE)
+nexus <- read.nexus(paths[1]); newick <- read.tree(paths[2]); draws <- read.nexus(paths[3])
+cat(sort(nexus$tip.label), sep = ","); cat("\\n")
+cat(sort(newick$tip.label), sep = ","); cat("\\n")
+cat(sort(draws[[1]]$tip.label), sep = ","); cat("\\n")
+cat(newick$node.label[1], length(draws), is.rooted(nexus), "\\n")
+cat(is.ultrametric(nexus), is.ultrametric(newick), all(sapply(draws, is.ultrametric)), "\\n")
+cat(format(max(node.depth.edgelength(nexus)), digits = 15), "\\n")
+cat(dist.topo(nexus, newick), "\\n")
+"""
+
+
+def has_ape():
+    if shutil.which("Rscript") is None:
+        return False
+    asked = subprocess.run(["Rscript", "-e", "library(ape)"], capture_output=True, check=False)
+    return asked.returncode == 0
+
+
+def test_annotated_tree_and_to_nexus_are_read_by_ape(tmp_path):
+    if not has_ape():
+        pytest.skip("R with the package ape is not installed")
+    names = ["sample_1", "sample_2", "b.c-d", "x", "10", "_y_"]
+    post = similar_posterior(names)
+    paths = [tmp_path / "tree.nex", tmp_path / "tree.newick", tmp_path / "trees.nex"]
+    paths[0].write_text(post.annotated_tree())
+    paths[1].write_text(post.annotated_tree(format="newick"))
+    post.to_nexus(paths[2])
+    script = tmp_path / "read.R"
+    script.write_text(SCRIPT)
+    in_c = {**os.environ, "LC_ALL": "C"}  # where R sorts as Python does
+    run = subprocess.run(["Rscript", script, *paths], capture_output=True, text=True, check=True, env=in_c)
+    lines = run.stdout.splitlines()
+    assert lines[:3] == [",".join(sorted(names))] * 3
+    assert lines[3].split() == ["1", "60", "TRUE"]
+    assert lines[4].split() == ["TRUE"] * 3
+    assert float(lines[5]) == pytest.approx(post.mean_tree().times[-1], rel=1e-12)
+    assert lines[6].split() == ["0"]
+
+
+def test_newick_of_one_tree_and_of_a_consensus_is_read_by_dendropy():
+    post = random_posterior(10, labels=LABELS)
+    tree = post.mcc_tree()
+    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True)
+    assert {frozenset(leaf.taxon.label for leaf in node.leaf_iter()) for node in read.internal_nodes()} == set(
+        tree.clades()
+    )
+    consensus = post.consensus()
+    assert not consensus.is_binary
+    read = dendropy.Tree.get(
+        data=consensus.to_newick(), schema="newick", rooting="force-rooted", preserve_underscores=True
+    )
+    read.calc_node_ages()
+    found = {
+        frozenset(leaf.taxon.label for leaf in node.leaf_iter()): (float(node.label), node.age)
+        for node in read.internal_nodes()
+    }
+    assert found.keys() == set(consensus.clades())
+    for clade, support, time in zip(consensus.clades(), consensus.support, consensus.times, strict=True):
+        assert found[clade] == pytest.approx((support, time), rel=1e-5)
+    bare = dendropy.Tree.get(data=consensus.to_newick(support=False), schema="newick")
+    assert all(node.label is None for node in bare.internal_nodes())

@@ -1,0 +1,77 @@
+"""Clades of many trees against lists of leaf sets."""
+
+import math
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.posterior.trees import clades
+from tests.posteriors import leaf_sets, listed, random_posterior
+from tests.reference import summaries
+
+
+def test_clade_table_has_the_keys_and_sizes_of_the_trees(post):
+    table = post.clade_table
+    for t, tree in enumerate(post.trees):
+        np.testing.assert_array_equal(table.keys[table.ids[t]], tree.clade_keys())
+        assert [table.sizes[i] for i in table.ids[t]] == [len(c) for c in leaf_sets(tree)]
+
+
+def test_clade_table_grows():
+    post = random_posterior(8, n=400, n_trees=40)
+    table = post.clade_table
+    assert len(table.keys) > 1024
+    every = {c for tree in post.trees for c in leaf_sets(tree)}
+    assert len(table.keys) == len(every)
+
+
+def test_clade_support_is_the_share_of_trees_with_the_clade(post):
+    frequency = summaries.clade_frequencies(listed(post), post.weights)
+    for tree in [*post.trees, random_posterior(99, n=post.n).trees[0]]:
+        expected = [frequency.get(c, 0.0) for c in leaf_sets(tree)]
+        np.testing.assert_allclose(post.clade_support(tree), expected, atol=1e-14)
+
+
+def test_clade_support_finds_leaves_by_name():
+    post = random_posterior(0)
+    tree = post.trees[3]
+    number = np.array([3, 0, 6, 1, 5, 2, 4, *range(7, 13)])  # leaf i of the tree becomes leaf number[i]
+    names = [""] * 7
+    for i, label in enumerate(tree.labels):
+        names[number[i]] = label
+    shuffled = ct.Tree(number[tree.children], tree.times, names)
+    np.testing.assert_array_equal(post.clade_support(shuffled), post.clade_support(tree))
+    with pytest.raises(ct.InputError, match="'x' is in only one"):
+        post.clade_support(tree.relabel([*"012345", "x"]))
+
+
+def test_mean_cophenetic_is_the_weighted_mean(post):
+    mean, log_mean = post.cophenetic(), post.cophenetic(log=True)
+    n = post.n
+    expected, expected_log = np.zeros((n, n)), np.zeros((n, n))
+    for (children, times), w in zip(listed(post), post.weights, strict=True):
+        for (i, j), time in summaries.cophenetic(children, times).items():
+            expected[i, j] += w * time
+            expected_log[i, j] += w * math.log(time)
+    expected += expected.T
+    expected_log += expected_log.T
+    np.fill_diagonal(expected_log, -np.inf)
+    np.testing.assert_allclose(mean, expected, rtol=1e-12)
+    np.testing.assert_allclose(log_mean, expected_log, rtol=1e-12)
+
+
+def test_leaves_under_are_those_of_the_clade(post):
+    tree = post.trees[0]
+    for k, clade in enumerate(leaf_sets(tree)):
+        assert frozenset(clades.leaves_under(tree.children, post.n + k).tolist()) == clade
+
+
+def test_time_quantiles_are_those_of_the_trees_with_the_clade(post):
+    tree = post.trees[1]
+    found = clades.find(post.clade_table, tree.clade_keys())
+    quantiles = clades.time_quantiles(post.clade_table, post.times, post.weights, found, [0.25, 0.5])
+    for clade, values in zip(leaf_sets(tree), quantiles, strict=True):
+        times, weights = summaries.clade_times(listed(post), post.weights, clade)
+        if sum(weights) > 0:
+            assert values.tolist() == [summaries.quantile(times, weights, q) for q in (0.25, 0.5)]

@@ -1,0 +1,47 @@
+"""The majority-rule consensus tree against its definition."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from tests.posteriors import listed, random_posterior
+from tests.reference import summaries
+
+
+@pytest.mark.parametrize("min_support", [0.5, 0.7, 1.0])
+def test_consensus_has_the_majority_clades_at_median_times(post, min_support):
+    trees = listed(post)
+    expected = summaries.majority(trees, post.weights, min_support)
+    tree = post.consensus(min_support)
+    names = [frozenset(map(int, clade)) for clade in tree.clades()]
+    assert set(names) == set(expected)
+    assert len(names) == len(expected)
+    np.testing.assert_allclose(tree.support, [expected[c] for c in names], atol=1e-12)
+    medians = {c: summaries.quantile(*summaries.clade_times(trees, post.weights, c), 0.5) for c in names}
+    for clade, time in zip(names, tree.times, strict=True):
+        assert time == max(medians[inner] for inner in names if inner <= clade)
+    assert sorted(tree.leaf_order()) == list(range(post.n))
+    assert np.all(np.diff(tree.times) >= 0)
+    assert tree.is_binary == (len(names) == post.n - 1)
+    parents = tree.parents
+    assert parents[tree.root] == -1
+    assert np.all(parents[:-1] > np.arange(tree.root))
+
+
+def test_consensus_of_half_and_half_is_not_fooled_by_rounding():
+    """14 weights of 1/14: seven of them may sum to a little more than 1/2."""
+    children = np.array([[[0, 1], [2, 3]]] * 7 + [[[1, 2], [0, 3]]] * 7)
+    post = ct.Posterior(children, np.tile([1.0, 2.0], (14, 1)))
+    tree = post.consensus()
+    assert tree.children == ((0, 1, 2),)
+    assert not tree.is_binary
+
+
+def test_consensus_refuses_less_than_half():
+    post = random_posterior(0)
+    assert post.consensus(Decimal("0.5")).to_newick() == post.consensus().to_newick()
+    for wrong in (0.3, 1.2, "half"):
+        with pytest.raises(ct.InputError, match=r"min_support must be a number from 0\.5"):
+            post.consensus(wrong)

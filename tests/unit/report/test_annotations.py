@@ -1,0 +1,49 @@
+"""Leaf annotations beside the clusters."""
+
+import numpy as np
+import pytest
+
+from coaltree.metrics import agreement
+from coaltree.posterior.clusters.answer import answer_for
+from coaltree.posterior.leaf_annotations import read_annotations
+from coaltree.report import annotations
+from tests.pages import decoded, decoded_values
+
+
+@pytest.fixture(scope="module")
+def answers(posterior):
+    return [answer_for(posterior, k, quietly=True) for k in (1, 2, 4)]
+
+
+def content(posterior, classes, answers):
+    return annotations.content(read_annotations(classes, posterior.labels), answers[-1], answers)
+
+
+def test_annotations_of_classes_have_codes_and_agreement(posterior, answers):
+    values = [f"class {i}" for i in answers[-1].labels]
+    values[3] = ""
+    (column,) = content(posterior, {"<kind>": values}, answers)
+    assert (column["name"], column["levels"]) == ("<kind>", [f"class {i}" for i in range(4)])
+    expected = answers[-1].labels + 1
+    expected[3] = 0
+    np.testing.assert_array_equal(decoded(column["codes"]), expected)
+    assert column["colours"] == [0, 1, 2, 3]  # those of the clusters
+    seen = expected > 0
+    found = [agreement(answer.labels[seen], expected[seen]) for answer in answers]
+    np.testing.assert_allclose(column["ari"], [one.ari for one in found], rtol=1e-3)
+    np.testing.assert_allclose(column["purity"], [one.purity for one in found], rtol=1e-3)
+
+
+def test_annotations_of_numbers_run_from_the_lowest_to_the_highest(posterior, answers):
+    values = np.linspace(-2, 3, 40)
+    values[5] = np.nan
+    (column,) = content(posterior, {"size": values}, answers)
+    assert (column["low"], column["high"]) == (-2, 3)
+    np.testing.assert_allclose(decoded_values(column["values"], -2, 3), values, atol=5 / 4094)
+
+
+def test_annotations_of_very_many_classes_become_others(monkeypatch, posterior, answers):
+    monkeypatch.setattr(annotations, "MAX_CLASSES", 4)
+    (column,) = content(posterior, {"kind": [*"aaaaabbbbcccd", *map("z{}".format, range(27))]}, answers)
+    assert column["levels"] == ["a", "b", "c", "others"]
+    np.testing.assert_array_equal(decoded(column["codes"]), [1] * 5 + [2] * 4 + [3] * 3 + [4] * 28)

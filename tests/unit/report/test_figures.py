@@ -1,0 +1,109 @@
+"""Tree and data, as the page's script is given them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coaltree as ct
+from coaltree.plotting import geometry
+from coaltree.report import figures, report_html
+from tests.pages import content_of, decoded_values, words_of
+from tests.posteriors import grouped_posterior
+
+
+def test_tree_figure_is_the_posteriors_mean_tree(page, posterior):
+    tree = content_of(page)["tree"]
+    best = posterior.mean_tree()
+    shown = ct.Tree(np.reshape(tree["children"], (-1, 2)), tree["times"], tree["labels"])
+    assert {frozenset(clade) for clade in shown.clades()} == {frozenset(clade) for clade in best.clades()}
+    np.testing.assert_allclose(shown.times, best.times, rtol=1e-5)
+    np.testing.assert_allclose(tree["support"], posterior.clade_support(shown, kind="transfer"), atol=1e-3)
+    np.testing.assert_allclose(tree["exact"], posterior.clade_support(shown), atol=1e-3)
+    basis = posterior.node_time_basis(shown, 0.9)
+    assert tree["closest"] == np.flatnonzero(basis == "closest").tolist()
+    np.testing.assert_allclose(
+        np.transpose([tree["low"], tree["high"]]).astype(float), posterior.node_times(shown, 0.9), rtol=1e-5
+    )
+    assert (shown.sizes[shown.children[:, 0]] <= shown.sizes[shown.children[:, 1]]).all()
+
+
+def test_tree_figure_has_the_leaf_order_of_the_figures(posterior):
+    order = figures.tree_figure(posterior)[0].leaf_order()
+    np.testing.assert_array_equal(order, geometry.arrange(posterior.mean_tree()).tips)
+
+
+def test_data_figure_is_in_tree_order(posterior):
+    order = figures.tree_figure(posterior)[0].leaf_order()
+    content = figures.data_figure(figures.read_data(posterior, None), order)
+    back = decoded_values(content["codes"], content["low"], content["high"])
+    expected = np.clip(posterior.X[order], content["low"], content["high"])
+    np.testing.assert_allclose(back.reshape(40, 6), expected, atol=1e-2)
+    assert content["twoSided"]
+    assert not content["scaled"]
+
+
+def test_data_figure_scales_columns_of_other_scales_and_keeps_both(posterior):
+    order = figures.tree_figure(posterior)[0].leaf_order()
+    X = posterior.X * [1, 10, 100, 1000, 1, 0] + [0, 5, 0, 0, 0, 7]
+    X[3, 2] = np.nan
+    content = figures.data_figure(figures.read_data(posterior, X), order)
+    assert content["scaled"]
+    assert content["missing"] == 1
+    np.testing.assert_allclose(content["mean"], np.nanmean(X, axis=0), rtol=1e-3)
+    np.testing.assert_allclose(content["sd"][:5], np.nanstd(X, axis=0)[:5], rtol=1e-3)
+    assert content["sd"][5] == 1
+    other = content["other"]  # for the reader who wants them as they are
+    assert not other["scaled"]
+    back = decoded_values(other["codes"], other["low"], other["high"])
+    expected = np.clip(X[order], other["low"], other["high"])
+    seen = ~np.isnan(expected)
+    np.testing.assert_allclose(
+        back.reshape(40, 6)[seen], expected[seen], atol=2 * (other["high"] - other["low"]) / 4094
+    )
+
+
+def test_data_figure_averages_large_data(monkeypatch, posterior):
+    monkeypatch.setattr(figures, "MAX_COLUMNS", 3)
+    monkeypatch.setattr(figures, "MAX_CELLS", 60)
+    text = report_html(posterior, n_clusters=4)
+    content = content_of(text)["data"]
+    assert (content["rows"], content["columns"]) == (20, 3)
+    assert content["names"] == ["0 … 1", "2 … 3", "4 … 5"]
+    assert "20 × 3 cells show 40 × 6 values" in words_of(text)
+
+
+def test_read_data_takes_a_frame_by_its_names(posterior):
+    frame = pd.DataFrame(posterior.X, index=posterior.labels, columns=list("abcdef"))
+    shuffled = frame.sample(frac=1, random_state=0)
+    data = figures.read_data(posterior, shuffled)
+    np.testing.assert_array_equal(data.values, posterior.X)
+    assert data.names == list("abcdef")
+
+
+def test_read_data_refuses_another_number_of_rows(posterior):
+    with pytest.raises(ct.InputError, match="X must have one row per leaf, 40 of them, not 39"):
+        report_html(posterior, X=posterior.X[:-1])
+
+
+def test_data_figure_of_leaves_with_several_rows_shows_their_means():
+    post = grouped_posterior(n=9, n_trees=40)
+    text = report_html(post, n_clusters=2)
+    order = figures.tree_figure(post)[0].leaf_order()
+    assert content_of(text)["data"] == figures.data_figure(figures.read_data(post, None), order)
+    np.testing.assert_allclose(figures.read_data(post, None).values, post.leaf_values())
+    assert content_of(text)["data"]["of"] == [9, 3]
+    words = words_of(text)
+    assert "9 leaves · 18 rows · 3 columns" in words
+    assert "shown by the mean of its rows" in words
+    assert "Rows: 18, 1 to 3 of each leaf." in words
+    assert "leaf 2 3, leaf 5 3, leaf 8 3, leaf 1 2" in words.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_read_data_takes_rows_or_leaves():
+    post = grouped_posterior()
+    frame = pd.DataFrame(10 * post.X, index=post.row_labels, columns=list("abc"))
+    data = figures.read_data(post, frame.sample(frac=1, random_state=0))
+    np.testing.assert_allclose(data.values, 10 * post.leaf_values())
+    np.testing.assert_array_equal(figures.read_data(post, post.leaf_values()).values, post.leaf_values())
+    with pytest.raises(ct.InputError, match="one row per leaf"):
+        report_html(post, X=post.X[:-1])

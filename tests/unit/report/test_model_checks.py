@@ -1,0 +1,57 @@
+"""Model checks on the page."""
+
+import dataclasses
+
+import numpy as np
+
+import coaltree as ct
+from coaltree.posterior.diagnostics.model_checks import check_or_reason
+from coaltree.report import model_checks, report_html
+from tests.browser.posteriors import chain_posterior
+from tests.pages import rendered, words_of
+
+
+def shown(model):
+    """The section of the page."""
+    return rendered("model_checks.html", model=model, model_pictures=model_checks.pictures(model))
+
+
+def test_model_checks_show_p_value_and_advice_of_each():
+    X, tree = ct.simulate(40, 3, noise=1.0, random_state=0)
+    post = ct.Posterior(
+        tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(3)), columns=["<a>", "b", "c"]
+    )
+    found = post.check()
+    assert "noise" in [one.name for one in found.wrong]
+    section = shown(found)
+    words = words_of(section)
+    assert words.count("p = ") == len(found) == section.count("<li ")
+    assert found.headline in words
+    assert f'{model_checks.sentence(found["noise"].advice.why)} Try noise="student".' in words
+    assert section.count("<svg") == len(found) + 2
+    assert model_checks.card(found).grade == "poor"
+    assert "See noise" in model_checks.card(found).text
+    of_noise = dataclasses.replace(found, checks=(found["noise"],))
+    assert (model_checks.card(of_noise).heading, model_checks.card(of_noise).grade) == (
+        "The model is not quite right",
+        "fair",
+    )
+    assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
+
+
+def test_model_checks_card_warns_of_supports_that_are_too_high():
+    X, tree = ct.simulate(40, 2, random_state=0)
+    X = np.column_stack([X, X + 0.1 * np.random.default_rng(0).standard_normal(X.shape)])
+    found = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
+    assert "correlation" in [one.name for one in found.wrong]
+    card = model_checks.card(found)
+    assert (card.heading, card.grade) == ("Supports may be too high", "poor")
+    assert "overconfident" in card.text
+
+
+def test_model_checks_say_why_there_are_none():
+    post = chain_posterior(8, 2, 10)
+    assert "there are 8 different rows, and it takes 10" in shown(check_or_reason(post))
+    bare = check_or_reason(ct.Posterior(post.children, post.times))
+    assert model_checks.card(bare).grade == "unknown"
+    assert shown(bare).strip().startswith("<p>The model cannot be checked: this posterior does not include its data")

@@ -1,0 +1,53 @@
+"""Parameters: numbers, vectors and matrices."""
+
+import numpy as np
+
+import coaltree as ct
+from coaltree.report import parameters
+from tests.browser.posteriors import chain_posterior
+from tests.pages import decoded_values, rendered, words_of
+
+
+def shown(post, found=None):
+    """The section of the page."""
+    found = parameters.summarize(post, {}) if found is None else found
+    return rendered("parameters.html", posterior=post, selection=None, parameters=found)
+
+
+def test_parameters_that_are_numbers_have_weighted_median_and_interval():
+    draws = np.arange(1.0, 102.0)
+    post = chain_posterior(8, 2, 101, amplitude=draws)
+    found = parameters.summarize(post, {"amplitude": {"r_hat": 1.01, "ess": 88.0}})
+    assert found["correlation"] is None
+    section = shown(post, found)
+    assert "51 6 to 96" in words_of(section)
+    assert "R-hat 1.01, effective sample size 88" in section
+    weighted = ct.Posterior(
+        post.children, post.times, theta={"amplitude": draws}, log_weights=np.where(draws < 91, -99.0, 0.0)
+    )
+    assert "96 91 to 101" in words_of(shown(weighted))
+
+
+def test_parameters_that_are_vectors_and_matrices():
+    rng = np.random.default_rng(0)
+    few = chain_posterior(8, 3, 30, columns=["a", "b", "<c>"], variances=rng.gamma(5, 1, (30, 3)))
+    section = shown(few)
+    assert section.count("<tr>") == 4
+    assert "variances[&lt;c&gt;]" in section
+    many = chain_posterior(8, 3, 30, variances=rng.gamma(5, 1, (30, 300)))
+    section = shown(many)
+    assert "of 300 columns, in order, 240 of them shown" in words_of(section)
+    assert section.count('<path class="interval"') == 1
+    full = np.array([np.cov(rng.normal(size=(4, 40))) for _ in range(30)])
+    post = chain_posterior(8, 4, 30, columns=list("abcd"), Phi=full)
+    back = decoded_values(parameters.summarize(post, {})["correlation"]["codes"], -1, 1).reshape(4, 4)
+    expected = np.mean([c / np.sqrt(np.outer(np.diag(c), np.diag(c))) for c in full], axis=0)
+    np.testing.assert_allclose(back, expected, atol=1e-3)
+    i, j = max(((i, j) for i in range(4) for j in range(i)), key=lambda pair: abs(expected[pair]))
+    assert f"Strongest: {'abcd'[j]} and {'abcd'[i]} (" in shown(post)
+
+
+def test_parameters_of_a_given_covariance_are_none():
+    post = chain_posterior(8, 2, 10)
+    bare = ct.Posterior(post.children, post.times)
+    assert "no parameters were estimated" in shown(bare)

@@ -1,0 +1,69 @@
+"""Partitions at every number of the slider."""
+
+import warnings
+
+import numpy as np
+
+import coaltree as ct
+from coaltree.posterior.clusters.answer import answer_for
+from coaltree.report import partitions, report_html, summary_cards
+from tests.browser.posteriors import chain_posterior
+from tests.pages import content_of, decoded, decoded_values
+from tests.posteriors import side_branch_posterior
+
+
+def test_partitions_are_the_posteriors(page, posterior):
+    partitions = content_of(page)["partitions"]
+    assert [given["k"] for given in partitions] == list(range(1, 13))
+    for given in partitions:
+        k = given["k"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ct.ClusterSizeWarning)
+            labels = posterior.cut(k)
+            stability = posterior.stability(labels)
+            membership = posterior.membership(labels)
+        np.testing.assert_array_equal(decoded(given["cluster"]), labels)
+        assert given["sizes"] == np.bincount(labels).tolist()
+        np.testing.assert_allclose(given["jaccard"], stability.jaccard, atol=0.01)
+        np.testing.assert_allclose(np.transpose([given["low"], given["high"]]), stability.interval, atol=0.0051)
+        assert tuple(given["words"]) == stability.words
+        own = membership[np.arange(40), labels]
+        np.testing.assert_allclose(decoded_values(given["probability"], 0, 1), own, atol=1e-3)
+        assert len(given["colours"]) == k
+    assert partitions[3]["colours"] == [0, 1, 2, 3]
+
+
+def test_matched_colours_stay_from_one_number_to_the_next():
+    labels = np.repeat([0, 1, 2], 4)
+    split = np.array([0, 0, 0, 1, *[2] * 4, *[3] * 4])
+    assert partitions.matched_colours(labels, [5, 1, 2], split) == [5, 0, 1, 2]
+    assert partitions.matched_colours(split, [5, 0, 1, 2], labels) == [5, 1, 2]
+
+
+def test_make_partitions_has_small_numbers_beside_a_large_one(monkeypatch, posterior):
+    start = summary_cards.opening_number(posterior, 33)
+    assert list(partitions.make_partitions(posterior, start)) == [*range(1, 13), 33]
+    monkeypatch.setattr(partitions, "MAX_CLUSTERS", ((39, 12), (np.inf, 5)))
+    assert list(partitions.make_partitions(posterior, start)) == [1, 2, 3, 4, 5, 33]
+    assert list(partitions.make_partitions(posterior[:3], summary_cards.opening_number(posterior, 2))) == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+
+
+def test_partitions_of_more_clusters_than_characters_are_a_list():
+    post = chain_posterior(70, 3, 4)
+    (large,) = (x for x in content_of(report_html(post, n_clusters=70))["partitions"] if x["k"] == 70)
+    assert large["cluster"] == list(range(70))
+
+
+def test_partitions_name_side_branches():
+    post = side_branch_posterior()
+    partitions = {given["k"]: given for given in content_of(report_html(post, n_clusters=2))["partitions"]}
+    assert partitions[1]["sideLeaves"] == []
+    assert partitions[2]["sideLeaves"] == [9]
+    for k, given in partitions.items():
+        assert given["sideLeaves"] == np.flatnonzero(answer_for(post, k, quietly=True).side_branch).tolist()

@@ -1,0 +1,68 @@
+"""Numbers behind small pictures."""
+
+import re
+
+import numpy as np
+import pytest
+
+import coaltree as ct
+from coaltree.report import svg
+from coaltree.report.page import environment
+from tests.browser.posteriors import chain_posterior
+
+
+def shown(lows, medians, highs):
+    macros = environment().get_template("pictures.html").module
+    return macros.intervals(svg.intervals(lows, medians, highs), ["a", "b", "<c>"], "variances")
+
+
+def test_histogram_counts_draws_by_weight():
+    draws = np.repeat([0.0, 1.0, 2.0], [10, 30, 20])
+    weights = np.where(draws == 2.0, 2.0, 1.0) / 80
+    found = svg.histogram(draws, weights, n_bins=3)
+    np.testing.assert_allclose(found["heights"], [0.25, 0.75, 1.0])
+    assert found["ends"] == [0.0, 1.0, 2.0]
+    assert found["places"] == [0.0, 0.5, 1.0]
+    assert max(svg.histogram(np.ones(5), np.full(5, 0.2))["heights"]) == 1.0  # of equal draws as well
+
+
+def test_banded_places_points_between_the_ends_of_axes():
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([1.0, 2.0, 1.0])
+    found = svg.banded(x, y, np.array([y - 0.5, y + 0.5]), log_x=True)
+    np.testing.assert_allclose(np.array(found["points"])[:, 0], [0, 0.5, 1])
+    np.testing.assert_allclose(np.array(found["points"])[:, 1] * 1.05 * 2.5, y)
+    assert found["y_ends"] == (0.0, 1.05 * 2.5)
+
+
+def test_beside_puts_draws_on_the_scale_of_what_was_expected():
+    found = svg.beside(np.full(20, 2.0), np.random.default_rng(0).normal(size=500))
+    assert found["places"] == [0.75, 0.75, 0.75]
+    assert np.argmax(found["heights"]) == pytest.approx(20, abs=5)
+
+
+def test_trace_has_a_line_for_each_chain_and_none_without_log_joint():
+    post = chain_posterior(6, 2, 40)
+    found = svg.trace(post)
+    assert [len(line) for line in found["lines"]] == [20, 20]
+    assert found["y_ends"] == (post.log_joint.min(), post.log_joint.max())
+    assert svg.trace(post[:1]) is None
+    unknown = ct.Posterior(post.children, post.times, chain=post.chain, log_joint=np.full(40, np.nan))
+    assert svg.trace(unknown) is None
+
+
+def test_intervals_escape_names_of_columns():
+    near = np.array([1.0, 2.0, 3.0])
+    assert ">&lt;c&gt;</text>" in shown(near / 2, near, near * 2)
+
+
+def test_intervals_far_apart_are_drawn_on_a_logarithmic_scale():
+    middles = np.array([0.01, 1.0, 100.0])
+    text = shown(middles / 2, middles, middles * 2)
+    marks = re.search(r'class="mark" d="([^"]*)"', text)[1]
+    heights = [float(part.split("h")[0].split(" ")[1]) for part in marks.split("M")[1:]]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)  # equal factors, equal steps
+    near = np.array([1.0, 2.0, 3.0])
+    text = shown(near / 2, near, near * 2)
+    assert ">0</text>" in text  # from zero on
+    with_negative = shown(-middles, middles, 2 * middles)
+    assert ">-100</text>" in with_negative
