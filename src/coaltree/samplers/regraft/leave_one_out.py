@@ -194,10 +194,16 @@ def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, 
             centre, spread = scale_mode(v, unit[i], half_d, half_df, eps)
             found[i] = -math.inf
             for k in range(_N_SCALES):
-                log_s = centre + spread * (k - _SCALES_BELOW)
+                log_s = _log_scale(centre, spread, k)
                 here = _log_normal(eps, v + unit[i] * math.exp(log_s), half_d)
                 found[i] = log_sum(found[i], here + log_scale_weight(log_s, half_df) + math.log(spread))
         i = next_leaf(walk)
+
+
+@jit(inline="always", allocates=False)
+def _log_scale(centre: float, spread: float, k: int) -> float:
+    """The k-th log scale at which a density is evaluated."""
+    return centre + spread * (k - _SCALES_BELOW)
 
 
 @jit(inline="always", allocates=False)
