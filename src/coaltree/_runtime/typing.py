@@ -1,18 +1,19 @@
-"""What users may give, as types that signatures share.
+"""Types that signatures share: what users may give, and integers in kernels.
 
 `CovarianceLike` and `SamplerLike` stand beside what they name, in `model.covariance` and `samplers.base`.
 """
 
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["ArrayLike", "OutputLike", "PathLike", "ProgressLike", "RandomState"]
+__all__ = ["ArrayLike", "Int", "OutputLike", "PathLike", "ProgressLike", "RandomState"]
 
+Int = int | np.integer[Any]
 OutputLike = Literal["numpy", "pandas"] | None
 PathLike = str | os.PathLike[str]
-RandomState = int | np.integer | np.random.Generator | None
+RandomState = int | np.integer[Any] | np.random.Generator | None
 ProgressLike = bool | Literal["auto"] | Callable[[int, int], object]

@@ -56,7 +56,7 @@ def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:
     for rows in halves:
         mean = np.bincount(rows.ravel(), minlength=len(overall)) / length
         overall += mean / len(halves)
-        squares.append(mean @ mean)
+        squares.append(float(mean @ mean))
         along_mean.append(mean[rows].sum(axis=1))
     within = (ids.shape[1] - np.mean(squares)) * length / (length - 1)
     between = (np.sum(squares) - len(halves) * (overall @ overall)) / (len(halves) - 1)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.typing import Int
 from ...model.process.whitened import Problem
 from ..base import Draws, Sampler, Step, Watcher
 from .particles import (
@@ -36,7 +37,7 @@ LOG_MODE, TEH_MODE, PRINTED_TEH_MODE = 0, 1, 2
 
 
 @jit
-def _most_likely_v(rule: int, eps: float, lam: float, d: int) -> float:
+def _most_likely_v(rule: Int, eps: float, lam: float, d: Int) -> float:
     if rule == LOG_MODE:
         p = 1.0 - 0.5 * d
         root = math.sqrt(p * p + lam * eps)
@@ -47,7 +48,7 @@ def _most_likely_v(rule: int, eps: float, lam: float, d: int) -> float:
 
 
 @jit
-def _eps_of_v(rule: int, v: float, lam: float, d: int) -> float:
+def _eps_of_v(rule: Int, v: float, lam: float, d: Int) -> float:
     """Return the ε whose most likely v is `v`: below it a pair is earlier."""
     if v <= 0.0:
         return 0.0 if rule != LOG_MODE or d > 1 else -1.0
@@ -59,7 +60,7 @@ def _eps_of_v(rule: int, v: float, lam: float, d: int) -> float:
 
 
 @jit(allocates=False)
-def _earliest_pair(context: Context, rule: int, step: int, buffer: np.ndarray) -> tuple[float, np.int64, np.int64]:
+def _earliest_pair(context: Context, rule: Int, step: Int, buffer: np.ndarray) -> tuple[float, np.int64, np.int64]:
     """Return the smallest v*(ε) - a_i - a_j and the positions older < younger of its pair."""
     model, pool, particles = context.model, context.pool, context.particles
     d, m = model.d, model.n - step
@@ -94,13 +95,13 @@ def _earliest_pair(context: Context, rule: int, step: int, buffer: np.ndarray) -
 
 
 @jit(allocates=False)
-def _reach_of(rule: int, v: float, lam: float, d: int) -> float:
+def _reach_of(rule: Int, v: float, lam: float, d: Int) -> float:
     """Bound the ε of pairs that are earlier than `v`, or tie with it: rounding must not decide, hence the 1e-12."""
     return _eps_of_v(rule, v, lam, d) * (1.0 + 1e-12) if v < math.inf else math.inf
 
 
 @jit
-def _grow(context: Context, first: int, last: int, rule: int) -> None:
+def _grow(context: Context, first: Int, last: Int, rule: Int) -> None:
     """Make the merges first … last-1."""
     buffer = np.empty((2, context.model.n + 1))
     for step in range(first, last):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.typing import Int
 from ..._runtime.validation import check_choice
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.whitened import Problem
@@ -26,7 +27,7 @@ from .smc import SMC
 
 @jit
 def grow(
-    context: Context, first: int, last: int, step: int, rule: int, drop_rate: bool, sum_alone: bool, prune: bool
+    context: Context, first: Int, last: Int, step: Int, rule: Int, drop_rate: bool, sum_alone: bool, prune: bool
 ) -> None:
     """Make merge `step` of particles first … last-1; with `sum_alone` the weight factor is Σ_C alone."""
     model, particles = context.model, context.particles

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
+from ..._runtime.typing import Int
 from ...numerics.gig import log_cut_integral
 from ...numerics.special import fast_exp, log_full_integral, tabled_integral
 from .particles import ALIVE, Context, Model, last_time, nearest_alive, older_distances, read_row
@@ -36,11 +37,11 @@ FULL, CUT = 0, 1  # which integral the weight is
 class Merge(NamedTuple):
     """One merge of one particle, and how its pairs are weighed."""
 
-    p: int
-    m: int  # lineages left
+    p: Int
+    m: Int  # lineages left
     lam: float  # pairs left, the coalescent's rate
     before: float  # time of the last merge
-    rule: int  # FULL or CUT
+    rule: Int  # FULL or CUT
     inner: float  # the λ inside G: the rate itself, or 1 where λ is dropped
 
 
@@ -54,7 +55,7 @@ class Weighed(NamedTuple):
 
 
 @jit(allocates=False)
-def next_merge(context: Context, p: int, step: int, rule: int, drop_rate: bool) -> Merge:
+def next_merge(context: Context, p: Int, step: Int, rule: Int, drop_rate: bool) -> Merge:
     """Merge `step` of particle p; with `drop_rate` λ is left out of G."""
     m = context.model.n - step
     lam = 0.5 * m * (m - 1)
@@ -62,7 +63,7 @@ def next_merge(context: Context, p: int, step: int, rule: int, drop_rate: bool) 
 
 
 @jit(allocates=False)
-def _least_slope(z: float, d: int) -> float:
+def _least_slope(z: float, d: Int) -> float:
     """Return a lower bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
         return 0.5 * z
@@ -71,7 +72,7 @@ def _least_slope(z: float, d: int) -> float:
 
 
 @jit(allocates=False)
-def _greatest_slope(z: float, d: int) -> float:
+def _greatest_slope(z: float, d: Int) -> float:
     """Return an upper bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
         return 0.5 * z
@@ -178,7 +179,7 @@ def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float,
 
 @jit(inline="always", allocates=False)
 def _weigh_row(
-    context: Context, now: Merge, node: int, eps_reach: float, per_a: float, shift: float, buffer: np.ndarray
+    context: Context, now: Merge, node: Int, eps_reach: float, per_a: float, shift: float, buffer: np.ndarray
 ) -> tuple[float, float]:
     """Sum the weights of one row's pairs, divided by e^shift; return the sum and the largest log weight."""
     model, pool, particles, p = context.model, context.pool, context.particles, now.p

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
+from ..._runtime.typing import Int
 from ...model.process.diffusion import join, join_distance, log_density_of_difference
 from ...model.process.whitened import Problem
 from ...numerics.special import FullIntegralTable, full_integral_table
@@ -90,7 +91,7 @@ def _make_particles(model: Model, pool: RowPool, M: int) -> Particles:
 
 
 @jit(allocates=False)
-def take_slots(context: Context, step: int) -> None:
+def take_slots(context: Context, step: Int) -> None:
     """Give each particle a slot for the row that merge `step` will make."""
     slot = context.particles.slot
     for p in range(slot.shape[0]):
@@ -98,7 +99,7 @@ def take_slots(context: Context, step: int) -> None:
 
 
 @jit(allocates=False)
-def release_merged(context: Context, step: int) -> None:
+def release_merged(context: Context, step: Int) -> None:
     """Release the rows of the nodes that merge `step` ended."""
     particles, n = context.particles, context.model.n
     for p in range(particles.slot.shape[0]):
@@ -109,7 +110,7 @@ def release_merged(context: Context, step: int) -> None:
 
 
 @jit(allocates=False)
-def _share_rows(context: Context, ancestors: np.ndarray, step: int) -> None:
+def _share_rows(context: Context, ancestors: np.ndarray, step: Int) -> None:
     """Let every particle p hold the rows of ancestors[p] after merge `step`, instead of its own."""
     pool, particles, n = context.pool, context.particles, context.model.n
     for p in range(ancestors.size):
@@ -122,13 +123,13 @@ def _share_rows(context: Context, ancestors: np.ndarray, step: int) -> None:
 
 
 @jit(inline="always", allocates=False)
-def last_time(times: np.ndarray, p: int, step: int) -> float:
+def last_time(times: np.ndarray, p: Int, step: Int) -> float:
     """The time of the merge before `step`."""
     return times[p, step - 1] if step > 0 else 0.0
 
 
 @jit(allocates=False)
-def older_distances(context: Context, p: int, node: int, out: np.ndarray) -> int:
+def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
     pool, particles, n = context.pool, context.particles, context.model.n
     count = 0
@@ -152,7 +153,7 @@ def older_distances(context: Context, p: int, node: int, out: np.ndarray) -> int
 
 
 @jit(allocates=False)
-def all_distances(context: Context, p: int, step: int, node: int, out: np.ndarray) -> None:
+def all_distances(context: Context, p: Int, step: Int, node: Int, out: np.ndarray) -> None:
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
     pool, particles, n = context.pool, context.particles, context.model.n
     older = older_distances(context, p, node, out)
@@ -174,7 +175,7 @@ def all_distances(context: Context, p: int, step: int, node: int, out: np.ndarra
 
 
 @jit(allocates=False)
-def nearest_alive(context: Context, p: int, node: int) -> tuple[int, int]:
+def nearest_alive(context: Context, p: Int, node: Int) -> tuple[Int, Int]:
     """Skip the nearest entries that have merged; return the node's slot and the first that is alive, or their number.
 
     What this tells of the row's smallest entry is noted in `least`.
@@ -193,7 +194,7 @@ def nearest_alive(context: Context, p: int, node: int) -> tuple[int, int]:
 
 
 @jit(allocates=False)
-def read_row(context: Context, p: int, node: int, out: np.ndarray) -> int:
+def read_row(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     """Write the whole row, as `older_distances` does, and note its smallest entry; the nearest ones are used up."""
     particles = context.particles
     count = older_distances(context, p, node, out)
@@ -207,7 +208,7 @@ def read_row(context: Context, p: int, node: int, out: np.ndarray) -> int:
 
 
 @jit(allocates=False)
-def merge(context: Context, p: int, step: int, older: int, younger: int, time: float, buffer: np.ndarray) -> None:
+def merge(context: Context, p: Int, step: Int, older: Int, younger: Int, time: float, buffer: np.ndarray) -> None:
     """Merge the lineages at positions older < younger at `time`: write the new node's row and the tree.
 
     `buffer` (2, n+1) is scratch; log_joint gains -λ Δ + log N(difference | 0, v Φ).

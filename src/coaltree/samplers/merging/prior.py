@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, integer_below
+from ..._runtime.typing import Int
 from ...model.process.diffusion import log_density_of_difference
 from ...model.process.whitened import Problem
 from .particles import Context, MergingPopulation, all_distances, last_time, merge
@@ -17,7 +18,7 @@ from .smc import SMC
 
 
 @jit
-def _grow(context: Context, first: int, last: int, step: int) -> None:
+def _grow(context: Context, first: Int, last: Int, step: Int) -> None:
     """Make merge `step` of particles first … last-1."""
     model, particles = context.model, context.particles
     buffer = np.empty((2, model.n + 1))

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
+from ..._runtime.typing import Int
 from ...model.process.diffusion import squared_distances
 from ...model.process.whitened import Problem
 
@@ -71,7 +72,7 @@ def _find_nearest_leaves(eps: np.ndarray, near_eps: np.ndarray, near_node: np.nd
 
 
 @jit(allocates=False)
-def insert_nearest(near_eps: np.ndarray, near_node: np.ndarray, eps: float, node: int) -> None:
+def insert_nearest(near_eps: np.ndarray, near_node: np.ndarray, eps: float, node: Int) -> None:
     """Insert into ascending entries of fixed number, dropping the last; call only if eps < near_eps[-1]."""
     k = near_eps.size - 1
     while k > 0 and near_eps[k - 1] > eps:
@@ -83,7 +84,7 @@ def insert_nearest(near_eps: np.ndarray, near_node: np.ndarray, eps: float, node
 
 
 @jit(allocates=False)
-def take_slot(pool: RowPool, length: int) -> np.int32:
+def take_slot(pool: RowPool, length: Int) -> np.int32:
     """Return a slot for a row of `length` entries, no more than any row before it had."""
     if pool.counts[_FREE] > 0:
         pool.counts[_FREE] -= 1
@@ -98,7 +99,7 @@ def take_slot(pool: RowPool, length: int) -> np.int32:
 
 
 @jit(allocates=False)
-def give_back(pool: RowPool, slot: int) -> None:
+def give_back(pool: RowPool, slot: Int) -> None:
     """Release a slot for one particle; it is free when no particle holds it."""
     pool.users[slot] -= 1
     if pool.users[slot] == 0:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
+from ..._runtime.typing import Int
 from ...model.process.diffusion import LOG_2PI, join, join_distance, log_density_of_difference
 from ...model.process.whitened import Problem
 from ...numerics.gig import draw_cut_gig, log_cut_integral, log_survival
@@ -47,14 +48,14 @@ class Racers(NamedTuple):
 
 
 @jit(allocates=False)
-def _start_and_r(racers: Racers, p: int, x: int, y: int) -> tuple[float, float]:
+def _start_and_r(racers: Racers, p: Int, x: Int, y: Int) -> tuple[float, float]:
     """t_C and r_C of the pair (x, y)."""
     start = max(racers.born[p, x], racers.born[p, y])
     return start, max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
 
 
 @jit(allocates=False)
-def _set_clock(racers: Racers, p: int, x: int, y: int) -> None:
+def _set_clock(racers: Racers, p: Int, x: Int, y: Int) -> None:
     """Draw the time at which the pair (x, y) would merge; it enters the race now."""
     start, r = _start_and_r(racers, p, x, y)
     wait = draw_cut_gig(1.0 - 0.5 * racers.d, racers.eps[p, x, y], 1.0, r, racers.streams[p])
@@ -62,7 +63,7 @@ def _set_clock(racers: Racers, p: int, x: int, y: int) -> None:
 
 
 @jit(allocates=False)
-def _find_first(racers: Racers, p: int, x: int) -> None:
+def _find_first(racers: Racers, p: Int, x: Int) -> None:
     racers.first[p, x] = math.inf
     racers.rival[p, x] = -1
     for y in range(x):
@@ -72,7 +73,7 @@ def _find_first(racers: Racers, p: int, x: int) -> None:
 
 
 @jit(allocates=False)
-def _log_lost(racers: Racers, p: int, x: int, y: int, time: float) -> float:
+def _log_lost(racers: Racers, p: Int, x: Int, y: Int, time: float) -> float:
     """Return log [ e^{-(τ - t_C)} / Q_C(T > τ) ] of a pair that leaves the race at `time` without merging."""
     start, r = _start_and_r(racers, p, x, y)
     wait = time - start
@@ -85,7 +86,7 @@ def _log_lost(racers: Racers, p: int, x: int, y: int, time: float) -> float:
 
 
 @jit(allocates=False)
-def _merge_earliest(racers: Racers, p: int, step: int) -> None:
+def _merge_earliest(racers: Racers, p: Int, step: Int) -> None:
     """Let the earliest pair of particle p merge, and its rivals leave the race."""
     n, d = racers.node.shape[1], racers.d
     m = n - step
@@ -141,7 +142,7 @@ def _merge_earliest(racers: Racers, p: int, step: int) -> None:
 
 
 @jit(allocates=False)
-def _grow(racers: Racers, first: int, last: int, step: int) -> None:
+def _grow(racers: Racers, first: Int, last: Int, step: Int) -> None:
     """Make merge `step` of particles first … last-1."""
     for p in range(first, last):
         _merge_earliest(racers, p, step)

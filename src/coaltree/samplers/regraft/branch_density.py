@@ -23,6 +23,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
+from ..._runtime.typing import Int
 from .lineage_counts import Lineages, count_and_area, exact_area
 
 MIDDLE = 300  # index of the knot at the mode; room for as many on either side
@@ -188,7 +189,7 @@ def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float
 
 @jit(allocates=False)
 def _march(
-    branch: Branch, target: Target, knots: Proposals, row: int, start: tuple[float, ...], sign: float, coarse: float
+    branch: Branch, target: Target, knots: Proposals, row: Int, start: tuple[float, ...], sign: float, coarse: float
 ) -> tuple[int, bool]:
     """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end.
 
@@ -250,7 +251,7 @@ def _lift(shift: float) -> float:
 
 
 @jit(allocates=False)
-def trace(branch: Branch, target: Target, proposals: Proposals, row: int, coarse: float) -> float:
+def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse: float) -> float:
     """Write the proposal on one branch into a row of `proposals`; returns the log of its mass."""
     t, level, v, slope, curvature = _mode(branch, target, _guess_mode(branch, target))
     proposals.t[row, MIDDLE], proposals.level[row, MIDDLE], proposals.slope[row, MIDDLE] = t, level, slope / v
@@ -302,7 +303,7 @@ def trace(branch: Branch, target: Target, proposals: Proposals, row: int, coarse
 
 
 @jit(allocates=False)
-def log_proposal(branch: Branch, proposals: Proposals, row: int, t: float) -> float:
+def log_proposal(branch: Branch, proposals: Proposals, row: Int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
     ts, end = proposals.t[row], proposals.ends[row, 1]
     i = proposals.ends[row, 0]
@@ -318,7 +319,7 @@ def log_proposal(branch: Branch, proposals: Proposals, row: int, t: float) -> fl
 
 
 @jit(allocates=False)
-def draw_time(branch: Branch, proposals: Proposals, row: int, state: np.ndarray) -> float:
+def draw_time(branch: Branch, proposals: Proposals, row: Int, state: np.ndarray) -> float:
     """Draw a time from the proposal."""
     if uniform(state) < _SPREAD:
         if branch.upper == math.inf:

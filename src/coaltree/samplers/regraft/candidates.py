@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.typing import Int
 from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
@@ -92,7 +93,7 @@ def begin(cand: Candidates) -> None:
 
 
 @jit(allocates=False)
-def add_clade(cand: Candidates, tree: WorkingTree, top: int, time: float) -> None:
+def add_clade(cand: Candidates, tree: WorkingTree, top: Int, time: float) -> None:
     """Add the branch above a node, and every branch below it that reaches beyond a time, from the top down."""
     i = cand.counts[0]
     cand.node[i] = top
@@ -110,7 +111,7 @@ def add_clade(cand: Candidates, tree: WorkingTree, top: int, time: float) -> Non
 
 
 @jit(allocates=False)
-def add_clade_around(cand: Candidates, tree: WorkingTree, x: int, time: float, most: int) -> None:
+def add_clade_around(cand: Candidates, tree: WorkingTree, x: Int, time: float, most: Int) -> None:
     """Add all branches of the largest clade around x with at most `most` lineages alive at a time.
 
     Such clades are disjoint: which of them x is in is the same wherever in it a subtree is. Branches from there to the
@@ -132,7 +133,7 @@ def add_clade_around(cand: Candidates, tree: WorkingTree, x: int, time: float, m
 
 
 @jit(allocates=False)
-def _n_alive(cand: Candidates, tree: WorkingTree, node: int, time: float, most: int) -> int:
+def _n_alive(cand: Candidates, tree: WorkingTree, node: Int, time: float, most: Int) -> int:
     """Count lineages under a node at a time, or some number above `most`; the empty candidate set is its queue."""
     cand.node[0] = node
     n_found, i = 1, 0
@@ -150,7 +151,7 @@ def _n_alive(cand: Candidates, tree: WorkingTree, node: int, time: float, most: 
 
 
 @jit(allocates=False)
-def add_path(cand: Candidates, tree: WorkingTree, leaf: int, c: int, time: float) -> None:
+def add_path(cand: Candidates, tree: WorkingTree, leaf: Int, c: Int, time: float) -> None:
     """Add the branches from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
     mark = cand.counts[1]
     start = cand.counts[0]
@@ -236,7 +237,7 @@ def renew_distances(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray) -> 
 
 
 @jit(allocates=False)
-def branch_of(cand: Candidates, i: int) -> Branch:
+def branch_of(cand: Candidates, i: Int) -> Branch:
     """The i-th candidate's branch."""
     s = cand.scalars[i]
     return Branch(s[0], s[1], s[2], s[3], s[4], s[5], s[6])
@@ -284,7 +285,7 @@ def weigh(cand: Candidates, target: Target, care: Care) -> float:
 
 
 @jit(allocates=False)
-def proposal_row(cand: Candidates, i: int, target: Target, care: Care) -> np.int64:
+def proposal_row(cand: Candidates, i: Int, target: Target, care: Care) -> np.int64:
     """The row of the i-th candidate's proposal, which is traced now if it was not kept."""
     if cand.row[i] >= 0:
         return np.int64(cand.row[i])

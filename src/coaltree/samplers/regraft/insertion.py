@@ -18,6 +18,7 @@ from numpy.random import Generator
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import integer_below, make_streams, uniform
+from ..._runtime.typing import Int
 from ..._runtime.validation import check_count
 from ...errors import InputError
 from ...model.process.coalescent import log_prior
@@ -47,7 +48,7 @@ def begin_tree(engine: Engine) -> None:
 
 
 @jit(allocates=False)
-def insert(engine: Engine, leaf: int, near: np.ndarray, state: np.ndarray) -> float:
+def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> float:
     """Graft a row onto the tree of rows 0 … leaf-1, through node n - 1 + leaf; returns log f - log q.
 
     Candidates are the paths to the root from the leaves `near`; if it is empty, every branch.
@@ -77,7 +78,7 @@ def insert(engine: Engine, leaf: int, near: np.ndarray, state: np.ndarray) -> fl
 
 
 @jit(allocates=False)
-def rejuvenate(engine: Engine, n_updates: int, state: np.ndarray) -> None:
+def rejuvenate(engine: Engine, n_updates: Int, state: np.ndarray) -> None:
     """Regraft random nodes: a uniform leaf, or half of the time an ancestor of it, as in a sweep."""
     tree = engine.tree
     for _ in range(n_updates):
@@ -90,7 +91,7 @@ def rejuvenate(engine: Engine, n_updates: int, state: np.ndarray) -> None:
 
 
 @jit(allocates=False)
-def _grow(engine: Engine, step: int, n_updates: int, near: np.ndarray, state: np.ndarray) -> float:
+def _grow(engine: Engine, step: Int, n_updates: Int, near: np.ndarray, state: np.ndarray) -> float:
     if step == 0:
         begin_tree(engine)
     else:

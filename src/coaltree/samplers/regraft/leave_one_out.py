@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.typing import Int
 from ...model.process.diffusion import LOG_2PI, squared_distance
 from ...model.process.leaf_messages import Walk, begin_walk, expected_var, next_leaf
 from ...model.process.student_scales import scale_mode
@@ -76,7 +77,7 @@ def _leave_out(
 
 @jit(allocates=False)
 def _log_mass(
-    engine: Engine, leaf: int, unit: float, half_df: float, random_leaves: np.ndarray, share: np.ndarray
+    engine: Engine, leaf: Int, unit: float, half_df: float, random_leaves: np.ndarray, share: np.ndarray
 ) -> float:
     """Take a leaf off, sum the mass of all branches, and put it back where it was."""
     tree, cand = engine.tree, engine.candidates
@@ -156,7 +157,7 @@ def _total(cand: Candidates, target: Target, floor: float) -> float:
 
 
 @jit(allocates=False)
-def _traced(cand: Candidates, target: Target, i: int) -> float:
+def _traced(cand: Candidates, target: Target, i: Int) -> float:
     """Log of the mass of the i-th candidate, times what it counts."""
     return trace(branch_of(cand, i), target, cand.proposals, 0, _CARE.coarse) + cand.scalars[i, _MULTIPLE]
 
@@ -201,7 +202,7 @@ def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, 
 
 
 @jit(inline="always", allocates=False)
-def _log_scale(centre: float, spread: float, k: int) -> float:
+def _log_scale(centre: float, spread: float, k: Int) -> float:
     """The k-th log scale at which a density is evaluated."""
     return centre + spread * (k - _SCALES_BELOW)
 

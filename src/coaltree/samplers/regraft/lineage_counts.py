@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.typing import Int
 
 _GROUP_BITS = 6
 _GROUP = 1 << _GROUP_BITS
@@ -64,7 +65,7 @@ def clear(lin: Lineages) -> None:
 
 
 @jit(allocates=False)
-def _count(lin: Lineages, b: int, number: float, t: float) -> None:
+def _count(lin: Lineages, b: Int, number: float, t: float) -> None:
     for i in range(b + 1, ((b >> _GROUP_BITS) + 1) << _GROUP_BITS):
         lin.by_bin[i, 0] += number
         lin.by_bin[i, 1] += t
@@ -78,7 +79,7 @@ def _count(lin: Lineages, b: int, number: float, t: float) -> None:
 
 
 @jit(allocates=False)
-def add(lin: Lineages, node: int, t: float) -> None:
+def add(lin: Lineages, node: Int, t: float) -> None:
     """Add a node at time t."""
     b = _bin_of(lin, t)
     _count(lin, b, 1.0, t)
@@ -92,7 +93,7 @@ def add(lin: Lineages, node: int, t: float) -> None:
 
 
 @jit(allocates=False)
-def remove(lin: Lineages, node: int) -> None:
+def remove(lin: Lineages, node: Int) -> None:
     """Remove a node."""
     t = lin.time[node]
     b = _bin_of(lin, t)

@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from ..._runtime.jit import jit
 from ..._runtime.threads import allowed_threads, single_threaded_blas
+from ..._runtime.typing import Int
 from ...model.data.neighbor_graph import NeighborGraph
 
 _MAX_EXACT_PAIRS = 20_000**2
@@ -77,7 +78,7 @@ def nearest_in_graph(points: np.ndarray, k: int, graph: NeighborGraph) -> np.nda
 
 @jit
 def _rank_neighbors(
-    first: int, last: int, points: np.ndarray, start: np.ndarray, member: np.ndarray, found: np.ndarray
+    first: Int, last: Int, points: np.ndarray, start: np.ndarray, member: np.ndarray, found: np.ndarray
 ) -> None:
     far, who = np.empty(found.shape[1]), np.empty(found.shape[1], np.int64)
     for i in range(first, last):
@@ -122,7 +123,7 @@ def _smallest(
     block: np.ndarray,
     points: np.ndarray,
     numbers: np.ndarray,
-    start: int,
+    start: Int,
     found: np.ndarray,
 ) -> None:
     """Keep twice as many least |y|² - 2xy of each row, since rounding may swap near ties, and rank them by |x - y|²."""
@@ -143,7 +144,7 @@ def _smallest(
 
 
 @jit(allocates=False)
-def push(best: np.ndarray, where: np.ndarray, n_kept: int, value: float, j: int) -> int:
+def push(best: np.ndarray, where: np.ndarray, n_kept: Int, value: float, j: Int) -> Int:
     """Add to a heap whose first value is its largest, which is replaced once the heap is full."""
     if n_kept < best.size:
         at = n_kept
@@ -168,7 +169,7 @@ def push(best: np.ndarray, where: np.ndarray, n_kept: int, value: float, j: int)
 
 
 @jit(allocates=False)
-def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: int, best: np.ndarray) -> None:
+def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: Int, best: np.ndarray) -> None:
     """Sort `where` by the distance of its points from x, near ties as `best` has them, then by number."""
     _sort(best, where, n_kept)
     for i in range(n_kept):
@@ -181,7 +182,7 @@ def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: int, bes
 
 
 @jit(allocates=False)
-def _sort(best: np.ndarray, where: np.ndarray, n_kept: int) -> None:
+def _sort(best: np.ndarray, where: np.ndarray, n_kept: Int) -> None:
     for i in range(1, n_kept):
         value, j, at = best[i], where[i], i
         while at > 0 and (best[at - 1] > value or (best[at - 1] == value and where[at - 1] > j)):
@@ -233,7 +234,7 @@ def _among_neighbors(order: np.ndarray, points: np.ndarray, found: np.ndarray) -
 
 @jit
 def _ask_neighbors(
-    first: int, last: int, order: np.ndarray, points: np.ndarray, found: np.ndarray, better: np.ndarray
+    first: Int, last: Int, order: np.ndarray, points: np.ndarray, found: np.ndarray, better: np.ndarray
 ) -> None:
     n, k = found.shape
     far, who = np.empty(k), np.empty(k, np.int64)
@@ -295,7 +296,7 @@ def _nearest_centre(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 @jit(allocates=False)
-def _squared_distances(x: np.ndarray, columns: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
+def _squared_distances(x: np.ndarray, columns: np.ndarray, first: Int, last: Int, out: np.ndarray) -> None:
     """out[j] = |x - columns[:, first + j]|², four columns at a time."""
     for j in range(last - first):
         out[j] = np.float32(0.0)
@@ -310,7 +311,7 @@ def _squared_distances(x: np.ndarray, columns: np.ndarray, first: int, last: int
 
 @jit
 def _search_cells(
-    first: int, last: int, order: np.ndarray, queries: np.ndarray, cells: Cells, look_at: int, found: np.ndarray
+    first: Int, last: Int, order: np.ndarray, queries: np.ndarray, cells: Cells, look_at: Int, found: np.ndarray
 ) -> None:
     """Write the nearest of about `look_at` points of each row, in the cells around it."""
     n_cells, p = cells.centres.shape

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
+from ..._runtime.typing import Int
 from ...model.process.diffusion import squared_distance
 from ...numerics.sorting import sorted_places, take
 from .nearest import nearest
@@ -92,7 +93,7 @@ def draw_block(around: Neighborhoods, state: np.ndarray) -> np.ndarray:
 
 
 @jit(allocates=False)
-def _shuffle(values: np.ndarray, k: int, state: np.ndarray) -> None:
+def _shuffle(values: np.ndarray, k: Int, state: np.ndarray) -> None:
     """Bring k of the values, drawn at random, to the front."""
     for j in range(k):
         swap = j + integer_below(state, values.size - j)

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
+from ..._runtime.typing import Int
 from ..base import Merges, Tails
 from .candidates import add_every_branch
 from .outlier_blocks import Neighborhoods, draw_block, neighborhoods
@@ -55,7 +56,7 @@ class Places(NamedTuple):
 
 
 @jit
-def _empty_places(k: int) -> Places:
+def _empty_places(k: Int) -> Places:
     return Places(np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k), np.empty(k))
 
 
@@ -81,7 +82,7 @@ def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
 
 
 @jit(allocates=False)
-def _n_leaves(tree: WorkingTree, node: int, most: int) -> int:
+def _n_leaves(tree: WorkingTree, node: Int, most: Int) -> int:
     """The number of leaves under a node, or some number above `most`."""
     if tree.child[node, 0] < 0:
         return 1
@@ -92,7 +93,7 @@ def _n_leaves(tree: WorkingTree, node: int, most: int) -> int:
 
 
 @jit(allocates=False)
-def _take_off(tree: WorkingTree, block: np.ndarray, top: int, places: Places) -> None:
+def _take_off(tree: WorkingTree, block: np.ndarray, top: Int, places: Places) -> None:
     """Take the leaves off the tree, and note their places; where top >= 0, as the clade below it, then one by one."""
     root, first = tree.top[0], 0
     if top >= 0:
@@ -106,13 +107,13 @@ def _take_off(tree: WorkingTree, block: np.ndarray, top: int, places: Places) ->
 
 
 @jit(allocates=False)
-def _join_leaf(tree: WorkingTree, c: int, places: Places, j: int, cells: ScaleCells) -> None:
+def _join_leaf(tree: WorkingTree, c: Int, places: Places, j: Int, cells: ScaleCells) -> None:
     tree.var[c] = cells.unit[c] * places.s[j]
     regraft(tree, c, places.free[j], places.x[j], places.t[j])
 
 
 @jit(allocates=False)
-def _begin_clade(tree: WorkingTree, c: int, s: float, cells: ScaleCells) -> int:
+def _begin_clade(tree: WorkingTree, c: Int, s: float, cells: ScaleCells) -> int:
     """Make a leaf a tree of its own, to which others are joined; returns the root of the tree."""
     root = tree.top[0]
     tree.var[c] = cells.unit[c] * s
@@ -131,7 +132,7 @@ def _extra_time(places: Places) -> float:
 
 @jit(allocates=False)
 def _put_back(
-    engine: Engine, block: np.ndarray, places: Places, cells: ScaleCells, is_clade: bool, weighs: bool
+    engine: Engine, block: np.ndarray, places: Places, cells: ScaleCells, is_clade: bool | np.bool, weighs: bool
 ) -> float:
     """Put the leaves where they were, as a clade or one by one; returns log f p(s) / q if it is to be computed."""
     tree, n, k = engine.tree, engine.tree.top[1], block.size
@@ -158,7 +159,7 @@ def _put_back(
 
 @jit(allocates=False)
 def _put_anew(
-    engine: Engine, block: np.ndarray, places: Places, cells: ScaleCells, is_clade: bool, state: np.ndarray
+    engine: Engine, block: np.ndarray, places: Places, cells: ScaleCells, is_clade: bool | np.bool, state: np.ndarray
 ) -> tuple[float, np.int64, bool]:
     """Put the leaves at new places, as a clade or one by one; returns log f p(s) / q, the clade's top or -1, and True.
 
@@ -232,7 +233,7 @@ def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarra
 
 @jit
 def _move_blocks(
-    engine: Engine, merges: Merges, around: Neighborhoods, n_blocks: int, cells: ScaleCells, state: np.ndarray
+    engine: Engine, merges: Merges, around: Neighborhoods, n_blocks: Int, cells: ScaleCells, state: np.ndarray
 ) -> None:
     children, times = merges
     load(engine.tree, children, times, engine.W, engine.leaf_var)

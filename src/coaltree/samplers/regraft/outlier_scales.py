@@ -12,6 +12,7 @@ from scipy.special import gammaincc, gammainccinv
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
+from ..._runtime.typing import Int
 from ..base import Tails
 from .branch_density import Target
 from .candidates import Care, add_every_branch, proposal_row, sum_of_weights, weigh
@@ -52,7 +53,7 @@ def target_of(engine: Engine, var_less_time: float, m: float) -> Target:
 
 
 @jit(allocates=False)
-def _weigh_cells(engine: Engine, c: int, m: float, cells: ScaleCells) -> None:
+def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
     """Write the log probability of every cell for leaf c, for which every branch is made a candidate.
 
     Every second cell is computed; the likelihood of the others is the geometric mean of both sides.
@@ -97,14 +98,14 @@ def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> t
 
 
 @jit(allocates=False)
-def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: int, s: float) -> float:
+def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: Int, s: float) -> float:
     """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
     log_p = -cells.half_df * (math.log(s) + 1.0 / s)
     return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
 
 
 @jit(allocates=False)
-def log_weight_of(engine: Engine, target: Target, x: int, t: float) -> float:
+def log_weight_of(engine: Engine, target: Target, x: Int, t: float) -> float:
     """log f / q of the candidate above x at time t."""
     cand, care = engine.candidates, engine.rule.care
     best = weigh(cand, target, care)
@@ -114,7 +115,7 @@ def log_weight_of(engine: Engine, target: Target, x: int, t: float) -> float:
 
 
 @jit(allocates=False)
-def weigh_old_leaf(engine: Engine, c: int, m: float, cells: ScaleCells, s: float, x: int, t: float) -> float:
+def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float, x: Int, t: float) -> float:
     """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, so that no move leads back."""
     g = cell_of(cells, s)
     if g < 0:
@@ -126,7 +127,7 @@ def weigh_old_leaf(engine: Engine, c: int, m: float, cells: ScaleCells, s: float
 
 @jit(allocates=False)
 def draw_new_leaf(
-    engine: Engine, c: int, m: float, cells: ScaleCells, state: np.ndarray
+    engine: Engine, c: Int, m: float, cells: ScaleCells, state: np.ndarray
 ) -> tuple[float, np.int64, float, float]:
     """Draw a scale, a branch (-1 where none could be drawn) and a time for leaf c; returns them and log f p(s) / q."""
     _weigh_cells(engine, c, m, cells)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
+from ..._runtime.typing import Int
 from ...model.process.diffusion import LOG_2PI
 from ...model.process.student_scales import scale_mode
 from ...model.process.whitened import Problem
@@ -106,7 +107,7 @@ def _locate(
 
 @jit(allocates=False)
 def _add_scale(
-    cand: Candidates, target: Target, log_weight: float, r: int, log_total: float, state: np.ndarray, found: Located
+    cand: Candidates, target: Target, log_weight: float, r: Int, log_total: float, state: np.ndarray, found: Located
 ) -> float:
     """Add the mass of row r on every branch at one scale to `log_total`, and perhaps draw its place there."""
     best = weigh(cand, target, _CARE)

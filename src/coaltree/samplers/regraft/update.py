@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
+from ..._runtime.typing import Int
 from ...model.process.whitened import Problem
 from ..base import Merges
 from .branch_density import Target, draw_time, log_density, log_proposal
@@ -87,7 +88,7 @@ def choose(cand: Candidates, best: float, state: np.ndarray) -> tuple[int, float
 
 
 @jit(allocates=False)
-def log_ratio(cand: Candidates, target: Target, i: int, row: int, t: float) -> float:
+def log_ratio(cand: Candidates, target: Target, i: Int, row: Int, t: float) -> float:
     """log f(t) - log q(t) on candidate i with its proposal's row; q is not normalised over candidates."""
     branch = branch_of(cand, i)
     log_q = log_proposal(branch, cand.proposals, row, t) + (cand.log_weight[i] - cand.proposals.log_mass[row])
@@ -113,7 +114,7 @@ def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> 
 
 
 @jit(allocates=False)
-def gather(engine: Engine, c: int, leaf: int, x: int, state: np.ndarray) -> None:
+def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None:
     """Make the candidate set of c, which is `leaf` or above it, and was beside x.
 
     Every branch that reaches beyond τ_c where no neighbours are given, with probability `global_share`, and where few
@@ -138,7 +139,7 @@ def gather(engine: Engine, c: int, leaf: int, x: int, state: np.ndarray) -> None
 
 
 @jit(allocates=False)
-def _add_near(engine: Engine, c: int, leaf: int, k: float, state: np.ndarray) -> None:
+def _add_near(engine: Engine, c: Int, leaf: Int, k: float, state: np.ndarray) -> None:
     """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
 
     Half of them are the nearest neighbours, half drawn from the others, at the level with about as many leaves as there
@@ -165,7 +166,7 @@ def _add_near(engine: Engine, c: int, leaf: int, k: float, state: np.ndarray) ->
 
 
 @jit(allocates=False)
-def update(engine: Engine, c: int, leaf: int, state: np.ndarray) -> None:
+def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     """Regraft c, which is `leaf` or above it."""
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
     parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)

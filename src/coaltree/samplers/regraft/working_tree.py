@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.typing import Int
 from ...model.process.diffusion import blend, join
 from ...numerics.sorting import sorted_places, take
 from .lineage_counts import Lineages, add, clear, empty_lineages, remove
@@ -39,7 +40,7 @@ def empty_working_tree(n: int, p: int) -> WorkingTree:
 
 
 @jit(allocates=False)
-def merge(tree: WorkingTree, node: int) -> None:
+def merge(tree: WorkingTree, node: Int) -> None:
     """Make the message of an inner node from those of its children."""
     one, two = tree.child[node, 0], tree.child[node, 1]
     s1 = tree.var[one] + (tree.time[node] - tree.time[one])
@@ -50,7 +51,7 @@ def merge(tree: WorkingTree, node: int) -> None:
 
 
 @jit(allocates=False)
-def refresh(tree: WorkingTree, node: int) -> None:
+def refresh(tree: WorkingTree, node: Int) -> None:
     """Renew the messages from a node up to the root."""
     node = np.int64(node)
     while node >= 0:
@@ -59,7 +60,7 @@ def refresh(tree: WorkingTree, node: int) -> None:
 
 
 @jit(allocates=False)
-def put_leaf(tree: WorkingTree, leaf: int, values: np.ndarray, leaf_var: float) -> None:
+def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) -> None:
     """Write a leaf's own message."""
     tree.parent[leaf] = -1
     tree.time[leaf] = 0.0
@@ -69,7 +70,7 @@ def put_leaf(tree: WorkingTree, leaf: int, values: np.ndarray, leaf_var: float) 
 
 
 @jit
-def _depth_first(child: np.ndarray, root: int, order: np.ndarray) -> None:
+def _depth_first(child: np.ndarray, root: Int, order: np.ndarray) -> None:
     """Write the inner nodes, parents before children and each subtree in one piece."""
     n_found = 0
     stack = np.empty(order.size + 1, np.int64)
@@ -147,14 +148,14 @@ def unload(tree: WorkingTree, children: np.ndarray, times: np.ndarray) -> None:
 
 
 @jit(allocates=False)
-def sibling_of(tree: WorkingTree, c: int) -> np.int64:
+def sibling_of(tree: WorkingTree, c: Int) -> np.int64:
     """The other child of c's parent."""
     parent = tree.parent[c]
     return np.int64(tree.child[parent, 0] if tree.child[parent, 1] == c else tree.child[parent, 1])
 
 
 @jit(allocates=False)
-def _replace_child(tree: WorkingTree, parent: int, old: int, new: int) -> None:
+def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
     if parent < 0:
         tree.top[0] = new
     elif tree.child[parent, 0] == old:
@@ -165,7 +166,7 @@ def _replace_child(tree: WorkingTree, parent: int, old: int, new: int) -> None:
 
 
 @jit(allocates=False)
-def detach(tree: WorkingTree, c: int) -> None:
+def detach(tree: WorkingTree, c: Int) -> None:
     """Take c off with its subtree, and its parent with it. Lineages and messages stay as they are."""
     parent = np.int64(tree.parent[c])
     _replace_child(tree, np.int64(tree.parent[parent]), parent, sibling_of(tree, c))
@@ -174,7 +175,7 @@ def detach(tree: WorkingTree, c: int) -> None:
 
 
 @jit(allocates=False)
-def attach(tree: WorkingTree, c: int, parent: int, x: int, time: float) -> None:
+def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
     """Join c, through the free node `parent`, to the branch above x. Lineages and messages stay as they are."""
     _replace_child(tree, np.int64(tree.parent[x]), x, parent)
     tree.child[parent, 0] = x
@@ -185,7 +186,7 @@ def attach(tree: WorkingTree, c: int, parent: int, x: int, time: float) -> None:
 
 
 @jit(allocates=False)
-def prune(tree: WorkingTree, c: int) -> tuple[np.int64, np.int64, float]:
+def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
     """Take c off, with lineages and messages renewed; returns the free node, the node c was joined to, and when."""
     parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
     t = tree.time[parent]
@@ -196,7 +197,7 @@ def prune(tree: WorkingTree, c: int) -> tuple[np.int64, np.int64, float]:
 
 
 @jit(allocates=False)
-def regraft(tree: WorkingTree, c: int, parent: int, x: int, t: float) -> None:
+def regraft(tree: WorkingTree, c: Int, parent: Int, x: Int, t: float) -> None:
     """Join c to the branch above x at time t through a free node, with lineages and messages renewed."""
     attach(tree, c, parent, x, t)
     add(tree.lineages, parent, t)
