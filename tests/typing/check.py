@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from sysconfig import get_path
 
 ENOUGH = 0.98
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 def basedpyright(*arguments):
     """Run it on this checkout with this interpreter's packages; return what it prints."""
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, *arguments]
-    search_path = {**os.environ, "PYTHONPATH": str(ROOT / "src")}  # an editable install is not seen otherwise
+    # Neither an editable install nor, in --verifytypes, submodules of other packages are found otherwise.
+    search_path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), get_path("purelib")])}
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=search_path)
 
 

@@ -15,9 +15,9 @@ class Progress:
     def __init__(self, wanted: ProgressLike, unit: str = "it") -> None:
         if not (callable(wanted) or isinstance(wanted, bool) or wanted == "auto"):
             raise InputError(f'progress must be True, False, "auto" or a function, not {wanted!r}.')
-        self.call = wanted if callable(wanted) else None
-        self.has_bar = self.call is None and (sys.stderr.isatty() if wanted == "auto" else bool(wanted))
-        self.unit = unit
+        self.call: Callable[[int, int], object] | None = wanted if callable(wanted) else None
+        self.has_bar: bool = self.call is None and (sys.stderr.isatty() if wanted == "auto" else bool(wanted))
+        self.unit: str = unit
         self.bar: Any = None
 
     def __enter__(self) -> Self:

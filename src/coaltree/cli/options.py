@@ -20,9 +20,9 @@ POSTERIOR = "posterior.npz"
 FOLDER = click.Path(path_type=Path, file_okay=False)
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
-posterior_argument = click.argument("posterior", type=click.Path(path_type=Path))
-force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
-seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+posterior_argument: Decorator = click.argument("posterior", type=click.Path(path_type=Path))
+force_option: Decorator = click.option("--force", is_flag=True, help="Overwrite existing files.")
+seed_option: Decorator = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 
 def folder_option(**default: Any) -> Decorator:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 
-class Parsed(click.ParamType):
+class _Parsed(click.ParamType):
     """A value that `parse` makes of text; `expected` names it in the message of a refusal."""
 
     def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
@@ -52,9 +52,13 @@ def _inputs(text: str) -> tuple[float, ...] | str:
     return text if text == "names" else tuple(float(part) for part in text.split(","))
 
 
-COUNT = Parsed("count", lambda text: _count(text, 0), "auto or a whole number of at least 0")
-POSITIVE_COUNT = Parsed("count", lambda text: _count(text, 1), "auto or a whole number of at least 1")
-INCHES = Parsed("inches", lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100")
-GRID = Parsed("grid", _grid, "the shape of a grid, such as 16x16")
-NOISE = Parsed("noise", _noise, "student, learn or a number of at least 0")
-INPUTS = Parsed("inputs", _inputs, "names, or numbers such as 0,0.5,1")
+COUNT: "click.ParamType[Any]" = _Parsed("count", lambda text: _count(text, 0), "auto or a whole number of at least 0")
+POSITIVE_COUNT: "click.ParamType[Any]" = _Parsed(
+    "count", lambda text: _count(text, 1), "auto or a whole number of at least 1"
+)
+INCHES: "click.ParamType[Any]" = _Parsed(
+    "inches", lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100"
+)
+GRID: "click.ParamType[Any]" = _Parsed("grid", _grid, "the shape of a grid, such as 16x16")
+NOISE: "click.ParamType[Any]" = _Parsed("noise", _noise, "student, learn or a number of at least 0")
+INPUTS: "click.ParamType[Any]" = _Parsed("inputs", _inputs, "names, or numbers such as 0,0.5,1")

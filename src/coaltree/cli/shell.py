@@ -8,7 +8,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -113,7 +113,7 @@ def remember_debug(context: click.Context, parameter: click.Parameter, value: bo
     context.obj.debug |= value
 
 
-debug_option = click.option(
+debug_option: Callable[[Any], Any] = click.option(
     "--debug", is_flag=True, expose_value=False, callback=remember_debug, help="Show the full traceback of an error."
 )
 

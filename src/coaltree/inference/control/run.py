@@ -39,12 +39,15 @@ class Run:
         checkpoint: Checkpoint | None = None,
         n_warmup_done: int = 0,  # by other chains, from whose ends these start
     ) -> None:
-        self.data, self.settings, self.starts, self.checkpoint = data, settings, starts, checkpoint
+        self.data: ChainData = data
+        self.settings: RunSettings = settings
+        self.starts: Sequence[Start] = starts
+        self.checkpoint: Checkpoint | None = checkpoint
         n_warmup = None if settings.n_warmup is None else max(0, settings.n_warmup - n_warmup_done)
         end = settings.first_look if n_warmup is None or settings.n_samples is None else n_warmup + settings.n_samples
-        self.state = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
-        self.began = time.perf_counter()
-        self.is_interrupted = False
+        self.state: RunState = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
+        self.began: float = time.perf_counter()
+        self.is_interrupted: bool = False
 
     def complete(self, n_jobs: int | None, bar: Progress) -> None:
         """Run all iterations that are left, or those before an interruption, if it leaves any draws."""

@@ -144,7 +144,8 @@ class ModelCheck:
                 lines.append(f"{'':{width + 21}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
         return "\n".join(lines + (["", self.note] if self.note else []))
 
-    __str__ = __repr__ = to_text
+    def __repr__(self) -> str:
+        return self.to_text()
 
 
 def format_p(p_value: float) -> str:

@@ -265,9 +265,9 @@ class MergingPopulation(Population):
     def __init__(
         self, problem: Problem, streams: np.ndarray, kernel: Any, *settings: Any, n_near: int | None = None
     ) -> None:
-        self.context = make_context(problem, streams, n_near)
-        self.log_factor = self.context.log_factor
-        self.worth_a_thread = max(1, 6400 // max(128, problem.n))  # about 0.25 ms; handing over takes 0.05
+        self.context: Context = make_context(problem, streams, n_near)
+        self.log_factor: np.ndarray = self.context.log_factor
+        self.worth_a_thread: int = max(1, 6400 // max(128, problem.n))  # about 0.25 ms; handing over takes 0.05
         self._kernel, self._settings = kernel, settings
 
     def begin(self, step: int) -> None:
