@@ -16,7 +16,7 @@ class ConvergenceWarning(CoaltreeWarning):
     """
 
     # Defaults, because unpickling (joblib) calls the class with the message alone and then sets the attributes.
-    def __init__(self, message: str, findings: tuple[str, ...] = ()):
+    def __init__(self, message: str, findings: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.findings = findings
 
@@ -24,7 +24,7 @@ class ConvergenceWarning(CoaltreeWarning):
 class InterruptedWarning(CoaltreeWarning):
     """Ctrl-C stopped the run; the result holds `n_done` of the `n_asked` trees of each chain, or at most so many."""
 
-    def __init__(self, message: str, n_done: int = 0, n_asked: int = 0):
+    def __init__(self, message: str, n_done: int = 0, n_asked: int = 0) -> None:
         super().__init__(message)
         self.n_done: int = n_done
         self.n_asked: int = n_asked
@@ -33,7 +33,7 @@ class InterruptedWarning(CoaltreeWarning):
 class ClusterSizeWarning(CoaltreeWarning):
     """Trees cannot be cut into so many clusters of at least `asked` leaves: clusters of `min_size` were allowed."""
 
-    def __init__(self, message: str, asked: int = 0, min_size: int = 0):
+    def __init__(self, message: str, asked: int = 0, min_size: int = 0) -> None:
         super().__init__(message)
         self.asked: int = asked
         self.min_size: int = min_size

@@ -22,7 +22,7 @@ from .diffusion import join, messages, variance_at
 _MIN_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
 
 
-class Frame(NamedTuple):
+class ContrastFrame(NamedTuple):
     """A tree over n rows with their variances: what turns values of rows into contrasts, and back."""
 
     children: np.ndarray  # (n-1, 2)
@@ -32,13 +32,13 @@ class Frame(NamedTuple):
     w1: np.ndarray  # (n-1,) weight of the first child's mean
 
 
-def frame_of(children: np.ndarray, times: np.ndarray, leaf_var: np.ndarray) -> Frame:
+def frame_of(children: np.ndarray, times: np.ndarray, leaf_var: np.ndarray) -> ContrastFrame:
     """The frame of a tree; all its merges must have a positive variance."""
     children = np.ascontiguousarray(children, dtype=np.int64)
     times = np.ascontiguousarray(times, dtype=np.float64)
     v, w1 = np.empty(len(times)), np.empty(len(times))
     _weigh(children, times, np.concatenate([leaf_var, np.empty(len(times))]), v, w1)
-    return Frame(children, times, np.ascontiguousarray(leaf_var, dtype=np.float64), v, w1)
+    return ContrastFrame(children, times, np.ascontiguousarray(leaf_var, dtype=np.float64), v, w1)
 
 
 @jit
@@ -57,14 +57,14 @@ class Values(NamedTuple):
     means: np.ndarray  # (2n-1, d)
 
 
-def values_of_rows(frame: Frame, X: np.ndarray) -> Values:
+def values_of_rows(frame: ContrastFrame, X: np.ndarray) -> Values:
     """From the rows up."""
     up = messages(frame.children, frame.times, X, frame.leaf_var)
     i, j = frame.children.T
     return Values((up.mean[i] - up.mean[j]) / np.sqrt(frame.v)[:, None], up.mean)
 
 
-def values_of_contrasts(frame: Frame, U: np.ndarray) -> Values:
+def values_of_contrasts(frame: ContrastFrame, U: np.ndarray) -> Values:
     """From the root, put at 0, down."""
     means = np.zeros((2 * len(U) + 1, U.shape[1]))
     _pass_down(frame.children, frame.v, frame.w1, np.ascontiguousarray(U), means)

@@ -30,7 +30,7 @@ _MAX_PASSES = 4  # over a large tree, each parting the one before anew
 _MIN_SHARED_CLADES = 0.99  # share of the clades that the last pass keeps
 
 
-class Draws(NamedTuple):
+class DrawnTrees(NamedTuple):
     """Drawn trees, as far as their topology goes."""
 
     children: np.ndarray  # (T, n-1, 2)
@@ -38,7 +38,7 @@ class Draws(NamedTuple):
     weights: np.ndarray  # (T,) sum to 1
 
 
-def average_linkage(draws: Draws, frame: Frame, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Children (n-1, 2) and heights (n-1,) of the average linkage of D̄ inside the frame; `rank` (n,) decides ties."""
     n = len(frame.children) + 1
     if n <= MAX_EXACT:
@@ -57,7 +57,7 @@ def average_linkage(draws: Draws, frame: Frame, rank: np.ndarray) -> tuple[np.nd
 
 
 def _link_parts(
-    draws: Draws, frame: Frame, rank: np.ndarray, small: Sequence[int], parted: dict[int, list[int]]
+    draws: DrawnTrees, frame: Frame, rank: np.ndarray, small: Sequence[int], parted: dict[int, list[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Link the leaves of `small` subtrees, and then the subtrees that others are `parted` into."""
     n = len(frame.children) + 1
@@ -77,7 +77,7 @@ def _link_parts(
     return children, heights
 
 
-def _linkages(draws: Draws, frame: Frame, groups: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _linkages(draws: DrawnTrees, frame: Frame, groups: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield children and heights of the average linkage of each group of leaves, those deep in the frame first."""
     from scipy.cluster.hierarchy import linkage
 

@@ -26,7 +26,7 @@ from ..._runtime.memory import require_memory
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cuts import check_cut
-from .average_linkage import MAX_AT_ONCE, MAX_EXACT, Draws, average_linkage
+from .average_linkage import MAX_AT_ONCE, MAX_EXACT, DrawnTrees, average_linkage
 from .extended_majority import extended_majority
 from .mcc import raised
 from .transfer_support import transfers
@@ -51,7 +51,7 @@ def mean_tree(posterior: "Posterior") -> Tree:
         return posterior.trees[int(picked[0])]
     _require_memory(n, len(picked))
     table, times = posterior.clade_table, posterior.times[picked]
-    draws = Draws(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
+    draws = DrawnTrees(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
     rank = np.empty(n, dtype=np.int64)  # ties go by name, whatever the order of the rows
     rank[sorted(range(n), key=labels.__getitem__)] = np.arange(n)
 
@@ -67,7 +67,7 @@ def _require_memory(n: int, n_draws: int) -> None:
     require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
 
 
-def _closest_times(tree: Tree, draws: Draws, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _closest_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n-1,) mean and standard deviation of the time of the closest clade of each draw, NaN where none is close."""
     closest = transfers(tree, draws.children, draws.weights, np.arange(tree.n - 1)).closest
     sums, unit = np.zeros((3, tree.n - 1)), max(float(times[:, -1].max()), 1e-300)
