@@ -4,6 +4,7 @@ A case is a function of an empty folder; its words are those of the sentence. `d
 what is promised.
 """
 
+import functools
 import io
 import os
 import struct
@@ -13,10 +14,12 @@ import zlib
 import numpy as np
 import pandas
 import pytest
+from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.cli.tables.reading import TableOptions, read_file
+from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
 from coaltree.posterior.io import archive as files
 from tests import hostile
@@ -502,6 +505,91 @@ def a_pipe_that_never_begins(folder):
     path = folder / "pipe.csv"
     os.mkfifo(path)
     read_and_remove(path)
+
+
+# --- neighbour graphs -------------------------------------------------------------------------------------------------
+
+
+def neighbor_file(folder, claims=None, **changes):
+    """A file with the neighbours of six rows, some of its arrays replaced; a claim is the head of one, with no content."""
+    matrix = sparse.csr_array(1.0 - np.eye(6))
+    parts = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+    members = {name: npy(array) for name, array in ({"format": b"csr", "shape": (6, 6)} | parts | changes).items()}
+    path = npz(folder, **members | (claims or {}))
+    try:
+        read_sparse_matrix(path, 6)
+    finally:
+        path.unlink()
+
+
+def neighbor_file_cases():
+    """Which were segmentation faults, or filled the memory."""
+    pointers = np.arange(0, 31, 5)
+    for kind in ("csr", "csc"):
+        yield f"{kind}_indptr_far_out", {"format": kind.encode(), "indptr": pointers * 10**9}
+        yield f"{kind}_indptr_decreases", {"format": kind.encode(), "indptr": [0, 20, 5, 15, 10, 25, 30]}
+        yield f"{kind}_indptr_negative", {"format": kind.encode(), "indptr": pointers - 7}
+        yield f"{kind}_indptr_too_short", {"format": kind.encode(), "indptr": pointers[:3]}
+        yield f"{kind}_indptr_of_floats", {"format": kind.encode(), "indptr": pointers * 1.0}
+        yield f"{kind}_indices_far_out", {"format": kind.encode(), "indices": np.full(30, 10**9)}
+        yield f"{kind}_indices_negative", {"format": kind.encode(), "indices": np.full(30, -1)}
+        yield f"{kind}_indices_too_few", {"format": kind.encode(), "indices": np.zeros(3, int)}
+    blocks = {"format": b"bsr", "data": np.ones((30, 1, 1))}
+    yield "bsr_indptr_far_out", {**blocks, "indptr": pointers * 10**9}
+    yield "bsr_blocks_of_nothing", {**blocks, "data": np.ones((30, 0, 1))}
+    yield "bsr_blocks_too_large", {**blocks, "data": np.ones((30, 4, 4))}
+    yield "coo_row_far_out", {"format": b"coo", "row": np.full(30, 10**12), "col": np.zeros(30, int)}
+    yield "coo_without_columns", {"format": b"coo", "row": np.zeros(30, int)}
+    yield "dia_offsets_too_few", {"format": b"dia", "data": np.ones((2, 6)), "offsets": np.zeros(1, int)}
+    yield "data_of_text", {"data": np.array(["x"] * 30)}
+    yield "data_of_objects", {"data": np.array([None] * 30)}
+    yield "format_of_no_name", {"format": b"lil"}
+    yield "shape_of_three", {"shape": (6, 6, 6)}
+    yield "data_that_claims_48_gigabytes", {"claims": {"data": hostile.npy_header((6 * 10**9,)) + bytes(80)}}
+
+
+for name, changes in neighbor_file_cases():
+    work = functools.partial(neighbor_file, **changes)
+    work.__name__ = f"neighbor_file_{name}"
+    words = "GB" if "gigabytes" in name else "holds no sparse matrix as scipy.sparse.save_npz writes it ("
+    case(words)(work)
+
+
+@case("must have a row and a column for each of the 6 rows of the table, not 10000000000 x 10000000000.")
+def neighbor_file_of_ten_billion_rows(folder):
+    neighbor_file(folder, shape=(10**10, 10**10))
+
+
+@case("would become 1.4 GB; if that is meant, save it uncompressed.")
+def neighbor_file_bomb(folder):
+    neighbor_file(folder, data=np.ones(2 * 10**7, bool), indices=np.zeros(2 * 10**7, np.int64))
+
+
+def damaged_graph(kind, **changes):
+    matrix = sparse.csr_array(1.0 - np.eye(6)).asformat(kind)
+    for name, value in changes.items():
+        setattr(matrix, name, value)
+    ct.fit(data(), neighbors=matrix)
+
+
+@case("neighbors is a damaged csr matrix: indptr must begin with 0 and never decrease; build it again.")
+def csr_graph_with_a_decreasing_indptr(folder):
+    damaged_graph("csr", indptr=np.array([0, 20, 5, 15, 10, 25, 30]))
+
+
+@case("neighbors is a damaged csc matrix: indptr ends with 30000000, and there are 30 entries")
+def csc_graph_with_an_indptr_far_out(folder):
+    damaged_graph("csc", indptr=np.arange(0, 31, 5) * 10**6)
+
+
+@case("neighbors is a damaged bsr matrix: indices must be from 0 to 5, not from 99 to 99; build it again.")
+def bsr_graph_with_indices_far_out(folder):
+    damaged_graph("bsr", indices=np.full(30, 99), data=np.ones((30, 1, 1)), indptr=np.arange(0, 31, 5))
+
+
+@case("neighbors is a damaged coo matrix: indices must be from 0 to 5, not from -1 to -1; build it again.")
+def coo_graph_with_negative_rows(folder):
+    damaged_graph("coo", coords=(np.full(30, -1), np.zeros(30, int)))
 
 
 # --- before the first iteration ---------------------------------------------------------------------------------------

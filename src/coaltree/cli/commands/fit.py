@@ -113,6 +113,7 @@ def _settings(
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
+    from ..tables.sparse_files import read_sparse_matrix
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
@@ -120,7 +121,7 @@ def _settings(
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if neighbors is not None:
-        settings["neighbors"] = _sparse_matrix(neighbors)
+        settings["neighbors"] = read_sparse_matrix(neighbors, len(source.table.values))
     if inputs == "names":
         inputs = _numbers_in(source.table.features or ())
     if grid is not None:
@@ -147,15 +148,6 @@ def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
     if others or not names:
         raise InputError(f"--inputs names needs numbers as column names, not {some(others) or 'unnamed columns'}.")
     return tuple(float(name) for name in names)
-
-
-def _sparse_matrix(path: Path) -> Any:
-    from scipy.sparse import load_npz
-
-    try:
-        return load_npz(path)
-    except Exception:  # of a damaged archive, or another one
-        raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
 
 
 def fit_table(

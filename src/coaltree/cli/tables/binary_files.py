@@ -29,7 +29,7 @@ def read_parquet(path: Path) -> RawTable:
             nested = [field.name for field in file.schema_arrow if pyarrow.types.is_nested(field.type)]
         if nested:
             raise TableError(f"column {nested[0]!r} holds lists, structs or maps; expected one number in each cell.")
-        _require_memory(8 * n_cells, path, path.stat().st_size)
+        check_size(8 * n_cells, path, path.stat().st_size)
         frame = pandas.read_parquet(path)
     if frame.empty:
         raise TableError("the file is empty; expected rows and columns.")
@@ -46,12 +46,12 @@ def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
 
         with zipfile.ZipFile(path) as archive:
             n_bytes = MEMORY_PER_BYTE * sum(info.file_size for info in archive.infolist())
-        _require_memory(n_bytes, path, MEMORY_PER_BYTE * path.stat().st_size)
+        check_size(n_bytes, path, MEMORY_PER_BYTE * path.stat().st_size)
         sheets = {sheet.title: sheet for sheet in openpyxl.load_workbook(path, data_only=True).worksheets}
         if name is not None and name not in sheets:
             raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {', '.join(sheets)[:200]}.")
         sheet = sheets[name or next(iter(sheets))]
-        _require_memory(MEMORY_PER_CELL * sheet.max_row * sheet.max_column, path, n_bytes)
+        check_size(MEMORY_PER_CELL * sheet.max_row * sheet.max_column, path, n_bytes)
         rows = [
             ["" if cell is None else str(cell).strip() for cell in row] for row in sheet.iter_rows(values_only=True)
         ]
@@ -65,7 +65,7 @@ def read_arrays(path: Path, wanted: str | None) -> RawTable:
     with _readable("NumPy"):
         if path.suffix.lower() == ".npy":
             mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # refused where the file ends too soon
-            _require_memory(mapped.nbytes, path, mapped.nbytes)
+            check_size(mapped.nbytes, path, mapped.nbytes)
             wanted, arrays = "X", {"X": np.array(mapped)}
         else:
             wanted, arrays = _read_npz(path, wanted)
@@ -95,12 +95,12 @@ def _read_npz(path: Path, wanted: str | None) -> tuple[str, dict[str, np.ndarray
         )
     found = [name for name in (wanted, "labels", "columns") if name in members]
     for name in found:
-        _require_memory(members[name].file_size, path, members[name].compress_size)
+        check_size(members[name].file_size, path, members[name].compress_size)
     with np.load(path, allow_pickle=False) as file:
         return wanted, {name: np.asarray(file[name]) for name in found}
 
 
-def _require_memory(n_bytes: int, path: Path, stored: int) -> None:
+def check_size(n_bytes: int, path: Path, stored: int) -> None:
     """Refuse a table that does not fit into memory, or that is far larger than its file."""
     require_memory(2 * n_bytes, f"the table in {path.name}", "take a part of it")
     if n_bytes > max(SMALL_TABLE, MAX_EXPANSION * stored):
