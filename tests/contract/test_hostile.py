@@ -385,6 +385,32 @@ def a_cell_without_end(folder):
     table_of(folder, "a,b\n1," + "9" * 200_000 + "\n")
 
 
+@case("data.csv, line 3: a quote opens here and its cell goes on to line 5; close it, or give --multiline")
+def a_quote_that_swallows_rows(folder):
+    """Two rows fewer, and no word of it."""
+    table_of(folder, 'name,x,y\na,1,2\n"b,3,4\nc,5,6\n"d,7,8\ne,9,1\n')
+
+
+@case("line 4: a quote opens here and its cell goes on to line 6; close it")
+def a_quote_that_is_never_closed(folder):
+    table_of(folder, 'name,x,note\na,1,p\nb,2,q\nc,3,"r\nd,4,s\ne,5,t\n', drop=("note",))
+
+
+@case("line 1: a quote opens here and its cell goes on to line 4; close it")
+def a_quote_in_the_header(folder):
+    table_of(folder, '"name,x\na,1\nb,2\n",y\nc,3\n', header=True)
+
+
+@case("line 4, column 'x': '5\\\\nc,6' is not a number")
+def a_line_break_in_a_number(folder):
+    table_of(folder, 'name,x\na,1\nb,"5\nc,6"\nd,7\n', multiline=True)
+
+
+@case("unexpected end of data.")
+def a_quote_that_is_never_closed_where_line_breaks_are_allowed(folder):
+    table_of(folder, 'name,x,note\na,1,p\nb,2,q\nc,3,"r\nd,4,s\ne,5,t\n', drop=("note",), multiline=True)
+
+
 def npz(folder, **members):
     """An .npz file with these bytes as members."""
     path = folder / "x.npz"
@@ -511,7 +537,7 @@ def a_pipe_that_never_begins(folder):
 
 
 def neighbor_file(folder, claims=None, **changes):
-    """A file with the neighbours of six rows, some of its arrays replaced; a claim is the head of one, with no content."""
+    """A file with the neighbours of six rows, some arrays replaced; a claim is the head of one, without content."""
     matrix = sparse.csr_array(1.0 - np.eye(6))
     parts = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
     members = {name: npy(array) for name, array in ({"format": b"csr", "shape": (6, 6)} | parts | changes).items()}

@@ -69,7 +69,7 @@ def sampling_options(command: Any) -> Any:
 
 def table_options(command: Callable[..., Any]) -> Any:
     """How to read a table; the command gets these options as one `TableOptions`."""
-    names = ("names", "columns", "drop", "header", "decimal", "separator", "array")
+    names = ("names", "columns", "drop", "header", "decimal", "separator", "multiline", "array")
 
     @functools.wraps(command)
     def with_table_options(**options: Any) -> Any:
@@ -88,6 +88,7 @@ def table_options(command: Callable[..., Any]) -> Any:
         click.option("--header/--no-header", default=None, help=header),
         click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
         click.option("--separator", metavar="MARK", help=separator),
+        click.option("--multiline", is_flag=True, help="Let quoted cells have line breaks. [default: refused]"),
         click.option("--array", "--sheet", "array", metavar="NAME", help=array),
     )
 

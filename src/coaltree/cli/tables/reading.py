@@ -37,6 +37,7 @@ class TableOptions:
     header: bool | None = None
     decimal: str | None = None
     separator: str | None = None
+    multiline: bool = False  # whether quoted cells may have line breaks
     array: str | None = None  # of an .npz, or sheet of an .xlsx
     columns_from: str = "--columns"  # who asks for `columns`, for error messages
     groups: str | None = None  # column that says which rows measure the same leaf
@@ -84,7 +85,7 @@ def describe(table: Table) -> str:
 def _read_raw(path: Path, options: TableOptions) -> RawTable:
     suffix = path.suffix.lower()
     if suffix in SEPARATORS:
-        return read_text(path, options.separator, options.decimal, options.header)
+        return read_text(path, options.separator, options.decimal, options.header, options.multiline)
     if suffix == ".xlsx":
         return read_excel(path, options.array, options.header)
     if suffix in (".parquet", ".pq"):
