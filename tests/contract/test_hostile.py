@@ -401,7 +401,7 @@ def a_quote_in_the_header(folder):
     table_of(folder, '"name,x\na,1\nb,2\n",y\nc,3\n', header=True)
 
 
-@case("line 4, column 'x': '5\\\\nc,6' is not a number")
+@case("line 4, column 'x': '5\\nc,6' is not a number")
 def a_line_break_in_a_number(folder):
     table_of(folder, 'name,x\na,1\nb,"5\nc,6"\nd,7\n', multiline=True)
 
@@ -636,6 +636,32 @@ def two_columns_of_one_name_of_which_one_is_text(folder):
     frame = pandas.DataFrame({"y": ["p", "q"], "x": [1.0, 2.0]})
     frame.columns = ["x", "x"]
     ct.fit(frame)
+
+
+TOO_LARGE = "the values of X are too large for variances to be computed; rescale X."
+
+
+@case(TOO_LARGE)
+def one_huge_entry_under_full(folder):
+    """Which dropped its column as a linear function of others."""
+    X = data(40)
+    X[3, 1] = 1e160
+    ct.fit(X, "full")
+
+
+@case(TOO_LARGE)
+def a_huge_column_under_auto(folder):
+    ct.fit(data(40) * [1, 1e200, 1])
+
+
+@case(TOO_LARGE)
+def huge_columns_under_best(folder):
+    ct.fit(data(40) * 1e300, "best")
+
+
+@case("the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract")
+def columns_far_from_zero(folder):
+    ct.fit(data(40) + 1e15)
 
 
 @case("a full covariance of 10,000 columns with 2 chains of 100 trees would need 332.8 GB of memory")

@@ -102,7 +102,9 @@ def _erase_stage() -> None:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Write a warning as one line on stderr, without the place in the code."""
+    """Write a warning as one line on stderr, without the place in the code; those of arithmetic say nothing to users."""
+    if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
+        return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     _erase_stage()
     click.echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
