@@ -8,8 +8,10 @@ import functools
 import io
 import os
 import struct
+import tracemalloc
 import zipfile
 import zlib
+from unittest import mock
 
 import numpy as np
 import pandas
@@ -18,6 +20,7 @@ from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli.tables import binary_files
 from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
@@ -526,6 +529,44 @@ def parquet_that_is_damaged(folder):
     table_of(folder, b"PAR1" + bytes(50) + b"PAR1", "x.parquet")
 
 
+def parquet_of_one_text(folder, n_rows, column=None, **choice):
+    """A small file of a text that is stored once and stands in many rows."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = folder / "x.parquet"
+    codes = pyarrow.array(np.zeros(n_rows, np.int32))
+    text = pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(["long " * 200]))
+    columns = {"text": text} | ({} if column is None else {"x": pyarrow.array(column)})
+    parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    try:
+        return read_file(path, TableOptions(**choice))
+    finally:
+        path.unlink()
+
+
+small_tables = mock.patch.object(binary_files, "SMALL_TABLE", 10**7)  # a hundredth of the limit, in little time
+
+
+@case("GB; if that is meant, save it uncompressed.")
+@small_tables
+def parquet_with_one_text_in_many_rows(folder):
+    """A file of 36 kB took 9 GB."""
+    parquet_of_one_text(folder, 300_000)
+
+
+@case("GB; if that is meant, save it uncompressed.")
+@small_tables
+def parquet_of_texts_that_begin_alike(folder):
+    """Each text is stored as what it adds to the one before."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, start = folder / "x.parquet", "x" * 20_000
+    table = pyarrow.table({"name": [f"{start}{i}" for i in range(2000)], "x": np.arange(2000.0)})
+    parquet.write_table(table, path, use_dictionary=False, column_encoding={"name": "DELTA_BYTE_ARRAY"})
+    read_and_remove(path)
+
+
 @case("is no regular file; expected .csv")
 def a_pipe_that_never_begins(folder):
     path = folder / "pipe.csv"
@@ -692,3 +733,15 @@ def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     found = archive.read(path, "coaltree posterior", POSTERIOR)
     assert len({id(value) for value in found.values()}) == 1
     assert zlib.crc32(found["field 7"].tobytes()) == zlib.crc32(bytes(1_000_000))
+
+
+def test_a_text_in_a_million_rows_is_in_memory_once_and_not_at_all_where_it_is_dropped(tmp_path):
+    """A thousand letters in each of 500,000 rows."""
+    numbers = np.arange(500_000.0) % 1000
+    for choice, most in (({"label": ("text",)}, 150e6), ({"drop": ("text",)}, 60e6)):
+        tracemalloc.start()
+        found = parquet_of_one_text(tmp_path, len(numbers), numbers, **choice)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < most
+        np.testing.assert_array_equal(found.table.values[:, 0], numbers)

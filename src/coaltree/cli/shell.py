@@ -102,7 +102,7 @@ def _erase_stage() -> None:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Write a warning as one line on stderr, without the place in the code; those of arithmetic say nothing to users."""
+    """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
     if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
         return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "

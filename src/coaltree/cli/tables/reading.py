@@ -44,6 +44,12 @@ class TableOptions:
     errors: str | None = None  # column of the standard errors of the rows
     label: tuple[str, ...] = ()  # columns of annotations, which are not fitted
 
+    def is_needed(self, number: int, name: str) -> bool:
+        """Whether a column is read at all; the first may name the rows."""
+        if name in {*self.label, self.names, self.groups, self.errors}:
+            return True
+        return name not in self.drop and (not self.columns or name in self.columns or number == 0)
+
 
 class TableFile(NamedTuple):
     """A table, how it was read, and the columns about its rows that are not fitted."""
@@ -89,7 +95,7 @@ def _read_raw(path: Path, options: TableOptions) -> RawTable:
     if suffix == ".xlsx":
         return read_excel(path, options.array, options.header)
     if suffix in (".parquet", ".pq"):
-        return read_parquet(path)
+        return read_parquet(path, options.is_needed)
     if suffix in (".npy", ".npz"):
         return read_arrays(path, options.array)
     raise TableError(f"unsupported file type; expected {SUFFIXES}.")
@@ -232,6 +238,9 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
 
 def _texts(column: pandas.Series) -> list[str]:
     """The cells as text, whole numbers without a point, empty where a value is missing."""
+    if isinstance(column.dtype, pandas.CategoricalDtype):  # each text once in memory, in however many rows it stands
+        words = [*map(str, column.cat.categories), ""]
+        return [words[code] for code in column.cat.codes]
     cells = column.to_numpy() if isinstance(column.dtype, np.dtype) else column  # nullable integers stay exact
     texts = [str(cell) for cell in cells]
     if is_float_dtype(column):
