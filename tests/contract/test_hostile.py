@@ -7,6 +7,7 @@ what is promised.
 import functools
 import io
 import os
+import shlex
 import struct
 import tracemalloc
 import zipfile
@@ -20,11 +21,13 @@ from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli import main
 from coaltree.cli.tables import binary_files
 from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
 from coaltree.posterior.io import archive as files
+from coaltree.report import write_report
 from tests import hostile
 
 POSTERIOR, CHECKPOINT = files._VERSION, checkpoint._VERSION  # of the formats
@@ -139,6 +142,42 @@ def nexus_over_a_device(folder):
 @case("is a folder; choose another path.")
 def save_over_a_folder(folder):
     post().save(folder)
+
+
+@case("checkpoint must be a path, and 'a\\x00b' has a zero byte in it.")
+def checkpoint_with_a_zero_byte(folder):
+    ct.fit(data(), checkpoint="a\0b")
+
+
+@case("File name too long.")
+def checkpoint_with_a_long_name(folder):
+    ct.fit(data(), checkpoint=folder / ("x" * 300))
+
+
+@case("it is a device or pipe, which is never replaced; choose another path.")
+def checkpoint_that_is_a_device(folder):
+    ct.fit(data(), checkpoint="/dev/null")
+
+
+@case("cannot write /proc/x: ")
+def checkpoint_where_nothing_can_be_written(folder):
+    ct.fit(data(), checkpoint="/proc/x")
+
+
+@case("is a posterior or a checkpoint, which is never overwritten; choose another name.")
+def report_over_a_posterior(folder):
+    path = folder / "posterior.npz"
+    post().save(path)
+    try:
+        write_report(post(), path, force=True)
+    finally:
+        assert ct.load(path).n == 7
+        path.unlink()
+
+
+@case("path must be a path, and 'a\\x00b' has a zero byte in it.")
+def report_with_a_zero_byte(folder):
+    write_report(post(), "a\0b")
 
 
 # --- posterior files --------------------------------------------------------------------------------------------------
@@ -745,3 +784,87 @@ def test_a_text_in_a_million_rows_is_in_memory_once_and_not_at_all_where_it_is_d
         tracemalloc.stop()
         assert peak < most
         np.testing.assert_array_equal(found.table.values[:, 0], numbers)
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+OVERWRITES = "is an input of this command, and would be overwritten; choose another -o."
+ARCHIVE = "is a posterior or a checkpoint, which is never overwritten; choose another -o."
+SPECIAL = "it is a device or pipe, which is never replaced; choose another path."
+LONG = "x" * 300
+COMMANDS = [
+    ("report a -o a/posterior.npz", OVERWRITES),
+    ("report a/posterior.npz -o a/posterior.npz", OVERWRITES),
+    ("report a -o b/posterior.npz", ARCHIVE),
+    ("report a -o link.npz", OVERWRITES),
+    ("place a t.csv -o t.csv", OVERWRITES),
+    ("place a t.csv -o b/posterior.npz", ARCHIVE),
+    ("place a/posterior.npz t.csv -o a/posterior.npz", OVERWRITES),
+    ("plot link.npz -o a/posterior.npz", OVERWRITES),
+    ("compare a b --heldout t.csv -o t.csv", OVERWRITES),
+    ("fit sd/clusters.csv -o sd", OVERWRITES),
+    ("fit link.csv -o sd", OVERWRITES),
+    ("fit sd/clusters.csv --neighbors sd/report.html -o sd", OVERWRITES),
+    ("fit sd/checkpoint.npz -o sd", OVERWRITES),
+    ("fit t.csv -o pipes", f"tree.png: {SPECIAL}"),
+    ("fit t.csv -o folders", "report.html: it is a folder; choose another path."),
+    ("report a -o pipe.html", SPECIAL),
+    ("place a t.csv -o pipe.html", SPECIAL),
+    ("plot a -o pipe.png", SPECIAL),
+    ("simulate -o pipes", SPECIAL),
+    ("report a -o /dev/full", SPECIAL),
+    ("place a t.csv -o /dev/full", SPECIAL),
+    ("fit t.csv -o ''", "an empty name is no path."),
+    ("report a -o ''", "an empty name is no path."),
+    ("place '' t.csv", "an empty name is no path."),
+    ("fit '' -o out", "an empty name is no path."),
+    (f"fit t.csv -o {LONG}", "File name too long."),
+    (f"fit t.csv -o out/{LONG}", "(File name too long); choose another --out."),
+    (f"plot a -o {LONG}.png", "File name too long."),
+    (f"place a t.csv -o {LONG}.csv", "File name too long."),
+    (f"place a {LONG}.csv", "File name too long."),
+    (f"info {LONG}", "File name too long."),
+    ("info a\0b", "it has a zero byte in it."),
+    ("fit t.csv -o a\0b", "it has a zero byte in it."),
+    ("plot a -o /proc/x.png", "cannot write /proc/x.png: "),
+    ("place a t.csv -o /proc/x.csv", "cannot write /proc/x.csv: "),
+    ("report a -o /proc/x.html", "cannot write /proc/x.html: "),
+    ("fit t.csv -o /proc/x", "cannot create the folder /proc/x ("),
+]
+
+
+def hostile_folder(folder):
+    """Posteriors, tables, links, pipes and folders where files should be."""
+    for name in ("a", "b", "sd", "pipes", "folders"):
+        (folder / name).mkdir()
+    for name in ("a", "b"):
+        post().save(folder / name / "posterior.npz")
+    table = pandas.DataFrame(data(9), columns=["u", "v", "w"])
+    for name in ("t.csv", "sd/clusters.csv"):
+        table.to_csv(folder / name, index=False)
+    np.savez(folder / "sd" / "checkpoint.npz", X=data())
+    sparse.save_npz(folder / "near.npz", sparse.csr_array(1.0 - np.eye(9)))
+    (folder / "near.npz").rename(folder / "sd" / "report.html")
+    (folder / "link.npz").symlink_to(folder / "a" / "posterior.npz")
+    os.link(folder / "sd" / "clusters.csv", folder / "link.csv")
+    for name in ("pipe.html", "pipe.png", "pipes/tree.png", "pipes/data.csv"):
+        os.mkfifo(folder / name)
+    (folder / "folders" / "report.html").mkdir()
+
+
+def contents(folder):
+    found = sorted(path for path in folder.rglob("*"))
+    return {path: path.read_bytes() if path.is_file() else None for path in found}
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(("command", "words"), COMMANDS, ids=[command[:40] for command, _ in COMMANDS])
+def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words, force, tmp_path, monkeypatch, capsys):
+    hostile_folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = contents(tmp_path)
+    given = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
+    assert main(given) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert words in said or (not force and "already exists" in said)
+    assert contents(tmp_path) == before

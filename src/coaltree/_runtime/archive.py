@@ -62,6 +62,15 @@ def read(path: PathLike, kind: str, version: int) -> Any:
             raise damaged(path, error) from None
 
 
+def is_archive(path: PathLike) -> bool:
+    """Whether a file is one that `write` wrote, of whatever kind and version."""
+    try:
+        with open_to_read(path) as file, zipfile.ZipFile(file) as members:
+            return _HEADER in members.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):  # no such file, a pipe, or another one
+        return False
+
+
 def damaged(path: PathLike, error: Exception) -> InputError:
     """Return the error of a file whose content is wrong, in one line."""
     why = " ".join(str(error).split())

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from ..options import file_option, force_option, load_posterior, output_file, read_new_rows
+from ..options import INPUT, file_option, force_option, load_posterior, output_file, read_new_rows
 from ..shell import commands, debug_option
 
 
 @commands.command()
-@click.argument("posteriors", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="POSTERIOR POSTERIOR …")
+@click.argument("posteriors", nargs=-1, required=True, type=INPUT, metavar="POSTERIOR POSTERIOR …")
 @click.option(
     "--heldout",
-    type=click.Path(path_type=Path),
+    type=INPUT,
     metavar="ROWS",
     help="Table of rows that were not fitted, to be predicted. [default: each fitted row, from all others]",
 )
@@ -50,7 +50,7 @@ def compare(
         if posteriors.count(path) > 1:
             raise click.UsageError(f"{str(path)!r} is given twice.")
     if out is not None:
-        output_file(out, force, is_figure=True)
+        output_file(out, force, is_figure=True, inputs=[*posteriors, *([] if heldout is None else [heldout])])
     found = {str(path): load_posterior(path) for path in posteriors}
     first = next(iter(found.values()))
     rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 
 
 @shell.commands.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=options.INPUT)
 @options.folder_option(required=True)
 @options.table_options
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
@@ -88,8 +89,10 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
+    inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
     settings = _settings(source, **given)
-    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, force=force, with_trees=trees)
+    title = title or data.stem
+    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, with_trees=trees, inputs=inputs)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -159,20 +162,22 @@ def fit_table(
     title: str,
     force: bool,
     with_trees: bool = True,
+    inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
 
-    `settings` are arguments of `coaltree.fit`.
+    `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ..._runtime.atomic_write import clear_away
     from ...posterior.clusters.answer import answer_for
     from ..outputs import FILES, write_all
 
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
-    # Files beside a checkpoint are those of a run that was killed while it wrote them; the same command resumes it.
-    options.output_folder(out, FILES, force or checkpoint.exists())
-    clear_away(out, [CHECKPOINT])
     try:
+        # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
+        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
+        options.keep_inputs(checkpoint, inputs)
+        clear_away(out, [CHECKPOINT])
         post = _run(source, settings, checkpoint, force)
     except BaseException:
         if is_new:

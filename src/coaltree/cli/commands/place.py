@@ -17,7 +17,7 @@ MAX_NAMED_LEAVES = 5  # of a clade
 
 @commands.command()
 @options.posterior_argument
-@click.argument("rows", type=click.Path(path_type=Path))
+@click.argument("rows", type=options.INPUT)
 @options.file_option("Output CSV file. [default: print to the terminal]")
 @options.clusters_option()
 @options.table_options
@@ -49,7 +49,7 @@ def place(
     from ..outputs import write_csv
 
     if out is not None:
-        options.output_file(out, force)
+        options.output_file(out, force, inputs=[posterior, rows])
     post = options.load_posterior(posterior)
     table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")

@@ -61,7 +61,7 @@ def plot(
     """
     from ..outputs import draw, height_for
 
-    options.output_file(out, force, is_figure=True)
+    options.output_file(out, force, is_figure=True, inputs=[posterior])
     post = options.load_posterior(posterior)
     usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
     draw(lambda ax: _plot(ax, post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))

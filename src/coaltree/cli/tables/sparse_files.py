@@ -113,7 +113,7 @@ def _entries(
             raise ValueError(f"blocks {sides} do not fill its shape")
         n_major, n_minor = (n // side for n, side in zip(shape, sides, strict=True))
         _require(why_bad_compressed(arrays["indptr"], arrays["indices"], len(data), n_major, n_minor))
-        major = np.repeat(np.arange(n_major), np.diff(arrays["indptr"].astype(np.int64)))
+        major = np.repeat(np.arange(n_major), np.diff(arrays["indptr"]).astype(np.int64))
         data, minor = data[: len(major)], arrays["indices"][: len(major)].astype(np.int64)
         if kind == "csc":
             return data, (minor, major)
