@@ -7,8 +7,10 @@ what is promised.
 import functools
 import io
 import os
+import re
 import shlex
 import struct
+import sys
 import tracemalloc
 import zipfile
 import zlib
@@ -215,6 +217,11 @@ def header_with_a_strange_writer(folder):
 @case(f"in format 99, and this version reads format {POSTERIOR}; update coaltree.")
 def header_of_a_newer_version(folder):
     posterior_with(folder, header_with(version=99))
+
+
+@case("was written by coaltree \\x1b[31m in format 99")
+def header_with_control_characters(folder):
+    posterior_with(folder, header_with(version=99, written_by={"coaltree": "\x1b[31m"}))
 
 
 @case(f"in format -3, and this version reads format {POSTERIOR}.")
@@ -868,3 +875,48 @@ def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words
     said = capsys.readouterr().err.splitlines()[-1]
     assert words in said or (not force and "already exists" in said)
     assert contents(tmp_path) == before
+
+
+# --- control characters -----------------------------------------------------------------------------------------------
+
+EVIL = ["\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "a\rb", "a\x08b", "\u202eabc", "x\ny"]
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
+
+
+def evil_posterior(path):
+    """Control characters in every text that a posterior holds."""
+    evil = "\x1b[31mred\x07\nverdict  all is well"
+    info = dict.fromkeys(("seed", "sampler", "n_warmup", "left_out", "ties", "covariance_choice", "choice"), evil)
+    found = hostile.random_posterior(
+        1, labels=EVIL, theta={f"t{evil}": np.linspace(1, 2, 12)}, X=np.arange(21.0).reshape(7, 3), columns=EVIL[:3],
+        covariance=ct.Diagonal().adapt(np.arange(21.0).reshape(7, 3)), info=info,
+    )  # fmt: skip
+    found.save(path)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+@pytest.mark.parametrize(
+    "command", ["info {0}", "info {0} --group a,b", "check {0}", "compare {0} {1}", "place {0} {2}"]
+)
+def test_commands_print_no_control_characters_of_a_posterior(command, tmp_path, capsys, monkeypatch):
+    paths = [tmp_path / "one.npz", tmp_path / "two.npz", tmp_path / "rows.csv"]
+    for path in paths[:2]:
+        evil_posterior(path)
+    pandas.DataFrame(data(2), EVIL[:2], EVIL[:3]).to_csv(paths[2], index_label="name")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    status = main(shlex.split(command.format(*paths)) + (["--multiline"] if "place" in command else []))
+    said = "".join(capsys.readouterr())
+    assert status in (0, 2) and said.strip()
+    assert not UNPRINTABLE.search(said.replace("\r\x1b[K", ""))  # which erases a line of our own
+    assert "\nverdict  all is well" not in said
+
+
+@pytest.mark.parametrize("where", ["header", "cell", "file"])
+def test_commands_print_no_control_characters_of_a_table(where, tmp_path, capsys):
+    evil = "\x1b[31mred\x07"
+    path = tmp_path / (f"{evil}.csv" if where == "file" else "x.csv")
+    path.write_text(f"name,{evil},{evil}\na,1,2\n" if where == "header" else f"name,x\na,{evil}\nb,2\n")
+    assert main(["fit", str(path), "-o", str(tmp_path / "out")]) == 2
+    said = "".join(capsys.readouterr())
+    assert not UNPRINTABLE.search(said)
+    assert "\\x1b[31mred\\x07" in said

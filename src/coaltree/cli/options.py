@@ -13,6 +13,7 @@ from .._runtime.archive import is_archive
 from .._runtime.atomic_write import check_writable
 from ..errors import InputError
 from .parameter_types import COUNT, POSITIVE_COUNT, PathName
+from .shell import echo
 
 if TYPE_CHECKING:
     from ..posterior.posterior import Posterior
@@ -118,7 +119,7 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
     if post.columns is not None and not (options.columns or options.drop):
         options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
     found = read_file(path, options)
-    click.echo(found.description, err=True)
+    echo(found.description, err=True)
     return found.table
 
 

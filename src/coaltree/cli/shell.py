@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._runtime.formatting import escaped
 from ..errors import CoaltreeWarning, InputError
 
 
@@ -73,10 +74,15 @@ class Interrupted(click.ClickException):
     exit_code = 130
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Write lines to the terminal; a stranger's file may have put control characters into names, which are escaped."""
+    click.echo(escaped(str(text), keep="\n\t"), err=err)
+
+
 def _fail(message: str, status: int, debug: bool = False) -> int:
     if debug:
-        traceback.print_exc()
-    click.echo(f"coaltree: {' '.join(message.split())}", err=True)
+        echo(traceback.format_exc().rstrip(), err=True)
+    echo(f"coaltree: {' '.join(message.split())}", err=True)
     return status
 
 
@@ -107,7 +113,7 @@ def show_warning(message: Warning | str, category: type[Warning], *where: Any, *
         return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     _erase_stage()
-    click.echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
+    echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
 
 
 def remember_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ..options import INPUT, file_option, force_option, load_posterior, output_file, read_new_rows
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 
 @commands.command()
@@ -55,11 +55,11 @@ def compare(
     first = next(iter(found.values()))
     rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
     comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)
-    click.echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
-    click.echo(str(comparison))
+    echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
+    echo(str(comparison))
     if out is not None:
         from ... import plotting
         from ..outputs import draw
 
         draw(lambda ax: plotting.comparison(comparison, ax), [out], (6.0, 1.2 + 0.45 * len(found)))
-        click.echo(out)
+        echo(out)

@@ -197,10 +197,10 @@ def fit_table(
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
     if suggestion is not None:
-        click.echo(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
+        shell.echo(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
     _print_clusters(post, answer, out)
     width = max(map(len, files))
-    click.echo("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    shell.echo("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -209,19 +209,19 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
-    click.echo(source.description)
+    shell.echo(source.description)
     if is_auto(settings["covariance"]):
-        click.echo(f"covariance: {choice_for(source.table.values)}")
+        shell.echo(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():
-        click.echo(f"resuming from {checkpoint}")
+        shell.echo(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
     if "distances" in post.info:
-        click.echo(f"distances: {post.info['distances']}")
+        shell.echo(f"distances: {post.info['distances']}")
     if "choice" in post.info:
-        click.echo(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+        shell.echo(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
-        click.echo(f"sampling: {ending}")
+        shell.echo(f"sampling: {ending}")
     if source.annotations:
         post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in source.annotations.items()}
     return post
@@ -289,10 +289,10 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
     from ...posterior.leaf_annotations import annotations_of
     from ..annotations import compare_annotation
 
-    click.echo(in_a_line(answer, leaves_are(post)))
+    shell.echo(in_a_line(answer, leaves_are(post)))
     for annotation in annotations_of(post):
-        click.echo(compare_annotation(answer, annotation))
+        shell.echo(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.wrong:
-        click.echo(f"{checks.headline} What to try is shown by: coaltree check {out}")
+        shell.echo(f"{checks.headline} What to try is shown by: coaltree check {out}")

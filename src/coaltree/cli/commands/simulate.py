@@ -6,7 +6,7 @@ import click
 
 from ..._runtime.atomic_write import replacing
 from ..options import folder_option, force_option, output_folder, seed_option
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 
 @commands.command()
@@ -49,4 +49,4 @@ def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out:
     with replacing(out / "tree.newick") as file:
         file.write(f"{tree.to_newick()}\n")
     write_linkage(out / "linkage.csv", tree)
-    click.echo(f"{out}: data.csv ({n} x {d}), tree.newick, linkage.csv")
+    echo(f"{out}: data.csv ({n} x {d}), tree.newick, linkage.csv")

@@ -16,7 +16,7 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import shortened, some
+from ..._runtime.formatting import escaped, shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
 from . import cells as cell_rules
@@ -74,7 +74,7 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except TableError as error:  # names of columns may have line breaks; a message has none
-        raise InputError(" ".join(f"{path.name}{error.where}: {error}".split())) from None
+        raise InputError(escaped(" ".join(f"{path.name}{error.where}: {error}".split()))) from None
 
 
 def describe(table: Table) -> str:
