@@ -12,6 +12,9 @@ import numpy as np
 from ...errors import InputError
 
 
+CONVERSIONS = {"pyarrow": "X.to_pandas()", "dask": "X.compute()"}  # of tables that are not read
+
+
 class Table(NamedTuple):
     """Checked input: values (n, d), names of rows and columns."""
 
@@ -38,6 +41,7 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
 
     With `keep_single`, float32 stays float32.
     """
+    _refuse_other_tables(X)
     features = column_names(X)
     values = X.values if isinstance(X, Table) else _as_numbers(X, features, keep_single)
     values = values if keep_single and values.dtype == np.float32 else as_double(values)
@@ -58,6 +62,14 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
         raise InputError(f"row {labels.index('')} of X has an empty name; give it one, or reset the index.")
     _check_entries(values, labels, features, allow_missing)
     return Table(values, labels, features)
+
+
+def _refuse_other_tables(X: Any) -> None:
+    """Refuse tables of packages that convert in ways of their own: names would be lost, or be taken from the cells."""
+    package = type(X).__module__.split(".")[0]
+    if package in CONVERSIONS and hasattr(X, "columns"):
+        name = f"{package} {type(X).__name__}"
+        raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example {CONVERSIONS[package]}.")
 
 
 def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> np.ndarray:
