@@ -65,6 +65,8 @@ def prepare(
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
+    if not isinstance(ordered, bool | np.bool_):
+        raise InputError(f"ordered must be True or False, not {ordered!r}.")
     noise = default_noise(sampler) if noise is None else as_noise(noise)
     is_table = check_choice("metric", metric, METRICS) == "euclidean"
     table = read_table(X, allow_missing=is_table, keep_single=is_table)

@@ -5,12 +5,12 @@ float32 is a float64, so results have the same bits.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
-
 
 CONVERSIONS = {"pyarrow": "X.to_pandas()", "dask": "X.compute()"}  # of tables that are not read
 
@@ -60,6 +60,8 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
         raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
     if "" in labels:
         raise InputError(f"row {labels.index('')} of X has an empty name; give it one, or reset the index.")
+    check_names("row", labels)
+    check_names("column", features or ())
     _check_entries(values, labels, features, allow_missing)
     return Table(values, labels, features)
 
@@ -94,6 +96,17 @@ def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> n
         raise
     except (TypeError, ValueError, OverflowError):
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
+
+
+def check_names(what: str, names: Iterable[str]) -> None:
+    """Refuse names that cannot be saved, before anything is sampled."""
+    for name in names:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"the name of {what} {name!r} has half of a surrogate pair, which no file can hold."
+            ) from None
 
 
 def _is_number(dtype: Any) -> bool:

@@ -154,13 +154,17 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     if errors is None:
         return None
     try:
+        if np.iscomplexobj(errors):
+            raise TypeError
         checked = np.array(errors, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("errors must be numbers, one standard error for each row of X.") from None
     if checked.shape != (n,):
         raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {checked.shape}.")
-    if not np.all((checked > 0.0) & (checked < _MAX_ERROR)):
+    if not np.all((checked > 0.0) & np.isfinite(checked)):
         raise InputError("errors must be positive, finite numbers.")
+    if not np.all((checked > 1.0 / _MAX_ERROR) & (checked < _MAX_ERROR)):
+        raise InputError(f"errors must be from {1 / _MAX_ERROR:g} to {_MAX_ERROR:g}; give them in another unit.")
     return checked
 
 
