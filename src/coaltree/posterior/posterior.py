@@ -255,7 +255,7 @@ class Posterior:
         return whitened_rows(self)
 
     @cached_property
-    def oddness(self) -> np.ndarray | None:
+    def outlier_score(self) -> np.ndarray | None:
         """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
 
         None where the noise has no Student tails.
