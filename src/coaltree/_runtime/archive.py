@@ -69,7 +69,7 @@ def damaged(path: PathLike, error: Exception) -> InputError:
 
 
 def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether it is in Fortran's order, and type of a .npy file, which must be booleans, real numbers or text."""
+    """Shape, whether it is in Fortran's order, and type of a .npy file: booleans, real numbers or text."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"a NumPy array of format {version[0]}.{version[1]}")
