@@ -57,6 +57,8 @@ _PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed"
 class Posterior:
     """Weighted draws of trees (and covariance parameters) given the data.
 
+    All parameters are also attributes, read-only.
+
     Parameters
     ----------
     children, times : arrays (T, n-1, 2) and (T, n-1), one tree each row, as in `Tree`.
@@ -76,8 +78,6 @@ class Posterior:
     used : numbers of the columns of X that are in the model, in order; all by default.
     fitted : (rows of X, number of those) their values as the model saw them, where they are not quite those of X.
     info : settings and diagnostics of the run.
-
-    All of these are also attributes, read-only.
     """
 
     children: np.ndarray  #: The two nodes that each merge joins, as in `Tree`; int32, (T, n-1, 2).
@@ -255,7 +255,7 @@ class Posterior:
         return whitened_rows(self)
 
     @cached_property
-    def oddness(self) -> np.ndarray | None:
+    def outlier_score(self) -> np.ndarray | None:
         """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
 
         None where the noise has no Student tails.

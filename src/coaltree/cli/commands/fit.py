@@ -209,10 +209,12 @@ def fit_table(
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
     from ...model.data.columns import choice_for, is_auto
+    from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     click.echo(source.description)
+    read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
     if is_auto(settings["covariance"]):
         click.echo(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():

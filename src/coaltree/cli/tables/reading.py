@@ -123,6 +123,9 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     annotations = {name: _annotation(frame[name], name) for name in options.label}
     lines = [f"{file}: {describe(table)}"]
     lines.append(f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}")
+    n_missing = int(np.isnan(values).sum())
+    if n_missing:
+        lines.append(f"  missing    {n_missing:,} of {values.size:,} values")
     if groups is not None:
         lines.append(f"  groups     {len(set(groups))} leaves, by the column {options.groups!r}")
     if errors is not None:
