@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 
 
 @shell.commands.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=options.INPUT)
 @options.folder_option(required=True)
 @options.table_options
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
@@ -88,8 +89,10 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
+    inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
     settings = _settings(source, **given)
-    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, force=force, with_trees=trees)
+    title = title or data.stem
+    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, with_trees=trees, inputs=inputs)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -113,6 +116,7 @@ def _settings(
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
+    from ..tables.sparse_files import read_sparse_matrix
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
@@ -120,7 +124,7 @@ def _settings(
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if neighbors is not None:
-        settings["neighbors"] = _sparse_matrix(neighbors)
+        settings["neighbors"] = read_sparse_matrix(neighbors, len(source.table.values))
     if inputs == "names":
         inputs = _numbers_in(source.table.features or ())
     if grid is not None:
@@ -149,15 +153,6 @@ def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
     return tuple(float(name) for name in names)
 
 
-def _sparse_matrix(path: Path) -> Any:
-    from scipy.sparse import load_npz
-
-    try:
-        return load_npz(path)
-    except Exception:  # of a damaged archive, or another one
-        raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
-
-
 def fit_table(
     source: "TableFile",
     settings: dict[str, Any],
@@ -167,20 +162,22 @@ def fit_table(
     title: str,
     force: bool,
     with_trees: bool = True,
+    inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
 
-    `settings` are arguments of `coaltree.fit`.
+    `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ..._runtime.atomic_write import clear_away
     from ...posterior.clusters.answer import answer_for
     from ..outputs import FILES, write_all
 
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
-    # Files beside a checkpoint are those of a run that was killed while it wrote them; the same command resumes it.
-    options.output_folder(out, FILES, force or checkpoint.exists())
-    clear_away(out, [CHECKPOINT])
     try:
+        # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
+        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
+        options.keep_inputs(checkpoint, inputs)
+        clear_away(out, [CHECKPOINT])
         post = _run(source, settings, checkpoint, force)
     except BaseException:
         if is_new:
@@ -200,10 +197,10 @@ def fit_table(
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
     if suggestion is not None:
-        click.echo(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
+        shell.echo(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
     _print_clusters(post, answer, out)
     width = max(map(len, files))
-    click.echo("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    shell.echo("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -213,20 +210,20 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
-    click.echo(source.description)
+    shell.echo(source.description)
     read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
     if is_auto(settings["covariance"]):
-        click.echo(f"covariance: {choice_for(source.table.values)}")
+        shell.echo(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():
-        click.echo(f"resuming from {checkpoint}")
+        shell.echo(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
     if "distances" in post.info:
-        click.echo(f"distances: {post.info['distances']}")
+        shell.echo(f"distances: {post.info['distances']}")
     if "choice" in post.info:
-        click.echo(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+        shell.echo(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
-        click.echo(f"sampling: {ending}")
+        shell.echo(f"sampling: {ending}")
     if source.annotations:
         post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in source.annotations.items()}
     return post
@@ -294,10 +291,10 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
     from ...posterior.leaf_annotations import annotations_of
     from ..annotations import compare_annotation
 
-    click.echo(in_a_line(answer, leaves_are(post)))
+    shell.echo(in_a_line(answer, leaves_are(post)))
     for annotation in annotations_of(post):
-        click.echo(compare_annotation(answer, annotation))
+        shell.echo(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.wrong:
-        click.echo(f"{checks.headline} What to try is shown by: coaltree check {out}")
+        shell.echo(f"{checks.headline} What to try is shown by: coaltree check {out}")

@@ -16,7 +16,7 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import shortened, some
+from ..._runtime.formatting import escaped, shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
 from . import cells as cell_rules
@@ -37,11 +37,18 @@ class TableOptions:
     header: bool | None = None
     decimal: str | None = None
     separator: str | None = None
+    multiline: bool = False  # whether quoted cells may have line breaks
     array: str | None = None  # of an .npz, or sheet of an .xlsx
     columns_from: str = "--columns"  # who asks for `columns`, for error messages
     groups: str | None = None  # column that says which rows measure the same leaf
     errors: str | None = None  # column of the standard errors of the rows
     label: tuple[str, ...] = ()  # columns of annotations, which are not fitted
+
+    def is_needed(self, number: int, name: str) -> bool:
+        """Whether a column is read at all; the first may name the rows."""
+        if name in {*self.label, self.names, self.groups, self.errors}:
+            return True
+        return name not in self.drop and (not self.columns or name in self.columns or number == 0)
 
 
 class TableFile(NamedTuple):
@@ -67,7 +74,7 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except TableError as error:  # names of columns may have line breaks; a message has none
-        raise InputError(" ".join(f"{path.name}{error.where}: {error}".split())) from None
+        raise InputError(escaped(" ".join(f"{path.name}{error.where}: {error}".split()))) from None
 
 
 def describe(table: Table) -> str:
@@ -84,11 +91,11 @@ def describe(table: Table) -> str:
 def _read_raw(path: Path, options: TableOptions) -> RawTable:
     suffix = path.suffix.lower()
     if suffix in SEPARATORS:
-        return read_text(path, options.separator, options.decimal, options.header)
+        return read_text(path, options.separator, options.decimal, options.header, options.multiline)
     if suffix == ".xlsx":
         return read_excel(path, options.array, options.header)
     if suffix in (".parquet", ".pq"):
-        return read_parquet(path)
+        return read_parquet(path, options.is_needed)
     if suffix in (".npy", ".npz"):
         return read_arrays(path, options.array)
     raise TableError(f"unsupported file type; expected {SUFFIXES}.")
@@ -234,6 +241,9 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
 
 def _texts(column: pandas.Series) -> list[str]:
     """The cells as text, whole numbers without a point, empty where a value is missing."""
+    if isinstance(column.dtype, pandas.CategoricalDtype):  # each text once in memory, in however many rows it stands
+        words = [*map(str, column.cat.categories), ""]
+        return [words[code] for code in column.cat.codes]
     cells = column.to_numpy() if isinstance(column.dtype, np.dtype) else column  # nullable integers stay exact
     texts = [str(cell) for cell in cells]
     if is_float_dtype(column):
