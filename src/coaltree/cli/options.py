@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._runtime.archive import is_archive
 from .._runtime.atomic_write import check_writable
 from ..errors import InputError
 from .parameter_types import COUNT, POSITIVE_COUNT, PathName
@@ -153,6 +152,8 @@ def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterab
     Whatever is said, neither a file of `inputs` nor a posterior or checkpoint is overwritten.
     """
     keep_inputs(path, inputs)
+    from .._runtime.archive import is_archive
+
     if is_archive(path):
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
     if path.exists() and not force:
