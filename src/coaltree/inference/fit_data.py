@@ -16,6 +16,7 @@ from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance
 from ..model.covariance.base import column_variances
 from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, modelled
+from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
 from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
 from ..model.data.mds import require_spherical, rows_of_distances
 from ..model.data.missing import check_apart, missing_entries
@@ -27,7 +28,7 @@ from ..samplers.base import Sampler
 from .chains.state import ChainData, ChainDraws, collapse_replicates
 from .settings import RunSettings
 
-METRICS = ("euclidean", "precomputed")
+TIES = ("auto", "spread")
 MAX_SCALE_RATIO = 100.0  # of columns under one variance
 MAX_FULL_COLUMNS_OF_BEST = 128  # of a full covariance that `covariance="best"` tries
 MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
@@ -62,15 +63,20 @@ def prepare(
     neighbors: Any,
     ordered: bool,
     inputs: Any,
+    ties: str = TIES[0],
+    d: int | None = None,
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
     noise = default_noise(sampler) if noise is None else as_noise(noise)
-    is_table = check_choice("metric", metric, METRICS) == "euclidean"
-    table = read_table(X, allow_missing=is_table, keep_single=is_table)
-    if not is_table:
-        covariance = require_spherical(covariance)
-        table, _, info["distances"] = rows_of_distances(table)
+    check_choice("ties", ties, TIES)
+    is_table = check_metric(metric) not in DISTANCES
+    if is_table:
+        table = _read_rows(X, d)
+    else:
+        covariance = require_spherical(covariance, metric)
+        table, _, info["distances"] = rows_of_distances(read_distances(X, metric), metric, d)
+        info |= {"metric_given": metric, **({} if d is None else {"d_given": d})}
     rows = read_rows(table, noise, groups, errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
@@ -90,7 +96,9 @@ def prepare(
     elif ordered or inputs is not None:
         raise InputError('ordered and inputs need covariance="best"; otherwise give SquaredExponential(inputs=…).')
     else:
-        model = modelled(recorded, rows.kept, table.features, covariance)
+        avoid = frozenset({"tied"} if ties == "spread" else ())
+        model = modelled(recorded, rows.kept, table.features, covariance, avoid)
+        info |= {"ties_given": ties} if avoid else {}
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
     if is_table and not candidates and "covariance_choice" not in model.info:
         _warn_of_scales(model.covariance, table)
@@ -100,6 +108,17 @@ def prepare(
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
     chains = chains if candidates else collapse_replicates(chains)  # candidates are compared by rows
     return FitData(table, rows, noise, model, chains, candidates, info)
+
+
+def _read_rows(X: Any, d: int | None) -> Table:
+    """Rows of measurements; a hint where they look like distances."""
+    if d is not None:
+        raise InputError('d is the number of dimensions behind distances; it needs metric="distances" or its square.')
+    table = read_table(X, allow_missing=True, keep_single=True)
+    hint = hint_of_distances(table)
+    if hint is not None:
+        warnings.warn(hint, CoaltreeWarning, stacklevel=4)
+    return table
 
 
 def default_noise(sampler: Sampler) -> Noise:

@@ -14,6 +14,7 @@ from .. import __version__
 from .._runtime.formatting import number
 from .._runtime.validation import is_whole
 from ..errors import InputError
+from ..model.data.distances import METRICS
 from ..model.process.noise import as_noise
 from ..posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT
 from ..posterior.io.pandas_output import INDEX
@@ -23,7 +24,7 @@ from ..samplers import as_sampler
 from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-NO_SETTINGS = {"convergence", "estimate", "choice", "stopping", INDEX, KEPT}
+NO_SETTINGS = {"ties_given", "metric_given", "d_given", "convergence", "estimate", "choice", "stopping", INDEX, KEPT}
 SETTING_NAMES = {
     "n_warmup": "warm-up iterations",
     "mean_accepted": "accepted updates",
@@ -91,6 +92,8 @@ def command_line(posterior: Posterior) -> str | None:
         return None
     options = {name.removeprefix("n_").replace("_", "-"): option for name, (_, option) in arguments.items()}
     options["seed"] = options.pop("random-state")
+    if "d" in options:
+        options["dimensions"] = options.pop("d")
     return " ".join(["coaltree fit DATA --out FOLDER", *(f"--{name} {option}" for name, option in options.items())])
 
 
@@ -117,7 +120,9 @@ def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
         "n_chains": _named(n_chains, ""),
         "random_state": _named(int(info["seed"]), ""),
         "noise": _named(noise, repr(posterior.noise)),
-        **({"metric": _named("precomputed", "")} if "distances" in info else {}),
+        **({"metric": _named(info["metric_given"], "")} if info.get("metric_given") in METRICS else {}),
+        **({"d": _named(int(info["d_given"]), "")} if is_whole(info.get("d_given")) else {}),
+        **({"ties": _named("spread", "")} if info.get("ties_given") == "spread" else {}),
         **rows,
         **({"neighbors": ("neighbors", "FILE")} if info.get("neighbors_given") else {}),
     }

@@ -23,6 +23,7 @@ COVARIANCES = ("auto", "best", "scaled", "spherical", "diagonal", "full", "squar
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
+METRICS = ("euclidean", "distances", "squared_distances")
 CHECKPOINT = "checkpoint.npz"
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
@@ -30,7 +31,13 @@ COVARIANCE_HELP = """How columns vary: in proportion to their own variances (sca
     best fits several for a while and continues with the one that predicts each row best from all others."""
 INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
     squared_exponential and best."""
-METRIC_HELP = "precomputed: the table holds squared distances between its rows, as many columns as rows."
+TIES_HELP = """Values that occur several times in a column: auto spreads them over the step they are recorded in where
+    each column has a variance of its own (diagonal, full, best), spread always; `coaltree compare` needs the same in
+    all."""
+METRIC_HELP = """distances: the table holds distances between its rows (square, a triangle of it, or one column with the
+    condensed vector); squared_distances: it holds their squares."""
+DIMENSIONS_HELP = """With distances: number of dimensions to keep; the more, the more certain the tree. [default: all that
+    are not rounding]"""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
@@ -46,7 +53,9 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
-@click.option("--metric", type=click.Choice(("euclidean", "precomputed")), default="euclidean", help=METRIC_HELP)
+@click.option("--metric", metavar="|".join(METRICS), default=METRICS[0], help=METRIC_HELP)
+@click.option("--dimensions", "d", type=click.IntRange(1), metavar="NUMBER", help=DIMENSIONS_HELP)
+@click.option("--ties", type=click.Choice(("auto", "spread")), default="auto", help=TIES_HELP)
 @click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
 @options.sampling_options
@@ -79,7 +88,7 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit assay.csv --groups compound --out assay
       coaltree fit growth.csv --covariance squared_exponential --inputs 0,1,2,4,8 --out growth
-      coaltree fit squared_distances.csv --metric precomputed --out distances
+      coaltree fit distances.csv --metric distances --out distances
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
     source = _read(data, given)
@@ -94,6 +103,7 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     """Read the table, and take the options about it out of `given`."""
+    from ...model.data.distances import DISTANCES, check_metric
     from ..tables.column_hints import column_hints
     from ..tables.reading import read_file
 
@@ -102,7 +112,7 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     if given["inputs"] == "names" and table_options.header is None:
         table_options = dataclasses.replace(table_options, header=True)
     source = read_file(data, table_options)
-    if given["metric"] != "precomputed":
+    if check_metric(given["metric"]) not in DISTANCES:
         for hint in column_hints(source.table):
             shell.show_warning(hint, CoaltreeWarning)
     return source
@@ -133,7 +143,7 @@ def _settings(
         if covariance != "squared_exponential":
             raise InputError(f"--inputs needs --covariance squared_exponential or best, not {covariance}.")
         covariance = SquaredExponential(inputs=inputs)
-    elif covariance == "auto" and settings["metric"] == "precomputed":
+    elif covariance == "auto" and settings["metric"] in METRICS[1:]:
         covariance = "spherical"
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])

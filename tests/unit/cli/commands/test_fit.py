@@ -487,12 +487,18 @@ def test_fit_takes_squared_distances(tmp_path, capsys):
     X = rng.standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
     D = np.square(X[:, None] - X[None]).sum(axis=2)
     path, out = written(tmp_path / "d.csv", ["name", *"abcdefgh"], D), tmp_path / "out"
-    assert main(["fit", path, "--metric", "precomputed", "--out", str(out), "--clusters", "2", *SHORT]) == 0
+    assert main(["fit", path, "--metric", "squared_distances", "--out", str(out), "--clusters", "2", *SHORT]) == 0
     said = capsys.readouterr().out
-    assert "distances: classical scaling: 2 axes" in said
+    assert "distances: taken as squared distances; classical scaling: 2 axes" in said
     assert "covariance:" not in said
     assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
-    assert 'metric="precomputed"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    assert 'metric="squared_distances"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))
+
+
+def test_fit_refuses_precomputed_and_names_the_two(tmp_path, only_line):
+    path = written(tmp_path / "d.csv", ["name", *"abcdefgh"], 1.0 - np.eye(8))
+    assert main(["fit", path, "--metric", "precomputed", "--out", str(tmp_path / "out")]) == 2
+    assert 'give metric="distances", which squares them, or metric="squared_distances"' in only_line()
 
 
 def test_fit_takes_inputs_of_columns(tmp_path, only_line, capsys, blank_pages):
