@@ -36,8 +36,8 @@ TIES_HELP = """Values that occur several times in a column: auto spreads them ov
     all."""
 METRIC_HELP = """distances: the table holds distances between its rows (square, a triangle of it, or one column with the
     condensed vector); squared_distances: it holds their squares."""
-DIMENSIONS_HELP = """With distances: number of dimensions to keep; the more, the more certain the tree. [default: all that
-    are not rounding]"""
+DIMENSIONS_HELP = """With distances: number of dimensions to keep; the more, the more certain is the tree. [default: all
+    that are not rounding]"""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
