@@ -18,6 +18,7 @@ from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
 from .posterior.clusters.stability import ClusterStability
+from .posterior.empty_leaves import empty_leaves, in_given_places
 from .posterior.io.pandas_output import remember_index
 from .posterior.predictive.placement import Placement
 from .samplers.base import SamplerLike
@@ -40,7 +41,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_ : (n,) the cluster of each row, clades of `tree_` with their side branches; see `Posterior.cut`.
+    labels_ : (n,) the cluster of each row, clades of `tree_` with their side branches; see `Posterior.cut`. Rows with
+        missing values only are in no tree: they are -1 here, and 0 in all of `membership_`.
     n_clusters_ : int
     membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.
     stability_ : how stable each cluster is across draws; see `Posterior.stability`.
@@ -118,7 +120,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
         self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
         answer = answer_for(self.posterior_, self.n_clusters_)
-        self.labels_, self.membership_, self.stability_ = answer.labels, answer.membership, answer.stability
+        self.stability_ = answer.stability
+        self.labels_, self.membership_ = answer.labels, answer.membership
+        if empty_leaves(self.posterior_):
+            nowhere = np.zeros(self.n_clusters_)
+            self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
+            self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -131,7 +138,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
         check_is_fitted(self)
-        probability = self._place(X, classes=self.labels_).class_probability
+        probability = self._place(X, classes=self.labels_[self.labels_ >= 0]).class_probability
         assert probability is not None
         return probability
 

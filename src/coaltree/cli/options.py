@@ -69,7 +69,7 @@ def sampling_options(command: Any) -> Any:
 
 def table_options(command: Callable[..., Any]) -> Any:
     """How to read a table; the command gets these options as one `TableOptions`."""
-    names = ("names", "columns", "drop", "header", "decimal", "separator", "array")
+    names = ("names", "columns", "drop", "dates", "header", "decimal", "separator", "array")
 
     @functools.wraps(command)
     def with_table_options(**options: Any) -> Any:
@@ -85,6 +85,7 @@ def table_options(command: Callable[..., Any]) -> Any:
         column_option("--names", "Column of the row names. [default: the first, if it has names]"),
         column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
         column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
+        column_option("--dates", "Column of dates, as days since 1970-01-01 (may be repeated).", multiple=True),
         click.option("--header/--no-header", default=None, help=header),
         click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
         click.option("--separator", metavar="MARK", help=separator),

@@ -17,9 +17,10 @@ from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, Squa
 from ..model.covariance.base import column_variances
 from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, modelled
 from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
+from ..model.data.empty_rows import RowInputs, without_empty_rows
 from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
 from ..model.data.mds import require_spherical, rows_of_distances
-from ..model.data.missing import check_apart, missing_entries
+from ..model.data.missing import agreeing_pair, check_apart, missing_entries
 from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
 from ..model.process.noise import Noise, as_noise, noise_model
@@ -29,6 +30,7 @@ from .chains.state import ChainData, ChainDraws, collapse_replicates
 from .settings import RunSettings
 
 TIES = ("auto", "spread")
+SPREAD = frozenset({"tied"})  # for `modelled`: equal values of a column are to be spread
 MAX_SCALE_RATIO = 100.0  # of columns under one variance
 MAX_FULL_COLUMNS_OF_BEST = 128  # of a full covariance that `covariance="best"` tries
 MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
@@ -72,12 +74,14 @@ def prepare(
     check_choice("ties", ties, TIES)
     is_table = check_metric(metric) not in DISTANCES
     if is_table:
-        table = _read_rows(X, d)
+        given, info = without_empty_rows(RowInputs(_read_rows(X, d), groups, errors, neighbors))
     else:
         covariance = require_spherical(covariance, metric)
         table, _, info["distances"] = rows_of_distances(read_distances(X, metric), metric, d)
+        given = RowInputs(table, groups, errors, neighbors)
         info |= {"metric_given": metric, **({} if d is None else {"d_given": d})}
-    rows = read_rows(table, noise, groups, errors)
+    table, neighbors = given.table, given.neighbors
+    rows = read_rows(table, noise, given.groups, given.errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
     graph = None
@@ -96,9 +100,8 @@ def prepare(
     elif ordered or inputs is not None:
         raise InputError('ordered and inputs need covariance="best"; otherwise give SquaredExponential(inputs=…).')
     else:
-        avoid = frozenset({"tied"} if ties == "spread" else ())
-        model = modelled(recorded, rows.kept, table.features, covariance, avoid)
-        info |= {"ties_given": ties} if avoid else {}
+        model = _modelled_apart(recorded, rows, table, covariance, ties)
+        info |= {"ties_given": ties} if ties == "spread" else {}
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
     if is_table and not candidates and "covariance_choice" not in model.info:
         _warn_of_scales(model.covariance, table)
@@ -119,6 +122,30 @@ def _read_rows(X: Any, d: int | None) -> Table:
     if hint is not None:
         warnings.warn(hint, CoaltreeWarning, stacklevel=4)
     return table
+
+
+def _modelled_apart(values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, ties: str) -> Modelled:
+    """The model of distinct rows; ties are spread where rows are equal in every column that both have.
+
+    Such rows are no copies, for two of them may differ where a third has no values, and have no density at distance 0.
+    """
+    if ties == "spread":
+        return modelled(values, rows.kept, table.features, covariance, SPREAD)
+    model = modelled(values, rows.kept, table.features, covariance)
+    pair = None if rows.has_density or model.is_spread else agreeing_pair(model.values)
+    if pair is None:
+        return model
+    names = rows.names_of_kept()
+    warnings.warn(
+        f"rows {names[pair[0]]!r} and {names[pair[1]]!r} are equal in every column that both have, so that their "
+        "distance is 0; to keep such rows apart, equal values are spread over the step they are recorded in, as by "
+        'ties="spread". A fixed noise, such as noise=0.1, keeps them apart, too.',
+        CoaltreeWarning,
+        stacklevel=4,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoaltreeWarning)  # said already
+        return modelled(values, rows.kept, table.features, covariance, SPREAD)
 
 
 def default_noise(sampler: Sampler) -> Noise:

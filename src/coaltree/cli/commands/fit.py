@@ -218,6 +218,8 @@ def fit_table(
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
+    import numpy as np
+
     from ...model.data.columns import choice_for, is_auto
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
@@ -236,7 +238,11 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     if ending is not None:
         click.echo(f"sampling: {ending}")
     if source.annotations:
-        post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in source.annotations.items()}
+        annotations = source.annotations
+        kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
+        if len(kept) == len(post.row_labels):  # rows with missing values only are in no tree
+            annotations = {name: [values[i] for i in kept] for name, values in annotations.items()}
+        post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in annotations.items()}
     return post
 
 

@@ -3,7 +3,8 @@
 Every format is first read into columns of text or numbers (`RawTable`); then the columns get their roles here.
 The first column names the rows if its heading says so (name, id, index, …, or nothing), or if every cell has a letter
 and no two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; any other cell that is not a
-number is refused with its line and column, so that no table is half understood.
+number is refused with its line and column, so that no table is half understood. Columns that consistently are money,
+per cent, thousands set apart or yes and no are numbers, too (`written_numbers`); dates are on request.
 """
 
 from collections import Counter
@@ -23,6 +24,7 @@ from . import cells as cell_rules
 from .binary_files import read_arrays, read_excel, read_parquet
 from .cells import SUFFIXES, RawTable, TableError, is_missing, quoted, shell_quoted
 from .text_files import SEPARATORS, read_text
+from .written_numbers import are_dates, days, understand
 
 MAX_SHOWN = 6  # columns in the description of a table
 
@@ -42,6 +44,7 @@ class TableOptions:
     groups: str | None = None  # column that says which rows measure the same leaf
     errors: str | None = None  # column of the standard errors of the rows
     label: tuple[str, ...] = ()  # columns of annotations, which are not fitted
+    dates: tuple[str, ...] = ()  # columns of dates, to be read as days
 
 
 class TableFile(NamedTuple):
@@ -103,8 +106,9 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
         raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
     single = {"--names": options.names, "--groups": options.groups, "--errors": options.errors}
     aside = {"--label": options.label, "--drop": options.drop}
+    asked = {"--dates": options.dates, options.columns_from: options.columns}
     aside |= {option: (name,) for option, name in single.items() if name is not None}
-    for option, names in (*aside.items(), (options.columns_from, options.columns)):
+    for option, names in (*aside.items(), *asked.items()):
         for name in names:
             if name not in frame:
                 raise TableError(f"there is no column {name!r} ({option}); the columns are {some(frame.columns)}.")
@@ -115,7 +119,7 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     fitted = [name for name in options.columns or frame.columns if name not in {*excluded, index}]
     if not fitted:
         raise TableError(f"no column of numbers is left; the columns are {some(frame.columns)}.")
-    values = _values(raw, fitted)
+    values, understood = _values(raw, fitted, options.dates)
     labels, named_by = _row_names(raw, index)
     table = Table(values, tuple(labels), tuple(fitted))
     groups = None if options.groups is None else _groups(raw, options.groups)
@@ -123,6 +127,9 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     annotations = {name: _annotation(frame[name], name) for name in options.label}
     lines = [f"{file}: {describe(table)}"]
     lines.append(f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}")
+    if understood:
+        said = [f"{shortened(name, 30)}: {how}" for name, how in understood.items()]
+        lines.append(f"  numbers    {'; '.join(said)}")
     if groups is not None:
         lines.append(f"  groups     {len(set(groups))} leaves, by the column {options.groups!r}")
     if errors is not None:
@@ -171,7 +178,7 @@ def _groups(raw: RawTable, name: str) -> list[str]:
 
 
 def _errors(raw: RawTable, name: str) -> np.ndarray:
-    errors = _values(raw, [name])[:, 0]
+    errors = _values(raw, [name])[0][:, 0]
     for i in np.flatnonzero(~(errors > 0.0)).tolist():
         cell = "nothing" if np.isnan(errors[i]) else f"{errors[i]:g}"
         where = f"{raw.where(i)}, column {quoted(name)}"
@@ -186,25 +193,35 @@ def _annotation(column: pandas.Series, name: str) -> list[str]:
     return cells
 
 
-def _values(raw: RawTable, names: Sequence[str]) -> np.ndarray:
-    """The columns as floats, NaN where a value is missing; float32 where all of them are."""
+def _values(raw: RawTable, names: Sequence[str], dates: Sequence[str] = ()) -> tuple[np.ndarray, dict[str, str]]:
+    """The columns as floats, NaN where a value is missing, and how those that are no plain numbers were understood.
+
+    float32 where all of them are.
+    """
     columns = [raw.frame[name] for name in names]
     is_single = all(column.dtype == np.float32 for column in columns)
     values = np.empty((len(raw.frame), len(names)), np.float32 if is_single else np.float64)
     wrong: dict[str, list[int]] = {}  # rows of cells that are neither numbers nor missing, by column
+    understood: dict[str, str] = {}
     for j, column in enumerate(columns):
         if is_numeric_dtype(column):
             values[:, j] = column.to_numpy(dtype=values.dtype, na_value=np.nan)
             continue
         cells = _texts(column)
         numbers = [cell_rules.number(cell, raw.decimal) for cell in cells]
+        if names[j] in dates or any(x is None and not is_missing(cell) for x, cell in zip(numbers, cells, strict=True)):
+            found = days(cells) if names[j] in dates else understand(cells, raw.decimal)
+            if found is None and names[j] in dates:
+                raise TableError(f"column {quoted(names[j])} (--dates) has cells that are no dates such as 2024-01-31.")
+            if found is not None:
+                numbers, understood[names[j]] = found.values, found.how
         values[:, j] = [np.nan if value is None else value for value in numbers]
         rows = [i for i, value in enumerate(numbers) if value is None and not is_missing(cells[i])]
         if rows:
             wrong[names[j]] = rows
     if wrong:
         raise _not_numbers(raw, wrong)
-    return values
+    return values, understood
 
 
 def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
@@ -221,8 +238,10 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
     which, them = f"column {quoted(name)} contains", "it"
     if len(columns) > 1:
         which, them = f"columns {some([name[:30] for name in columns])} contain", "them"
-    drop, label = (" ".join(f"--{option} {shell_quoted(name)}" for name in columns[:6]) for option in ("drop", "label"))
+    drop, label = (" ".join(f"--{option} {shell_quoted(name)}" for name in columns) for option in ("drop", "label"))
     instead = f"show and compare {them} with {label}"
+    if all(are_dates(_texts(raw.frame[name])) for name in columns):
+        instead = f"read dates as numbers of days with {drop.replace('--drop ', '--dates ')}"
     if len(set(cells)) == len(cells) and "" not in cells:
         instead = f"use {quoted(name)} as row names with --names {shell_quoted(name)}"
     text = f"text ({quoted(cells[row])} in {raw.where(row)})"
