@@ -14,6 +14,7 @@ from .inference.fit import fit
 from .inference.settings import DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
 from .model.data.table import Table
+from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
@@ -36,7 +37,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, max_iterations, max_seconds, neighbors :
+    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, transform, max_iterations, max_seconds, neighbors :
         As in `coaltree.fit`.
 
     Attributes
@@ -78,6 +79,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         ordered: bool = False,
         inputs: ArrayLike | None = None,
+        transform: TransformLike | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         neighbors: Any = None,
@@ -93,6 +95,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.ordered = ordered
         self.inputs = inputs
+        self.transform = transform
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.neighbors = neighbors

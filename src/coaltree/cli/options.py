@@ -69,7 +69,10 @@ def sampling_options(command: Any) -> Any:
 
 def table_options(command: Callable[..., Any]) -> Any:
     """How to read a table; the command gets these options as one `TableOptions`."""
-    names = ("names", "columns", "drop", "dates", "header", "decimal", "separator", "array")
+    names = (
+        "names", "columns", "drop", "dates", "header", "decimal", "separator", "array",
+        "transpose", "drop_empty", "exclude_row",
+    )  # fmt: skip
 
     @functools.wraps(command)
     def with_table_options(**options: Any) -> Any:
@@ -90,6 +93,23 @@ def table_options(command: Callable[..., Any]) -> Any:
         click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
         click.option("--separator", metavar="MARK", help=separator),
         click.option("--array", "--sheet", "array", metavar="NAME", help=array),
+        click.option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
+        click.option("--exclude-row", metavar="NAME", multiple=True, help="Row to leave out (may be repeated)."),
+        click.option("--drop-empty", is_flag=True, help="Leave out rows and columns without any value."),
+    )
+
+
+def transform_options(command: Any) -> Any:
+    """What to do with the values before they are fitted."""
+    axes = click.Choice(("rows", "columns"))
+    log = "Column to take the logarithm of (may be repeated), or all."
+    center = "Subtract the mean of each row or column."
+    scale = "Divide each row or column by its standard deviation; with --center rows, rows are compared by their shape."
+    return _add_options(
+        command,
+        column_option("--log", log, multiple=True),
+        click.option("--center", type=axes, help=center),
+        click.option("--scale", type=axes, help=scale),
     )
 
 
@@ -110,8 +130,9 @@ def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any
     """Read a table of rows that were not fitted: the fitted columns, unless `options` name others."""
     from .tables.reading import read_file
 
-    if post.columns is not None and not (options.columns or options.drop):
-        options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
+    fitted = post.columns if post.transform is None else post.transform.columns
+    if fitted is not None and not (options.columns or options.drop or options.transpose):
+        options = dataclasses.replace(options, columns=fitted, columns_from="a column of the fitted data")
     found = read_file(path, options)
     click.echo(found.description, err=True)
     return found.table

@@ -15,7 +15,7 @@ from .._runtime.validation import check_choice
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance
 from ..model.covariance.base import column_variances
-from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, modelled
+from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, is_auto, modelled
 from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
 from ..model.data.empty_rows import RowInputs, without_empty_rows
 from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
@@ -23,6 +23,7 @@ from ..model.data.mds import require_spherical, rows_of_distances
 from ..model.data.missing import agreeing_pair, check_apart, missing_entries
 from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
+from ..model.data.transform import Transform, transformed
 from ..model.process.noise import Noise, as_noise, noise_model
 from ..posterior import Posterior
 from ..samplers.base import Sampler
@@ -47,6 +48,7 @@ class FitData(NamedTuple):
     chains: ChainData  # what chains see of all this
     candidates: Mapping[str, Modelled] = {}  # models to select from, of which `model` is the first
     info: Mapping[str, Any] = {}  # what the posterior's `info` says of it
+    transform: Transform | None = None  # what was done to the table before
 
     def with_model(self, model: Modelled) -> "FitData":
         """The same rows under another candidate."""
@@ -67,6 +69,7 @@ def prepare(
     inputs: Any,
     ties: str = TIES[0],
     d: int | None = None,
+    transform: Any = None,
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
@@ -75,12 +78,20 @@ def prepare(
     is_table = check_metric(metric) not in DISTANCES
     if is_table:
         given, info = without_empty_rows(RowInputs(_read_rows(X, d), groups, errors, neighbors))
+        covariance, steps = _check_steps(metric, covariance, transform)
+        table, taken = transformed(given.table, steps)
+        info |= {"metric_given": metric} if metric == "correlation" else {}
     else:
+        if transform is not None:
+            raise InputError(
+                f'transform is for rows, and metric="{metric}" says that X holds distances; leave one out.'
+            )
         covariance = require_spherical(covariance, metric)
         table, _, info["distances"] = rows_of_distances(read_distances(X, metric), metric, d)
-        given = RowInputs(table, groups, errors, neighbors)
+        given, taken = RowInputs(table, groups, errors, neighbors), None
         info |= {"metric_given": metric, **({} if d is None else {"d_given": d})}
-    table, neighbors = given.table, given.neighbors
+    neighbors = given.neighbors
+    info |= {} if taken is None else {"transform": taken.describe()}
     rows = read_rows(table, noise, given.groups, given.errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
@@ -110,7 +121,7 @@ def prepare(
     missing = missing_entries(model.values)
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
     chains = chains if candidates else collapse_replicates(chains)  # candidates are compared by rows
-    return FitData(table, rows, noise, model, chains, candidates, info)
+    return FitData(table, rows, noise, model, chains, candidates, info, taken)
 
 
 def _read_rows(X: Any, d: int | None) -> Table:
@@ -122,6 +133,16 @@ def _read_rows(X: Any, d: int | None) -> Table:
     if hint is not None:
         warnings.warn(hint, CoaltreeWarning, stacklevel=4)
     return table
+
+
+def _check_steps(metric: str, covariance: Any, transform: Any) -> tuple[Any, Any]:
+    """Covariance and transform of a metric: the squared distance of standardised rows is 2 d (1 - correlation)."""
+    if metric != "correlation":
+        return covariance, transform
+    words = {transform: True} if isinstance(transform, str) else transform or {}
+    if not isinstance(words, Mapping) or words.get("center") or words.get("scale"):
+        raise InputError('metric="correlation" centres and scales the rows; transform can only take logarithms before.')
+    return "spherical" if is_auto(covariance) else covariance, {**words, "center": "rows", "scale": "rows"}
 
 
 def _modelled_apart(values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, ties: str) -> Modelled:
@@ -211,6 +232,7 @@ def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more:
         theta=draws.theta,
         X=table.values,
         columns=table.features,
+        transform=data.transform,
         imputed=imputed_everywhere(draws.imputed, table.values, model.used) if is_missing else None,
         used=model.used,
         fitted=model.values[rows.places] if model.is_spread else None,

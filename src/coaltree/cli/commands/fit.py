@@ -23,7 +23,7 @@ COVARIANCES = ("auto", "best", "scaled", "spherical", "diagonal", "full", "squar
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
-METRICS = ("euclidean", "distances", "squared_distances")
+METRICS = ("euclidean", "correlation", "distances", "squared_distances")
 CHECKPOINT = "checkpoint.npz"
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
@@ -34,8 +34,8 @@ INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if
 TIES_HELP = """Values that occur several times in a column: auto spreads them over the step they are recorded in where
     each column has a variance of its own (diagonal, full, best), spread always; `coaltree compare` needs the same in
     all."""
-METRIC_HELP = """distances: the table holds distances between its rows (square, a triangle of it, or one column with the
-    condensed vector); squared_distances: it holds their squares."""
+METRIC_HELP = """correlation: rows are compared by their correlation; distances: the table holds distances between its
+    rows (square, a triangle of it, or one column with the condensed vector); squared_distances: their squares."""
 DIMENSIONS_HELP = """With distances: number of dimensions to keep; the more, the more certain is the tree. [default: all
     that are not rounding]"""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
@@ -50,6 +50,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.argument("data", type=click.Path(path_type=Path))
 @options.folder_option(required=True)
 @options.table_options
+@options.transform_options
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
@@ -128,6 +129,7 @@ def _settings(
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
+    settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if neighbors is not None:
         settings["neighbors"] = _sparse_matrix(neighbors)
@@ -143,11 +145,20 @@ def _settings(
         if covariance != "squared_exponential":
             raise InputError(f"--inputs needs --covariance squared_exponential or best, not {covariance}.")
         covariance = SquaredExponential(inputs=inputs)
-    elif covariance == "auto" and settings["metric"] in METRICS[1:]:
+    elif covariance == "auto" and settings["metric"] in METRICS[2:]:
         covariance = "spherical"
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
+
+
+def _transform(source: "TableFile", log: tuple[str, ...], center: str | None, scale: str | None) -> Any:
+    """The argument `transform` of `coaltree.fit`, None for nothing."""
+    names: Any = list(log)
+    if "all" in log and "all" not in (source.table.features or ()):
+        names = True
+    words = {"log": names, "center": center, "scale": scale}
+    return {word: value for word, value in words.items() if value} or None
 
 
 def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
@@ -225,11 +236,16 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     click.echo(source.description)
-    if is_auto(settings["covariance"]):
+    is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
+    if is_auto(settings["covariance"]) and is_plain:
         click.echo(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():
         click.echo(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
+    if not is_plain and "covariance_choice" in post.info:
+        click.echo(f"covariance: {post.info['covariance_choice']}")
+    if post.transform is not None:
+        click.echo(f"transform: {post.transform.describe()}")
     if "distances" in post.info:
         click.echo(f"distances: {post.info['distances']}")
     if "choice" in post.info:

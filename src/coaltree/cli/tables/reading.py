@@ -9,9 +9,7 @@ per cent, thousands set apart or yes and no are numbers, too (`written_numbers`)
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas
@@ -23,38 +21,11 @@ from ...model.data.table import Table
 from . import cells as cell_rules
 from .binary_files import read_arrays, read_excel, read_parquet
 from .cells import SUFFIXES, RawTable, TableError, is_missing, quoted, shell_quoted
+from .rearranging import TableFile, TableOptions, rearranged
 from .text_files import SEPARATORS, read_text
 from .written_numbers import are_dates, days, understand
 
-MAX_SHOWN = 6  # columns in the description of a table
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """Options of the command line about a table; None is found by rule."""
-
-    names: str | None = None  # column of the row names
-    columns: tuple[str, ...] = ()  # columns to fit; empty for all
-    drop: tuple[str, ...] = ()
-    header: bool | None = None
-    decimal: str | None = None
-    separator: str | None = None
-    array: str | None = None  # of an .npz, or sheet of an .xlsx
-    columns_from: str = "--columns"  # who asks for `columns`, for error messages
-    groups: str | None = None  # column that says which rows measure the same leaf
-    errors: str | None = None  # column of the standard errors of the rows
-    label: tuple[str, ...] = ()  # columns of annotations, which are not fitted
-    dates: tuple[str, ...] = ()  # columns of dates, to be read as days
-
-
-class TableFile(NamedTuple):
-    """A table, how it was read, and the columns about its rows that are not fitted."""
-
-    table: Table
-    description: str
-    groups: list[str] | None
-    errors: np.ndarray | None
-    annotations: dict[str, list[str]]  # the columns of --label, as text
+__all__ = ["TableFile", "TableOptions", "read_file"]
 
 
 def read_file(path: Path, options: TableOptions) -> TableFile:
@@ -66,22 +37,11 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     try:
         with open(path, "rb"):
             raw = _read_raw(path, options)
-        return _with_roles(raw, options, path.name)
+        return rearranged(_with_roles(raw, options, path.name), options)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except TableError as error:  # names of columns may have line breaks; a message has none
         raise InputError(" ".join(f"{path.name}{error.where}: {error}".split())) from None
-
-
-def describe(table: Table) -> str:
-    """Number of rows and columns, names of columns, and the first row."""
-    n, d = table.values.shape
-    features = table.features or tuple(map(str, range(d)))
-    first, *names = (shortened(" ".join(name.split()), 30) for name in (table.labels[0], *features[:MAX_SHOWN]))
-    cells = ", ".join("–" if np.isnan(value) else f"{value:.6g}" for value in table.values[0, :MAX_SHOWN])
-    more = f" and {d - MAX_SHOWN:,} more" if d > MAX_SHOWN else ""
-    size = f"{n} row{'s' if n > 1 else ''}, {d} column{'s' if d > 1 else ''}"
-    return f"{size}\n  columns    {', '.join(names)}{more}\n  first row  {first}: {cells}{more}"
 
 
 def _read_raw(path: Path, options: TableOptions) -> RawTable:
@@ -125,7 +85,7 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     groups = None if options.groups is None else _groups(raw, options.groups)
     errors = None if options.errors is None else _errors(raw, options.errors)
     annotations = {name: _annotation(frame[name], name) for name in options.label}
-    lines = [f"{file}: {describe(table)}"]
+    lines: list[str] = []
     lines.append(f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}")
     if understood:
         said = [f"{shortened(name, 30)}: {how}" for name, how in understood.items()]
@@ -137,7 +97,7 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     for name, cells in annotations.items():
         distinct = sorted(set(cells) - {""})
         lines.append(f"  label      {name!r}: {len(distinct)} distinct values, {some(distinct, 4)}")
-    return TableFile(table, "\n".join(lines), groups, errors, annotations)
+    return TableFile(table, file, lines, groups, errors, annotations)
 
 
 def _are_names(frame: pandas.DataFrame, heading: str) -> bool:

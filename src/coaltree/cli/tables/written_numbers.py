@@ -7,6 +7,7 @@ looks so is not read.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from .cells import is_missing, number
@@ -40,9 +41,7 @@ def understand(cells: Sequence[str], decimal: str) -> Understood | None:
         return _each(cells, observed, lambda cell: cell.removesuffix("%").rstrip(), decimal, "per cent")
     for mark in CURRENCIES:
         if all(cell.count(mark) == 1 for cell in observed):
-            return _each(
-                cells, observed, lambda cell, mark=mark: _without_mark(cell, mark), decimal, f"amounts in {mark}"
-            )
+            return _each(cells, observed, partial(_without_mark, mark=mark), decimal, f"amounts in {mark}")
     return _each(cells, observed, str, decimal, "")
 
 

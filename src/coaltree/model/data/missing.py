@@ -30,7 +30,7 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
     for axis, names, what in ((1, labels, "row"), (0, features, "column")):
         empty = np.flatnonzero(~seen.any(axis=axis))
         if len(empty):
-            said = ", ".join(repr(names[i]) if names else str(i) for i in empty)
+            said = ", ".join(repr(names[i]) if names else str(i) for i in empty.tolist())
             which, has, it = (what, "has", "it") if len(empty) == 1 else (f"{what}s", "have", "them")
             raise InputError(f"{which} {said} of X {has} only missing values; drop {it} (--drop-empty).")
 

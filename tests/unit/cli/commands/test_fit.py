@@ -614,3 +614,35 @@ def test_fit_keeps_the_place_of_rows_without_values(tmp_path, capsys):
     assert table["kind"].isna().tolist() == table["cluster"].isna().tolist()
     kept = table.dropna(subset=["cluster"])
     assert kept.groupby("kind")["cluster"].nunique().tolist() == [1, 1]
+
+
+def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.standard_normal((8, 3)) * 0.2 + 2.0 * (np.arange(8) % 2)[:, None])
+    path, out = written(tmp_path / "x.csv", ["name", *"abc"], X), tmp_path / "out"
+    steps = ["--log", "all", "--scale", "columns", "--exclude-row", "h"]
+    assert main(["fit", path, "--out", str(out), *steps, "--clusters", "2", *SHORT]) == 0
+    said = capsys.readouterr().out
+    assert "transform: logarithm of all columns and columns divided by their standard deviations" in said
+    assert "  excluded   h" in said
+    post = ct.load(out / "posterior.npz")
+    assert post.labels == tuple("abcdefg") and post.transform.describe() in said
+    page = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    assert "transform={'log': True, 'scale': 'columns'}" in page
+    assert "--log all --scale columns" in page
+    assert main(["place", str(out), path, "--clusters", "2"]) == 0
+    placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
+    assert [row["cluster"] for row in placed][:7] == [row["cluster"] for row in clusters]
+
+
+def test_fit_compares_rows_by_their_correlation(tmp_path, capsys):
+    shape = np.where(np.arange(8)[:, None] % 2 == 0, np.arange(5.0), np.cos(2 * np.arange(5.0)))
+    X = shape * np.arange(1, 9)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((8, 5))
+    path, out = written(tmp_path / "x.csv", ["name", *"abcde"], X), tmp_path / "out"
+    assert main(["fit", path, "--out", str(out), "--metric", "correlation", "--clusters", "2", *SHORT]) == 0
+    assert "transform: rows centred and rows divided by their standard deviations" in capsys.readouterr().out
+    page = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    assert 'metric="correlation"' in page and "transform=" not in page
+    clusters = [row["cluster"] for row in csv.DictReader((out / "clusters.csv").read_text().splitlines())]
+    assert len(set(clusters[::2])) == len(set(clusters[1::2])) == 1 and clusters[0] != clusters[1]
