@@ -78,6 +78,7 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "n_jobs": 2,
         "ordered": True,
         "inputs": [0.0, 1.0],
+        "transform": {"log": True},
         "max_iterations": None,
         "max_seconds": 60.0,
         "neighbors": None,

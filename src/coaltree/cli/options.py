@@ -123,7 +123,7 @@ def load_posterior(path: Path) -> "Posterior":
     """Read a posterior from its file, or from the output folder of `coaltree fit`."""
     from ..posterior.io.archive import load
 
-    return load(path / POSTERIOR if path.is_dir() else path)
+    return load(path)
 
 
 def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:

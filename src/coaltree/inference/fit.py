@@ -20,7 +20,7 @@ from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import CoaltreeWarning, InterruptedWarning
 from ..model.covariance import CovarianceLike
-from ..model.data.table import as_double
+from ..model.data.table import as_double, as_frame
 from ..model.data.transform import TransformLike
 from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
@@ -127,7 +127,7 @@ def fit(
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
-    began = time.perf_counter()
+    began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
     settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
     data = prepare(

@@ -70,6 +70,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
 @options.seed_option
 @options.force_option
+@shell.quiet_option
 @shell.debug_option
 def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: bool, force: bool, **given: Any) -> None:
     """Sample trees for the rows of a table.
@@ -98,7 +99,8 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
-    settings = _settings(source, **given)
+    quiet = given.pop("quiet")
+    settings = _settings(source, **given) | ({"progress": False} if quiet else {})
     fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, force=force, with_trees=trees)
 
 
@@ -221,10 +223,10 @@ def fit_table(
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
     if suggestion is not None:
-        click.echo(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
+        shell.say(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
     _print_clusters(post, answer, out)
     width = max(map(len, files))
-    click.echo("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -235,24 +237,24 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
-    click.echo(source.description)
+    shell.say(source.description)
     is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
     if is_auto(settings["covariance"]) and is_plain:
-        click.echo(f"covariance: {choice_for(source.table.values)}")
+        shell.say(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():
-        click.echo(f"resuming from {checkpoint}")
+        shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
     if not is_plain and "covariance_choice" in post.info:
-        click.echo(f"covariance: {post.info['covariance_choice']}")
+        shell.say(f"covariance: {post.info['covariance_choice']}")
     if post.transform is not None:
-        click.echo(f"transform: {post.transform.describe()}")
+        shell.say(f"transform: {post.transform.describe()}")
     if "distances" in post.info:
-        click.echo(f"distances: {post.info['distances']}")
+        shell.say(f"distances: {post.info['distances']}")
     if "choice" in post.info:
-        click.echo(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+        shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
-        click.echo(f"sampling: {ending}")
+        shell.say(f"sampling: {ending}")
     if source.annotations:
         annotations = source.annotations
         kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
@@ -324,10 +326,10 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
     from ...posterior.leaf_annotations import annotations_of
     from ..annotations import compare_annotation
 
-    click.echo(in_a_line(answer, leaves_are(post)))
+    shell.say(in_a_line(answer, leaves_are(post)))
     for annotation in annotations_of(post):
-        click.echo(compare_annotation(answer, annotation))
+        shell.say(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.wrong:
-        click.echo(f"{checks.headline} What to try is shown by: coaltree check {out}")
+        shell.say(f"{checks.headline} What to try is shown by: coaltree check {out}")

@@ -22,6 +22,7 @@ from ...model.data import transform
 from ...model.process.noise import Noise
 from ..posterior import Posterior, with_log_weights
 
+IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
 _KIND, _VERSION = "coaltree posterior", 4
 
 
@@ -41,7 +42,9 @@ def save(posterior: Posterior, path: PathLike) -> None:
 
 
 def load(path: PathLike) -> Posterior:
-    """Read a saved posterior."""
+    """Read a saved posterior: its file, or the output folder of ``coaltree fit``."""
+    if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+        path = os.path.join(path, IN_FOLDER)
     content = archive.read(path, _KIND, _VERSION)
     try:
         check_fields(content, _fields(content))

@@ -24,7 +24,7 @@ from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.duplicates import find_distinct
 from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse, replicates_of
-from ...model.data.table import Table, column_names, read_table
+from ...model.data.table import Table, as_frame, column_names, read_table
 from ...model.data.transform import Transform
 from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
@@ -45,7 +45,7 @@ _NO_INFORMATION = 1e300  # a variance beside which every other is 0
 _MAX_WHITENED = 1e145  # so that squared distances are finite
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Placement:
     """Where m new rows would join the trees of a posterior.
 
@@ -65,6 +65,11 @@ class Placement:
 
     def __len__(self) -> int:
         return len(self.log_density)
+
+    def __repr__(self) -> str:
+        density = f"{np.min(self.log_density):.4g} to {np.max(self.log_density):.4g}"
+        rows = f"{len(self)} row{'s' * (len(self) != 1)}"
+        return f"<Placement of {rows} on {len(self.trees)} trees: log density {density}>"
 
     def _repr_html_(self) -> str:
         rows, ends = [], self.time_interval()
@@ -154,6 +159,7 @@ def transform_new_rows(posterior: "Posterior", X_new: ArrayLike) -> tuple[Table,
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
     posterior.noise_level(0)  # refuses where there are no draws of it
+    X_new = as_frame(X_new)
     transform, names = posterior.transform, column_names(X_new)
     d, fitted = posterior.X.shape[1], posterior.columns
     if transform is not None:

@@ -646,3 +646,13 @@ def test_fit_compares_rows_by_their_correlation(tmp_path, capsys):
     assert 'metric="correlation"' in page and "transform=" not in page
     clusters = [row["cluster"] for row in csv.DictReader((out / "clusters.csv").read_text().splitlines())]
     assert len(set(clusters[::2])) == len(set(clusters[1::2])) == 1 and clusters[0] != clusters[1]
+
+
+def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
+    X = np.random.default_rng(0).standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
+    path = written(tmp_path / "x.csv", ["name", *"ab"], X)
+    assert main(["fit", path, "--out", str(tmp_path / "out"), "--quiet", "--clusters", "2", *SHORT]) == 0
+    said = capsys.readouterr()
+    assert said.out == "" and all(line.startswith("coaltree: warning: ") for line in said.err.splitlines())
+    assert main(["fit", path, "--out", str(tmp_path / "again"), "--clusters", "2", *SHORT]) == 0
+    assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not
