@@ -92,7 +92,7 @@ def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
     from ...posterior.diagnostics.convergence import in_words
 
     for parameter, draws in post.theta.items():
-        name = in_words(parameter)
+        name = f"{in_words(parameter)} matrix" if draws.ndim > 2 else in_words(parameter)
         if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > MAX_PARAMETERS):
             yield name, f"draws of shape {draws.shape[1:]}"
             continue
