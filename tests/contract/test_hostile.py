@@ -419,7 +419,7 @@ def npz_with_foreign_members(folder):
     read_and_remove(npz(folder, X=b"hello"))
 
 
-@case("the file contains the arrays none; choose one with --array.")
+@case("the file contains no arrays.")
 def npz_without_arrays(folder):
     path = folder / "x.npz"
     with zipfile.ZipFile(path, "w") as file:

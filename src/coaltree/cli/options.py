@@ -82,7 +82,7 @@ def table_options(command: Callable[..., Any]) -> Any:
 
     header = "Whether the first line has the column names. [default: whether it has text]"
     separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
-    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first]."
+    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first shown]."
     return _add_options(
         with_table_options,
         column_option("--names", "Column of the row names. [default: the first, if it has names]"),

@@ -39,7 +39,7 @@ MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all ar
 MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each
 MAX_NAMED_LEAVES = 150  # in the figure
 MAX_IN_LINE, MAX_IN_LEGEND = 3, 30  # clusters and side branches in a legend above the figure, or below it
-CAPTION = "  (at branches: support in %; bars: 90 % intervals; triangles: clades, folded, and their number of leaves)"
+CAPTION = "  (dots or numbers: support in %; bars: 90 % intervals; triangles: folded clades, number of leaves)"
 MAX_LINEAR_LEAVES = 100  # above which a tree is drawn on a square-root time scale
 
 

@@ -58,6 +58,8 @@ _PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed"
 class Posterior:
     """Weighted draws of trees (and covariance parameters) given the data.
 
+    All parameters are also attributes, read-only.
+
     Parameters
     ----------
     children, times : arrays (T, n-1, 2) and (T, n-1), one tree each row, as in `Tree`.
@@ -78,8 +80,6 @@ class Posterior:
     fitted : (rows of X, number of those) their values as the model saw them, where they are not quite those of X.
     transform : steps that were taken before X was fitted, where there were any; X is what came out of them.
     info : settings and diagnostics of the run.
-
-    All of these are also attributes, read-only.
     """
 
     children: np.ndarray  #: The two nodes that each merge joins, as in `Tree`; int32, (T, n-1, 2).
@@ -280,7 +280,7 @@ class Posterior:
         return whitened_rows(self)
 
     @cached_property
-    def oddness(self) -> np.ndarray | None:
+    def outlier_score(self) -> np.ndarray | None:
         """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
 
         None where the noise has no Student tails.

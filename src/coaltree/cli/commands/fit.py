@@ -234,10 +234,12 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     import numpy as np
 
     from ...model.data.columns import choice_for, is_auto
+    from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
+    read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
     is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
     if is_auto(settings["covariance"]) and is_plain:
         shell.say(f"covariance: {choice_for(source.table.values)}")

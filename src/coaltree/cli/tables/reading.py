@@ -90,6 +90,9 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     if understood:
         said = [f"{shortened(name, 30)}: {how}" for name, how in understood.items()]
         lines.append(f"  numbers    {'; '.join(said)}")
+    n_missing = int(np.isnan(values).sum())
+    if n_missing:
+        lines.append(f"  missing    {n_missing:,} of {values.size:,} values")
     if groups is not None:
         lines.append(f"  groups     {len(set(groups))} leaves, by the column {options.groups!r}")
     if errors is not None:

@@ -20,6 +20,7 @@ from .duplicates import find_distinct
 from .table import as_double
 from .ties import spread_ties
 
+ALL_CONSTANT = "every column of X is constant, so nothing tells its rows apart; check the table."
 _MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
 _MAX_RATIO_OF_RANGES = 8.0  # of columns in one unit: 90 % to 10 % quantile, and largest to median
 _MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicators have no unit
@@ -57,7 +58,7 @@ def modelled(
     avoid = covariance.cannot_take | avoid
     left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
     if left_out.all():
-        raise InputError("every column of X is constant, so nothing tells its rows apart; check the table.")
+        raise InputError(ALL_CONSTANT)
     reasons = {"constant": np.flatnonzero(left_out)}  # why columns are left out
     if "dependent" in avoid:
         varying = np.flatnonzero(~left_out)
@@ -91,6 +92,8 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     that hardly vary (pixels at the rim) are to count less, and others "scaled".
     """
     n, d = len(values), int(varying.sum())
+    if d == 0:
+        raise InputError(ALL_CONSTANT)
     needed = math.ceil(0.75 * d * (d + 1))
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
@@ -111,7 +114,8 @@ def constant_columns(values: np.ndarray) -> np.ndarray:
     """(d,) whether a column is the same number in every row that has it, to within rounding."""
     seen = ~np.isnan(values)
     low, high = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
-    return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
+    with np.errstate(over="ignore"):  # an infinite range is no constant
+        return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
 
 
 def dependent_columns(values: np.ndarray) -> np.ndarray:
@@ -125,6 +129,7 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
     dependent = np.zeros(d, dtype=bool)
     if n < 3:
         return dependent
+    complete = np.ldexp(complete, -np.frexp(np.abs(complete).max(axis=0))[1])  # no square of it overflows
     centred = complete - complete.mean(axis=0)
     norms = np.sqrt(np.square(centred).sum(axis=0))
     unit = centred / np.where(norms > 0.0, norms, 1.0)

@@ -74,6 +74,7 @@ def test_read_file_describes_how_it_read(tmp_path):
         "  columns    0, 1, 2, 3, 4, 5 and 3 more",
         "  first row  0: 1.5, –, 7, 7, 7, 7 and 3 more",
         "  read with  separator tab, no header, rows named by their number, from 0",
+        "  missing    3 of 27 values",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Rows from squared distances: the same distances again, what speaks against them, and the same tree as of the rows."""
+"""Rows from squared distances: the same distances again, negative eigenvalues, and the same tree as of the rows."""
 
 import warnings
 
