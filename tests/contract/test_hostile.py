@@ -406,17 +406,17 @@ def thousands(folder):
 
 @case("column 'price' contains text ('$1' in line 2)")
 def a_first_column_of_dollars(folder):
-    table_of(folder, "price,x\n$1,1.5\n$2,2.5\n")
+    table_of(folder, "price,x\n$1,1.5\n€2,2.5\n")
 
 
 @case("column 'share' contains text ('10%' in line 2)")
 def a_first_column_of_percent(folder):
-    table_of(folder, "share,x\n10%,1.5\n20%,2.5\n")
+    table_of(folder, "share,x\n10%,1.5\n20%%,2.5\n")
 
 
 @case("column 'is_red' contains text ('True' in line 2)")
 def a_first_column_of_true_and_false(folder):
-    table_of(folder, "is_red,x\nTrue,1.5\nFalse,2.5\n")
+    table_of(folder, "is_red,x\nTrue,1.5\nperhaps,2.5\n")
 
 
 @case("the cells may be separated by ',' or ';'; say which with --separator.")

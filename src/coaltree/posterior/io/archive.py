@@ -18,10 +18,12 @@ from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning
 from ...model import covariance
+from ...model.data import transform
 from ...model.process.noise import Noise
 from ..posterior import Posterior, with_log_weights
 
-_KIND, _VERSION = "coaltree posterior", 3
+IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
+_KIND, _VERSION = "coaltree posterior", 4
 _MAX_VALUE = 1e153  # of X, so that sums of squares are finite
 
 
@@ -36,16 +38,22 @@ def save(posterior: Posterior, path: PathLike) -> None:
     }
     content["chain"] = posterior.chain if posterior.is_chain else None
     content["columns"] = None if posterior.columns is None else list(posterior.columns)
+    content["transform"] = None if posterior.transform is None else posterior.transform.to_dict()
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
 def load(path: PathLike) -> Posterior:
-    """Read a saved posterior."""
+    """Read a saved posterior: its file, or the output folder of ``coaltree fit``."""
+    if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+        path = os.path.join(path, IN_FOLDER)
     content = archive.read(path, _KIND, _VERSION)
     try:
         check_fields(content, _fields(content))
         for name in ("covariance", "noise", "info"):
             content[name] = _revived(content[name])
+        if content["transform"] is not None:  # which stands beside X
+            n_rows = len(content["labels"] if content["groups"] is None else content["groups"])
+            content["transform"] = transform.from_dict(content["transform"], n_rows, np.shape(content["X"])[-1])
         posterior = Posterior(**content)
         _check_model(posterior)
         return with_log_weights(posterior, content["log_weights"])
@@ -80,6 +88,7 @@ def _fields(content: Any) -> dict[str, Any]:
         "imputed": Array("f", (n_trees, None), is_finite, optional=True),
         "used": Array("i", (None,), lambda used: ((used >= 0) & (used < d)).all(), optional=True),
         "fitted": Array("f", (n_rows, None), _has_squares, optional=True),
+        "transform": Value(dict, optional=True),  # its fields are checked where it is read
         "info": Value(dict),
     }
 

@@ -156,3 +156,13 @@ def test_load_refuses_wrong_arrays_by_name(tmp_path, name, wrong, said):
     post.save(tmp_path / "post.ct")
     with pytest.raises(ct.InputError, match=said):
         ct.load(tmp_path / "post.ct")
+
+
+def test_load_takes_the_folder_of_a_fit(tmp_path):
+    post = random_posterior(0)
+    (tmp_path / "wines").mkdir()
+    post.save(tmp_path / "wines" / "posterior.npz")
+    for folder in (tmp_path / "wines", str(tmp_path / "wines")):
+        np.testing.assert_array_equal(ct.load(folder).times, post.times)
+    with pytest.raises(ct.InputError, match="posterior"):
+        ct.load(tmp_path)
