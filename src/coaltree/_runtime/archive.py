@@ -20,7 +20,7 @@ from .formatting import shortened
 from .typing import PathLike
 
 _HEADER = "header.json"
-_ARRAY_KINDS = "biufcUS"  # booleans, numbers and text
+_ARRAY_KINDS = "biufUS"  # booleans, real numbers and text
 
 Default = Callable[[Any, str], Any]
 
@@ -79,7 +79,7 @@ def damaged(path: PathLike, error: Exception) -> InputError:
 
 
 def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether it is in Fortran's order, and type of a .npy file, which must be booleans, numbers or text."""
+    """Shape, whether it is in Fortran's order, and type of a .npy file: booleans, real numbers or text."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"a NumPy array of format {version[0]}.{version[1]}")
@@ -129,7 +129,7 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray], default: Defa
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if isinstance(value, np.ndarray) and value.dtype.kind in _ARRAY_KINDS:
         arrays[where] = value
         return {"array": where}
     if isinstance(value, list | tuple):
@@ -151,6 +151,8 @@ def _decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return value
     ((mark, inner),) = value.items()
     if mark == "array":
+        if inner not in arrays:
+            raise ValueError(f"the array {inner} is missing")
         return arrays[inner]
     if mark == "tuple":
         return tuple(_decode(item, arrays) for item in inner)

@@ -74,7 +74,10 @@ def sampling_options(command: Any) -> Any:
 
 def table_options(command: Callable[..., Any]) -> Any:
     """How to read a table; the command gets these options as one `TableOptions`."""
-    names = ("names", "columns", "drop", "header", "decimal", "separator", "multiline", "array")
+    names = (
+        "names", "columns", "drop", "dates", "header", "decimal", "separator", "multiline", "array",
+        "transpose", "drop_empty", "exclude_row",
+    )  # fmt: skip
 
     @functools.wraps(command)
     def with_table_options(**options: Any) -> Any:
@@ -84,17 +87,35 @@ def table_options(command: Callable[..., Any]) -> Any:
 
     header = "Whether the first line has the column names. [default: whether it has text]"
     separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
-    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first]."
+    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first shown]."
     return _add_options(
         with_table_options,
         column_option("--names", "Column of the row names. [default: the first, if it has names]"),
         column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
         column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
+        column_option("--dates", "Column of dates, as days since 1970-01-01 (may be repeated).", multiple=True),
         click.option("--header/--no-header", default=None, help=header),
         click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
         click.option("--separator", metavar="MARK", help=separator),
         click.option("--multiline", is_flag=True, help="Let quoted cells have line breaks. [default: refused]"),
         click.option("--array", "--sheet", "array", metavar="NAME", help=array),
+        click.option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
+        click.option("--exclude-row", metavar="NAME", multiple=True, help="Row to leave out (may be repeated)."),
+        click.option("--drop-empty", is_flag=True, help="Leave out rows and columns without any value."),
+    )
+
+
+def transform_options(command: Any) -> Any:
+    """What to do with the values before they are fitted."""
+    axes = click.Choice(("rows", "columns"))
+    log = "Column to take the logarithm of (may be repeated), or all."
+    center = "Subtract the mean of each row or column."
+    scale = "Divide each row or column by its standard deviation; with --center rows, rows are compared by their shape."
+    return _add_options(
+        command,
+        column_option("--log", log, multiple=True),
+        click.option("--center", type=axes, help=center),
+        click.option("--scale", type=axes, help=scale),
     )
 
 
@@ -108,15 +129,16 @@ def load_posterior(path: Path) -> "Posterior":
     """Read a posterior from its file, or from the output folder of `coaltree fit`."""
     from ..posterior.io.archive import load
 
-    return load(path / POSTERIOR if path.is_dir() else path)
+    return load(path)
 
 
 def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:
     """Read a table of rows that were not fitted: the fitted columns, unless `options` name others."""
     from .tables.reading import read_file
 
-    if post.columns is not None and not (options.columns or options.drop):
-        options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
+    fitted = post.columns if post.transform is None else post.transform.columns
+    if fitted is not None and not (options.columns or options.drop or options.transpose):
+        options = dataclasses.replace(options, columns=fitted, columns_from="a column of the fitted data")
     found = read_file(path, options)
     echo(found.description, err=True)
     return found.table

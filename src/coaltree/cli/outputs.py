@@ -13,6 +13,7 @@ from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.empty_leaves import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
@@ -38,7 +39,7 @@ MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all ar
 MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each
 MAX_NAMED_LEAVES = 150  # in the figure
 MAX_IN_LINE, MAX_IN_LEGEND = 3, 30  # clusters and side branches in a legend above the figure, or below it
-CAPTION = "  (at branches: support in %; bars: 90 % intervals; triangles: clades, folded, and their number of leaves)"
+CAPTION = "  (dots or numbers: support in %; bars: 90 % intervals; triangles: folded clades, number of leaves)"
 MAX_LINEAR_LEAVES = 100  # above which a tree is drawn on a square-root time scale
 
 
@@ -95,7 +96,10 @@ def trees_to_write(n_leaves: int) -> int:
 
 
 def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
-    """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations."""
+    """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations.
+
+    Rows with missing values only are in no tree; they have empty cells.
+    """
     columns: dict[str, Iterable[Any]] = {
         leaves_one(leaves_are(post)): post.labels,
         "cluster": answer.labels + 1,
@@ -111,7 +115,9 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
         while own in columns or (own != name and own in annotations):
             own = f"label_{own}"
         columns[own] = texts
-    write_csv(path, columns)
+    labels, *others = columns.items()
+    everywhere = {name: in_given_places(post, cells, "") for name, cells in others}
+    write_csv(path, {labels[0]: given_labels(post), **everywhere})
 
 
 def write_linkage(path: Path, tree: Tree) -> None:

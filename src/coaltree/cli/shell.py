@@ -22,6 +22,7 @@ from ..errors import CoaltreeWarning, InputError, is_interruption
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     state = SimpleNamespace(debug=False)
+    _STAGE.is_quiet = False
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller (>&-)
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -88,13 +89,13 @@ def _fail(message: str, status: int, debug: bool = False) -> int:
     return status
 
 
-_STAGE = SimpleNamespace(is_shown=False)
+_STAGE = SimpleNamespace(is_shown=False, is_quiet=False)
 
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
     """Show on a terminal what takes time, in a line that is erased at the end."""
-    _STAGE.is_shown = sys.stderr.isatty()
+    _STAGE.is_shown = sys.stderr.isatty() and not _STAGE.is_quiet
     if _STAGE.is_shown:
         click.echo(f"{name} …", nl=False, err=True)
     try:
@@ -107,6 +108,22 @@ def _erase_stage() -> None:
     if _STAGE.is_shown:
         click.echo("\r\x1b[K", nl=False, err=True)
         _STAGE.is_shown = False
+
+
+def say(text: object) -> None:
+    """Print a line, unless --quiet was given."""
+    if not _STAGE.is_quiet:
+        echo(text)
+
+
+def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    _STAGE.is_quiet |= value
+    return value
+
+
+quiet_option: Callable[[Any], Any] = click.option(
+    "--quiet", is_flag=True, callback=_remember_quiet, help="Print warnings and errors only."
+)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

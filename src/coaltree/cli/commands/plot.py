@@ -91,7 +91,7 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
         is_large = post.n > MAX_LINEAR_LEAVES
         plotting.heatmap(
             post.mean_tree(),
-            post.leaf_values(),
+            post.leaf_values(undo=post.transform is not None and post.transform.is_by_columns),
             ax,
             support=False if is_large else post,
             time_scale="sqrt" if is_large else "linear",

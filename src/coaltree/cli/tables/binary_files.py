@@ -103,7 +103,7 @@ def _check_shared_beginnings(path: Path, name: str, n_bytes: int, stored: int, l
 
 
 def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
-    """Read a sheet of an .xlsx file, the first unless it is named.
+    """Read a sheet of an .xlsx file, the first that is not hidden unless it is named.
 
     By openpyxl: pandas, which calls it, makes missing values of errors such as #DIV/0!.
     """
@@ -116,21 +116,36 @@ def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
         sheets = {sheet.title: sheet for sheet in openpyxl.load_workbook(path, data_only=True).worksheets}
         if name is not None and name not in sheets:
             raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {', '.join(sheets)[:200]}.")
-        sheet = sheets[name or next(iter(sheets))]
+        shown = [title for title, sheet in sheets.items() if sheet.sheet_state == "visible"]
+        sheet = sheets[name or (shown or list(sheets))[0]]
         check_size(MEMORY_PER_CELL * sheet.max_row * sheet.max_column, path, n_bytes)
         rows = [
             ["" if cell is None else str(cell).strip() for cell in row] for row in sheet.iter_rows(values_only=True)
         ]
+        _require_stored_results(path, sheet.title, rows)
     lines = [i for i, row in enumerate(rows) if any(row)]
     raw = table_of_rows([rows[i] for i in lines], [i + 1 for i in lines], "row", ".", header)
     return raw._replace(read_as=f"sheet {sheet.title!r}, {raw.read_as}")
+
+
+def _require_stored_results(path: Path, title: str, rows: list[list[str]]) -> None:
+    """Refuse formulas without a result: programs other than Excel may save them so, and they would look missing."""
+    import openpyxl
+
+    if all(map(all, rows)):
+        return
+    for row, formulas in zip(rows, openpyxl.load_workbook(path)[title].iter_rows(), strict=True):
+        for cell, formula in zip(row, formulas, strict=True):
+            if not cell and formula.data_type == "f":
+                where = f"cell {formula.coordinate}"
+                raise TableError("the formula has no stored result; save the file in Excel or LibreOffice.", where)
 
 
 def read_arrays(path: Path, wanted: str | None) -> RawTable:
     """Read the array of an .npy, or one of an .npz: the one asked for, the one called X, or the only one."""
     with _readable("NumPy"):
         if path.suffix.lower() == ".npy":
-            mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # refused where the file ends too soon
+            mapped = np.lib.format.open_memmap(path, mode="r")  # refused where the file ends too soon
             check_size(mapped.nbytes, path, mapped.nbytes)
             wanted, arrays = "X", {"X": np.array(mapped)}
         else:
@@ -156,9 +171,9 @@ def _read_npz(path: Path, wanted: str | None) -> tuple[str, dict[str, np.ndarray
     tables = [name for name, info in members.items() if name != info.filename and name not in ("labels", "columns")]
     wanted = wanted or ("X" if "X" in tables else tables[0] if len(tables) == 1 else None)
     if wanted not in tables:
-        raise TableError(
-            f"the file contains the arrays {', '.join(tables[:10])[:200] or 'none'}; choose one with --array."
-        )
+        if not tables:
+            raise TableError("the file contains no arrays.")
+        raise TableError(f"the file contains the arrays {', '.join(tables[:10])[:200]}; choose one with --array.")
     found = [name for name in (wanted, "labels", "columns") if name in members]
     for name in found:
         check_size(members[name].file_size, path, members[name].compress_size)

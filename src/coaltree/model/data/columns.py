@@ -93,6 +93,8 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     that hardly vary (pixels at the rim) are to count less, and others "scaled".
     """
     n, d = len(values), int(varying.sum())
+    if d == 0:
+        raise _nothing_varies(values)
     needed = math.ceil(0.75 * d * (d + 1))
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
@@ -113,7 +115,8 @@ def constant_columns(values: np.ndarray) -> np.ndarray:
     """(d,) whether a column is the same number in every row that has it, to within rounding."""
     seen = ~np.isnan(values)
     low, high = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
-    return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
+    with np.errstate(over="ignore"):  # an infinite range is no constant
+        return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
 
 
 def dependent_columns(values: np.ndarray) -> np.ndarray:

@@ -33,6 +33,12 @@ def test_read_arrays_of_npy_and_npz(read, tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a readable NumPy file"):
         read(tmp_path / "objects.npy")
+    (tmp_path / "text.npy").write_text("1,2,3,4,5,6")
+    with pytest.raises(InputError, match=r"not a readable NumPy file \(the magic string is not correct"):
+        read(tmp_path / "text.npy")
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(InputError, match="contains no arrays"):
+        read(tmp_path / "none.npz")
 
 
 def test_read_arrays_refuses_a_posterior(read, tmp_path):
@@ -136,7 +142,8 @@ def test_read_excel_takes_header_names_and_missing_cells(read, workbook):
     np.testing.assert_array_equal(found.values, [[1, 0.1], [np.nan, np.nan], [2**60, -3]])
     assert read(path, array="other", header=False).values.tolist() == [[1.5, 2.5]]
     description = read_file(path, TableOptions()).description
-    assert description.endswith("read with  sheet 'Blatt 1', header in row 1, rows named by the column 'name'")
+    read_with = "read with  sheet 'Blatt 1', header in row 1, rows named by the column 'name'"
+    assert description.endswith(f"{read_with}\n  missing    2 of 6 values")
 
 
 @pytest.mark.parametrize(
@@ -151,6 +158,7 @@ def test_read_excel_takes_header_names_and_missing_cells(read, workbook):
         ),
         ([["a", "b"], [1, 2]], {"array": "none"}, "there is no sheet 'none' (--sheet); the sheets are Blatt 1, other."),
         ([[1, 2], [3, 4]], {}, "row 1: its numbers (1, 2) may be names of columns or a row of data"),
+        ([["a", "b"], [1, 2], [3, "=A2+1"]], {}, "x.xlsx, cell B3: the formula has no stored result"),
         ([], {}, "the file is empty"),
     ],
 )
@@ -159,6 +167,16 @@ def test_read_excel_refuses_with_the_place(read, workbook, rows, options, said):
     with pytest.raises(InputError) as caught:
         read(path, **options)
     assert said in str(caught.value)
+
+
+def test_read_excel_passes_over_hidden_sheets(read, workbook):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = workbook(["a", "b"], [1, 2], [3, 4])
+    book = openpyxl.load_workbook(path)
+    book["Blatt 1"].sheet_state = "hidden"
+    book.save(path)
+    assert read(path, header=False).values.tolist() == [[1.5, 2.5]]
+    assert read(path, array="Blatt 1").values.tolist() == [[1, 2], [3, 4]]
 
 
 def test_read_excel_refuses_a_sheet_that_is_mostly_empty(read, tmp_path):

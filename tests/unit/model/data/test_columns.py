@@ -156,6 +156,11 @@ def test_dependent_columns_are_found_in_any_unit():
     np.testing.assert_array_equal(dependent_columns(table), expected)
 
 
+def test_columns_of_huge_values_are_neither_constant_nor_dependent():
+    huge = X * [1e307, 1e-300, 1.0, 1.0]
+    assert not constant_columns(huge).any() and not dependent_columns(huge).any()
+
+
 def test_dependent_columns_are_not_found_where_columns_outnumber_rows():
     wide = RNG.normal(size=(10, 40))
     assert not dependent_columns(wide).any()
