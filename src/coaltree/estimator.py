@@ -1,6 +1,8 @@
 """`CoalescentClustering`: `coaltree.fit` as a scikit-learn estimator."""
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -106,6 +108,11 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. It has no `groups`: the labels of
         an estimator are those of rows.
         """
+        with _unchanged_if_it_fails(self):
+            self._fit(X, errors)
+        return self
+
+    def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
         dtypes = (np.float64, np.float32)  # float32 stays, all else becomes float64
         values = validate_data(self, X, dtype=dtypes, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
@@ -129,7 +136,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             nowhere = np.zeros(self.n_clusters_)
             self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
             self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
-        return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
@@ -174,3 +180,15 @@ def _with_names(values: np.ndarray, X: Any) -> Any:
         warnings.warn(f"the index of X has duplicate names, {advice}", CoaltreeWarning, stacklevel=3)
         labels = default_labels(len(values))
     return Table(np.array(values), labels, tuple(map(str, X.columns)))  # a copy: the user's frame may change
+
+
+@contextlib.contextmanager
+def _unchanged_if_it_fails(estimator: Any) -> Iterator[None]:
+    """Leave no mixture of an old fit and a new one behind."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -251,3 +252,16 @@ def test_rows_without_values_keep_their_place():
     frame = pd.DataFrame(X, index=pd.Index(range(10, 19), name="k"))
     labels = ct.fit(frame, n_samples=8, n_warmup=4, random_state=0, progress=False).cut(2)
     assert labels.index.tolist() == [10, 11, 12, 14, 15, 16, 17, 18] and labels.index.name == "k"
+
+
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    model = ct.CoalescentClustering(2, n_samples=10, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = dict(vars(model.fit(X)))
+        monkeypatch.setattr("coaltree.estimator.answer_for", lambda *args: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            model.fit(X[:8, :2])
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
