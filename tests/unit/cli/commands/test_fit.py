@@ -338,7 +338,7 @@ def test_fit_interrupted_before_the_first_iteration_saves_nothing(data, tmp_path
 
     monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path / "out")]) == 130
-    assert "interrupted before the first iteration; nothing was saved." in only_line()
+    assert "interrupted before the first checkpoint; nothing was saved." in only_line()
     assert not any(tmp_path.iterdir())
 
 
