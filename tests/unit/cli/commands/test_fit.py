@@ -332,7 +332,7 @@ def test_fit_with_force_discards_the_checkpoint_of_another_run(data, tmp_path, c
     assert sorted(os.listdir(tmp_path)) == sorted(FILES)
 
 
-def test_fit_interrupted_before_the_first_iteration_saves_nothing(data, tmp_path, monkeypatch, only_line):
+def test_fit_interrupted_before_the_first_checkpoint_saves_nothing(data, tmp_path, monkeypatch, only_line):
     def interrupted(*args, **settings):
         raise KeyboardInterrupt
 
