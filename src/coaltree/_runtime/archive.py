@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from .atomic_write import open_to_read, replacing
+from .formatting import shortened
 from .typing import PathLike
 
 _HEADER = "header.json"
@@ -62,10 +63,19 @@ def read(path: PathLike, kind: str, version: int) -> Any:
             raise damaged(path, error) from None
 
 
+def is_archive(path: PathLike) -> bool:
+    """Whether a file is one that `write` wrote, of whatever kind and version."""
+    try:
+        with open_to_read(path) as file, zipfile.ZipFile(file) as members:
+            return _HEADER in members.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):  # no such file, a pipe, or another one
+        return False
+
+
 def damaged(path: PathLike, error: Exception) -> InputError:
     """Return the error of a file whose content is wrong, in one line."""
-    why = " ".join(str(error).split())
-    return InputError(f"{str(path)!r} is damaged and cannot be read ({why[:150] or type(error).__name__}).")
+    why = shortened(" ".join(str(error).split()), 150)
+    return InputError(f"{str(path)!r} is damaged and cannot be read ({why or type(error).__name__}).")
 
 
 def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -105,7 +115,7 @@ def _read_header(members: Mapping[str, Any], path: PathLike, kind: str, version:
     if type(found) is not int or not isinstance(written_by, dict) or "content" not in header:
         raise ValueError("its header lacks the version, the writer or the content")
     if found != version:
-        writer = str(written_by.get("coaltree", "of another version"))[:30]
+        writer = shortened(str(written_by.get("coaltree", "of another version")), 30)
         advice = "; update coaltree" if found > version else ""
         raise InputError(
             f"{str(path)!r} was written by coaltree {writer} in format {found}, and this version reads format "

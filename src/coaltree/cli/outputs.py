@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import pandas
 
-from .._runtime.atomic_write import clear_away, move_into_place
+from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
@@ -131,8 +131,12 @@ def write_csv(target: Path | IO[str], columns: Mapping[str, Iterable[Any]]) -> N
     """Write named columns; no cell is one that a spreadsheet takes for a formula."""
     harmless = {_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()}
     # with "\r\n", the csv module quotes cells that contain either
-    end = "\r\n" if isinstance(target, Path) else "\n"
-    pandas.DataFrame(harmless).to_csv(target, index=False, lineterminator=end, encoding="utf-8")
+    frame = pandas.DataFrame(harmless)
+    if isinstance(target, Path):
+        with replacing(target, newline="") as file:
+            frame.to_csv(file, index=False, lineterminator="\r\n")
+    else:
+        frame.to_csv(target, index=False, lineterminator="\n")
 
 
 def _harmless(cell: Any) -> Any:
@@ -192,7 +196,9 @@ def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float
         warnings.simplefilter("always")
         plot(figure.add_subplot())
         for path in paths:
-            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+            suffix = path.suffix.removeprefix(".").lower()
+            with replacing(path, "wb") as file:
+                figure.savefig(file, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
     others = [warning for warning in caught if "missing from font" not in str(warning.message)]
     for warning in others:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

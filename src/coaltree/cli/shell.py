@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._runtime.formatting import escaped
 from ..errors import CoaltreeWarning, InputError
 
 
@@ -74,10 +75,15 @@ class Interrupted(click.ClickException):
     exit_code = 130
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Write lines to the terminal; a stranger's file may have put control characters into names, which are escaped."""
+    click.echo(escaped(str(text), keep="\n\t"), err=err)
+
+
 def _fail(message: str, status: int, debug: bool = False) -> int:
     if debug:
-        traceback.print_exc()
-    click.echo(f"coaltree: {' '.join(message.split())}", err=True)
+        echo(traceback.format_exc().rstrip(), err=True)
+    echo(f"coaltree: {' '.join(message.split())}", err=True)
     return status
 
 
@@ -105,7 +111,7 @@ def _erase_stage() -> None:
 def say(text: object) -> None:
     """Print a line, unless --quiet was given."""
     if not _STAGE.is_quiet:
-        click.echo(text)
+        echo(text)
 
 
 def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
@@ -119,10 +125,12 @@ quiet_option: Callable[[Any], Any] = click.option(
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Write a warning as one line on stderr, without the place in the code."""
+    """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
+    if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
+        return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     _erase_stage()
-    click.echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
+    echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
 
 
 def remember_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:

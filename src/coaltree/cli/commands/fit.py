@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 
 
 @shell.commands.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=options.INPUT)
 @options.folder_option(required=True)
 @options.table_options
 @options.transform_options
@@ -99,9 +100,11 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
+    inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
     quiet = given.pop("quiet")
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
-    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, force=force, with_trees=trees)
+    title = title or data.stem
+    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, with_trees=trees, inputs=inputs)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -126,6 +129,7 @@ def _settings(
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
+    from ..tables.sparse_files import read_sparse_matrix
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
@@ -134,7 +138,7 @@ def _settings(
     settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if neighbors is not None:
-        settings["neighbors"] = _sparse_matrix(neighbors)
+        settings["neighbors"] = read_sparse_matrix(neighbors, len(source.table.values))
     if inputs == "names":
         inputs = _numbers_in(source.table.features or ())
     if grid is not None:
@@ -172,15 +176,6 @@ def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
     return tuple(float(name) for name in names)
 
 
-def _sparse_matrix(path: Path) -> Any:
-    from scipy.sparse import load_npz
-
-    try:
-        return load_npz(path)
-    except Exception:  # of a damaged archive, or another one
-        raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
-
-
 def fit_table(
     source: "TableFile",
     settings: dict[str, Any],
@@ -190,20 +185,22 @@ def fit_table(
     title: str,
     force: bool,
     with_trees: bool = True,
+    inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
 
-    `settings` are arguments of `coaltree.fit`.
+    `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ..._runtime.atomic_write import clear_away
     from ...posterior.clusters.answer import answer_for
     from ..outputs import FILES, write_all
 
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
-    # Files beside a checkpoint are those of a run that was killed while it wrote them; the same command resumes it.
-    options.output_folder(out, FILES, force or checkpoint.exists())
-    clear_away(out, [CHECKPOINT])
     try:
+        # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
+        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
+        options.keep_inputs(checkpoint, inputs)
+        clear_away(out, [CHECKPOINT])
         post = _run(source, settings, checkpoint, force)
     except BaseException:
         if is_new:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..._runtime.formatting import count, percent, shortened, some
+from ..._runtime.formatting import count, escaped, percent, shortened, some
 from ..options import load_posterior, posterior_argument
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
@@ -41,12 +41,12 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
     """
     post = load_posterior(posterior)
     if group:
-        click.echo("\n\n".join(str(post.support(_names(text))) for text in group))
+        echo("\n\n".join(str(post.support(_names(text))) for text in group))
         return
     rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        click.echo(f"{name:{width}}  {value}")
+        echo(escaped(f"{name:{width}}  {value}"))
 
 
 def _names(text: str) -> list[str]:

@@ -8,7 +8,7 @@ import click
 from ...errors import InputError
 from .. import options
 from ..parameter_types import INCHES
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
@@ -61,11 +61,11 @@ def plot(
     """
     from ..outputs import draw, height_for
 
-    options.output_file(out, force, is_figure=True)
+    options.output_file(out, force, is_figure=True, inputs=[posterior])
     post = options.load_posterior(posterior)
     usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
     draw(lambda ax: _plot(ax, post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))
-    click.echo(out)
+    echo(out)
 
 
 def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import shortened, some
+from ..._runtime.formatting import escaped, shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
 from . import cells as cell_rules
@@ -41,17 +41,17 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except TableError as error:  # names of columns may have line breaks; a message has none
-        raise InputError(" ".join(f"{path.name}{error.where}: {error}".split())) from None
+        raise InputError(escaped(" ".join(f"{path.name}{error.where}: {error}".split()))) from None
 
 
 def _read_raw(path: Path, options: TableOptions) -> RawTable:
     suffix = path.suffix.lower()
     if suffix in SEPARATORS:
-        return read_text(path, options.separator, options.decimal, options.header)
+        return read_text(path, options.separator, options.decimal, options.header, options.multiline)
     if suffix == ".xlsx":
         return read_excel(path, options.array, options.header)
     if suffix in (".parquet", ".pq"):
-        return read_parquet(path)
+        return read_parquet(path, options.is_needed)
     if suffix in (".npy", ".npz"):
         return read_arrays(path, options.array)
     raise TableError(f"unsupported file type; expected {SUFFIXES}.")
@@ -213,6 +213,9 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
 
 def _texts(column: pandas.Series) -> list[str]:
     """The cells as text, whole numbers without a point, empty where a value is missing."""
+    if isinstance(column.dtype, pandas.CategoricalDtype):  # each text once in memory, in however many rows it stands
+        words = [*map(str, column.cat.categories), ""]
+        return [words[code] for code in column.cat.codes]
     cells = column.to_numpy() if isinstance(column.dtype, np.dtype) else column  # nullable integers stay exact
     texts = [str(cell) for cell in cells]
     if is_float_dtype(column):

@@ -22,6 +22,7 @@ class TableOptions:
     header: bool | None = None
     decimal: str | None = None
     separator: str | None = None
+    multiline: bool = False  # whether quoted cells may have line breaks
     array: str | None = None  # of an .npz, or sheet of an .xlsx
     columns_from: str = "--columns"  # who asks for `columns`, for error messages
     groups: str | None = None  # column that says which rows measure the same leaf
@@ -31,6 +32,12 @@ class TableOptions:
     transpose: bool = False  # whether rows and columns change places
     drop_empty: bool = False  # whether rows and columns without values are left out
     exclude_row: tuple[str, ...] = ()  # names of rows to leave out
+
+    def is_needed(self, number: int, name: str) -> bool:
+        """Whether a column is read at all; the first may name the rows."""
+        if name in {*self.label, self.names, self.groups, self.errors}:
+            return True
+        return name not in self.drop and (not self.columns or name in self.columns or number == 0)
 
 
 class TableFile(NamedTuple):

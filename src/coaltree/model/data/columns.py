@@ -16,11 +16,11 @@ import numpy as np
 from ..._runtime.formatting import some
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import Covariance, CovarianceLike, as_covariance
+from ..covariance.base import column_variances
 from .duplicates import find_distinct
 from .table import as_double
 from .ties import spread_ties
 
-ALL_CONSTANT = "every column of X is constant, so nothing tells its rows apart; check the table."
 _MIN_RANGE = 2.0**-46  # of a column, beside its largest value: what differs less is constant
 _MAX_RATIO_OF_RANGES = 8.0  # of columns in one unit: 90 % to 10 % quantile, and largest to median
 _MIN_DISTINCT_VALUES = 5  # in half of the columns; categories and their indicators have no unit
@@ -58,10 +58,11 @@ def modelled(
     avoid = covariance.cannot_take | avoid
     left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
     if left_out.all():
-        raise InputError(ALL_CONSTANT)
+        raise _nothing_varies(values)
     reasons = {"constant": np.flatnonzero(left_out)}  # why columns are left out
     if "dependent" in avoid:
         varying = np.flatnonzero(~left_out)
+        column_variances(values[:, varying])  # refused where they are no numbers, before anything is concluded of them
         reasons["a linear function of columns before it"] = varying[dependent_columns(values[:, varying])]
     used = np.setdiff1d(np.arange(d), np.concatenate(list(reasons.values())))
     if len(used) < d:
@@ -93,7 +94,7 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     """
     n, d = len(values), int(varying.sum())
     if d == 0:
-        raise InputError(ALL_CONSTANT)
+        raise _nothing_varies(values)
     needed = math.ceil(0.75 * d * (d + 1))
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
@@ -129,8 +130,8 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
     dependent = np.zeros(d, dtype=bool)
     if n < 3:
         return dependent
-    complete = np.ldexp(complete, -np.frexp(np.abs(complete).max(axis=0))[1])  # no square of it overflows
-    centred = complete - complete.mean(axis=0)
+    scaled = np.ldexp(complete, -np.frexp(np.abs(complete).max(axis=0))[1])  # exact, and squares are numbers
+    centred = scaled - scaled.mean(axis=0)
     norms = np.sqrt(np.square(centred).sum(axis=0))
     unit = centred / np.where(norms > 0.0, norms, 1.0)
     basis = np.empty((min(n - 2, d), n))
@@ -151,6 +152,16 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
             basis[rank] = rest / left
             rank += 1
     return dependent
+
+
+def _nothing_varies(values: np.ndarray) -> InputError:
+    """The error of a table whose columns are all constant, or are so beside their size."""
+    if np.any(np.nanmax(values, axis=0) > np.nanmin(values, axis=0)):
+        return InputError(
+            "the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract what "
+            "they have in common before they are rounded, or check the table."
+        )
+    return InputError("every column of X is constant, so nothing tells its rows apart; check the table.")
 
 
 def imputed_everywhere(imputed: np.ndarray, X: np.ndarray, used: np.ndarray | None) -> np.ndarray:

@@ -194,3 +194,46 @@ def test_read_excel_without_its_package_names_the_extra(read, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(InputError, match=r'Excel files need openpyxl: pip install "coaltree\[excel\]"'):
         read(tmp_path / "x.xlsx")
+
+
+def test_read_parquet_decodes_only_the_columns_that_are_needed(read, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+    cells = {"name": ["p", "q"], "a": [1.0, 2.0], "note": ["r", "s"], "b": [3, 4], "list": [[1], [2]]}
+    pandas.DataFrame(cells).to_parquet(path)
+    decoded, as_it_is = [], parquet.read_table
+    monkeypatch.setattr(
+        parquet, "read_table", lambda *args, **more: decoded.append(more["columns"]) or as_it_is(*args, **more)
+    )
+    table = read(path, drop=("note", "list"))
+    assert (table.labels, table.features) == (("p", "q"), ("a", "b"))
+    np.testing.assert_array_equal(table.values, [[1, 3], [2, 4]])
+    assert read(path, columns=("b",)).features == ("b",)
+    assert read(path, columns=("b",), drop=("name",)).labels == ("0", "1")
+    assert decoded == [["name", "a", "b"], ["name", "b"], ["b"]]
+
+
+def test_read_parquet_keeps_the_index_whatever_is_dropped(read, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    for name in (None, "key"):
+        index = pandas.Index(["p", "q"], name=name)
+        pandas.DataFrame({"a": [1.0, 2.0], "a.b": [5.0, 6.0], "b": [3, 4]}, index).to_parquet(path)
+        table = read(path, drop=("a",))
+        assert (table.labels, table.features) == (("p", "q"), ("a.b", "b"))
+        np.testing.assert_array_equal(table.values, [[5, 3], [6, 4]])
+        pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}, index).to_parquet(path)
+        assert read(path, drop=("a",)).labels == ("p", "q")
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+def test_read_parquet_of_texts_in_every_encoding(read, tmp_path, encoding):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"name": [f"name {i}" for i in range(300)], "x": np.arange(300.0)})
+    parquet.write_table(table, tmp_path / "x.parquet", use_dictionary=False, column_encoding={"name": encoding})
+    found = read(tmp_path / "x.parquet")
+    assert found.labels == tuple(f"name {i}" for i in range(300))
+    np.testing.assert_array_equal(found.values[:, 0], np.arange(300.0))

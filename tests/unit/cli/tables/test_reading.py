@@ -66,14 +66,14 @@ def test_read_file_describes_how_it_read(tmp_path):
         "x.csv: 2 rows, 2 columns",
         "  columns    Höhe, Gewicht",
         "  first row  anna: 1.72, 63",
-        "  read with  separator ';', header in line 1, rows named by the column 'name'",
+        "  read with  separator ';', header in line 1, 3 lines, rows named by the column 'name'",
     ]
     path.write_text("\n".join(["1.5\t?" + "\t7" * 7] * 3), encoding="utf-8")
     assert read_file(path, TableOptions()).description.splitlines() == [
         "x.csv: 3 rows, 9 columns",
         "  columns    0, 1, 2, 3, 4, 5 and 3 more",
         "  first row  0: 1.5, –, 7, 7, 7, 7 and 3 more",
-        "  read with  separator tab, no header, rows named by their number, from 0",
+        "  read with  separator tab, no header, 3 lines, rows named by their number, from 0",
         "  missing    3 of 27 values",
     ]
 
