@@ -173,9 +173,9 @@ def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterab
 
     Whatever is said, neither a file of `inputs` nor a posterior or checkpoint is overwritten.
     """
-    keep_inputs(path, inputs)
     from .._runtime.archive import is_archive
 
+    keep_inputs(path, inputs)
     if is_archive(path):
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
     if path.exists() and not force:
