@@ -20,7 +20,7 @@ from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
-from ..errors import CoaltreeWarning, InterruptedWarning
+from ..errors import CoaltreeWarning, InterruptedWarning, interruptions, is_interruption
 from ..model.covariance import CovarianceLike
 from ..model.data.table import as_double, as_frame
 from ..model.data.transform import TransformLike
@@ -131,18 +131,19 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
-    data = prepare(
-        X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
-    )
-    run = begin_run(data, settings, start, random_state, checkpoint)
-    if data.candidates:
-        data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
-    complete(run, n_jobs, progress)
-    post = posterior_of(data, run)
-    remember_index(post, X, groups)
-    post.info["seconds"] = time.perf_counter() - began
-    _judge(post)
+    with interruptions():
+        settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
+        data = prepare(
+            X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
+        )
+        run = begin_run(data, settings, start, random_state, checkpoint)
+        if data.candidates:
+            data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
+        complete(run, n_jobs, progress)
+        post = posterior_of(data, run)
+        remember_index(post, X, groups)
+        post.info["seconds"] = time.perf_counter() - began
+        _judge(post)
     return post
 
 
@@ -205,6 +206,8 @@ def _judge(post: Posterior) -> None:
     try:
         post.info["convergence"] = convergence.figures(post)
     except Exception as error:
+        if is_interruption(error):
+            raise
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
