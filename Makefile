@@ -2,7 +2,7 @@
 # constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make.
 #   make PYTHON=python3.13 test         another interpreter (VENV=.venv-3.13 keeps both)
 #   make bench ONLY=special             one benchmark (benchmarks/bench_special.py)
-#   make bench ONLY=noise FULL=1        the whole of one that has a short form (it goes on where it was stopped)
+#   make bench ONLY=noise FULL=1        the whole of one that has a short form (it resumes where it was stopped)
 #   make paper REPLICATES=3             a quick look at the paper's experiments (into results-quick/)
 #   make test ARGS="-k newick"          further arguments for pytest (or for the demo, the benchmarks, the paper)
 

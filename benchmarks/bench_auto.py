@@ -1,10 +1,11 @@
 """Runs that are as long as needed, beside a fixed 2 × 600 iterations: time and error.
 
-Ten tables, with defaults but for the length. Errors are those against a long run (`LONG` rounds of two chains after the
-warm-up): of supports, the root mean square over clades that it has in 10 to 90 % of its trees; of the log joint, that
-of its mean in standard deviations. Both include the error of the long run itself. Seconds are those of one core and of
-sampling alone. "at equal error" is the time that auto would take for the supports' error of the fixed run, relative to
-it: errors fall with the square root of time. R-hat is the worst of log joint, root and every entry of the parameters.
+Ten tables, with defaults but for the length. Errors are those against a long run (`LONG` iterations of two chains after
+the warm-up): of supports, the root mean square over clades that it has in 10 to 90 % of its trees; of the log joint,
+that of its mean in standard deviations. Both include the error of the long run itself. Seconds are those of one core
+and of sampling alone. "at equal error" is the time that auto would take for the supports' error of the fixed run,
+relative to it: errors fall with the square root of time. R-hat is the worst of log joint, root and every entry of the
+parameters.
 
 What was measured is kept (`kept`); MINUTES=20 prints what there is then, with "-" for what lacks its long run.
 FULL=1 adds two seeds.
@@ -49,14 +50,14 @@ TABLES = {
     "noisy, 100 × 4": lambda: noisy(100, 4, 2),
     "correlated, 120 × 5": lambda: noisy(120, 5, 3, columns=5),
     "gaps, 80 × 6": lambda: with_gaps(noisy(80, 6, 4)),
-    "one cloud, 90 × 3": lambda: np.random.default_rng(5).standard_normal((90, 3)),
+    "one blob, 90 × 3": lambda: np.random.default_rng(5).standard_normal((90, 3)),
     "six blobs, 300 × 5": lambda: make_blobs(300, 5, centers=6, random_state=6)[0],
     "iris, 150 × 4": lambda: load_iris().data,
     "wine, 178 × 13": lambda: load_wine().data,
     "breast cancer, 569 × 30": lambda: load_breast_cancer().data,
     "digits, 500 × 64": lambda: load_digits().data[:500],
 }
-BRIEFLY = {"TABLES": {name: TABLES[name] for name in ("noisy, 100 × 4", "one cloud, 90 × 3")}, "REAL": ()}
+BRIEFLY = {"TABLES": {name: TABLES[name] for name in ("noisy, 100 × 4", "one blob, 90 × 3")}, "REAL": ()}
 REAL = ("iris, 150 × 4", "wine, 178 × 13", "breast cancer, 569 × 30", "digits, 500 × 64")
 
 
@@ -67,14 +68,14 @@ def measure(name, length, seed):
     post = ct.fit(X, random_state=seed, progress=False, **LENGTHS[length])
     result = {
         "seconds": time.process_time() - began,
-        "rounds": post.info["n_warmup"] + len(post) // 2,
+        "iterations": post.info["n_warmup"] + len(post) // 2,
         "warmup": post.info["n_warmup"],
         "log_joint": [float(post.log_joint.mean()), float(post.log_joint.std())],
         "r_hat": max(figures["r_hat"] for figures in post.info["convergence"].values() if isinstance(figures, dict)),
         "commit": commit().strip(" ,"),
     }
     if length == "auto":
-        result |= {"rounds": post.info["stopping"]["iterations"], "reason": post.info["stopping"]["reason"]}
+        result |= {"iterations": post.info["stopping"]["iterations"], "reason": post.info["stopping"]["reason"]}
     frequency = clades.frequencies(post.clade_table, post.weights)
     seen = frequency >= RARE
     shares = zip(post.clade_table.keys[seen], frequency[seen], strict=True)
@@ -124,7 +125,7 @@ def report(seeds):
                 (
                     name,
                     length,
-                    f"{shown['warmup']:.0f} + {shown['rounds'] - shown['warmup']:.0f}",
+                    f"{shown['warmup']:.0f} + {shown['iterations'] - shown['warmup']:.0f}",
                     f"{shown['seconds']:.1f}",
                     figure(shown["support"], 3),
                     figure(shown["joint"], 2),
@@ -135,9 +136,9 @@ def report(seeds):
             )
     print(f"Measured at {commits_of(every)}; {len(seeds)} seed(s).\n")
     errors = ("supports", "log joint", "R-hat", "at equal error", "stopped")
-    table(("table", "length", "rounds", "s", *errors), rows)
+    table(("table", "length", "iterations", "s", *errors), rows)
     print()
-    ratios = [ratio for ratio in ratios if not math.isnan(ratio)]  # a cloud has no clade that some trees have
+    ratios = [ratio for ratio in ratios if not math.isnan(ratio)]  # one blob has no clade that some trees have
     if ratios:
         print(f"Time at equal error, geometric mean of {len(ratios)} tables: {np.exp(np.mean(np.log(ratios))):.2f}")
     missing = [name for name in TABLES if name not in {row[0] for row in rows}]
@@ -150,7 +151,7 @@ def figure(value, digits):
 
 
 def means_of(runs, long):
-    found = {name: float(np.mean([one[name] for one in runs])) for name in ("rounds", "warmup", "seconds")}
+    found = {name: float(np.mean([one[name] for one in runs])) for name in ("iterations", "warmup", "seconds")}
     found |= {"r_hat": max(one["r_hat"] for one in runs), "support": math.nan, "joint": math.nan}
     if long is not None:
         mean, sd = long["log_joint"]

@@ -5,7 +5,7 @@ that regrafting draws from the power posterior p(tree) p(X | tree)^β as it stan
 from β times its statistics. Chains at β = 1 … 0 are joined by bridge sampling. Against quadrature (3 and 4 rows),
 against `Insertion` (30 and 200), and as a choice between covariances of known truth, beside leave-one-out.
 
-Seconds are of the processor. Every step is kept in build/bench_evidence/, so that a run that was stopped goes on where
+Seconds are of the processor. Every step is kept in build/bench_evidence/, so that a run that was stopped resumes where
 it was.
 
 python -m benchmarks.bench_evidence [TABLES]

@@ -1,10 +1,10 @@
 """`fit` on 500 handwritten digits (16 × 16) with a Matérn covariance, beside SciPy's average linkage of the same rows.
 
-Goals: a round with local regrafting within 10 linkages; 20 rounds of the paper's MPost2 with 10 particles under 20 s
-(the paper: 17.3 minutes). Digits are read from usps.npz in the folder that COALTREE_DATA names; without it, data of the
-same size are drawn from the model.
+Goals: an iteration with local regrafting within 10 linkages; 20 iterations of the paper's MPost2 with 10 particles
+under 20 s (the paper: 17.3 minutes). Digits are read from usps.npz in the folder that COALTREE_DATA names; without it,
+data of the same size are drawn from the model.
 
-Learnt noise at the leaves, in the same run: a round with a learnt level is to cost at most 1.15 times one without,
+Learnt noise at the leaves, in the same run: an iteration with a learnt level is to cost at most 1.15 times one without,
 with Student's tails at most 1.4 times. Effective draws are those of one chain.
 """
 
@@ -27,11 +27,11 @@ from coaltree.samplers import MPost2, Regraft
 
 from .timing import duration, side_by_side, table
 
-ROUNDS_OF_MPOST2 = 20
+ITERATIONS_OF_MPOST2 = 20
 NOISES = {"none": 0.0, "learn": "learn", "student": "student"}
 GOALS = {"none": "", "learn": "1.15", "student": "1.4"}
-BRIEFLY = {"SETTLING": 20, "FOLLOWED": 30, "ROUNDS_OF_MPOST2": 2}
-SETTLING, FOLLOWED = 100, 200  # rounds before effective draws are counted, and while they are
+BRIEFLY = {"SETTLING": 20, "FOLLOWED": 30, "ITERATIONS_OF_MPOST2": 2}
+SETTLING, FOLLOWED = 100, 200  # iterations before effective draws are counted, and while they are
 
 
 def digits():
@@ -67,7 +67,7 @@ def iteration_of(data, settings, chain):
 
 
 def compare_noises(name, X, covariance):
-    """Seconds of a round without noise, with a learnt level, and with Student's tails; and of an effective draw."""
+    """Seconds of an iteration without noise, with a learnt level and with Student's tails; and of an effective draw."""
     chains = {noise: settled(X, covariance, value, SETTLING) for noise, value in NOISES.items()}
     seconds = side_by_side({noise: iteration_of(*chain) for noise, chain in chains.items()}, repeats=20)
     rows = []
@@ -79,7 +79,7 @@ def compare_noises(name, X, covariance):
             "" if x is None else duration(total / scalar_figures(x, np.zeros(len(x)))["ess"]) for x in draws.values()
         ]
         rows.append((noise, duration(seconds[noise]), f"{seconds[noise] / seconds['none']:.2f}", GOALS[noise], *each))
-    header = ("a round", "of none", "goal", "a draw of the log joint", "of the level")
+    header = ("an iteration", "of none", "goal", "a draw of the log joint", "of the level")
     table((f"noise, {name}", *header), rows)
 
 
@@ -110,11 +110,17 @@ def run():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ConvergenceWarning)
         ct.fit(
-            X, covariance, MPost2(n_particles=10), n_samples=ROUNDS_OF_MPOST2, n_warmup=0, n_chains=1, random_state=0
+            X,
+            covariance,
+            MPost2(n_particles=10),
+            n_samples=ITERATIONS_OF_MPOST2,
+            n_warmup=0,
+            n_chains=1,
+            random_state=0,
         )
     took = time.perf_counter() - began
     table(
-        (f"{ROUNDS_OF_MPOST2} rounds of MPost2, 10 particles", "time", "paper", "goal"),
+        (f"{ITERATIONS_OF_MPOST2} iterations of MPost2, 10 particles", "time", "paper", "goal"),
         [("trees and Matérn parameters", duration(took), "17.3 min", "20 s")],
     )
 

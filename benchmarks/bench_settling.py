@@ -1,10 +1,10 @@
-"""How soon chains settle, and how well they mix, in ways of local updates and of rounds.
+"""How soon chains settle, and how well they mix, in ways of local updates and of iterations.
 
 Candidates are with and without the clade around a subtree's old place; covariance and noise are drawn after each sweep
-of a round, or only after the last. Two chains of 300 rounds from average linkage, one after the other. `missed` is the
-share of updates whose old place was no candidate, so that the subtree stayed; the logarithm of the noise level is shown
-as means over rounds, of both chains. Effective draws are of the last 200 rounds, of the covariance those of its slowest
-entry. Seconds are of a core.
+of an iteration, or only after the last. Two chains of 300 iterations from average linkage, one after the other.
+`missed` is the share of updates whose old place was no candidate, so that the subtree stayed; the logarithm of the
+noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
+covariance those of its slowest entry. Seconds are of a core.
 """
 
 import time
@@ -22,7 +22,7 @@ from coaltree.samplers.regraft.update import Rule
 
 from .timing import table
 
-ROUNDS, SETTLED = 300, 100
+ITERATIONS, SETTLED = 300, 100
 SPANS = ((0, 20), (20, 50), (50, 100), (100, 200), (200, 300))
 TABLES = {
     "six blobs, 2,000 x 8": lambda: make_blobs(2000, 8, centers=6, random_state=0)[0],
@@ -37,7 +37,7 @@ FEW_ROWS = {
 BRIEFLY = {
     "TABLES": {"breast cancer, 569 x 30": TABLES["breast cancer, 569 x 30"]},
     "FEW_ROWS": {"iris, 150 x 4": FEW_ROWS["iris, 150 x 4"]},
-    "ROUNDS": 110,
+    "ITERATIONS": 110,
 }
 
 
@@ -50,7 +50,7 @@ class PathsOnly(ct.Regraft):
 
 @dataclass(frozen=True)
 class SweepsFirst(ct.Regraft):
-    """All sweeps of a round, and then covariance and noise, once."""
+    """All sweeps of an iteration, and then covariance and noise, once."""
 
     def steps_per_iteration(self, n, neighbors):
         return 1
@@ -62,7 +62,7 @@ class SweepsFirst(ct.Regraft):
 
 
 CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
-PARAMETERS = {"once a round": SweepsFirst(), "after each sweep": ct.Regraft()}
+PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}
 FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")
 
 
@@ -72,7 +72,7 @@ def run():
 
 
 def compare(what, samplers, tables):
-    spans = [f"{first + 1}-{last}" for first, last in SPANS if first < ROUNDS]
+    spans = [f"{first + 1}-{last}" for first, last in SPANS if first < ITERATIONS]
     for name, make in tables.items():
         X = make()
         print(f"\n{name}")
@@ -84,22 +84,22 @@ def figures(X, sampler):
         warnings.simplefilter("ignore")
         fit(X[:200], sampler, 1)  # compiles
         began = time.process_time()
-        post = fit(X, sampler, ROUNDS)
+        post = fit(X, sampler, ITERATIONS)
         seconds = time.process_time() - began
     theta = dict(post.theta)
     level = np.log(theta.pop("noise_level"))
-    (covariance,) = (np.reshape(draws, (2 * ROUNDS, -1)).T for draws in theta.values())
-    series = np.vstack([level, post.log_joint, covariance]).reshape(-1, 2, ROUNDS)
+    (covariance,) = (np.reshape(draws, (2 * ITERATIONS, -1)).T for draws in theta.values())
+    series = np.vstack([level, post.log_joint, covariance]).reshape(-1, 2, ITERATIONS)
     ess = mixing(series[:, :, SETTLED:])[1]
-    later = np.arange(2 * ROUNDS).reshape(2, ROUNDS)[:, SETTLED:].ravel()
+    later = np.arange(2 * ITERATIONS).reshape(2, ITERATIONS)[:, SETTLED:].ravel()
     topology = topology_ess(enumerate_clades(post.children[later]).ids, post.chain[later])
     return (
-        *(f"{series[0, :, first:last].mean():.2f}" for first, last in SPANS if first < ROUNDS),
+        *(f"{series[0, :, first:last].mean():.2f}" for first, last in SPANS if first < ITERATIONS),
         f"{post.info['mean_missed']:.2f}",
         *(f"{one:.0f}" for one in (ess[0], ess[1], ess[2:].min(), topology)),
         f"{seconds:.0f}",
     )
 
 
-def fit(X, sampler, n_rounds):
-    return ct.fit(X, sampler=sampler, n_samples=n_rounds, n_warmup=0, random_state=0, progress=False, n_jobs=1)
+def fit(X, sampler, n_iterations):
+    return ct.fit(X, sampler=sampler, n_samples=n_iterations, n_warmup=0, random_state=0, progress=False, n_jobs=1)

@@ -137,14 +137,14 @@ def settings():
     add("fit", "joblib, processes", run=partial(_in_parallel, "loky"))
 
     squared = np.square(ROWS[:, None] - ROWS).sum(axis=2)
-    add_fit("precomputed", X=squared, metric="precomputed")
-    add_fit("precomputed", "full", X=squared, metric="precomputed", covariance="full")
+    add_fit("squared_distances", X=squared, metric="squared_distances")
+    add_fit("squared_distances", "full", X=squared, metric="squared_distances", covariance="full")
     for sampler, tree in samplers.items():
         for name, options in {
             "fixed": {"covariance": covariances["fixed"]},
             "scaled, noise 0.1": {"covariance": "scaled", "noise": 0.1},
             "errors": {"noise": 0.1, "errors": ERRORS},
-            "precomputed": {"X": squared, "metric": "precomputed", "d": 4},
+            "squared_distances": {"X": squared, "metric": "squared_distances", "d": 4},
             "duplicates": TABLES["duplicates"],
             "2 threads": {"n_threads": 2},
         }.items():

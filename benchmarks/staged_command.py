@@ -22,7 +22,7 @@ STAGES = {
         ("coaltree.cli.tables.reading", "read_file"),
         ("coaltree.cli.tables.column_hints", "column_hints"),
     ],
-    "rounds": [("coaltree.inference.control.run", "Run.complete")],
+    "iterations": [("coaltree.inference.control.run", "Run.complete")],
     "convergence": [("coaltree.posterior.diagnostics.convergence", "figures")],
     "number of clusters": [("coaltree.posterior.posterior", "Posterior.suggest_n_clusters")],
     "posterior.npz": [("coaltree.posterior.posterior", "Posterior.save")],

@@ -21,8 +21,8 @@ def side_by_side(functions, repeats=5):
     """Seconds of the fastest call of each function in a dict, taken in turns, so that a slow spell hits all of them."""
     for function in functions.values():
         function()
-    rounds = [{name: _seconds(function) for name, function in functions.items()} for _ in range(repeats)]
-    return {name: min(seconds[name] for seconds in rounds) for name in functions}
+    repeated = [{name: _seconds(function) for name, function in functions.items()} for _ in range(repeats)]
+    return {name: min(seconds[name] for seconds in repeated) for name in functions}
 
 
 def _seconds(function):

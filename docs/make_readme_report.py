@@ -1,8 +1,8 @@
-"""The command and its page in README: ``python docs/make_readme_report.py [FOLDER]`` runs `coaltree demo`.
+"""The demo in docs/start/command_line.md: ``python docs/make_readme_report.py [FOLDER]`` runs `coaltree demo`.
 
-It writes what the command says to docs/measured/demo.txt, which README repeats, and docs/report.png, the upper part of
-the page as a browser shows it (the system's Chromium, with Playwright, as in the tests of the page). What the command
-leaves is thrown away unless a folder is named.
+It writes what the command says to docs/measured/demo.txt, which the page repeats, and docs/report.png, the upper part
+of the report as a browser shows it (the system's Chromium, with Playwright, as in the tests of the report). What the
+command leaves is thrown away unless a folder is named.
 """
 
 import contextlib

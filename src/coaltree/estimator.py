@@ -14,10 +14,12 @@ from .inference.fit import fit
 from .inference.settings import DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
 from .model.data.table import Table
+from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
 from .posterior.clusters.stability import ClusterStability
+from .posterior.empty_leaves import empty_leaves, in_given_places
 from .posterior.io.pandas_output import remember_index
 from .posterior.predictive.placement import Placement
 from .samplers.base import SamplerLike
@@ -35,12 +37,13 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, max_iterations, max_seconds, neighbors :
+    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, transform, max_iterations, max_seconds, neighbors :
         As in `coaltree.fit`.
 
     Attributes
     ----------
-    labels_ : (n,) the cluster of each row, clades of `tree_` with their side branches; see `Posterior.cut`.
+    labels_ : (n,) the cluster of each row, clades of `tree_` with their side branches; see `Posterior.cut`. Rows with
+        missing values only are in no tree: they are -1 here, and 0 in all of `membership_`.
     n_clusters_ : int
     membership_ : (n, n_clusters_) probability of each cluster for each row; see `Posterior.membership`.
     stability_ : how stable each cluster is across draws; see `Posterior.stability`.
@@ -76,6 +79,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         ordered: bool = False,
         inputs: ArrayLike | None = None,
+        transform: TransformLike | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         neighbors: Any = None,
@@ -91,6 +95,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.ordered = ordered
         self.inputs = inputs
+        self.transform = transform
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.neighbors = neighbors
@@ -118,7 +123,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.support_ = self.posterior_.clade_support(self.tree_, kind="transfer", output="numpy")
         self.n_clusters_ = int(self.n_clusters or self.posterior_.suggest_n_clusters().n_clusters)
         answer = answer_for(self.posterior_, self.n_clusters_)
-        self.labels_, self.membership_, self.stability_ = answer.labels, answer.membership, answer.stability
+        self.stability_ = answer.stability
+        self.labels_, self.membership_ = answer.labels, answer.membership
+        if empty_leaves(self.posterior_):
+            nowhere = np.zeros(self.n_clusters_)
+            self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
+            self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -131,7 +141,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
         check_is_fitted(self)
-        probability = self._place(X, classes=self.labels_).class_probability
+        probability = self._place(X, classes=self.labels_[self.labels_ >= 0]).class_probability
         assert probability is not None
         return probability
 

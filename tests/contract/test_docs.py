@@ -39,7 +39,7 @@ as_shown_or_short = pytest.mark.parametrize("short", [pytest.param(False, id="as
 
 
 def shortened(block):
-    """The same lines of Python, with few rounds."""
+    """The same lines of Python, with few iterations."""
     return re.sub(r"n_samples=\d+, ", "", block).replace("random_state=", "n_samples=8, n_warmup=4, random_state=")
 
 
@@ -81,12 +81,12 @@ def test_commands_run_as_shown(page, monkeypatch, tmp_path):
 
 
 def test_commands_run(monkeypatch, tmp_path, few_trials):
-    """One reader of all pages, with few rounds, who does not repeat what an earlier page had."""
+    """One reader of all pages, with few iterations, who does not repeat what an earlier page had."""
     from coaltree.cli.commands import warmup
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(warmup, "N_MANY_ROWS", 40)  # at length in test_warmup.py
-    seen = [["demo"]]  # which test_demo.py runs with few rounds
+    seen = [["demo"]]  # which test_demo.py runs with few iterations
 
     def shorten(args):
         if args in seen:

@@ -84,7 +84,7 @@ def answers(post):
     tree = post.mcc_tree()
     assert np.isfinite(post.clade_support(tree)).all()
     assert np.isfinite(post.ess)
-    assert post.oddness is None or len(post.oddness) == len(post.row_labels)
+    assert post.outlier_score is None or len(post.outlier_score) == len(post.row_labels)
     assert refused(lambda: post.row_variances(0)) or (post.row_variances(0) >= 0.0).all()
     repr(post)
 

@@ -4,21 +4,32 @@ A case is a function of an empty folder; its words are those of the sentence. `d
 what is promised.
 """
 
+import functools
 import io
 import os
+import re
+import shlex
 import struct
+import sys
+import tracemalloc
 import zipfile
 import zlib
+from unittest import mock
 
 import numpy as np
 import pandas
 import pytest
+from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli import main
+from coaltree.cli.tables import binary_files
 from coaltree.cli.tables.reading import TableOptions, read_file
+from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
 from coaltree.posterior.io import archive as files
+from coaltree.report import write_report
 from tests import hostile
 
 POSTERIOR, CHECKPOINT = files._VERSION, checkpoint._VERSION  # of the formats
@@ -135,6 +146,42 @@ def save_over_a_folder(folder):
     post().save(folder)
 
 
+@case("checkpoint must be a path, and 'a\\x00b' has a zero byte in it.")
+def checkpoint_with_a_zero_byte(folder):
+    ct.fit(data(), checkpoint="a\0b")
+
+
+@case("File name too long.")
+def checkpoint_with_a_long_name(folder):
+    ct.fit(data(), checkpoint=folder / ("x" * 300))
+
+
+@case("it is a device or pipe, which is never replaced; choose another path.")
+def checkpoint_that_is_a_device(folder):
+    ct.fit(data(), checkpoint="/dev/null")
+
+
+@case("cannot write /proc/x: ")
+def checkpoint_where_nothing_can_be_written(folder):
+    ct.fit(data(), checkpoint="/proc/x")
+
+
+@case("is a posterior or a checkpoint, which is never overwritten; choose another name.")
+def report_over_a_posterior(folder):
+    path = folder / "posterior.npz"
+    post().save(path)
+    try:
+        write_report(post(), path, force=True)
+    finally:
+        assert ct.load(path).n == 7
+        path.unlink()
+
+
+@case("path must be a path, and 'a\\x00b' has a zero byte in it.")
+def report_with_a_zero_byte(folder):
+    write_report(post(), "a\0b")
+
+
 # --- posterior files --------------------------------------------------------------------------------------------------
 
 HEADER = {
@@ -170,6 +217,11 @@ def header_with_a_strange_writer(folder):
 @case(f"in format 99, and this version reads format {POSTERIOR}; update coaltree.")
 def header_of_a_newer_version(folder):
     posterior_with(folder, header_with(version=99))
+
+
+@case("was written by coaltree \\x1b[31m in format 99")
+def header_with_control_characters(folder):
+    posterior_with(folder, header_with(version=99, written_by={"coaltree": "\x1b[31m"}))
 
 
 @case(f"in format -3, and this version reads format {POSTERIOR}.")
@@ -354,17 +406,17 @@ def thousands(folder):
 
 @case("column 'price' contains text ('$1' in line 2)")
 def a_first_column_of_dollars(folder):
-    table_of(folder, "price,x\n$1,1.5\n$2,2.5\n")
+    table_of(folder, "price,x\n$1,1.5\n€2,2.5\n")
 
 
 @case("column 'share' contains text ('10%' in line 2)")
 def a_first_column_of_percent(folder):
-    table_of(folder, "share,x\n10%,1.5\n20%,2.5\n")
+    table_of(folder, "share,x\n10%,1.5\n20%%,2.5\n")
 
 
 @case("column 'is_red' contains text ('True' in line 2)")
 def a_first_column_of_true_and_false(folder):
-    table_of(folder, "is_red,x\nTrue,1.5\nFalse,2.5\n")
+    table_of(folder, "is_red,x\nTrue,1.5\nperhaps,2.5\n")
 
 
 @case("the cells may be separated by ',' or ';'; say which with --separator.")
@@ -380,6 +432,32 @@ def numbers_between_blanks_as_numpy_writes_them(folder):
 @case("field larger than field limit")
 def a_cell_without_end(folder):
     table_of(folder, "a,b\n1," + "9" * 200_000 + "\n")
+
+
+@case("data.csv, line 3: a quote opens here and its cell goes on to line 5; close it, or give --multiline")
+def a_quote_that_swallows_rows(folder):
+    """Two rows fewer, and no word of it."""
+    table_of(folder, 'name,x,y\na,1,2\n"b,3,4\nc,5,6\n"d,7,8\ne,9,1\n')
+
+
+@case("line 4: a quote opens here and its cell goes on to line 6; close it")
+def a_quote_that_is_never_closed(folder):
+    table_of(folder, 'name,x,note\na,1,p\nb,2,q\nc,3,"r\nd,4,s\ne,5,t\n', drop=("note",))
+
+
+@case("line 1: a quote opens here and its cell goes on to line 4; close it")
+def a_quote_in_the_header(folder):
+    table_of(folder, '"name,x\na,1\nb,2\n",y\nc,3\n', header=True)
+
+
+@case("line 4, column 'x': '5\\nc,6' is not a number")
+def a_line_break_in_a_number(folder):
+    table_of(folder, 'name,x\na,1\nb,"5\nc,6"\nd,7\n', multiline=True)
+
+
+@case("unexpected end of data.")
+def a_quote_that_is_never_closed_where_line_breaks_are_allowed(folder):
+    table_of(folder, 'name,x,note\na,1,p\nb,2,q\nc,3,"r\nd,4,s\ne,5,t\n', drop=("note",), multiline=True)
 
 
 def npz(folder, **members):
@@ -419,7 +497,7 @@ def npz_with_foreign_members(folder):
     read_and_remove(npz(folder, X=b"hello"))
 
 
-@case("the file contains the arrays none; choose one with --array.")
+@case("the file contains no arrays.")
 def npz_without_arrays(folder):
     path = folder / "x.npz"
     with zipfile.ZipFile(path, "w") as file:
@@ -497,11 +575,134 @@ def parquet_that_is_damaged(folder):
     table_of(folder, b"PAR1" + bytes(50) + b"PAR1", "x.parquet")
 
 
+def parquet_of_one_text(folder, n_rows, column=None, **choice):
+    """A small file of a text that is stored once and stands in many rows."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = folder / "x.parquet"
+    codes = pyarrow.array(np.zeros(n_rows, np.int32))
+    text = pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(["long " * 200]))
+    columns = {"text": text} | ({} if column is None else {"x": pyarrow.array(column)})
+    parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    try:
+        return read_file(path, TableOptions(**choice))
+    finally:
+        path.unlink()
+
+
+small_tables = mock.patch.object(binary_files, "SMALL_TABLE", 10**7)  # a hundredth of the limit, in little time
+
+
+@case("GB; if that is meant, save it uncompressed.")
+@small_tables
+def parquet_with_one_text_in_many_rows(folder):
+    """A file of 36 kB took 9 GB."""
+    parquet_of_one_text(folder, 300_000)
+
+
+@case("GB; if that is meant, save it uncompressed.")
+@small_tables
+def parquet_of_texts_that_begin_alike(folder):
+    """Each text is stored as what it adds to the one before."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, start = folder / "x.parquet", "x" * 20_000
+    table = pyarrow.table({"name": [f"{start}{i}" for i in range(2000)], "x": np.arange(2000.0)})
+    parquet.write_table(table, path, use_dictionary=False, column_encoding={"name": "DELTA_BYTE_ARRAY"})
+    read_and_remove(path)
+
+
 @case("is no regular file; expected .csv")
 def a_pipe_that_never_begins(folder):
     path = folder / "pipe.csv"
     os.mkfifo(path)
     read_and_remove(path)
+
+
+# --- neighbour graphs -------------------------------------------------------------------------------------------------
+
+
+def neighbor_file(folder, claims=None, **changes):
+    """A file with the neighbours of six rows, some arrays replaced; a claim is the head of one, without content."""
+    matrix = sparse.csr_array(1.0 - np.eye(6))
+    parts = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+    members = {name: npy(array) for name, array in ({"format": b"csr", "shape": (6, 6)} | parts | changes).items()}
+    path = npz(folder, **members | (claims or {}))
+    try:
+        read_sparse_matrix(path, 6)
+    finally:
+        path.unlink()
+
+
+def neighbor_file_cases():
+    """Which were segmentation faults, or filled the memory."""
+    pointers = np.arange(0, 31, 5)
+    for kind in ("csr", "csc"):
+        yield f"{kind}_indptr_far_out", {"format": kind.encode(), "indptr": pointers * 10**9}
+        yield f"{kind}_indptr_decreases", {"format": kind.encode(), "indptr": [0, 20, 5, 15, 10, 25, 30]}
+        yield f"{kind}_indptr_negative", {"format": kind.encode(), "indptr": pointers - 7}
+        yield f"{kind}_indptr_too_short", {"format": kind.encode(), "indptr": pointers[:3]}
+        yield f"{kind}_indptr_of_floats", {"format": kind.encode(), "indptr": pointers * 1.0}
+        yield f"{kind}_indices_far_out", {"format": kind.encode(), "indices": np.full(30, 10**9)}
+        yield f"{kind}_indices_negative", {"format": kind.encode(), "indices": np.full(30, -1)}
+        yield f"{kind}_indices_too_few", {"format": kind.encode(), "indices": np.zeros(3, int)}
+    blocks = {"format": b"bsr", "data": np.ones((30, 1, 1))}
+    yield "bsr_indptr_far_out", {**blocks, "indptr": pointers * 10**9}
+    yield "bsr_blocks_of_nothing", {**blocks, "data": np.ones((30, 0, 1))}
+    yield "bsr_blocks_too_large", {**blocks, "data": np.ones((30, 4, 4))}
+    yield "coo_row_far_out", {"format": b"coo", "row": np.full(30, 10**12), "col": np.zeros(30, int)}
+    yield "coo_without_columns", {"format": b"coo", "row": np.zeros(30, int)}
+    yield "dia_offsets_too_few", {"format": b"dia", "data": np.ones((2, 6)), "offsets": np.zeros(1, int)}
+    yield "data_of_text", {"data": np.array(["x"] * 30)}
+    yield "data_of_objects", {"data": np.array([None] * 30)}
+    yield "format_of_no_name", {"format": b"lil"}
+    yield "shape_of_three", {"shape": (6, 6, 6)}
+    yield "data_that_claims_48_gigabytes", {"claims": {"data": hostile.npy_header((6 * 10**9,)) + bytes(80)}}
+
+
+for name, changes in neighbor_file_cases():
+    work = functools.partial(neighbor_file, **changes)
+    work.__name__ = f"neighbor_file_{name}"
+    words = "GB" if "gigabytes" in name else "holds no sparse matrix as scipy.sparse.save_npz writes it ("
+    case(words)(work)
+
+
+@case("must have a row and a column for each of the 6 rows of the table, not 10000000000 x 10000000000.")
+def neighbor_file_of_ten_billion_rows(folder):
+    neighbor_file(folder, shape=(10**10, 10**10))
+
+
+@case("would become 1.4 GB; if that is meant, save it uncompressed.")
+def neighbor_file_bomb(folder):
+    neighbor_file(folder, data=np.ones(2 * 10**7, bool), indices=np.zeros(2 * 10**7, np.int64))
+
+
+def damaged_graph(kind, **changes):
+    matrix = sparse.csr_array(1.0 - np.eye(6)).asformat(kind)
+    for name, value in changes.items():
+        setattr(matrix, name, value)
+    ct.fit(data(), neighbors=matrix)
+
+
+@case("neighbors is a damaged csr matrix: indptr must begin with 0 and never decrease; build it again.")
+def csr_graph_with_a_decreasing_indptr(folder):
+    damaged_graph("csr", indptr=np.array([0, 20, 5, 15, 10, 25, 30]))
+
+
+@case("neighbors is a damaged csc matrix: indptr ends with 30000000, and there are 30 entries")
+def csc_graph_with_an_indptr_far_out(folder):
+    damaged_graph("csc", indptr=np.arange(0, 31, 5) * 10**6)
+
+
+@case("neighbors is a damaged bsr matrix: indices must be from 0 to 5, not from 99 to 99; build it again.")
+def bsr_graph_with_indices_far_out(folder):
+    damaged_graph("bsr", indices=np.full(30, 99), data=np.ones((30, 1, 1)), indptr=np.arange(0, 31, 5))
+
+
+@case("neighbors is a damaged coo matrix: indices must be from 0 to 5, not from -1 to -1; build it again.")
+def coo_graph_with_negative_rows(folder):
+    damaged_graph("coo", coords=(np.full(30, -1), np.zeros(30, int)))
 
 
 # --- before the first iteration ---------------------------------------------------------------------------------------
@@ -522,6 +723,32 @@ def two_columns_of_one_name_of_which_one_is_text(folder):
     frame = pandas.DataFrame({"y": ["p", "q"], "x": [1.0, 2.0]})
     frame.columns = ["x", "x"]
     ct.fit(frame)
+
+
+TOO_LARGE = "the values of X are too large for variances to be computed; rescale X."
+
+
+@case(TOO_LARGE)
+def one_huge_entry_under_full(folder):
+    """Which dropped its column as a linear function of others."""
+    X = data(40)
+    X[3, 1] = 1e160
+    ct.fit(X, "full")
+
+
+@case(TOO_LARGE)
+def a_huge_column_under_auto(folder):
+    ct.fit(data(40) * [1, 1e200, 1])
+
+
+@case(TOO_LARGE)
+def huge_columns_under_best(folder):
+    ct.fit(data(40) * 1e300, "best")
+
+
+@case("the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract")
+def columns_far_from_zero(folder):
+    ct.fit(data(40) + 1e15)
 
 
 @case("a full covariance of 10,000 columns with 2 chains of 100 trees would need 332.8 GB of memory")
@@ -552,3 +779,144 @@ def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     found = archive.read(path, "coaltree posterior", POSTERIOR)
     assert len({id(value) for value in found.values()}) == 1
     assert zlib.crc32(found["field 7"].tobytes()) == zlib.crc32(bytes(1_000_000))
+
+
+def test_a_text_in_a_million_rows_is_in_memory_once_and_not_at_all_where_it_is_dropped(tmp_path):
+    """A thousand letters in each of 500,000 rows."""
+    numbers = np.arange(500_000.0) % 1000
+    for choice, most in (({"label": ("text",)}, 150e6), ({"drop": ("text",)}, 60e6)):
+        tracemalloc.start()
+        found = parquet_of_one_text(tmp_path, len(numbers), numbers, **choice)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < most
+        np.testing.assert_array_equal(found.table.values[:, 0], numbers)
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+OVERWRITES = "is an input of this command, and would be overwritten; choose another -o."
+ARCHIVE = "is a posterior or a checkpoint, which is never overwritten; choose another -o."
+SPECIAL = "it is a device or pipe, which is never replaced; choose another path."
+LONG = "x" * 300
+COMMANDS = [
+    ("report a -o a/posterior.npz", OVERWRITES),
+    ("report a/posterior.npz -o a/posterior.npz", OVERWRITES),
+    ("report a -o b/posterior.npz", ARCHIVE),
+    ("report a -o link.npz", OVERWRITES),
+    ("place a t.csv -o t.csv", OVERWRITES),
+    ("place a t.csv -o b/posterior.npz", ARCHIVE),
+    ("place a/posterior.npz t.csv -o a/posterior.npz", OVERWRITES),
+    ("plot link.npz -o a/posterior.npz", OVERWRITES),
+    ("compare a b --heldout t.csv -o t.csv", OVERWRITES),
+    ("fit sd/clusters.csv -o sd", OVERWRITES),
+    ("fit link.csv -o sd", OVERWRITES),
+    ("fit sd/clusters.csv --neighbors sd/report.html -o sd", OVERWRITES),
+    ("fit sd/checkpoint.npz -o sd", OVERWRITES),
+    ("fit t.csv -o pipes", f"tree.png: {SPECIAL}"),
+    ("fit t.csv -o folders", "report.html: it is a folder; choose another path."),
+    ("report a -o pipe.html", SPECIAL),
+    ("place a t.csv -o pipe.html", SPECIAL),
+    ("plot a -o pipe.png", SPECIAL),
+    ("simulate -o pipes", SPECIAL),
+    ("report a -o /dev/full", SPECIAL),
+    ("place a t.csv -o /dev/full", SPECIAL),
+    ("fit t.csv -o ''", "an empty name is no path."),
+    ("report a -o ''", "an empty name is no path."),
+    ("place '' t.csv", "an empty name is no path."),
+    ("fit '' -o out", "an empty name is no path."),
+    (f"fit t.csv -o {LONG}", "File name too long."),
+    (f"fit t.csv -o out/{LONG}", "(File name too long); choose another --out."),
+    (f"plot a -o {LONG}.png", "File name too long."),
+    (f"place a t.csv -o {LONG}.csv", "File name too long."),
+    (f"place a {LONG}.csv", "File name too long."),
+    (f"info {LONG}", "File name too long."),
+    ("info a\0b", "it has a zero byte in it."),
+    ("fit t.csv -o a\0b", "it has a zero byte in it."),
+    ("plot a -o /proc/x.png", "cannot write /proc/x.png: "),
+    ("place a t.csv -o /proc/x.csv", "cannot write /proc/x.csv: "),
+    ("report a -o /proc/x.html", "cannot write /proc/x.html: "),
+    ("fit t.csv -o /proc/x", "cannot create the folder /proc/x ("),
+]
+
+
+def hostile_folder(folder):
+    """Posteriors, tables, links, pipes and folders where files should be."""
+    for name in ("a", "b", "sd", "pipes", "folders"):
+        (folder / name).mkdir()
+    for name in ("a", "b"):
+        post().save(folder / name / "posterior.npz")
+    table = pandas.DataFrame(data(9), columns=["u", "v", "w"])
+    for name in ("t.csv", "sd/clusters.csv"):
+        table.to_csv(folder / name, index=False)
+    np.savez(folder / "sd" / "checkpoint.npz", X=data())
+    sparse.save_npz(folder / "near.npz", sparse.csr_array(1.0 - np.eye(9)))
+    (folder / "near.npz").rename(folder / "sd" / "report.html")
+    (folder / "link.npz").symlink_to(folder / "a" / "posterior.npz")
+    os.link(folder / "sd" / "clusters.csv", folder / "link.csv")
+    for name in ("pipe.html", "pipe.png", "pipes/tree.png", "pipes/data.csv"):
+        os.mkfifo(folder / name)
+    (folder / "folders" / "report.html").mkdir()
+
+
+def contents(folder):
+    found = sorted(path for path in folder.rglob("*"))
+    return {path: path.read_bytes() if path.is_file() else None for path in found}
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(("command", "words"), COMMANDS, ids=[command[:40] for command, _ in COMMANDS])
+def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words, force, tmp_path, monkeypatch, capsys):
+    hostile_folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = contents(tmp_path)
+    given = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
+    assert main(given) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert words in said or (not force and "already exists" in said)
+    assert contents(tmp_path) == before
+
+
+# --- control characters -----------------------------------------------------------------------------------------------
+
+EVIL = ["\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "a\rb", "a\x08b", "\u202eabc", "x\ny"]
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
+
+
+def evil_posterior(path):
+    """Control characters in every text that a posterior holds."""
+    evil = "\x1b[31mred\x07\nverdict  all is well"
+    info = dict.fromkeys(("seed", "sampler", "n_warmup", "left_out", "ties", "covariance_choice", "choice"), evil)
+    found = hostile.random_posterior(
+        1, labels=EVIL, theta={f"t{evil}": np.linspace(1, 2, 12)}, X=np.arange(21.0).reshape(7, 3), columns=EVIL[:3],
+        covariance=ct.Diagonal().adapt(np.arange(21.0).reshape(7, 3)), info=info,
+    )  # fmt: skip
+    found.save(path)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+@pytest.mark.parametrize(
+    "command", ["info {0}", "info {0} --group a,b", "check {0}", "compare {0} {1}", "place {0} {2}"]
+)
+def test_commands_print_no_control_characters_of_a_posterior(command, tmp_path, capsys, monkeypatch):
+    paths = [tmp_path / "one.npz", tmp_path / "two.npz", tmp_path / "rows.csv"]
+    for path in paths[:2]:
+        evil_posterior(path)
+    pandas.DataFrame(data(2), EVIL[:2], EVIL[:3]).to_csv(paths[2], index_label="name")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    status = main(shlex.split(command.format(*paths)) + (["--multiline"] if "place" in command else []))
+    said = "".join(capsys.readouterr())
+    assert status in (0, 2) and said.strip()
+    assert not UNPRINTABLE.search(said.replace("\r\x1b[K", ""))  # which erases a line of our own
+    assert "\nverdict  all is well" not in said
+
+
+@pytest.mark.parametrize("where", ["header", "cell", "file"])
+def test_commands_print_no_control_characters_of_a_table(where, tmp_path, capsys):
+    evil = "\x1b[31mred\x07"
+    path = tmp_path / (f"{evil}.csv" if where == "file" else "x.csv")
+    path.write_text(f"name,{evil},{evil}\na,1,2\n" if where == "header" else f"name,x\na,{evil}\nb,2\n")
+    assert main(["fit", str(path), "-o", str(tmp_path / "out")]) == 2
+    said = "".join(capsys.readouterr())
+    assert not UNPRINTABLE.search(said)
+    assert "\\x1b[31mred\\x07" in said

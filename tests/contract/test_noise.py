@@ -53,7 +53,7 @@ def test_noise_is_student_by_default_where_the_sampler_learns_it():
     post = ct.fit(X, **QUICK)
     assert post.noise == Noise("learn", "student")
     assert post.theta["noise_level"].shape == (24,) and post.tail_scale.shape == (24, 14)
-    assert post.oddness.shape == (14,)
+    assert post.outlier_score.shape == (14,)
     assert ct.fit(X, sampler="mgreedy", **QUICK).noise == Noise(0.0)
 
 
@@ -130,7 +130,7 @@ def test_outlier_is_found_and_is_no_branch_of_its_own():
     settings = QUICK | {"n_samples": 400, "n_warmup": 40, "n_chains": 1}
     post = ct.fit(X, "scaled", **settings)
     assert [row.label for row in find_outliers(post)] == ["7"]
-    assert post.oddness.argmax() == 7
+    assert post.outlier_score.argmax() == 7
     plain = ct.fit(X, "scaled", noise=0.0, **settings)
 
     def is_alone(post):

@@ -137,7 +137,7 @@ def test_sampler_takes_nearly_identical_rows(name):
 def test_sampler_draws_the_same_trees_from_distances(name, data):
     rows = sample(name, data)
     distances = ct.sample_trees(
-        squared_distances(data), sampler=make(name), metric="precomputed", d=6, random_state=0, **FEW
+        squared_distances(data), sampler=make(name), metric="squared_distances", d=6, random_state=0, **FEW
     )
     assert np.array_equal(rows.children, distances.children)
     np.testing.assert_allclose(rows.times, distances.times, rtol=1e-6)
@@ -146,7 +146,7 @@ def test_sampler_draws_the_same_trees_from_distances(name, data):
 @pytest.mark.parametrize("name", ["insertion", "regraft"])
 def test_sampler_that_needs_rows_refuses_distances(name, data):
     with pytest.raises(ct.InputError, match="needs the rows"):
-        ct.sample_trees(squared_distances(data), sampler=name, metric="precomputed", d=6)
+        ct.sample_trees(squared_distances(data), sampler=name, metric="squared_distances", d=6)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def test_sampler_that_needs_rows_refuses_distances(name, data):
         ({"noise": -1.0}, "noise"),
         ({"noise": np.nan}, "noise"),
         ({"metric": "cosine"}, "metric"),
-        ({"metric": "precomputed"}, "needs d"),
-        ({"metric": "precomputed", "d": 3}, r"\(n, n\)"),
-        ({"metric": "precomputed", "d": 3, "X": np.ones((4, 4))}, "diagonal"),
-        ({"metric": "precomputed", "d": 3, "X": np.triu(np.ones((4, 4)), 1)}, "symmetric"),
+        ({"metric": "squared_distances"}, "needs d"),
+        ({"metric": "squared_distances", "d": 3}, r"\(n, n\)"),
+        ({"metric": "squared_distances", "d": 3, "X": np.ones((4, 4))}, "diagonal"),
+        ({"metric": "squared_distances", "d": 3, "X": np.triu(np.ones((4, 4)), 1)}, "symmetric"),
         ({"d": 5}, "columns"),
         ({"random_state": "today"}, "random_state"),
         ({"n_samples": 0}, "n_samples"),
@@ -227,7 +227,7 @@ def test_sampler_refuses_distances_that_vanish_with_advice(name):
 def test_sampler_refuses_distances_too_large(name):
     eps = 1.7e308 * (1 - np.eye(4))
     with pytest.raises(ct.InputError, match="too large"):
-        ct.sample_trees(eps, sampler=make(name), metric="precomputed", d=3, random_state=0, **FEW)
+        ct.sample_trees(eps, sampler=make(name), metric="squared_distances", d=3, random_state=0, **FEW)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_sampler_resample_below_must_be_a_share(share):
 @pytest.mark.parametrize("d", [10**400, 0, 2.0, None])
 def test_sampler_refuses_a_wrong_dimension_behind_distances(d):
     with pytest.raises(ct.InputError, match="needs d" if d is None else "d must be a whole number from 1"):
-        ct.sample_trees(1 - np.eye(3), sampler="mpost1", metric="precomputed", d=d, **FEW)
+        ct.sample_trees(1 - np.eye(3), sampler="mpost1", metric="squared_distances", d=d, **FEW)
 
 
 @pytest.mark.parametrize("name", ["mpost1", "mpost2"])

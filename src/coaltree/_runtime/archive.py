@@ -16,10 +16,11 @@ import numpy as np
 
 from ..errors import InputError
 from .atomic_write import open_to_read, replacing
+from .formatting import shortened
 from .typing import PathLike
 
 _HEADER = "header.json"
-_ARRAY_KINDS = "biufcUS"  # booleans, numbers and text
+_ARRAY_KINDS = "biufUS"  # booleans, real numbers and text
 
 Default = Callable[[Any, str], Any]
 
@@ -62,14 +63,23 @@ def read(path: PathLike, kind: str, version: int) -> Any:
             raise damaged(path, error) from None
 
 
+def is_archive(path: PathLike) -> bool:
+    """Whether a file is one that `write` wrote, of whatever kind and version."""
+    try:
+        with open_to_read(path) as file, zipfile.ZipFile(file) as members:
+            return _HEADER in members.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):  # no such file, a pipe, or another one
+        return False
+
+
 def damaged(path: PathLike, error: Exception) -> InputError:
     """Return the error of a file whose content is wrong, in one line."""
-    why = " ".join(str(error).split())
-    return InputError(f"{str(path)!r} is damaged and cannot be read ({why[:150] or type(error).__name__}).")
+    why = shortened(" ".join(str(error).split()), 150)
+    return InputError(f"{str(path)!r} is damaged and cannot be read ({why or type(error).__name__}).")
 
 
 def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether it is in Fortran's order, and type of a .npy file, which must be booleans, numbers or text."""
+    """Shape, whether it is in Fortran's order, and type of a .npy file: booleans, real numbers or text."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"a NumPy array of format {version[0]}.{version[1]}")
@@ -105,7 +115,7 @@ def _read_header(members: Mapping[str, Any], path: PathLike, kind: str, version:
     if type(found) is not int or not isinstance(written_by, dict) or "content" not in header:
         raise ValueError("its header lacks the version, the writer or the content")
     if found != version:
-        writer = str(written_by.get("coaltree", "of another version"))[:30]
+        writer = shortened(str(written_by.get("coaltree", "of another version")), 30)
         advice = "; update coaltree" if found > version else ""
         raise InputError(
             f"{str(path)!r} was written by coaltree {writer} in format {found}, and this version reads format "
@@ -119,7 +129,7 @@ def _encode(value: Any, where: str, arrays: dict[str, np.ndarray], default: Defa
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if isinstance(value, np.ndarray) and value.dtype.kind in _ARRAY_KINDS:
         arrays[where] = value
         return {"array": where}
     if isinstance(value, list | tuple):
@@ -141,6 +151,8 @@ def _decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return value
     ((mark, inner),) = value.items()
     if mark == "array":
+        if inner not in arrays:
+            raise ValueError(f"the array {inner} is missing")
         return arrays[inner]
     if mark == "tuple":
         return tuple(_decode(item, arrays) for item in inner)

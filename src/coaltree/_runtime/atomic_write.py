@@ -38,6 +38,19 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterato
             temporary.unlink()
 
 
+def check_writable(path: Any) -> None:
+    """Refuse a path that no file can be written to, before any work is done: by writing one beside it."""
+    target = _target(path)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            target.lstat()  # a name may be too long
+        temporary = target.with_name(f".{target.name[:_MAX_STEM]}.{os.getpid()}.tmp")
+        temporary.touch()
+        temporary.unlink()
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+
+
 def move_into_place(source: Path, path: Path) -> None:
     """Let a complete file take the place of `path`, as `replacing` does."""
     try:

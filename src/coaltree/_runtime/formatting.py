@@ -1,7 +1,12 @@
 """Lists of names, counts, shares in per cent, and numbers as people write them, in messages."""
 
 import math
+import re
 from collections.abc import Sequence
+
+# Control characters (terminals obey them), halves of surrogate pairs (no file can hold them), line separators, and
+# marks that reverse the text around them.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
 
 
 def some(names: Sequence[object], most: int = 6) -> str:
@@ -16,8 +21,14 @@ def listed(names: Sequence[str]) -> str:
 
 
 def shortened(name: str, most: int = 60) -> str:
-    """Return a name, cut where it is too long for a line or for a leaf of a figure."""
+    """Return a name, cut where it is too long for a line or for a leaf of a figure, its control characters escaped."""
+    name = escaped(name)
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def escaped(text: str, keep: str = "") -> str:
+    """Return text with control characters as Python writes them, such as \\x1b; those in `keep` stay."""
+    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1], text)
 
 
 def percent(share: float) -> str:

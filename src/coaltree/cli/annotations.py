@@ -19,13 +19,13 @@ def compare_annotation(answer: ClusterAnswer, annotation: LeafAnnotation) -> str
     """A table of clusters and classes with their agreement, or the range of the numbers in each cluster."""
     if annotation.numbers is not None:
         ranges = pandas.Series(annotation.numbers).groupby(answer.labels + 1).quantile([0.05, 0.5, 0.95]).unstack()
-        lines = [f"{annotation.name}: median in each cluster, and 90 % of its values"]
+        lines = [f"{shortened(annotation.name)}: median in each cluster, and 90 % of its values"]
         for cluster, low, median, high in ranges.dropna().head(MAX_CLUSTERS).itertuples():
             lines.append(f"  cluster {cluster}  {median:.4g} ({low:.4g} to {high:.4g})")
         return "\n".join(lines)
     observed = annotation.codes >= 0
     found = agreement(answer.labels[observed], annotation.codes[observed])
-    title = f"{annotation.name}: adjusted Rand index {found.ari:.2f}, purity {found.purity:.2f}"
+    title = f"{shortened(annotation.name)}: adjusted Rand index {found.ari:.2f}, purity {found.purity:.2f}"
     if not observed.all():
         title += f" ({np.count_nonzero(~observed)} missing)"
     if len(annotation.levels) > MAX_CLASSES:

@@ -1,5 +1,6 @@
 """Arguments and options that commands share, and the checks of the files they name."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._runtime.atomic_write import check_writable
 from ..errors import InputError
-from .parameter_types import COUNT, POSITIVE_COUNT
+from .parameter_types import COUNT, POSITIVE_COUNT, PathName
+from .shell import echo
 
 if TYPE_CHECKING:
     from ..posterior.posterior import Posterior
@@ -17,10 +20,12 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
-FOLDER = click.Path(path_type=Path, file_okay=False)
-EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+INPUT = PathName(path_type=Path)
+FOLDER = PathName(path_type=Path, file_okay=False)
+FILE = PathName(path_type=Path, dir_okay=False)
+EXISTING_FILE = PathName(path_type=Path, exists=True, dir_okay=False)
 
-posterior_argument: Decorator = click.argument("posterior", type=click.Path(path_type=Path))
+posterior_argument: Decorator = click.argument("posterior", type=INPUT)
 force_option: Decorator = click.option("--force", is_flag=True, help="Overwrite existing files.")
 seed_option: Decorator = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
@@ -32,7 +37,7 @@ def folder_option(**default: Any) -> Decorator:
 
 def file_option(text: str, **more: Any) -> Decorator:
     """The file that a command writes."""
-    return click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help=text, **more)
+    return click.option("-o", "--out", type=FILE, help=text, **more)
 
 
 def clusters_option(text: str = "Number of clusters.") -> Decorator:
@@ -69,7 +74,10 @@ def sampling_options(command: Any) -> Any:
 
 def table_options(command: Callable[..., Any]) -> Any:
     """How to read a table; the command gets these options as one `TableOptions`."""
-    names = ("names", "columns", "drop", "header", "decimal", "separator", "array")
+    names = (
+        "names", "columns", "drop", "dates", "header", "decimal", "separator", "multiline", "array",
+        "transpose", "drop_empty", "exclude_row",
+    )  # fmt: skip
 
     @functools.wraps(command)
     def with_table_options(**options: Any) -> Any:
@@ -79,16 +87,35 @@ def table_options(command: Callable[..., Any]) -> Any:
 
     header = "Whether the first line has the column names. [default: whether it has text]"
     separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
-    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first]."
+    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first shown]."
     return _add_options(
         with_table_options,
         column_option("--names", "Column of the row names. [default: the first, if it has names]"),
         column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
         column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
+        column_option("--dates", "Column of dates, as days since 1970-01-01 (may be repeated).", multiple=True),
         click.option("--header/--no-header", default=None, help=header),
         click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
         click.option("--separator", metavar="MARK", help=separator),
+        click.option("--multiline", is_flag=True, help="Let quoted cells have line breaks. [default: refused]"),
         click.option("--array", "--sheet", "array", metavar="NAME", help=array),
+        click.option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
+        click.option("--exclude-row", metavar="NAME", multiple=True, help="Row to leave out (may be repeated)."),
+        click.option("--drop-empty", is_flag=True, help="Leave out rows and columns without any value."),
+    )
+
+
+def transform_options(command: Any) -> Any:
+    """What to do with the values before they are fitted."""
+    axes = click.Choice(("rows", "columns"))
+    log = "Column to take the logarithm of (may be repeated), or all."
+    center = "Subtract the mean of each row or column."
+    scale = "Divide each row or column by its standard deviation; with --center rows, rows are compared by their shape."
+    return _add_options(
+        command,
+        column_option("--log", log, multiple=True),
+        click.option("--center", type=axes, help=center),
+        click.option("--scale", type=axes, help=scale),
     )
 
 
@@ -102,41 +129,71 @@ def load_posterior(path: Path) -> "Posterior":
     """Read a posterior from its file, or from the output folder of `coaltree fit`."""
     from ..posterior.io.archive import load
 
-    return load(path / POSTERIOR if path.is_dir() else path)
+    return load(path)
 
 
 def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:
     """Read a table of rows that were not fitted: the fitted columns, unless `options` name others."""
     from .tables.reading import read_file
 
-    if post.columns is not None and not (options.columns or options.drop):
-        options = dataclasses.replace(options, columns=post.columns, columns_from="a column of the fitted data")
+    fitted = post.columns if post.transform is None else post.transform.columns
+    if fitted is not None and not (options.columns or options.drop or options.transpose):
+        options = dataclasses.replace(options, columns=fitted, columns_from="a column of the fitted data")
     found = read_file(path, options)
-    click.echo(found.description, err=True)
+    echo(found.description, err=True)
     return found.table
 
 
-def output_folder(path: Path, names: Iterable[str], force: bool) -> Path:
-    """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`."""
+def output_folder(path: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> Path:
+    """Create the folder `path`; refuse if it already has one of the files `names`, unless `force`.
+
+    Whatever is said, no file of `inputs` is overwritten, and all files can be written.
+    """
+    names = list(names)
+    for name in names:
+        keep_inputs(path / name, inputs)
     existing = [name for name in names if (path / name).exists()]
     if existing and not force:
         raise InputError(f"{path / existing[0]} already exists; choose another --out, or overwrite it with --force.")
+    missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise InputError(f"cannot create the folder {path} ({error.strerror}); choose another --out.") from error
+    for name in names:
+        check_writable(path / name)
     return path
 
 
-def output_file(path: Path, force: bool, is_figure: bool = False) -> Path:
-    """Refuse an existing file, unless `force`, a folder that does not exist, and a suffix that is no figure's."""
+def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterable[Path] = ()) -> Path:
+    """Refuse an existing file, unless `force`, a folder that does not exist, and a suffix that is no figure's.
+
+    Whatever is said, neither a file of `inputs` nor a posterior or checkpoint is overwritten.
+    """
+    from .._runtime.archive import is_archive
+
+    keep_inputs(path, inputs)
+    if is_archive(path):
+        raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+    check_writable(path)
     if is_figure:
         from matplotlib.figure import Figure
 
         if path.suffix.removeprefix(".").lower() not in Figure().canvas.get_supported_filetypes():
             raise InputError(f"{path.name}: unsupported file type; expected a suffix such as .png, .svg or .pdf.")
     return path
+
+
+def keep_inputs(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to write where something is read from, under whatever name or link."""
+    for given in inputs:
+        source = given / POSTERIOR if given.is_dir() else given
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InputError(f"{path} is an input of this command, and would be overwritten; choose another -o.")

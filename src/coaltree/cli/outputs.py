@@ -9,10 +9,11 @@ from typing import IO, Any
 
 import pandas
 
-from .._runtime.atomic_write import clear_away, move_into_place
+from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
+from ..posterior.empty_leaves import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
@@ -93,7 +94,10 @@ def trees_to_write(n_leaves: int) -> int:
 
 
 def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
-    """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations."""
+    """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations.
+
+    Rows with missing values only are in no tree; they have empty cells.
+    """
     columns: dict[str, Iterable[Any]] = {
         leaves_one(leaves_are(post)): post.labels,
         "cluster": answer.labels + 1,
@@ -109,7 +113,9 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
         while own in columns or (own != name and own in annotations):
             own = f"label_{own}"
         columns[own] = texts
-    write_csv(path, columns)
+    labels, *others = columns.items()
+    everywhere = {name: in_given_places(post, cells, "") for name, cells in others}
+    write_csv(path, {labels[0]: given_labels(post), **everywhere})
 
 
 def write_linkage(path: Path, tree: Tree) -> None:
@@ -123,8 +129,12 @@ def write_csv(target: Path | IO[str], columns: Mapping[str, Iterable[Any]]) -> N
     """Write named columns; no cell is one that a spreadsheet takes for a formula."""
     harmless = {_harmless(name): [_harmless(cell) for cell in cells] for name, cells in columns.items()}
     # with "\r\n", the csv module quotes cells that contain either
-    end = "\r\n" if isinstance(target, Path) else "\n"
-    pandas.DataFrame(harmless).to_csv(target, index=False, lineterminator=end, encoding="utf-8")
+    frame = pandas.DataFrame(harmless)
+    if isinstance(target, Path):
+        with replacing(target, newline="") as file:
+            frame.to_csv(file, index=False, lineterminator="\r\n")
+    else:
+        frame.to_csv(target, index=False, lineterminator="\n")
 
 
 def _harmless(cell: Any) -> Any:
@@ -179,7 +189,9 @@ def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float
         warnings.simplefilter("always")
         plot(figure.add_subplot())
         for path in paths:
-            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+            suffix = path.suffix.removeprefix(".").lower()
+            with replacing(path, "wb") as file:
+                figure.savefig(file, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
     others = [warning for warning in caught if "missing from font" not in str(warning.message)]
     for warning in others:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

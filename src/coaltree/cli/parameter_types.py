@@ -1,10 +1,13 @@
 """Values of options that are neither text nor plain numbers."""
 
+import os
 import re
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+from .._runtime.formatting import shortened
 
 
 class _Parsed(click.ParamType):
@@ -22,6 +25,23 @@ class _Parsed(click.ParamType):
             return self.parse(value)
         except ValueError:
             return self.fail(f"{value!r} is not {self.expected}.", param, ctx)
+
+
+class PathName(click.Path):
+    """A path that a file can have."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if os.fspath(value) == "":
+            self.fail("an empty name is no path.", param, ctx)
+        if "\0" in os.fspath(value):
+            self.fail(f"{os.fspath(value)!r} is no path: it has a zero byte in it.", param, ctx)
+        try:
+            os.lstat(value)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # said below, or by who reads it
+        except OSError as error:
+            self.fail(f"{shortened(os.fspath(value))!r}: {error.strerror or error}.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _count(text: str, minimum: int) -> int | str:

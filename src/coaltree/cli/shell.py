@@ -15,12 +15,14 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._runtime.formatting import escaped
 from ..errors import CoaltreeWarning, InputError
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     state = SimpleNamespace(debug=False)
+    _STAGE.is_quiet = False
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller (>&-)
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -73,20 +75,25 @@ class Interrupted(click.ClickException):
     exit_code = 130
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Write lines to the terminal; a stranger's file may have put control characters into names, which are escaped."""
+    click.echo(escaped(str(text), keep="\n\t"), err=err)
+
+
 def _fail(message: str, status: int, debug: bool = False) -> int:
     if debug:
-        traceback.print_exc()
-    click.echo(f"coaltree: {' '.join(message.split())}", err=True)
+        echo(traceback.format_exc().rstrip(), err=True)
+    echo(f"coaltree: {' '.join(message.split())}", err=True)
     return status
 
 
-_STAGE = SimpleNamespace(is_shown=False)
+_STAGE = SimpleNamespace(is_shown=False, is_quiet=False)
 
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
     """Show on a terminal what takes time, in a line that is erased at the end."""
-    _STAGE.is_shown = sys.stderr.isatty()
+    _STAGE.is_shown = sys.stderr.isatty() and not _STAGE.is_quiet
     if _STAGE.is_shown:
         click.echo(f"{name} …", nl=False, err=True)
     try:
@@ -101,11 +108,29 @@ def _erase_stage() -> None:
         _STAGE.is_shown = False
 
 
+def say(text: object) -> None:
+    """Print a line, unless --quiet was given."""
+    if not _STAGE.is_quiet:
+        echo(text)
+
+
+def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    _STAGE.is_quiet |= value
+    return value
+
+
+quiet_option: Callable[[Any], Any] = click.option(
+    "--quiet", is_flag=True, callback=_remember_quiet, help="Print warnings and errors only."
+)
+
+
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Write a warning as one line on stderr, without the place in the code."""
+    """Write a warning as one line on stderr, without the place in the code; those of arithmetic help no user."""
+    if category is RuntimeWarning:  # NumPy's; what comes of it is checked and, where it is no number, refused
+        return
     kind = "" if issubclass(category, CoaltreeWarning) else f"{category.__name__}: "
     _erase_stage()
-    click.echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
+    echo(f"coaltree: warning: {kind}{' '.join(str(message).split())}", err=True)
 
 
 def remember_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:

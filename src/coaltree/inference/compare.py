@@ -26,6 +26,7 @@ from ..posterior.predictive.loo import LeaveOneOut
 
 LEFT_OUT, HELD_OUT = "leave-one-out", "held-out rows"
 MAX_PARETO_K = 0.7
+MAX_UNRELIABLE_SHARE = 0.1  # of the rows; from here on the table carries a warning
 
 
 @field_docs(
@@ -56,19 +57,42 @@ class Comparison(NamedTuple):
         rows = [[name, *(f"{x:.2f}" for x in row)] for name, row in zip(self.names, numbers, strict=True)]
         header = ["name", "log density", "difference", "standard error", "weight"]
         if self.n_doubtful.any():
-            header.append("doubtful rows")
+            header.append(f"k > {MAX_PARETO_K}")
             rows = [[*row, str(doubtful)] for row, doubtful in zip(rows, self.n_doubtful, strict=True)]
         return [header, *rows]
 
+    @property
+    def warning(self) -> str:
+        """Why differences are unreliable: Pareto k > 0.7 for more than a tenth of the rows; "" where it is not so."""
+        n_rows = self.rows.shape[1]
+        worst = max(self.n_doubtful, default=0)
+        if worst <= MAX_UNRELIABLE_SHARE * n_rows:
+            return ""
+        bad = [
+            f"{n} of {n_rows} rows of {name!r}"
+            for name, n in zip(self.names, self.n_doubtful, strict=True)
+            if n > MAX_UNRELIABLE_SHARE * n_rows
+        ]
+        return (
+            f"differences are unreliable: Pareto k > {MAX_PARETO_K} for {some(bad)}; compare predictions of rows that "
+            "were not fitted (X_heldout, --heldout)"
+        )
+
+    def __repr__(self) -> str:
+        best = f"best {self.names[0]!r}" if self.names else "empty"
+        return f"<Comparison of {len(self.names)} posteriors by {self.basis} of {self.rows.shape[1]} rows: {best}>"
+
     def _repr_html_(self) -> str:
         header, *rows = self._cells()
-        return html_table(header, rows) + paragraph(f"Predictive log density, by {self.basis}.")
+        warning = f" Warning: {self.warning}." if self.warning else ""
+        return html_table(header, rows) + paragraph(f"Predictive log density, by {self.basis}.{warning}")
 
     def __str__(self) -> str:
         cells = self._cells()
         first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
         lines = ([name.ljust(first), *map(str.rjust, row, widths)] for name, *row in cells)
-        return "\n".join("  ".join(line) for line in lines)
+        warning = [f"warning: {self.warning}"] if self.warning else []
+        return "\n".join([*("  ".join(line) for line in lines), *warning])
 
 
 def compare(
@@ -188,10 +212,12 @@ def _require_same_rows(names: tuple[str, ...], posteriors: list[Posterior]) -> N
                 f"only one of posteriors {names[0]!r} and {name!r} has {some(apart)} in its model, so "
                 "that their densities cannot be compared; drop such columns from the table before fitting."
             )
-    if len({post.fitted is None for post in posteriors}) > 1:
-        warnings.warn(
-            "some of the posteriors have values that occur several times in a column spread (see info['ties']), others "
-            "not: the difference between these includes what that changes.",
-            CoaltreeWarning,
-            stacklevel=3,
+    as_recorded = [repr(name) for name, post in zip(names, posteriors, strict=True) if post.fitted is None]
+    if 0 < len(as_recorded) < len(names):
+        spread = next(name for name, post in zip(names, posteriors, strict=True) if post.fitted is not None)
+        them = "that fit" if len(as_recorded) == 1 else "those fits"
+        raise InputError(
+            f"values that occur several times in a column are spread in {spread!r} and not in {some(as_recorded)}, so "
+            f'that their densities cannot be compared; repeat {them} with ties="spread" (--ties spread), or give '
+            "X_heldout."
         )

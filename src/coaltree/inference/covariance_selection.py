@@ -135,5 +135,6 @@ def _table(found: Comparison, n_rows: int, n_draws: int, failed: Mapping[str, st
         "weight": found.weights.tolist(),
         "n_rows": int(n_rows),
         "n_draws": int(n_draws),
+        "n_unreliable": found.n_doubtful.tolist(),
     }
     return table | ({"failed": dict(failed)} if failed else {})

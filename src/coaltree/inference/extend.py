@@ -22,7 +22,7 @@ from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
 from ..posterior.io.pandas_output import INDEX
-from ..posterior.predictive.placement import covariance_of, read_new_rows
+from ..posterior.predictive.placement import covariance_of, transform_new_rows
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft
@@ -53,8 +53,10 @@ def extend(
     """
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
-    table, rng = read_new_rows(posterior, X_new), as_generator(random_state)
+    (table, taken), rng = transform_new_rows(posterior, X_new), as_generator(random_state)
     data = _all_data(posterior, table)
+    if posterior.transform is not None and taken is not None:
+        data = data._replace(transform=posterior.transform.joined(taken))
     if data.chains.noise.is_random and not settings.sampler.learns_noise:
         raise InputError(f"{type(settings.sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
     chosen, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
@@ -81,7 +83,7 @@ def extend(
 
 def _all_data(posterior: Posterior, table: Table) -> FitData:
     """Old and new rows together; those that were fitted stay as they were."""
-    assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
+    assert posterior.X is not None and posterior.covariance is not None  # else transform_new_rows has refused
     X = np.concatenate([as_double(posterior.X), table.values])
     rows, table = _all_rows(posterior, table, X)
     values = _model_values(posterior, X, rows.kept)

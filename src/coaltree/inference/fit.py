@@ -20,7 +20,8 @@ from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
 from ..errors import CoaltreeWarning, InterruptedWarning
 from ..model.covariance import CovarianceLike
-from ..model.data.table import as_double
+from ..model.data.table import as_double, as_frame
+from ..model.data.transform import TransformLike
 from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
 from ..posterior.diagnostics import convergence
@@ -55,7 +56,10 @@ def fit(
     start: Posterior | Tree | None = None,
     ordered: bool = False,
     inputs: ArrayLike | None = None,
-    metric: Literal["euclidean", "precomputed"] = "euclidean",
+    transform: TransformLike | None = None,
+    ties: Literal["auto", "spread"] = "auto",
+    metric: Literal["euclidean", "correlation", "distances", "squared_distances"] = "euclidean",
+    d: int | None = None,
     max_iterations: int | None = None,
     max_seconds: float | None = None,
     neighbors: Any = None,
@@ -95,9 +99,21 @@ def fit(
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
     ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
     inputs : (d,) or (d, k) for the same: where the columns were measured.
-    metric : "precomputed" if X (n, n) holds squared Euclidean distances between rows. Rows with these distances are
-        found by classical scaling and fitted under a spherical covariance; ``info["distances"]`` gives the negative
-        eigenvalues as a share of the total, from 1 % on with a warning.
+    transform : what to do with the table before: a mapping such as ``{"log": ["price"], "center": "rows", "scale":
+        "columns"}`` (``"log": True`` for all columns; steps are taken in this order), or a scikit-learn transformer.
+        `Posterior.X` is what comes out; `Posterior.transform` keeps the steps, so that new rows are given, and tables
+        shown, in the units of X.
+    ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
+        where a variance is learnt for each column (diagonal, full, best); "spread" does so with every covariance,
+        which makes posteriors that `compare` can tell apart.
+    metric : "correlation" compares rows by their correlation: each is centred and divided by its standard deviation, so
+        that squared distances are 2 d (1 - r). "distances" if X holds Euclidean distances between rows,
+        "squared_distances" if it holds their squares: a square table, one triangle of it (as R prints `dist`), or a
+        condensed vector. Rows with these distances are found by classical scaling and fitted under a spherical
+        covariance; ``info["distances"]`` says in how many dimensions, and gives the negative eigenvalues as a share of
+        the total, from 1 % on with a warning.
+    d : for distances: number of dimensions to keep, the longest ones; by default all that are not rounding. The more
+        there are, the more a distance says, and the narrower are the intervals of times.
     max_iterations : for "auto": iterations of each chain, warm-up included; by default 4,000 for up to 300 leaves,
         and 1.2 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
@@ -111,10 +127,12 @@ def fit(
     parameter and `imputed` a draw of each missing value. Convergence diagnostics are in ``info["convergence"]``.
     Ctrl-C returns the trees sampled so far, with an `InterruptedWarning`.
     """
-    began = time.perf_counter()
+    began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
     settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
-    data = prepare(X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs)
+    data = prepare(
+        X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
+    )
     run = begin_run(data, settings, start, random_state, checkpoint)
     if data.candidates:
         data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)

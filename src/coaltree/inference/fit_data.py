@@ -15,19 +15,23 @@ from .._runtime.validation import check_choice
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance
 from ..model.covariance.base import column_variances
-from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, modelled
+from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, is_auto, modelled
+from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
+from ..model.data.empty_rows import RowInputs, without_empty_rows
 from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
 from ..model.data.mds import require_spherical, rows_of_distances
-from ..model.data.missing import check_apart, missing_entries
+from ..model.data.missing import agreeing_pair, check_apart, missing_entries
 from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
+from ..model.data.transform import Transform, transformed
 from ..model.process.noise import Noise, as_noise, noise_model
 from ..posterior import Posterior
 from ..samplers.base import Sampler
 from .chains.state import ChainData, ChainDraws, collapse_replicates
 from .settings import RunSettings
 
-METRICS = ("euclidean", "precomputed")
+TIES = ("auto", "spread")
+SPREAD = frozenset({"tied"})  # for `modelled`: equal values of a column are to be spread
 MAX_SCALE_RATIO = 100.0  # of columns under one variance
 MAX_FULL_COLUMNS_OF_BEST = 128  # of a full covariance that `covariance="best"` tries
 MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
@@ -44,6 +48,7 @@ class FitData(NamedTuple):
     chains: ChainData  # what chains see of all this
     candidates: Mapping[str, Modelled] = {}  # models to select from, of which `model` is the first
     info: Mapping[str, Any] = {}  # what the posterior's `info` says of it
+    transform: Transform | None = None  # what was done to the table before
 
     def with_model(self, model: Modelled) -> "FitData":
         """The same rows under another candidate."""
@@ -62,16 +67,32 @@ def prepare(
     neighbors: Any,
     ordered: bool,
     inputs: Any,
+    ties: str = TIES[0],
+    d: int | None = None,
+    transform: Any = None,
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
     noise = default_noise(sampler) if noise is None else as_noise(noise)
-    is_table = check_choice("metric", metric, METRICS) == "euclidean"
-    table = read_table(X, allow_missing=is_table, keep_single=is_table)
-    if not is_table:
-        covariance = require_spherical(covariance)
-        table, _, info["distances"] = rows_of_distances(table)
-    rows = read_rows(table, noise, groups, errors)
+    check_choice("ties", ties, TIES)
+    is_table = check_metric(metric) not in DISTANCES
+    if is_table:
+        given, info = without_empty_rows(RowInputs(_read_rows(X, d), groups, errors, neighbors))
+        covariance, steps = _check_steps(metric, covariance, transform)
+        table, taken = transformed(given.table, steps)
+        info |= {"metric_given": metric} if metric == "correlation" else {}
+    else:
+        if transform is not None:
+            raise InputError(
+                f'transform is for rows, and metric="{metric}" says that X holds distances; leave one out.'
+            )
+        covariance = require_spherical(covariance, metric)
+        table, _, info["distances"] = rows_of_distances(read_distances(X, metric), metric, d)
+        given, taken = RowInputs(table, groups, errors, neighbors), None
+        info |= {"metric_given": metric, **({} if d is None else {"d_given": d})}
+    neighbors = given.neighbors
+    info |= {} if taken is None else {"transform": taken.describe()}
+    rows = read_rows(table, noise, given.groups, given.errors)
     warn_of_groups(rows, table, noise)
     _check_sampler(sampler, noise, rows)
     graph = None
@@ -90,7 +111,8 @@ def prepare(
     elif ordered or inputs is not None:
         raise InputError('ordered and inputs need covariance="best"; otherwise give SquaredExponential(inputs=…).')
     else:
-        model = modelled(recorded, rows.kept, table.features, covariance)
+        model = _modelled_apart(recorded, rows, table, covariance, ties)
+        info |= {"ties_given": ties} if ties == "spread" else {}
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
     if is_table and not candidates and "covariance_choice" not in model.info:
         _warn_of_scales(model.covariance, table)
@@ -99,7 +121,52 @@ def prepare(
     missing = missing_entries(model.values)
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
     chains = chains if candidates else collapse_replicates(chains)  # candidates are compared by rows
-    return FitData(table, rows, noise, model, chains, candidates, info)
+    return FitData(table, rows, noise, model, chains, candidates, info, taken)
+
+
+def _read_rows(X: Any, d: int | None) -> Table:
+    """Rows of measurements; a hint where they look like distances."""
+    if d is not None:
+        raise InputError('d is the number of dimensions behind distances; it needs metric="distances" or its square.')
+    table = read_table(X, allow_missing=True, keep_single=True)
+    hint = hint_of_distances(table)
+    if hint is not None:
+        warnings.warn(hint, CoaltreeWarning, stacklevel=4)
+    return table
+
+
+def _check_steps(metric: str, covariance: Any, transform: Any) -> tuple[Any, Any]:
+    """Covariance and transform of a metric: the squared distance of standardised rows is 2 d (1 - correlation)."""
+    if metric != "correlation":
+        return covariance, transform
+    words = {transform: True} if isinstance(transform, str) else transform or {}
+    if not isinstance(words, Mapping) or words.get("center") or words.get("scale"):
+        raise InputError('metric="correlation" centres and scales the rows; transform can only take logarithms before.')
+    return "spherical" if is_auto(covariance) else covariance, {**words, "center": "rows", "scale": "rows"}
+
+
+def _modelled_apart(values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, ties: str) -> Modelled:
+    """The model of distinct rows; ties are spread where rows are equal in every column that both have.
+
+    Such rows are no copies, for two of them may differ where a third has no values, and have no density at distance 0.
+    """
+    if ties == "spread":
+        return modelled(values, rows.kept, table.features, covariance, SPREAD)
+    model = modelled(values, rows.kept, table.features, covariance)
+    pair = None if rows.has_density or model.is_spread else agreeing_pair(model.values)
+    if pair is None:
+        return model
+    names = rows.names_of_kept()
+    warnings.warn(
+        f"rows {names[pair[0]]!r} and {names[pair[1]]!r} are equal in every column that both have, so that their "
+        "distance is 0; to keep such rows apart, equal values are spread over the step they are recorded in, as by "
+        'ties="spread". A fixed noise, such as noise=0.1, keeps them apart, too.',
+        CoaltreeWarning,
+        stacklevel=4,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoaltreeWarning)  # said already
+        return modelled(values, rows.kept, table.features, covariance, SPREAD)
 
 
 def default_noise(sampler: Sampler) -> Noise:
@@ -165,6 +232,7 @@ def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more:
         theta=draws.theta,
         X=table.values,
         columns=table.features,
+        transform=data.transform,
         imputed=imputed_everywhere(draws.imputed, table.values, model.used) if is_missing else None,
         used=model.used,
         fitted=model.values[rows.places] if model.is_spread else None,

@@ -13,12 +13,12 @@ from .._runtime.progress import Progress
 from .._runtime.random_streams import as_generator
 from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
-from .._runtime.validation import check_choice, check_count
+from .._runtime.validation import check_count
 from ..errors import InputError, InterruptedWarning
 from ..model.covariance import Covariance, CovarianceLike, Scaled, Spherical, as_covariance
 from ..model.data.columns import modelled
+from ..model.data.distances import DISTANCES, check_metric, read_distances
 from ..model.data.duplicates import Distinct, find_distinct
-from ..model.data.mds import check_squared_distances
 from ..model.data.table import Table, read_table
 from ..model.process.noise import as_noise, known_variances
 from ..model.process.whitened import Problem, largest_distance, make_problem
@@ -50,7 +50,7 @@ def sample_trees(
 
     Parameters
     ----------
-    X : array-like or DataFrame (n, d); with ``metric="precomputed"`` the (n, n) squared distances between rows.
+    X : array-like or DataFrame (n, d); or distances, as `metric` says.
     covariance : Covariance, name or (d, d) array of the diffusion, which is not learnt; use `fit` for that. "scaled" is
         that of the columns' own variances.
     sampler : such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
@@ -60,8 +60,9 @@ def sample_trees(
     noise : variance of measurement noise, as a multiple of Φ. With 0, identical rows merge at time 0.
     errors : (n,) known relative standard errors of the rows, by whose squares the noise is scaled (`Regraft`,
         `Insertion`).
-    metric : "euclidean" or "precomputed".
-    d : number of columns behind precomputed distances.
+    metric : "euclidean", "distances" if X holds Euclidean distances between rows (a square table, a triangle of it or a
+        condensed vector), or "squared_distances" if it holds their squares.
+    d : number of columns behind distances: the more there are, the more certain are times.
     n_threads : number of threads for the particles; it does not change the result.
     progress : bool, "auto" or function of (done, total).
 
@@ -74,14 +75,14 @@ def sample_trees(
     n_warmup = check_count("n_warmup", n_warmup, 0)
     if n_threads is not None:
         n_threads = check_count("n_threads", n_threads, 1)
-    check_choice("metric", metric, ("euclidean", "precomputed"))
-    table = read_table(X)
+    is_table = check_metric(metric, ("euclidean", *DISTANCES)) == "euclidean"
+    table = read_table(X) if is_table else read_distances(X, metric)
     leaf_var = known_variances(noise, errors, len(table.values))
     if errors is not None and not sampler.takes_leaf_variances:
         raise InputError(
             f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion."
         )
-    prepare = _from_distances if metric == "precomputed" else _from_rows
+    prepare = _from_rows if is_table else _from_distances
     covariance, problem, distinct, used = prepare(table, covariance, sampler, d, leaf_var)
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
@@ -103,7 +104,7 @@ def sample_trees(
         log_evidence=draws.log_evidence,
         labels=table.labels,
         chain=np.zeros(len(times), dtype=int) if sampler.is_chain else None,
-        X=table.values if metric == "euclidean" else None,
+        X=table.values if is_table else None,
         columns=table.features,
         covariance=covariance,
         noise=noise,
@@ -135,20 +136,19 @@ def _from_rows(table: Table, covariance: CovarianceLike, sampler: Sampler, d: in
 def _from_distances(
     table: Table, covariance: CovarianceLike, sampler: Sampler, d: int | None, leaf_var: Any
 ) -> Prepared:
-    """Check squared distances (n, n) and turn them into a `Problem` over distinct rows."""
+    """Turn squared distances (n, n) into a `Problem` over distinct rows."""
     eps = table.values
     if sampler.needs_vectors:
         raise InputError(
-            f'{type(sampler).__name__} needs the rows themselves; with metric="precomputed" use "mpost1", "mpost2", '
+            f'{type(sampler).__name__} needs the rows themselves; with distances use "mpost1", "mpost2", '
             '"post_post", "smc1", "prior" or a greedy sampler.'
         )
     if d is None:
-        raise InputError('metric="precomputed" needs d, the number of columns behind the distances.')
+        raise InputError("a table of distances needs d, the number of columns behind the distances.")
     check_count("d", d, 1, 10**9)
-    check_squared_distances(eps)
     covariance = as_covariance(covariance)
     if not isinstance(covariance, Spherical):
-        raise InputError("precomputed distances already include the covariance; leave it out, or give Spherical(…).")
+        raise InputError("distances already include the covariance; leave it out, or give Spherical(…).")
     whitener = covariance.whitener(int(d))
     eps = (0.5 * eps + 0.5 * eps.T) / covariance.amplitude
     if not eps.max() < largest_distance(len(eps)):

@@ -110,7 +110,8 @@ def clustermap(
 
     Parameters
     ----------
-    data : DataFrame or array (n, d); NaN is missing, imputed for the trees and hatched in the picture
+    data : DataFrame or array (n, d); NaN is missing, imputed for the trees and hatched in the picture. Or a Posterior
+        of the rows: the tree is its own, and the table what was fitted
     row_tree, col_tree : Posterior, Tree, linkage, False or None
         The trees; by default rows are fitted (`fit`), and columns as the rows of the transposed table, in the units in
         which it is shown. False keeps the order of the table.
@@ -119,9 +120,10 @@ def clustermap(
         that are taken out of it and used.
     n_clusters : int, optional, clusters of the rows to colour, with a strip of their numbers and gaps between them
     z_score : 0, 1, None or "auto"
-        Whether rows (0) or columns (1) are shown as standard deviations from their mean. "auto" does so with columns
-        whose scales or levels differ so much that one scale of colours would show nothing else.
-    standard_scale : 0, 1 or None, whether rows (0) or columns (1) are shown as shares of their range
+        Whether rows (0) or columns (1) are taken as standard deviations from their mean, before both trees are made of
+        them, as seaborn does. "auto" shows columns so whose scales or levels differ so much that one scale of colours
+        would show nothing else; the tree of the rows is then that of the table, under its covariance.
+    standard_scale : 0, 1 or None, whether rows (0) or columns (1) are taken as shares of their range, likewise
     cmap, center, vmin, vmax : colours, the middle of a diverging scale, and its ends
         By default the 1st and 99th percentile, symmetric about 0 if both signs occur.
     value_label : str, optional, what the colours measure
@@ -129,13 +131,17 @@ def clustermap(
     figsize : width and height in inches; by default what the table needs, within reason
     random_state, **fit_settings : for `fit`, such as ``n_samples=100`` or ``covariance="diagonal"``
     """
+    if isinstance(data, Posterior):
+        data, row_tree = _table_of(data), data if row_tree is None else row_tree
     frame, row_annotations = _take_out(data, row_colors, "row_colors", axis=1)
     frame, col_annotations = _take_out(frame, col_colors, "col_colors", axis=0)
     table = read_table(frame, allow_missing=True)
     columns = table.features or default_labels(table.values.shape[1])
     shown, scale_label = rescaled(table.values, z_score, standard_scale)
     settings = {"random_state": random_state, "progress": False, **fit_settings}
-    rows = _side(row_tree, table, "row_tree", settings)
+    is_asked = standard_scale is not None or (z_score is not None and z_score != "auto")  # as seaborn: scale first
+    ready = table._replace(values=np.ascontiguousarray(shown)) if is_asked else table
+    rows = _side(row_tree, ready, "row_tree", settings)
     cols = _side(col_tree, Table(np.ascontiguousarray(shown.T), columns, table.labels), "col_tree", settings)
     number = side_branch = None
     if n_clusters is not None:
@@ -170,6 +176,15 @@ def clustermap(
         _separate_clusters(found, number[rows.reordered_ind], len(beside))
     _add_legend(found.figure, number, [*row_strips, *col_strips], marks, bool(np.isnan(shown).any()))
     return found
+
+
+def _table_of(posterior: Posterior) -> Any:
+    """The leaves of a posterior as a DataFrame; in the given units, unless rows were centred or scaled."""
+    import pandas
+
+    undo = posterior.transform is not None and posterior.transform.is_by_columns
+    values = posterior.leaf_values(undo=undo)
+    return pandas.DataFrame(values, posterior.leaf_index, posterior.columns or default_labels(values.shape[1]))
 
 
 def _take_out(data: Any, given: Any, what: str, axis: int) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ from .._runtime.validation import check_choice, check_count, check_level
 from ..errors import InputError
 from ..model.data.replicates import leaf_means
 from ..model.data.table import as_double
+from ..model.data.transform import Transform
 from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike, as_noise, check_errors
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
@@ -57,6 +58,8 @@ _PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed"
 class Posterior:
     """Weighted draws of trees (and covariance parameters) given the data.
 
+    All parameters are also attributes, read-only.
+
     Parameters
     ----------
     children, times : arrays (T, n-1, 2) and (T, n-1), one tree each row, as in `Tree`.
@@ -75,9 +78,8 @@ class Posterior:
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
     used : numbers of the columns of X that are in the model, in order; all by default.
     fitted : (rows of X, number of those) their values as the model saw them, where they are not quite those of X.
+    transform : steps that were taken before X was fitted, where there were any; X is what came out of them.
     info : settings and diagnostics of the run.
-
-    All of these are also attributes, read-only.
     """
 
     children: np.ndarray  #: The two nodes that each merge joins, as in `Tree`; int32, (T, n-1, 2).
@@ -100,6 +102,7 @@ class Posterior:
     imputed: np.ndarray | None  #: (T, k) draws of the missing entries of X; None where none are.
     used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
     fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
+    transform: Transform | None  #: Steps that were taken before; X is what came out of them.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
     _output: OutputLike  # what `set_output` said
     _index: "pandas.Index | None"  # of the leaves, where a DataFrame was fitted
@@ -126,6 +129,7 @@ class Posterior:
         imputed: ArrayLike | None = None,
         used: ArrayLike | None = None,
         fitted: ArrayLike | None = None,
+        transform: Transform | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
         children, times = read_only(children, np.int32), read_only(times)
@@ -142,6 +146,8 @@ class Posterior:
             raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
         n_missing = 0 if X is None else int(np.isnan(X).sum())
         used, fitted = check_model(X, used, fitted)
+        if not (transform is None or isinstance(transform, Transform)):
+            raise InputError(f"transform must be the Transform of a posterior, or None, not {transform!r}.")
         errors = check_errors(errors, n_rows)
         tail_scale = check_array("tail_scale", tail_scale, trees=n_trees, rows=n_rows)
         if tail_scale is not None and not np.all(tail_scale > 0.0):
@@ -167,6 +173,7 @@ class Posterior:
             imputed=check_array("imputed", imputed, trees=n_trees, missing_entries=n_missing),
             used=used,
             fitted=fitted,
+            transform=transform,
             info=dict(info or {}),
             _output=None,
             _index=None,
@@ -217,16 +224,34 @@ class Posterior:
     # The rows
 
     def completed(self, index: int) -> np.ndarray:
-        """X (rows, d) with its missing entries as they were drawn together with tree `index`."""
+        """X (rows, d) with its missing entries as they were drawn together with tree `index`.
+
+        Where X was transformed, it is shown in the units in which it was given, if that can be undone.
+        """
+        return self._undone(self._filled(index))
+
+    def _filled(self, index: int) -> np.ndarray:
         filled = np.array(self._data, dtype=np.float64)
         if self.imputed is not None:
             filled[np.isnan(filled)] = self.imputed[index]
         return filled
 
-    def leaf_values(self) -> np.ndarray:
-        """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed."""
-        X = as_double(self._data)
+    def leaf_values(self, *, undo: bool = True) -> np.ndarray:
+        """(n, d) the values of each leaf: its row of X, or the mean of its rows; NaN where nothing is observed.
+
+        Where X was transformed, they are in the units in which it was given, if that can be undone; with ``undo=False``
+        as they were fitted.
+        """
+        X = self.given_values() if undo else as_double(self._data)
         return X if self.groups is None else leaf_means(X, self.groups)
+
+    def given_values(self) -> np.ndarray:
+        """(rows, d) X in the units in which it was given; as it was fitted where a transform cannot be undone."""
+        return self._undone(as_double(self._data))
+
+    def _undone(self, values: np.ndarray) -> np.ndarray:
+        found = None if self.transform is None else self.transform.undo(values)
+        return values if found is None else found
 
     @property
     def _data(self) -> np.ndarray:
@@ -245,7 +270,7 @@ class Posterior:
 
         Missing entries are as they were drawn together with tree `index`; without it they are NaN.
         """
-        X = self.completed(index) if index is not None else np.array(self.X, dtype=np.float64)
+        X = self._filled(index) if index is not None else np.array(self.X, dtype=np.float64)
         values = X if self.used is None else np.ascontiguousarray(X[:, self.used])
         return values if self.fitted is None else np.where(np.isnan(self.fitted), values, self.fitted)
 
@@ -255,7 +280,7 @@ class Posterior:
         return whitened_rows(self)
 
     @cached_property
-    def oddness(self) -> np.ndarray | None:
+    def outlier_score(self) -> np.ndarray | None:
         """Outlier score of each row of X: the posterior mean of its noise's scale, about 1 for an ordinary row.
 
         None where the noise has no Student tails.

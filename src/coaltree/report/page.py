@@ -12,7 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._runtime.atomic_write import replacing
+from .._runtime.archive import is_archive
+from .._runtime.atomic_write import as_path, check_writable, replacing
 from .._runtime.formatting import count, number
 from .._runtime.typing import ArrayLike, PathLike
 from ..errors import InputError
@@ -65,11 +66,14 @@ def write_report(
     title : str, optional
     force : whether to overwrite an existing file.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; expected the name of a file, such as report.html.")
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another name, or overwrite it with force=True.")
+    if is_archive(path):
+        raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another name.")
+    check_writable(path)
     with replacing(path) as file:
         file.write(report_html(posterior, X=X, n_clusters=n_clusters, classes=classes, title=title))
     return path

@@ -5,6 +5,7 @@ import hashlib
 import json
 import platform
 import re
+import shlex
 from importlib.metadata import version
 from typing import Any
 
@@ -14,6 +15,7 @@ from .. import __version__
 from .._runtime.formatting import number
 from .._runtime.validation import is_whole
 from ..errors import InputError
+from ..model.data.distances import METRICS
 from ..model.process.noise import as_noise
 from ..posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT
 from ..posterior.io.pandas_output import INDEX
@@ -23,7 +25,7 @@ from ..samplers import as_sampler
 from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-NO_SETTINGS = {"convergence", "estimate", "choice", "stopping", INDEX, KEPT}
+NO_SETTINGS = {"ties_given", "metric_given", "d_given", "convergence", "estimate", "choice", "stopping", INDEX, KEPT}
 SETTING_NAMES = {
     "n_warmup": "warm-up iterations",
     "mean_accepted": "accepted updates",
@@ -91,7 +93,27 @@ def command_line(posterior: Posterior) -> str | None:
         return None
     options = {name.removeprefix("n_").replace("_", "-"): option for name, (_, option) in arguments.items()}
     options["seed"] = options.pop("random-state")
-    return " ".join(["coaltree fit DATA --out FOLDER", *(f"--{name} {option}" for name, option in options.items())])
+    options.pop("transform", None)
+    if "d" in options:
+        options["dimensions"] = options.pop("d")
+    said = [f"--{name} {option}" for name, option in options.items()]
+    return " ".join(["coaltree fit DATA --out FOLDER", *said, *_transform_options(posterior)])
+
+
+def _transform_words(posterior: Posterior) -> dict[str, Any]:
+    """What `fit` was given as transform; metric="correlation" stands for two of its steps."""
+    words = {} if posterior.transform is None else posterior.transform.words() or {}
+    is_correlation = posterior.info.get("metric_given") == "correlation"
+    return {word: value for word, value in words.items() if word == "log" or not is_correlation}
+
+
+def _transform_options(posterior: Posterior) -> list[str]:
+    """The options that stand for a transform."""
+    words = _transform_words(posterior)
+    log = words.get("log", [])
+    named = ["all"] if log is True else [str(name) for name in log]
+    axes = [f"--{word} {words[word]}" for word in ("center", "scale") if word in words]
+    return [*(f"--log {shlex.quote(name)}" for name in named), *axes]
 
 
 def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
@@ -105,6 +127,8 @@ def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
     sampler, given = str(info["sampler"]), str(info.get("covariance_given", ""))
     name = given if given.isidentifier() else None
     covariance = "" if name else repr(posterior.covariance)
+    if posterior.transform is not None and posterior.transform.words() is None:  # a transformer
+        return None
     if not _PLAIN_CALL.fullmatch(sampler) or "array(" in covariance or len(sampler + covariance) > MAX_CHARACTERS:
         return None
     names = ("student", posterior.noise.level)  # "learn" is a level
@@ -117,7 +141,10 @@ def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
         "n_chains": _named(n_chains, ""),
         "random_state": _named(int(info["seed"]), ""),
         "noise": _named(noise, repr(posterior.noise)),
-        **({"metric": _named("precomputed", "")} if "distances" in info else {}),
+        **({"metric": _named(info["metric_given"], "")} if info.get("metric_given") in METRICS else {}),
+        **({"d": _named(int(info["d_given"]), "")} if is_whole(info.get("d_given")) else {}),
+        **({"transform": (repr(words), "WORDS")} if (words := _transform_words(posterior)) else {}),
+        **({"ties": _named("spread", "")} if info.get("ties_given") == "spread" else {}),
         **rows,
         **({"neighbors": ("neighbors", "FILE")} if info.get("neighbors_given") else {}),
     }

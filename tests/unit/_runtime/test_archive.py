@@ -119,6 +119,20 @@ def test_write_and_read_refuse_pickled_arrays(tmp_path):
         archive.read(tmp_path / "bad", KIND, 1)
 
 
+def test_read_names_an_array_that_is_missing(tmp_path):
+    archive.write(tmp_path / "x", KIND, 1, {"a": np.ones(1)})
+    with zipfile.ZipFile(tmp_path / "x") as good, zipfile.ZipFile(tmp_path / "bad", "w") as bad:
+        bad.writestr("header.json", good.read("header.json"))
+    with pytest.raises(ct.InputError, match="the array a is missing"):
+        archive.read(tmp_path / "bad", KIND, 1)
+
+
+@pytest.mark.parametrize("array", [np.ones(2, complex), np.array(["2020-01-01"], dtype="datetime64[D]")])
+def test_write_refuses_arrays_that_read_would_refuse(tmp_path, array):
+    with pytest.raises(ct.InputError, match="things is a ndarray"):
+        archive.write(tmp_path / "x", KIND, 1, {"things": array})
+
+
 def test_write_leaves_the_old_file_where_it_fails(tmp_path, monkeypatch):
     path = tmp_path / "file.ct"
     archive.write(path, KIND, 1, {"x": 1})

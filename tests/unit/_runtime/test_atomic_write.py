@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from coaltree import InputError
-from coaltree._runtime.atomic_write import move_into_place, replacing
+from coaltree._runtime.atomic_write import check_writable, move_into_place, replacing
 
 
 def test_replacing_keeps_links_and_permissions(tmp_path):
@@ -77,3 +77,14 @@ def test_replacing_refuses_a_device(tmp_path):
     with pytest.raises(InputError, match="never replaced"), replacing("/dev/null"):
         pass
     assert not os.path.isfile("/dev/null")
+
+
+def test_check_writable_leaves_nothing_and_keeps_what_is_there(tmp_path):
+    check_writable(tmp_path / "new")
+    (tmp_path / "old").write_text("old")
+    check_writable(tmp_path / "old")
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text() == "old"
+    for path, why in ((tmp_path / ("x" * 300), "File name too long"), ("/proc/x", "cannot write /proc/x")):
+        with pytest.raises(InputError, match=why):
+            check_writable(path)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from coaltree._runtime.formatting import beside, count, listed, number, percent, some
+from coaltree._runtime.formatting import beside, count, escaped, listed, number, percent, shortened, some
 
 
 def test_some_shortens_long_lists():
@@ -65,3 +65,9 @@ def test_percent_is_never_all_or_nothing_for_what_is_not():
         "over 99 %",
         "100 %",
     ]
+
+
+def test_escaped_leaves_nothing_that_a_terminal_obeys():
+    assert escaped("a\x1b[2Jb\x9b\r\n\u202e\ud800ü") == "a\\x1b[2Jb\\x9b\\r\\n\\u202e\\ud800ü"
+    assert escaped("a\nb\x07", keep="\n") == "a\nb\\x07"
+    assert shortened("x\x1b" + "y" * 100, 10) == "x\\x1byyyy…"

@@ -163,3 +163,9 @@ def test_stage_is_shown_on_a_terminal_and_erased(monkeypatch, capsys):
     with pytest.raises(KeyError), shell.stage("reading"):
         raise KeyError
     assert capsys.readouterr().err == "reading …\r\x1b[K"
+
+
+def test_show_warning_leaves_out_those_of_arithmetic(capsys):
+    shell.show_warning("overflow encountered in square", RuntimeWarning)
+    shell.show_warning("old", DeprecationWarning)
+    assert capsys.readouterr().err == "coaltree: warning: DeprecationWarning: old\n"

@@ -1,12 +1,13 @@
 """Predictive comparison, from given densities."""
 
+import html
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.inference.compare import stacking_weights
+from coaltree.inference.compare import comparison_of, stacking_weights
 from tests.posteriors import random_posterior
 
 
@@ -119,3 +120,43 @@ def test_compare_leaves_duplicates_aside_that_only_some_keep():
 def test_compare_needs_posteriors(heldout):
     with pytest.raises(ct.InputError, match="'b' is of type SimpleNamespace"):
         ct.compare({"a": Fixed([1.0]), "b": SimpleNamespace()}, heldout)
+
+
+def test_table_carries_a_warning_where_many_rows_are_unreliable():
+    """Above a tenth of the rows, not at it."""
+    rows = -np.ones((2, 30)) * np.array([[1.0], [2.0]])
+    at_limit = comparison_of(("a", "b"), rows, "leave-one-out", np.array([3, 0]))
+    above = comparison_of(("a", "b"), rows, "leave-one-out", np.array([1, 4]))
+    assert at_limit.warning == "" and "warning" not in str(at_limit)
+    last = str(above).splitlines()[-1]
+    assert last.startswith("warning: differences are unreliable: Pareto k > 0.7 for 4 of 30 rows of 'b'")
+    assert above.warning in html.unescape(above._repr_html_())
+    assert repr(above) == "<Comparison of 2 posteriors by leave-one-out of 30 rows: best 'a'>"
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_compare_agrees_with_best_about_a_table_with_ties(few_trials):
+    """As of cars with cylinders and gears; densities of spread and of recorded values are of different tables."""
+    rng = np.random.default_rng(0)
+    size = np.sort(rng.integers(0, 3, 30))
+    codes = [4.0 + 2 * size, (size == 0) * 1.0, np.maximum(size - rng.integers(0, 2, 30), 0.0)]
+    X = np.column_stack([*codes, 10.0 * size + rng.standard_normal(30), size + 0.3 * rng.standard_normal(30)])
+    settings = {"n_samples": 30, "n_warmup": 20, "random_state": 0, "progress": False}
+    best, diagonal, scaled = (ct.fit(X, name, **settings) for name in ("best", "diagonal", "scaled"))
+    with pytest.raises(ct.InputError, match=r"spread in 'diagonal' and not in 'scaled'.*repeat that fit with ties="):
+        ct.compare({"scaled": scaled, "diagonal": diagonal}, progress=False)
+    again = ct.fit(X, "scaled", ties="spread", **settings)
+    np.testing.assert_array_equal(again.fitted, diagonal.fitted)
+    np.testing.assert_array_equal(again.X, X)
+    found = ct.compare({"scaled": again, "diagonal": diagonal}, progress=False)
+    table = best.info["choice"]
+    place = {name: table["difference"][table["names"].index(name)] for name in ("scaled", "diagonal")}
+    ours = dict(zip(found.names, found.difference, strict=True))
+    apart = place["scaled"] - place["diagonal"], ours["scaled"] - ours["diagonal"]
+    unlike = scaled.loo(progress=False).elpd - diagonal.loo(progress=False).elpd  # what compare said once
+    assert abs(apart[0] - apart[1]) < 20.0 and unlike > apart[1] + 60.0
+
+
+def test_ties_is_checked(fitted):
+    with pytest.raises(ct.InputError, match="ties must be"):
+        ct.fit(fitted["diagonal"].X, ties="break")

@@ -32,11 +32,29 @@ def test_equal_rows_end_in_a_tree():
     assert np.all(post.theta["amplitude"] > 0)
 
 
-def test_empty_rows_and_columns_are_refused():
+def test_empty_rows_are_left_out():
     X = data()
-    X[4] = np.nan
-    with pytest.raises(InputError, match="row '4' of X has only missing values"):
-        quick_fit(X)
+    X[[1, 4]] = np.nan
+    with pytest.warns(CoaltreeWarning, match="2 rows with missing values only are left out of the tree: '1', '4'"):
+        post = quick_fit(X)
+    assert post.n == len(X) - 2 and post.info["empty_rows"] == {"names": ["1", "4"], "places": [1, 4]}
+    assert post.labels == tuple(str(i) for i in range(len(X)) if i not in (1, 4))
+    assert_same(post, quick_fit(np.delete(X, [1, 4], axis=0)))
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_rows_equal_where_both_have_values_are_kept_apart():
+    """It is not transitive: b and c differ, and a agrees with both."""
+    X = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan], [1.0, 2.0, 4.0], [0.0, 5.0, 3.0], [0.5, 5.0, 1.0]])
+    with pytest.warns(CoaltreeWarning, match="rows '1' and '0' are equal in every column that both have, so that"):
+        post = quick_fit(X, "spherical")
+    assert post.n == 5 and (post.times > 0.0).all() and np.isfinite(post.log_joint).all()
+    assert post.fitted is not None and len(np.unique(post.fitted[:3, 0])) == 3
+    np.testing.assert_array_equal(post.X, X)
+    assert quick_fit(X, "spherical", noise=0.1).fitted is None
+
+
+def test_empty_columns_are_refused():
     X = data()
     X[:, 1] = np.nan
     with pytest.raises(InputError, match="column 1 of X has only missing values"):

@@ -20,14 +20,16 @@ def test_sample_trees_returns_a_posterior_of_the_table():
 def test_sample_trees_takes_squared_distances():
     X, _ = ct.simulate(8, 3, random_state=0)
     of_rows = ct.sample_trees(X, sampler="mgreedy")
-    of_distances = ct.sample_trees(squareform(pdist(X, "sqeuclidean")), sampler="mgreedy", metric="precomputed", d=3)
+    of_distances = ct.sample_trees(
+        squareform(pdist(X, "sqeuclidean")), sampler="mgreedy", metric="squared_distances", d=3
+    )
     np.testing.assert_allclose(of_distances.times, of_rows.times)
     assert of_distances.X is None
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_sample_trees_of_equal_rows_is_one_tree_at_time_0():
-    for options in ({}, {"metric": "precomputed", "d": 2, "sampler": "mpost1"}):
+    for options in ({}, {"metric": "squared_distances", "d": 2, "sampler": "mpost1"}):
         post = ct.sample_trees(np.zeros((4, 4)), **options)
         assert len(post) == 1 and post.times.tolist() == [[0.0] * 3]
 

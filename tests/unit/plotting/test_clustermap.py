@@ -165,3 +165,27 @@ def test_clustermap_refuses_a_tree_of_other_leaves(frame):
     tree = ct.Tree.from_linkage(linkages(frame)["row_tree"], [f"other {i}" for i in range(N)])
     with pytest.raises(InputError, match="row_tree has a leaf 'other 0', which is not in the table"):
         clustermap(frame, row_tree=tree, col_tree=False)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+@pytest.mark.parametrize("scaling", [{"z_score": 0}, {"z_score": 1}, {"standard_scale": 0}], ids=str)
+def test_clustermap_scales_first_as_seaborn_does(frame, scaling):
+    """Both trees are of what is shown: levels and scales of rows have no say."""
+    levels = frame * np.linspace(1, 90, N)[:, None] + np.linspace(-300, 900, N)[::-1][:, None]
+    made = clustermap(levels, n_samples=8, n_warmup=4, **scaling)
+    shown = made.data2d.loc[levels.index, levels.columns].to_numpy()
+    np.testing.assert_array_equal(made.dendrogram_row.posterior.X, shown)
+    np.testing.assert_array_equal(made.dendrogram_col.posterior.X, shown.T)
+    if scaling == {"z_score": 0}:
+        np.testing.assert_allclose(np.nanmean(shown, axis=1), 0.0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
+def test_clustermap_takes_a_posterior(frame):
+    post = ct.fit(np.exp(frame), transform={"log": True}, n_samples=8, n_warmup=4, random_state=0, progress=False)
+    made = clustermap(post, col_tree=False, z_score=None)
+    assert made.dendrogram_row.posterior is post
+    np.testing.assert_allclose(made.data2d.loc[frame.index], np.exp(frame), rtol=1e-12)
+    scaled = ct.fit(frame, transform={"center": "rows"}, n_samples=8, n_warmup=4, random_state=0, progress=False)
+    rows = clustermap(scaled, col_tree=False, z_score=None).data2d
+    np.testing.assert_allclose(rows.mean(axis=1), 0.0, atol=1e-12)

@@ -134,8 +134,8 @@ def test_noise_level_is_that_of_the_draw_or_the_fixed_one():
         random_posterior(0, noise="learn").noise_level(0)
 
 
-def test_oddness_is_the_mean_scale_of_each_row():
+def test_outlier_score_is_the_mean_scale_of_each_row():
     post = grouped_posterior()
-    np.testing.assert_allclose(post.oddness, post.weights @ post.tail_scale)
-    assert int(post.oddness.argmax()) == 1
-    assert random_posterior(0).oddness is None
+    np.testing.assert_allclose(post.outlier_score, post.weights @ post.tail_scale)
+    assert int(post.outlier_score.argmax()) == 1
+    assert random_posterior(0).outlier_score is None

@@ -53,7 +53,7 @@ def test_sampler_defaults(data):
     assert sampler.neighbors(None, None) is None
     assert sampler.for_warmup() is sampler
     with pytest.raises(ct.InputError, match="needs the rows"):
-        ct.sample_trees(1 - np.eye(3), sampler=sampler, metric="precomputed", d=2)
+        ct.sample_trees(1 - np.eye(3), sampler=sampler, metric="squared_distances", d=2)
 
 
 def test_sampler_without_run_or_step_cannot_be_made():

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import click
-
 from ..options import load_posterior, posterior_argument
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 
 @commands.command()
@@ -22,4 +20,4 @@ def check(posterior: Path) -> None:
       coaltree check wines
       coaltree check wines/posterior.npz
     """
-    click.echo(load_posterior(posterior).check().to_text(options=True))
+    echo(load_posterior(posterior).check().to_text(options=True))

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from ..options import file_option, force_option, load_posterior, output_file, read_new_rows
-from ..shell import commands, debug_option
+from ..options import INPUT, file_option, force_option, load_posterior, output_file, read_new_rows
+from ..shell import commands, debug_option, echo
 
 
 @commands.command()
-@click.argument("posteriors", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="POSTERIOR POSTERIOR …")
+@click.argument("posteriors", nargs=-1, required=True, type=INPUT, metavar="POSTERIOR POSTERIOR …")
 @click.option(
     "--heldout",
-    type=click.Path(path_type=Path),
+    type=INPUT,
     metavar="ROWS",
     help="Table of rows that were not fitted, to be predicted. [default: each fitted row, from all others]",
 )
@@ -50,16 +50,16 @@ def compare(
         if posteriors.count(path) > 1:
             raise click.UsageError(f"{str(path)!r} is given twice.")
     if out is not None:
-        output_file(out, force, is_figure=True)
+        output_file(out, force, is_figure=True, inputs=[*posteriors, *([] if heldout is None else [heldout])])
     found = {str(path): load_posterior(path) for path in posteriors}
     first = next(iter(found.values()))
     rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
     comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)
-    click.echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
-    click.echo(str(comparison))
+    echo(f"by {comparison.basis}, {comparison.rows.shape[1]} rows")
+    echo(str(comparison))
     if out is not None:
         from ... import plotting
         from ..outputs import draw
 
         draw(lambda ax: plotting.comparison(comparison, ax), [out], (6.0, 1.2 + 0.45 * len(found)))
-        click.echo(out)
+        echo(out)

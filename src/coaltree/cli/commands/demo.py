@@ -41,10 +41,10 @@ def load_wines() -> "TableFile":
     from sklearn.datasets import load_wine
 
     from ...model.data.table import Table
-    from ..tables.reading import TableFile, describe
+    from ..tables.reading import TableFile
 
     wines = load_wine()
     cultivars = [str(name) for name in np.array(list("ABC"))[wines.target]]
     names = tuple(f"{name}{cultivars[:i].count(name) + 1:02}" for i, name in enumerate(cultivars))
     table = Table(np.asarray(wines.data, dtype=np.float64), names, tuple(wines.feature_names))
-    return TableFile(table, f"scikit-learn's wines: {describe(table)}", None, None, {"cultivar": cultivars})
+    return TableFile(table, "scikit-learn's wines", [], None, None, {"cultivar": cultivars})

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ COVARIANCES = ("auto", "best", "scaled", "spherical", "diagonal", "full", "squar
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
+METRICS = ("euclidean", "correlation", "distances", "squared_distances")
 CHECKPOINT = "checkpoint.npz"
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
@@ -30,7 +32,13 @@ COVARIANCE_HELP = """How columns vary: in proportion to their own variances (sca
     best fits several for a while and continues with the one that predicts each row best from all others."""
 INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
     squared_exponential and best."""
-METRIC_HELP = "precomputed: the table holds squared distances between its rows, as many columns as rows."
+TIES_HELP = """Values that occur several times in a column: auto spreads them over the step they are recorded in where
+    each column has a variance of its own (diagonal, full, best), spread always; `coaltree compare` needs the same in
+    all."""
+METRIC_HELP = """correlation: rows are compared by their correlation; distances: the table holds distances between its
+    rows (square, a triangle of it, or one column with the condensed vector); squared_distances: their squares."""
+DIMENSIONS_HELP = """With distances: number of dimensions to keep; the more, the more certain is the tree. [default: all
+    that are not rounding]"""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
@@ -40,13 +48,16 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 
 
 @shell.commands.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=options.INPUT)
 @options.folder_option(required=True)
 @options.table_options
+@options.transform_options
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
-@click.option("--metric", type=click.Choice(("euclidean", "precomputed")), default="euclidean", help=METRIC_HELP)
+@click.option("--metric", metavar="|".join(METRICS), default=METRICS[0], help=METRIC_HELP)
+@click.option("--dimensions", "d", type=click.IntRange(1), metavar="NUMBER", help=DIMENSIONS_HELP)
+@click.option("--ties", type=click.Choice(("auto", "spread")), default="auto", help=TIES_HELP)
 @click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
 @options.sampling_options
@@ -60,6 +71,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
 @options.seed_option
 @options.force_option
+@shell.quiet_option
 @shell.debug_option
 def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: bool, force: bool, **given: Any) -> None:
     """Sample trees for the rows of a table.
@@ -79,7 +91,7 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit assay.csv --groups compound --out assay
       coaltree fit growth.csv --covariance squared_exponential --inputs 0,1,2,4,8 --out growth
-      coaltree fit squared_distances.csv --metric precomputed --out distances
+      coaltree fit distances.csv --metric distances --out distances
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
     source = _read(data, given)
@@ -88,12 +100,16 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
-    settings = _settings(source, **given)
-    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, force=force, with_trees=trees)
+    inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
+    quiet = given.pop("quiet")
+    settings = _settings(source, **given) | ({"progress": False} if quiet else {})
+    title = title or data.stem
+    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, with_trees=trees, inputs=inputs)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     """Read the table, and take the options about it out of `given`."""
+    from ...model.data.distances import DISTANCES, check_metric
     from ..tables.column_hints import column_hints
     from ..tables.reading import read_file
 
@@ -102,7 +118,7 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     if given["inputs"] == "names" and table_options.header is None:
         table_options = dataclasses.replace(table_options, header=True)
     source = read_file(data, table_options)
-    if given["metric"] != "precomputed":
+    if check_metric(given["metric"]) not in DISTANCES:
         for hint in column_hints(source.table):
             shell.show_warning(hint, CoaltreeWarning)
     return source
@@ -113,14 +129,16 @@ def _settings(
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
+    from ..tables.sparse_files import read_sparse_matrix
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
+    settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if neighbors is not None:
-        settings["neighbors"] = _sparse_matrix(neighbors)
+        settings["neighbors"] = read_sparse_matrix(neighbors, len(source.table.values))
     if inputs == "names":
         inputs = _numbers_in(source.table.features or ())
     if grid is not None:
@@ -133,11 +151,20 @@ def _settings(
         if covariance != "squared_exponential":
             raise InputError(f"--inputs needs --covariance squared_exponential or best, not {covariance}.")
         covariance = SquaredExponential(inputs=inputs)
-    elif covariance == "auto" and settings["metric"] == "precomputed":
+    elif covariance == "auto" and settings["metric"] in METRICS[2:]:
         covariance = "spherical"
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
+
+
+def _transform(source: "TableFile", log: tuple[str, ...], center: str | None, scale: str | None) -> Any:
+    """The argument `transform` of `coaltree.fit`, None for nothing."""
+    names: Any = list(log)
+    if "all" in log and "all" not in (source.table.features or ()):
+        names = True
+    words = {"log": names, "center": center, "scale": scale}
+    return {word: value for word, value in words.items() if value} or None
 
 
 def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
@@ -149,15 +176,6 @@ def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
     return tuple(float(name) for name in names)
 
 
-def _sparse_matrix(path: Path) -> Any:
-    from scipy.sparse import load_npz
-
-    try:
-        return load_npz(path)
-    except Exception:  # of a damaged archive, or another one
-        raise InputError(f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it.") from None
-
-
 def fit_table(
     source: "TableFile",
     settings: dict[str, Any],
@@ -167,20 +185,22 @@ def fit_table(
     title: str,
     force: bool,
     with_trees: bool = True,
+    inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
 
-    `settings` are arguments of `coaltree.fit`.
+    `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ..._runtime.atomic_write import clear_away
     from ...posterior.clusters.answer import answer_for
     from ..outputs import FILES, write_all
 
     is_new, checkpoint = not out.exists(), out / CHECKPOINT
-    # Files beside a checkpoint are those of a run that was killed while it wrote them; the same command resumes it.
-    options.output_folder(out, FILES, force or checkpoint.exists())
-    clear_away(out, [CHECKPOINT])
     try:
+        # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
+        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
+        options.keep_inputs(checkpoint, inputs)
+        clear_away(out, [CHECKPOINT])
         post = _run(source, settings, checkpoint, force)
     except BaseException:
         if is_new:
@@ -200,33 +220,46 @@ def fit_table(
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
     if suggestion is not None:
-        click.echo(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
+        shell.say(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
     _print_clusters(post, answer, out)
     width = max(map(len, files))
-    click.echo("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
+    import numpy as np
+
     from ...model.data.columns import choice_for, is_auto
+    from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
-    click.echo(source.description)
-    if is_auto(settings["covariance"]):
-        click.echo(f"covariance: {choice_for(source.table.values)}")
+    shell.say(source.description)
+    read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
+    is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
+    if is_auto(settings["covariance"]) and is_plain:
+        shell.say(f"covariance: {choice_for(source.table.values)}")
     if checkpoint.exists():
-        click.echo(f"resuming from {checkpoint}")
+        shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
+    if not is_plain and "covariance_choice" in post.info:
+        shell.say(f"covariance: {post.info['covariance_choice']}")
+    if post.transform is not None:
+        shell.say(f"transform: {post.transform.describe()}")
     if "distances" in post.info:
-        click.echo(f"distances: {post.info['distances']}")
+        shell.say(f"distances: {post.info['distances']}")
     if "choice" in post.info:
-        click.echo(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+        shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
-        click.echo(f"sampling: {ending}")
+        shell.say(f"sampling: {ending}")
     if source.annotations:
-        post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in source.annotations.items()}
+        annotations = source.annotations
+        kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
+        if len(kept) == len(post.row_labels):  # rows with missing values only are in no tree
+            annotations = {name: [values[i] for i in kept] for name, values in annotations.items()}
+        post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in annotations.items()}
     return post
 
 
@@ -292,10 +325,10 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
     from ...posterior.leaf_annotations import annotations_of
     from ..annotations import compare_annotation
 
-    click.echo(in_a_line(answer, leaves_are(post)))
+    shell.say(in_a_line(answer, leaves_are(post)))
     for annotation in annotations_of(post):
-        click.echo(compare_annotation(answer, annotation))
+        shell.say(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.wrong:
-        click.echo(f"{checks.headline} What to try is shown by: coaltree check {out}")
+        shell.say(f"{checks.headline} What to try is shown by: coaltree check {out}")

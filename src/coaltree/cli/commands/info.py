@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..._runtime.formatting import count, shortened, some
+from ..._runtime.formatting import count, escaped, percent, shortened, some
 from ..options import load_posterior, posterior_argument
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
@@ -41,12 +41,12 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
     """
     post = load_posterior(posterior)
     if group:
-        click.echo("\n\n".join(str(post.support(_names(text))) for text in group))
+        echo("\n\n".join(str(post.support(_names(text))) for text in group))
         return
     rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        click.echo(f"{name:{width}}  {value}")
+        echo(escaped(f"{name:{width}}  {value}"))
 
 
 def _names(text: str) -> list[str]:
@@ -71,6 +71,8 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         names = "" if post.columns is None else f": {some(post.columns, 4)}"
         yield "columns", f"{post.X.shape[1]}{names}"
         yield "missing values", str(int(np.isnan(post.X).sum()))
+    if post.transform is not None:
+        yield "transform", shortened(post.transform.describe(), 400)
     yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}"
     for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):
         if key in post.info:
@@ -87,8 +89,10 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
 def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
     """Median and 90 % interval of every parameter, or of each of its entries where they are few."""
     from ...numerics.weighted import weighted_quantile
+    from ...posterior.diagnostics.convergence import in_words
 
-    for name, draws in post.theta.items():
+    for parameter, draws in post.theta.items():
+        name = f"{in_words(parameter)} matrix" if draws.ndim > 2 else in_words(parameter)
         if draws.ndim > 2 or (draws.ndim == 2 and draws.shape[1] > MAX_PARAMETERS):
             yield name, f"draws of shape {draws.shape[1:]}"
             continue
@@ -110,6 +114,8 @@ def _diagnostics(post: "Posterior") -> Iterator[tuple[str, str]]:
     yield "model", check_or_reason(post).headline
     suggestion = post.suggest_n_clusters()
     yield "how many", suggestion.reason
+    likely = [(int(one["n_clusters"]), float(one["probability"])) for one in suggestion.candidates]
+    yield "candidates", ", ".join(f"{number}: {percent(probability)}" for number, probability in likely)
     answer = answer_for(post, suggestion.n_clusters)
     yield "clusters", in_a_line(answer, leaves_are(post))
     elsewhere = elsewhere_in_a_line(answer, post.labels, leaves_are(post))

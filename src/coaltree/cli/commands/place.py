@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..._runtime.formatting import escaped
 from .. import options
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 if TYPE_CHECKING:
     from ...posterior.predictive.placement import Placement
@@ -17,7 +18,7 @@ MAX_NAMED_LEAVES = 5  # of a clade
 
 @commands.command()
 @options.posterior_argument
-@click.argument("rows", type=click.Path(path_type=Path))
+@click.argument("rows", type=options.INPUT)
 @options.file_option("Output CSV file. [default: print to the terminal]")
 @options.clusters_option()
 @options.table_options
@@ -49,14 +50,18 @@ def place(
     from ..outputs import write_csv
 
     if out is not None:
-        options.output_file(out, force)
+        options.output_file(out, force, inputs=[posterior, rows])
     post = options.load_posterior(posterior)
     table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
     columns = _columns(post.place(table, classes=labels, n_trees=trees))
-    write_csv(sys.stdout if out is None else out, columns)
-    if out is not None:
-        click.echo(out)
+    if out is None:
+        if sys.stdout.isatty():
+            columns |= {name: [escaped(str(cell)) for cell in columns[name]] for name in ("row", "clade")}
+        write_csv(sys.stdout, columns)
+    else:
+        write_csv(out, columns)
+        echo(out)
 
 
 def _columns(placed: "Placement") -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 from ...errors import InputError
 from .. import options
 from ..parameter_types import INCHES
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
@@ -64,12 +64,12 @@ def plot(
     """
     from ..outputs import draw, height_for
 
-    options.output_file(out, force, is_figure=True)
+    options.output_file(out, force, is_figure=True, inputs=[posterior])
     _check_colormap(colormap)
     post = options.load_posterior(posterior)
     usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.8)}.get(kind, (8.0, height_for(post.n)))
     draw(lambda ax: _plot(ax, post, kind, clusters, scale, colormap), [out], (width or usual[0], height or usual[1]))
-    click.echo(out)
+    echo(out)
 
 
 def _check_colormap(name: str | None) -> None:
@@ -102,7 +102,7 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
     else:
         plotting.heatmap(
             post.mean_tree(),
-            post.leaf_values(),
+            post.leaf_values(undo=post.transform is not None and post.transform.is_by_columns),
             ax,
             support=False if post.n > MAX_NAMED_LEAVES else post,
             features=post.columns,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from .. import options
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 
 @commands.command()
@@ -28,6 +28,6 @@ def report(posterior: Path, out: Path | None, clusters: int | None, title: str |
     from ...report import write_report
 
     folder = posterior if posterior.is_dir() else posterior.parent
-    out = options.output_file(out or folder / "report.html", force)
+    out = options.output_file(out or folder / "report.html", force, inputs=[posterior])
     post = options.load_posterior(posterior)
-    click.echo(write_report(post, out, n_clusters=clusters, title=title, force=force))
+    echo(write_report(post, out, n_clusters=clusters, title=title, force=force))

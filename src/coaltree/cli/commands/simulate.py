@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
+from ..._runtime.atomic_write import replacing
 from ..options import folder_option, force_option, output_folder, seed_option
-from ..shell import commands, debug_option
+from ..shell import commands, debug_option, echo
 
 
 @commands.command()
@@ -42,9 +43,10 @@ def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out:
     phi = families.Spherical()
     if covariance == "squared_exponential":
         phi = families.SquaredExponential(length2=length2, noise=noise)
-    X, tree = draw(n, d, phi, random_state=seed)
     output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
+    X, tree = draw(n, d, phi, random_state=seed)
     write_csv(out / "data.csv", {"leaf": tree.labels, **{f"x{j}": column for j, column in enumerate(X.T)}})
-    (out / "tree.newick").write_text(f"{tree.to_newick()}\n", encoding="utf-8")
+    with replacing(out / "tree.newick") as file:
+        file.write(f"{tree.to_newick()}\n")
     write_linkage(out / "linkage.csv", tree)
-    click.echo(f"{out}: data.csv ({n} x {d}), tree.newick, linkage.csv")
+    echo(f"{out}: data.csv ({n} x {d}), tree.newick, linkage.csv")

@@ -6,9 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import click
-
-from ..shell import commands, debug_option, stage
+from ..shell import commands, debug_option, echo, stage
 
 N_ROWS, N_MANY_ROWS = 12, 2100  # neighbours of many rows are searched in another way
 
@@ -36,13 +34,13 @@ def warmup() -> None:
         use_everything(Path(folder))
     folders = [Path(path) for path in compiled_in()]
     if not folders:
-        click.echo("everything had been compiled before")
+        echo("everything had been compiled before")
         return
     # of the package's own folders the package itself, else the folder above those of all kernels
     package = Path(__file__).parents[1]
     places = {str(package if path.name == "__pycache__" else path.parent) for path in folders}
     took = time.perf_counter() - began
-    click.echo(f"compiled {len(folders)} kernels in {took:.0f} s, kept in {', '.join(sorted(places))}")
+    echo(f"compiled {len(folders)} kernels in {took:.0f} s, kept in {', '.join(sorted(places))}")
 
 
 def use_everything(folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 import contextlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -16,28 +17,93 @@ from .text_files import MEMORY_PER_BYTE, table_of_rows
 MAX_EXPANSION = 100  # times that a table may be larger than its file,
 SMALL_TABLE = 10**9  # unless it has no more bytes than this
 MEMORY_PER_CELL = 100  # bytes, of a sheet
+MEMORY_PER_TEXT = 60  # bytes, of a cell of text beside the text itself
+MIN_BATCH, MAX_BATCH = 64, 65536  # rows that are decoded at a time to see how large they become
 
 
-def read_parquet(path: Path) -> RawTable:
-    """Read a Parquet file; the index that pandas stores beside the columns names the rows."""
+def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, name: True) -> RawTable:
+    """Read a Parquet file; the index that pandas stores beside the columns names the rows.
+
+    Columns that are not needed, by number and name, are never decoded: they are there, and empty. Text stays in its
+    dictionary, so that a text that is stored once is once in memory.
+    """
     with _readable("Parquet"):
         import pyarrow
         import pyarrow.parquet
 
         with pyarrow.parquet.ParquetFile(path) as file:
-            n_cells = file.metadata.num_rows * file.metadata.num_columns
-            nested = [field.name for field in file.schema_arrow if pyarrow.types.is_nested(field.type)]
+            fields, metadata, pandas_metadata = (
+                list(file.schema_arrow),
+                file.metadata,
+                file.schema_arrow.pandas_metadata,
+            )
+        index = {name for name in (pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)}
+        others = [field for field in fields if field.name not in index]
+        needed = [field for j, field in enumerate(others) if is_needed(j, field.name)]
+        needed += [field for field in fields if field.name in index]
+        nested = [field.name for field in needed if pyarrow.types.is_nested(field.type)]
         if nested:
             raise TableError(f"column {nested[0]!r} holds lists, structs or maps; expected one number in each cell.")
-        _require_memory(8 * n_cells, path, path.stat().st_size)
-        frame = pandas.read_parquet(path)
+        names = {field.name for field in needed}
+        if any("." in field.name for field in fields) or len({field.name for field in fields}) < len(fields):
+            names, needed = {field.name for field in fields}, fields  # they cannot be told apart by name
+        texts = [field.name for field in needed if not _is_number(field.type)]
+        in_full = _check_decoded_size(path, metadata, names, set(texts))
+        texts = [name for name in texts if name not in in_full]
+        columns = [field.name for field in fields if field.name in names]
+        frame = pyarrow.parquet.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
+        if len(names) < len(fields):
+            empty = pandas.Series(pandas.arrays.ArrowExtensionArray(pyarrow.nulls(len(frame))), frame.index)
+            series = [frame[field.name] if field.name in names else empty for field in others]
+            frame = pandas.concat(series, axis=1, keys=[field.name for field in others])
     if frame.empty:
         raise TableError("the file is empty; expected rows and columns.")
     return RawTable(frame, range(1, len(frame) + 1))
 
 
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _check_decoded_size(path: Path, metadata: Any, names: set[str], texts: set[str]) -> set[str]:
+    """Refuse columns that would be far larger decoded than in the file, by what the file says of their parts.
+
+    Return those whose texts pyarrow cannot leave in a dictionary.
+    """
+    n_bytes, stored, in_full, largest = 8 * metadata.num_rows, 0, set(), 1
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for part in map(group.column, range(group.num_columns)):
+            name = part.path_in_schema
+            if name not in names:
+                continue
+            stored += part.total_compressed_size
+            n_bytes += 8 * group.num_rows
+            if name in texts:
+                n_bytes += MEMORY_PER_TEXT * group.num_rows + part.total_uncompressed_size
+            if any(encoding.startswith("DELTA") for encoding in part.encodings):
+                in_full.add(name)
+                largest = max(largest, part.total_uncompressed_size)
+    check_size(n_bytes, path, stored)
+    for name in in_full & texts:
+        _check_shared_beginnings(path, name, n_bytes, stored, largest)
+    return in_full
+
+
+def _check_shared_beginnings(path: Path, name: str, n_bytes: int, stored: int, largest: int) -> None:
+    """Decode a column whose texts are stored as what they add to the one before, a part at a time, and measure it."""
+    import pyarrow.parquet
+
+    batch_size = min(max(MIN_BATCH, SMALL_TABLE // 10 // largest), MAX_BATCH)
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size, columns=[name]):
+            n_bytes += batch.nbytes
+            check_size(n_bytes, path, stored)
+
+
 def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
-    """Read a sheet of an .xlsx file, the first unless it is named.
+    """Read a sheet of an .xlsx file, the first that is not hidden unless it is named.
 
     By openpyxl: pandas, which calls it, makes missing values of errors such as #DIV/0!.
     """
@@ -46,26 +112,41 @@ def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
 
         with zipfile.ZipFile(path) as archive:
             n_bytes = MEMORY_PER_BYTE * sum(info.file_size for info in archive.infolist())
-        _require_memory(n_bytes, path, MEMORY_PER_BYTE * path.stat().st_size)
+        check_size(n_bytes, path, MEMORY_PER_BYTE * path.stat().st_size)
         sheets = {sheet.title: sheet for sheet in openpyxl.load_workbook(path, data_only=True).worksheets}
         if name is not None and name not in sheets:
             raise TableError(f"there is no sheet {name!r} (--sheet); the sheets are {', '.join(sheets)[:200]}.")
-        sheet = sheets[name or next(iter(sheets))]
-        _require_memory(MEMORY_PER_CELL * sheet.max_row * sheet.max_column, path, n_bytes)
+        shown = [title for title, sheet in sheets.items() if sheet.sheet_state == "visible"]
+        sheet = sheets[name or (shown or list(sheets))[0]]
+        check_size(MEMORY_PER_CELL * sheet.max_row * sheet.max_column, path, n_bytes)
         rows = [
             ["" if cell is None else str(cell).strip() for cell in row] for row in sheet.iter_rows(values_only=True)
         ]
+        _require_stored_results(path, sheet.title, rows)
     lines = [i for i, row in enumerate(rows) if any(row)]
     raw = table_of_rows([rows[i] for i in lines], [i + 1 for i in lines], "row", ".", header)
     return raw._replace(read_as=f"sheet {sheet.title!r}, {raw.read_as}")
+
+
+def _require_stored_results(path: Path, title: str, rows: list[list[str]]) -> None:
+    """Refuse formulas without a result: programs other than Excel may save them so, and they would look missing."""
+    import openpyxl
+
+    if all(map(all, rows)):
+        return
+    for row, formulas in zip(rows, openpyxl.load_workbook(path)[title].iter_rows(), strict=True):
+        for cell, formula in zip(row, formulas, strict=True):
+            if not cell and formula.data_type == "f":
+                where = f"cell {formula.coordinate}"
+                raise TableError("the formula has no stored result; save the file in Excel or LibreOffice.", where)
 
 
 def read_arrays(path: Path, wanted: str | None) -> RawTable:
     """Read the array of an .npy, or one of an .npz: the one asked for, the one called X, or the only one."""
     with _readable("NumPy"):
         if path.suffix.lower() == ".npy":
-            mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # refused where the file ends too soon
-            _require_memory(mapped.nbytes, path, mapped.nbytes)
+            mapped = np.lib.format.open_memmap(path, mode="r")  # refused where the file ends too soon
+            check_size(mapped.nbytes, path, mapped.nbytes)
             wanted, arrays = "X", {"X": np.array(mapped)}
         else:
             wanted, arrays = _read_npz(path, wanted)
@@ -90,17 +171,17 @@ def _read_npz(path: Path, wanted: str | None) -> tuple[str, dict[str, np.ndarray
     tables = [name for name, info in members.items() if name != info.filename and name not in ("labels", "columns")]
     wanted = wanted or ("X" if "X" in tables else tables[0] if len(tables) == 1 else None)
     if wanted not in tables:
-        raise TableError(
-            f"the file contains the arrays {', '.join(tables[:10])[:200] or 'none'}; choose one with --array."
-        )
+        if not tables:
+            raise TableError("the file contains no arrays.")
+        raise TableError(f"the file contains the arrays {', '.join(tables[:10])[:200]}; choose one with --array.")
     found = [name for name in (wanted, "labels", "columns") if name in members]
     for name in found:
-        _require_memory(members[name].file_size, path, members[name].compress_size)
+        check_size(members[name].file_size, path, members[name].compress_size)
     with np.load(path, allow_pickle=False) as file:
         return wanted, {name: np.asarray(file[name]) for name in found}
 
 
-def _require_memory(n_bytes: int, path: Path, stored: int) -> None:
+def check_size(n_bytes: int, path: Path, stored: int) -> None:
     """Refuse a table that does not fit into memory, or that is far larger than its file."""
     require_memory(2 * n_bytes, f"the table in {path.name}", "take a part of it")
     if n_bytes > max(SMALL_TABLE, MAX_EXPANSION * stored):

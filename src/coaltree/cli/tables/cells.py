@@ -84,7 +84,7 @@ def advice_for(cell: str, decimal: str) -> str:
 
 def quoted(cell: str) -> str:
     """A cell or a column name in a message."""
-    return repr(shortened(cell, 30))
+    return repr(cell) if len(cell) <= 30 else repr(f"{cell[:29]}…")
 
 
 def shell_quoted(name: str) -> str:

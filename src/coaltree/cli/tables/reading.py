@@ -3,55 +3,29 @@
 Every format is first read into columns of text or numbers (`RawTable`); then the columns get their roles here.
 The first column names the rows if its heading says so (name, id, index, …, or nothing), or if every cell has a letter
 and no two are the same. An empty cell, or one of `MISSING_WORDS`, is a missing value; any other cell that is not a
-number is refused with its line and column, so that no table is half understood.
+number is refused with its line and column, so that no table is half understood. Columns that consistently are money,
+per cent, thousands set apart or yes and no are numbers, too (`written_numbers`); dates are on request.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import shortened, some
+from ..._runtime.formatting import escaped, shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
 from . import cells as cell_rules
 from .binary_files import read_arrays, read_excel, read_parquet
 from .cells import SUFFIXES, RawTable, TableError, is_missing, quoted, shell_quoted
+from .rearranging import TableFile, TableOptions, rearranged
 from .text_files import SEPARATORS, read_text
+from .written_numbers import are_dates, days, understand
 
-MAX_SHOWN = 6  # columns in the description of a table
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """Options of the command line about a table; None is found by rule."""
-
-    names: str | None = None  # column of the row names
-    columns: tuple[str, ...] = ()  # columns to fit; empty for all
-    drop: tuple[str, ...] = ()
-    header: bool | None = None
-    decimal: str | None = None
-    separator: str | None = None
-    array: str | None = None  # of an .npz, or sheet of an .xlsx
-    columns_from: str = "--columns"  # who asks for `columns`, for error messages
-    groups: str | None = None  # column that says which rows measure the same leaf
-    errors: str | None = None  # column of the standard errors of the rows
-    label: tuple[str, ...] = ()  # columns of annotations, which are not fitted
-
-
-class TableFile(NamedTuple):
-    """A table, how it was read, and the columns about its rows that are not fitted."""
-
-    table: Table
-    description: str
-    groups: list[str] | None
-    errors: np.ndarray | None
-    annotations: dict[str, list[str]]  # the columns of --label, as text
+__all__ = ["TableFile", "TableOptions", "read_file"]
 
 
 def read_file(path: Path, options: TableOptions) -> TableFile:
@@ -63,32 +37,21 @@ def read_file(path: Path, options: TableOptions) -> TableFile:
     try:
         with open(path, "rb"):
             raw = _read_raw(path, options)
-        return _with_roles(raw, options, path.name)
+        return rearranged(_with_roles(raw, options, path.name), options)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except TableError as error:  # names of columns may have line breaks; a message has none
-        raise InputError(" ".join(f"{path.name}{error.where}: {error}".split())) from None
-
-
-def describe(table: Table) -> str:
-    """Number of rows and columns, names of columns, and the first row."""
-    n, d = table.values.shape
-    features = table.features or tuple(map(str, range(d)))
-    first, *names = (shortened(" ".join(name.split()), 30) for name in (table.labels[0], *features[:MAX_SHOWN]))
-    cells = ", ".join("–" if np.isnan(value) else f"{value:.6g}" for value in table.values[0, :MAX_SHOWN])
-    more = f" and {d - MAX_SHOWN:,} more" if d > MAX_SHOWN else ""
-    size = f"{n} row{'s' if n > 1 else ''}, {d} column{'s' if d > 1 else ''}"
-    return f"{size}\n  columns    {', '.join(names)}{more}\n  first row  {first}: {cells}{more}"
+        raise InputError(escaped(" ".join(f"{path.name}{error.where}: {error}".split()))) from None
 
 
 def _read_raw(path: Path, options: TableOptions) -> RawTable:
     suffix = path.suffix.lower()
     if suffix in SEPARATORS:
-        return read_text(path, options.separator, options.decimal, options.header)
+        return read_text(path, options.separator, options.decimal, options.header, options.multiline)
     if suffix == ".xlsx":
         return read_excel(path, options.array, options.header)
     if suffix in (".parquet", ".pq"):
-        return read_parquet(path)
+        return read_parquet(path, options.is_needed)
     if suffix in (".npy", ".npz"):
         return read_arrays(path, options.array)
     raise TableError(f"unsupported file type; expected {SUFFIXES}.")
@@ -103,8 +66,9 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
         raise TableError(f"{count} columns are called {name!r}; column names must be unique.")
     single = {"--names": options.names, "--groups": options.groups, "--errors": options.errors}
     aside = {"--label": options.label, "--drop": options.drop}
+    asked = {"--dates": options.dates, options.columns_from: options.columns}
     aside |= {option: (name,) for option, name in single.items() if name is not None}
-    for option, names in (*aside.items(), (options.columns_from, options.columns)):
+    for option, names in (*aside.items(), *asked.items()):
         for name in names:
             if name not in frame:
                 raise TableError(f"there is no column {name!r} ({option}); the columns are {some(frame.columns)}.")
@@ -115,14 +79,20 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     fitted = [name for name in options.columns or frame.columns if name not in {*excluded, index}]
     if not fitted:
         raise TableError(f"no column of numbers is left; the columns are {some(frame.columns)}.")
-    values = _values(raw, fitted)
+    values, understood = _values(raw, fitted, options.dates)
     labels, named_by = _row_names(raw, index)
     table = Table(values, tuple(labels), tuple(fitted))
     groups = None if options.groups is None else _groups(raw, options.groups)
     errors = None if options.errors is None else _errors(raw, options.errors)
     annotations = {name: _annotation(frame[name], name) for name in options.label}
-    lines = [f"{file}: {describe(table)}"]
+    lines: list[str] = []
     lines.append(f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}")
+    if understood:
+        said = [f"{shortened(name, 30)}: {how}" for name, how in understood.items()]
+        lines.append(f"  numbers    {'; '.join(said)}")
+    n_missing = int(np.isnan(values).sum())
+    if n_missing:
+        lines.append(f"  missing    {n_missing:,} of {values.size:,} values")
     if groups is not None:
         lines.append(f"  groups     {len(set(groups))} leaves, by the column {options.groups!r}")
     if errors is not None:
@@ -130,7 +100,7 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     for name, cells in annotations.items():
         distinct = sorted(set(cells) - {""})
         lines.append(f"  label      {name!r}: {len(distinct)} distinct values, {some(distinct, 4)}")
-    return TableFile(table, "\n".join(lines), groups, errors, annotations)
+    return TableFile(table, file, lines, groups, errors, annotations)
 
 
 def _are_names(frame: pandas.DataFrame, heading: str) -> bool:
@@ -171,7 +141,7 @@ def _groups(raw: RawTable, name: str) -> list[str]:
 
 
 def _errors(raw: RawTable, name: str) -> np.ndarray:
-    errors = _values(raw, [name])[:, 0]
+    errors = _values(raw, [name])[0][:, 0]
     for i in np.flatnonzero(~(errors > 0.0)).tolist():
         cell = "nothing" if np.isnan(errors[i]) else f"{errors[i]:g}"
         where = f"{raw.where(i)}, column {quoted(name)}"
@@ -186,25 +156,35 @@ def _annotation(column: pandas.Series, name: str) -> list[str]:
     return cells
 
 
-def _values(raw: RawTable, names: Sequence[str]) -> np.ndarray:
-    """The columns as floats, NaN where a value is missing; float32 where all of them are."""
+def _values(raw: RawTable, names: Sequence[str], dates: Sequence[str] = ()) -> tuple[np.ndarray, dict[str, str]]:
+    """The columns as floats, NaN where a value is missing, and how those that are no plain numbers were understood.
+
+    float32 where all of them are.
+    """
     columns = [raw.frame[name] for name in names]
     is_single = all(column.dtype == np.float32 for column in columns)
     values = np.empty((len(raw.frame), len(names)), np.float32 if is_single else np.float64)
     wrong: dict[str, list[int]] = {}  # rows of cells that are neither numbers nor missing, by column
+    understood: dict[str, str] = {}
     for j, column in enumerate(columns):
         if is_numeric_dtype(column):
             values[:, j] = column.to_numpy(dtype=values.dtype, na_value=np.nan)
             continue
         cells = _texts(column)
         numbers = [cell_rules.number(cell, raw.decimal) for cell in cells]
+        if names[j] in dates or any(x is None and not is_missing(cell) for x, cell in zip(numbers, cells, strict=True)):
+            found = days(cells) if names[j] in dates else understand(cells, raw.decimal)
+            if found is None and names[j] in dates:
+                raise TableError(f"column {quoted(names[j])} (--dates) has cells that are no dates such as 2024-01-31.")
+            if found is not None:
+                numbers, understood[names[j]] = found.values, found.how
         values[:, j] = [np.nan if value is None else value for value in numbers]
         rows = [i for i, value in enumerate(numbers) if value is None and not is_missing(cells[i])]
         if rows:
             wrong[names[j]] = rows
     if wrong:
         raise _not_numbers(raw, wrong)
-    return values
+    return values, understood
 
 
 def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
@@ -221,8 +201,10 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
     which, them = f"column {quoted(name)} contains", "it"
     if len(columns) > 1:
         which, them = f"columns {some([name[:30] for name in columns])} contain", "them"
-    drop, label = (" ".join(f"--{option} {shell_quoted(name)}" for name in columns[:6]) for option in ("drop", "label"))
+    drop, label = (" ".join(f"--{option} {shell_quoted(name)}" for name in columns) for option in ("drop", "label"))
     instead = f"show and compare {them} with {label}"
+    if all(are_dates(_texts(raw.frame[name])) for name in columns):
+        instead = f"read dates as numbers of days with {drop.replace('--drop ', '--dates ')}"
     if len(set(cells)) == len(cells) and "" not in cells:
         instead = f"use {quoted(name)} as row names with --names {shell_quoted(name)}"
     text = f"text ({quoted(cells[row])} in {raw.where(row)})"
@@ -231,6 +213,9 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
 
 def _texts(column: pandas.Series) -> list[str]:
     """The cells as text, whole numbers without a point, empty where a value is missing."""
+    if isinstance(column.dtype, pandas.CategoricalDtype):  # each text once in memory, in however many rows it stands
+        words = [*map(str, column.cat.categories), ""]
+        return [words[code] for code in column.cat.codes]
     cells = column.to_numpy() if isinstance(column.dtype, np.dtype) else column  # nullable integers stay exact
     texts = [str(cell) for cell in cells]
     if is_float_dtype(column):

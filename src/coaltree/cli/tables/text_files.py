@@ -6,6 +6,8 @@ Header      A first line with text beyond its first cell is the header, and so i
             a heading of names (name, id, …). A first line of whole numbers could be either, and is refused until
             --header or --no-header is given. Any other first line is a row.
 Decimals    A point, or what --decimal says; never guessed.
+Quotes      A quoted cell ends in its line, unless --multiline is given: a quote that is never closed would otherwise
+            swallow rows.
 
 Lines are split by the csv module: pandas fills short lines up silently, and does not know the number of a row's line.
 """
@@ -18,6 +20,7 @@ from typing import Any
 
 import pandas
 
+from ..._runtime.formatting import count
 from ..._runtime.memory import require_memory
 from .cells import NAME_HEADINGS, SUFFIXES, RawTable, TableError, is_missing, looks_like_a_number, number
 
@@ -30,7 +33,9 @@ _SPOKEN = {"\t": "tab", " ": "space", None: ""}
 Rows = list[list[str]]
 
 
-def read_text(path: Path, separator: str | None, decimal: str | None, header: bool | None) -> RawTable:
+def read_text(
+    path: Path, separator: str | None, decimal: str | None, header: bool | None, multiline: bool = False
+) -> RawTable:
     """Read a text file; what is None is found by the rule above."""
     require_memory(MEMORY_PER_BYTE * path.stat().st_size, f"reading {path.name}", "save the table as Parquet or .npy")
     if decimal not in (None, ".", ","):
@@ -50,8 +55,10 @@ def read_text(path: Path, separator: str | None, decimal: str | None, header: bo
     if "\0" in text:
         raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
     mark = mark or _find_separator(text, decimal)
-    raw = table_of_rows(*_split(text, mark), "line", decimal, header)
-    return raw._replace(read_as=f"separator {_SPOKEN.get(mark, repr(mark))}, {raw.read_as}") if mark else raw
+    rows, lines, n_lines = _split(text, mark, multiline)
+    raw = table_of_rows(rows, lines, "line", decimal, header)
+    separated = f"separator {_SPOKEN.get(mark, repr(mark))}, " if mark else ""
+    return raw._replace(read_as=f"{separated}{raw.read_as}, {count(n_lines, 'line')}")
 
 
 def table_of_rows(rows: Rows, lines: list[int], unit: str, decimal: str, header: bool | None) -> RawTable:
@@ -77,21 +84,24 @@ def table_of_rows(rows: Rows, lines: list[int], unit: str, decimal: str, header:
     return RawTable(frame, lines, unit, decimal, read_as)
 
 
-def _split(text: str, separator: str | None) -> tuple[Rows, list[int]]:
-    """Rows of cells without empty lines, and the number of the line that each ends in."""
+def _split(text: str, separator: str | None, multiline: bool) -> tuple[Rows, list[int], int]:
+    """Rows of cells without empty lines, the number of the line that each ends in, and that of all lines."""
     if separator == " ":  # any number of blanks is one
         text = "\n".join(line.strip(" ") for line in text.split("\n"))
     rows, lines = [], []
-    reader = _reader(text, separator)
+    reader, before = _reader(text, separator, strict=multiline), 0
     try:
         for row in reader:
-            cells = [cell.strip() for cell in row]
+            cells, first, before = [cell.strip() for cell in row], before + 1, reader.line_num
+            if before > first and not multiline:
+                why = f"a quote opens here and its cell goes on to line {before}"
+                raise TableError(f"{why}; close it, or give --multiline if cells have line breaks.", f"line {first}")
             if any(cells):
                 rows.append(cells)
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise TableError(f"{error}.", f"line {reader.line_num}") from None
-    return rows, lines
+    return rows, lines, reader.line_num
 
 
 def _reader(text: str, separator: str | None, strict: bool = False) -> Any:

@@ -8,11 +8,11 @@ import os
 import time
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ... import __version__
 from ..._runtime import archive
+from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.schema import Value, check_fields
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning, InputError
@@ -107,10 +107,12 @@ def _check_writable(path: Any) -> None:
     """Refuse a path that cannot become a file, before any work is done."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"checkpoint must be a path, not {path!r}.")
-    path, folder = Path(path), str(Path(path).parent)
-    if path.is_dir():
+    path = as_path(path, "checkpoint")
+    folder = str(path.parent)
+    if os.path.isdir(path):  # no error where a name is too long, which is said below
         raise InputError(f"checkpoint must name a file, and {str(path)!r} is a folder.")
     if not path.parent.is_dir():
         raise InputError(f"the checkpoint's folder {folder!r} does not exist; create it first.")
     if not os.access(folder, os.W_OK):
         raise InputError(f"the checkpoint's folder {folder!r} cannot be written to.")
+    check_writable(path)

@@ -16,6 +16,7 @@ import numpy as np
 from ..._runtime.formatting import some
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import Covariance, CovarianceLike, as_covariance
+from ..covariance.base import column_variances
 from .duplicates import find_distinct
 from .table import as_double
 from .ties import spread_ties
@@ -57,10 +58,11 @@ def modelled(
     avoid = covariance.cannot_take | avoid
     left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
     if left_out.all():
-        raise InputError("every column of X is constant, so nothing tells its rows apart; check the table.")
+        raise _nothing_varies(values)
     reasons = {"constant": np.flatnonzero(left_out)}  # why columns are left out
     if "dependent" in avoid:
         varying = np.flatnonzero(~left_out)
+        column_variances(values[:, varying])  # refused where they are no numbers, before anything is concluded of them
         reasons["a linear function of columns before it"] = varying[dependent_columns(values[:, varying])]
     used = np.setdiff1d(np.arange(d), np.concatenate(list(reasons.values())))
     if len(used) < d:
@@ -91,6 +93,8 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     that hardly vary (pixels at the rim) are to count less, and others "scaled".
     """
     n, d = len(values), int(varying.sum())
+    if d == 0:
+        raise _nothing_varies(values)
     needed = math.ceil(0.75 * d * (d + 1))
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
@@ -111,7 +115,8 @@ def constant_columns(values: np.ndarray) -> np.ndarray:
     """(d,) whether a column is the same number in every row that has it, to within rounding."""
     seen = ~np.isnan(values)
     low, high = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
-    return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
+    with np.errstate(over="ignore"):  # an infinite range is no constant
+        return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
 
 
 def dependent_columns(values: np.ndarray) -> np.ndarray:
@@ -125,7 +130,8 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
     dependent = np.zeros(d, dtype=bool)
     if n < 3:
         return dependent
-    centred = complete - complete.mean(axis=0)
+    scaled = np.ldexp(complete, -np.frexp(np.abs(complete).max(axis=0))[1])  # exact, and squares are numbers
+    centred = scaled - scaled.mean(axis=0)
     norms = np.sqrt(np.square(centred).sum(axis=0))
     unit = centred / np.where(norms > 0.0, norms, 1.0)
     basis = np.empty((min(n - 2, d), n))
@@ -146,6 +152,16 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
             basis[rank] = rest / left
             rank += 1
     return dependent
+
+
+def _nothing_varies(values: np.ndarray) -> InputError:
+    """The error of a table whose columns are all constant, or are so beside their size."""
+    if np.any(np.nanmax(values, axis=0) > np.nanmin(values, axis=0)):
+        return InputError(
+            "the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract what "
+            "they have in common before they are rounded, or check the table."
+        )
+    return InputError("every column of X is constant, so nothing tells its rows apart; check the table.")
 
 
 def imputed_everywhere(imputed: np.ndarray, X: np.ndarray, used: np.ndarray | None) -> np.ndarray:

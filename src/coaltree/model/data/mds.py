@@ -22,6 +22,7 @@ import numpy as np
 
 from ..._runtime.memory import require_memory
 from ..._runtime.threads import single_threaded_blas
+from ..._runtime.validation import check_count
 from ...errors import CoaltreeWarning, InputError
 from ..covariance import CovarianceLike, Spherical
 from .table import Table
@@ -42,26 +43,16 @@ class Embedded(NamedTuple):
     sentence: str  # for people
 
 
-def check_squared_distances(eps: np.ndarray) -> None:
-    """Refuse what cannot be a table of squared distances (n, n)."""
-    if eps.shape[0] != eps.shape[1]:
-        raise InputError(f'metric="precomputed" needs an (n, n) matrix of squared distances, not {eps.shape}.')
-    if np.any(np.diagonal(eps) != 0.0) or eps.min() < 0.0:
-        raise InputError("squared distances must be 0 on the diagonal and nowhere negative.")
-    if np.abs(eps - eps.T).max() > 1e-8 * eps.max():
-        raise InputError("squared distances must be symmetric; X and its transpose differ.")
+def rows_of_distances(table: Table, metric: str = "squared_distances", d: int | None = None) -> Embedded:
+    """Rows whose squared distances are those of the table, as far as points in a Euclidean space can have them.
 
-
-def rows_of_distances(table: Table) -> Embedded:
-    """Rows whose squared distances are those of the table, as far as points in a Euclidean space can have them."""
+    `d` limits the number of axes to the longest ones.
+    """
     eps = table.values
-    check_squared_distances(eps)
-    if table.features is not None and table.features != table.labels and set(table.features) == set(table.labels):
-        raise InputError("the columns of the distances have the names of the rows in another order; put both in one.")
     n = len(eps)
     require_memory(40 * n * n, f"Classical scaling of {n} rows", "fit the rows themselves")
     if not eps.max() > 0.0:
-        raise InputError("all squared distances are 0, so nothing tells the rows apart; check the table.")
+        raise InputError("all distances are 0, so nothing tells the rows apart; check the table.")
     mean = eps.mean(axis=0)
     products = -0.5 * (eps - mean[:, None] - mean[None, :] + mean.mean())
     with single_threaded_blas():  # the same bits whatever the number of threads
@@ -75,16 +66,21 @@ def rows_of_distances(table: Table) -> Embedded:
     kept[0] = True
     if n < _MIN_ROWS_FOR_ROUNDING and share <= _MIN_NEGATIVE_SHARE:
         kept[_enough_axes(eps, vectors[:, kept] * np.sqrt(values[kept])) :] = False
+    n_possible = int(kept.sum())
+    if d is not None:
+        kept[check_count("d", d, 1) :] = False
     rows = vectors[:, kept] * np.sqrt(values[kept])
     rows *= np.where(rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])] < 0, -1.0, 1.0)  # of no other sign
     n_axes = rows.shape[1]
+    assumed = "taken as squared distances" if metric == "squared_distances" else "taken as distances, and squared"
+    fewer = f" of {n_possible}" if n_axes < n_possible else ""
     sentence = (
-        f"classical scaling: {n_axes} {'axis' if n_axes == 1 else 'axes'}, negative eigenvalues: {100 * share:.1f} % "
-        "of the total"
+        f"{assumed}; classical scaling: {n_axes}{fewer} {'axis' if n_axes == 1 else 'axes'}, negative eigenvalues: "
+        f"{100 * share:.1f} % of the total"
     )
     if share > _MIN_NEGATIVE_SHARE:
         warnings.warn(
-            f"the squared distances are not Euclidean (negative eigenvalues: {100 * share:.2g} % of the total); axes "
+            f"the distances are not Euclidean (negative eigenvalues: {100 * share:.2g} % of the total); axes "
             "no longer than the most negative one are left out.",
             CoaltreeWarning,
             stacklevel=4,
@@ -120,10 +116,10 @@ def _step(values: np.ndarray) -> float:
     return 0.0
 
 
-def require_spherical(covariance: CovarianceLike) -> CovarianceLike:
+def require_spherical(covariance: CovarianceLike, metric: str) -> CovarianceLike:
     """The only family for rows whose axes are arbitrary."""
     if isinstance(covariance, Spherical):
         return covariance
     if isinstance(covariance, str) and covariance in ("auto", "spherical"):
         return "spherical"
-    raise InputError('metric="precomputed" leaves the axes open; give covariance="spherical", or none.')
+    raise InputError(f'metric="{metric}" leaves the axes open; give covariance="spherical", or none.')

@@ -30,9 +30,9 @@ def check_observed(values: np.ndarray, labels: Sequence[str], features: Sequence
     for axis, names, what in ((1, labels, "row"), (0, features, "column")):
         empty = np.flatnonzero(~seen.any(axis=axis))
         if len(empty):
-            name = repr(names[empty[0]]) if names else str(empty[0])
-            more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-            raise InputError(f"{what} {name}{more} of X has only missing values; drop it.")
+            said = ", ".join(repr(names[i]) if names else str(i) for i in empty.tolist())
+            which, has, it = (what, "has", "it") if len(empty) == 1 else (f"{what}s", "have", "them")
+            raise InputError(f"{which} {said} of X {has} only missing values; drop {it} (--drop-empty).")
 
 
 def check_apart(values: np.ndarray, labels: Sequence[str], *, has_density: bool = False) -> None:
@@ -40,15 +40,22 @@ def check_apart(values: np.ndarray, labels: Sequence[str], *, has_density: bool 
 
     With a fixed noise these have a density; a learnt one they would draw down to 0.
     """
-    incomplete = np.isnan(values).any(axis=1)
-    if has_density or not incomplete.any():
-        return
-    i, j = _agreeing_pair(values, incomplete)
-    if i >= 0:
+    pair = None if has_density else agreeing_pair(values)
+    if pair is not None:
+        one, other = labels[pair[0]], labels[pair[1]]
         raise InputError(
-            f"rows {labels[i]!r} and {labels[j]!r} are equal in every column that both have, so their distance is 0; "
+            f"rows {one!r} and {other!r} are equal in every column that both have, so their distance is 0; "
             "drop one of them, or give a fixed noise, such as noise=0.1."
         )
+
+
+def agreeing_pair(values: np.ndarray) -> tuple[int, int] | None:
+    """The first row with missing entries, and a row, that are equal in every column that both have; None if none."""
+    incomplete = np.isnan(values).any(axis=1)
+    if not incomplete.any():
+        return None
+    i, j = _agreeing_pair(values, incomplete)
+    return None if i < 0 else (int(i), int(j))
 
 
 def missing_entries(values: np.ndarray) -> np.ndarray | None:

@@ -33,11 +33,25 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return None if index is None or columns is None else tuple(str(name) for name in columns)
 
 
+def as_frame(X: Any) -> Any:
+    """A table of polars, PyArrow, xarray or another package as the DataFrame of its own `to_pandas`; X otherwise."""
+    convert = getattr(X, "to_pandas", None)
+    if not callable(convert) or isinstance(X, type):
+        return X
+    try:
+        found = convert()
+    except Exception as error:  # whatever that package raises
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"X is a {type(X).__name__} that cannot be made a DataFrame: {why}") from error
+    return found if hasattr(found, "columns") and hasattr(found, "index") else X
+
+
 def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, keep_single: bool = False) -> Table:
     """Check an array, a DataFrame or a `Table`, and return a `Table`; NaN passes only where it can be imputed.
 
     With `keep_single`, float32 stays float32.
     """
+    X = as_frame(X)
     features = column_names(X)
     values = X.values if isinstance(X, Table) else _as_numbers(X, features, keep_single)
     values = values if keep_single and values.dtype == np.float32 else as_double(values)
@@ -62,9 +76,16 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
 
 def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> np.ndarray:
     if columns is not None:
-        for name, dtype in zip(columns, X.dtypes, strict=True):  # of which two may have the same name
-            if not _is_number(dtype):
-                raise InputError(f"column {name!r} of X holds {dtype}, not numbers; drop or encode it.")
+        # two columns may have the same name
+        text = [(name, dtype) for name, dtype in zip(columns, X.dtypes, strict=True) if not _is_number(dtype)]
+        if len(text) == 1:
+            raise InputError(f"column {text[0][0]!r} of X holds {text[0][1]}, not numbers; drop or encode it.")
+        if text:
+            names = [name for name, _ in text]
+            raise InputError(
+                f"columns {', '.join(map(repr, names))} of X hold {text[0][1]}, not numbers; drop or encode them, such "
+                f"as X.drop(columns={names})."
+            )
         is_single = keep_single and len(columns) > 0 and all(dtype == np.float32 for dtype in X.dtypes)
         dtype = np.float32 if is_single else np.float64
         return np.array(X.to_numpy(dtype=dtype, na_value=np.nan), dtype=dtype)

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.fielddocs import field_docs
+from ..._runtime.formatting import some
 from ..._runtime.jit import jit
 from ..._runtime.notebook import html_table
 from ..._runtime.typing import ArrayLike
@@ -55,10 +56,21 @@ class ClusterStability(NamedTuple):
     interval: np.ndarray
     words: tuple[str, ...]
 
+    @property
+    def names(self) -> list[str]:
+        """The clusters as people read them: counted from 1 where the labels count from 0."""
+        is_counted = self.clusters.dtype.kind in "iu" and len(self.clusters) > 0 and self.clusters[0] == 0
+        return [str(label + 1 if is_counted else label) for label in self.clusters]
+
+    def __repr__(self) -> str:
+        found = zip(self.names, self.words, self.jaccard, strict=True)
+        said = [f"{name} {word} ({similarity(jaccard)})" for name, word, jaccard in found]
+        return f"<ClusterStability: {some(said, 8)}>"
+
     def _repr_html_(self) -> str:
         ends = [f"{lower_end(low)} to {high:.2f}" for low, high in self.interval]
         similar = [similarity(mean) for mean in self.jaccard]
-        rows = zip(self.clusters, self.sizes, similar, ends, self.words, strict=True)
+        rows = zip(self.names, self.sizes, similar, ends, self.words, strict=True)
         return html_table(["cluster", "leaves", "similarity", "interval", "stability"], rows)
 
 

@@ -97,6 +97,11 @@ def is_converged(worst: Figures) -> bool:
     return times_more_draws(worst) <= 1.0
 
 
+def in_words(name: str) -> str:
+    """A parameter as people read it."""
+    return {"Phi": "covariance"}.get(name, name)
+
+
 def warn_if_bad(found: Figures, stacklevel: int = 2, increase: str = "n_warmup and n_samples") -> None:
     """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
@@ -106,12 +111,14 @@ def warn_if_bad(found: Figures, stacklevel: int = 2, increase: str = "n_warmup a
     findings = []
     if r_hats:
         r_hat, name = max(r_hats)
-        findings.append(f"R-hat of {name} is {beside(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
+        findings.append(f"R-hat of {in_words(name)} is {beside(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
     if all(math.isnan(value["r_hat"]) for value in scalars.values()):
         findings.append("R-hat cannot be computed, of too few draws or of draws that never change")
     if sizes:
         size, name = min(sizes)
-        findings.append(f"effective sample size of {name} is {beside(size, ESS_BELOW, 0)} (below {ESS_BELOW})")
+        findings.append(
+            f"effective sample size of {in_words(name)} is {beside(size, ESS_BELOW, 0)} (below {ESS_BELOW})"
+        )
     if sd > SPLIT_SD_ABOVE:
         findings.append(
             f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"

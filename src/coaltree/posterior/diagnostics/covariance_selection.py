@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _COLUMNS = ("elpd", "difference", "standard_error", "weight")
+_MAX_UNRELIABLE_SHARE = 0.1  # of the rows, without a word about it
 
 
 def is_choice(table: Any) -> bool:
@@ -28,4 +29,9 @@ def in_a_line(table: Any) -> str | None:
     said = ", ".join(f"{name} {difference:+.1f} ± {error:.1f}" for name, difference, error in others)
     line = f"{table['covariance']}, best of {len(table['names'])} by leave-one-out of {table['n_rows']} rows"
     line += f": {said} nats" if said else ""
+    unreliable = table.get("n_unreliable")
+    if isinstance(unreliable, list) and len(unreliable) == len(table["names"]):
+        worst = max((n for n in unreliable if isinstance(n, int)), default=0)
+        if worst > _MAX_UNRELIABLE_SHARE * table["n_rows"]:
+            line += f"; unreliable: Pareto k > 0.7 for up to {worst} of {table['n_rows']} rows"
     return line + "".join(f"; {name} could not be fitted" for name in table.get("failed", {}))

@@ -51,15 +51,18 @@ def describe_rows(posterior: "Posterior") -> str | None:
 
 
 def describe_noise(posterior: "Posterior") -> str:
-    """Describe the noise, such as "learnt, 0.12 (0.09 to 0.16) of the covariance, Student's t with 4 df"."""
+    """Describe the noise, such as "learnt, as much as 0.12 of time (90 %: 0.09 to 0.16), Student's t with 4 df".
+
+    Its variance is a multiple of the covariance, which a branch of that length adds as well.
+    """
     noise = posterior.noise
     if noise.level == 0.0:
         return "none"
     tails = f", Student's t with {noise.df:g} df" if noise.tails == "student" else ""
     if not noise.is_learnt:
-        return f"{noise.level:g} of the covariance{tails}"
+        return f"as much as {noise.level:g} of time{tails}"
     draws = posterior.theta.get(NOISE_LEVEL)
     if draws is None:
         return f"learnt{tails}"
     low, middle, high = weighted_quantile(draws, posterior.weights, np.array([0.05, 0.5, 0.95]))
-    return f"learnt, {middle:.3g} of the covariance (90 %: {low:.2g} to {high:.2g}){tails}"
+    return f"learnt, as much as {middle:.3g} of time (90 %: {low:.2g} to {high:.2g}){tails}"

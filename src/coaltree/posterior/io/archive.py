@@ -18,10 +18,13 @@ from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
 from ...errors import CoaltreeWarning
 from ...model import covariance
+from ...model.data import transform
 from ...model.process.noise import Noise
 from ..posterior import Posterior, with_log_weights
 
-_KIND, _VERSION = "coaltree posterior", 3
+IN_FOLDER = "posterior.npz"  # name of the file in the output folder of `coaltree fit`
+_KIND, _VERSION = "coaltree posterior", 4
+_MAX_VALUE = 1e153  # of X, so that sums of squares are finite
 
 
 def save(posterior: Posterior, path: PathLike) -> None:
@@ -35,18 +38,24 @@ def save(posterior: Posterior, path: PathLike) -> None:
     }
     content["chain"] = posterior.chain if posterior.is_chain else None
     content["columns"] = None if posterior.columns is None else list(posterior.columns)
+    content["transform"] = None if posterior.transform is None else posterior.transform.to_dict()
     archive.write(path, _KIND, _VERSION, content, default=_plain)
 
 
 def load(path: PathLike) -> Posterior:
-    """Read a saved posterior."""
+    """Read a saved posterior: its file, or the output folder of ``coaltree fit``."""
+    if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+        path = os.path.join(path, IN_FOLDER)
     content = archive.read(path, _KIND, _VERSION)
     try:
         check_fields(content, _fields(content))
         for name in ("covariance", "noise", "info"):
             content[name] = _revived(content[name])
+        if content["transform"] is not None:  # which stands beside X
+            n_rows = len(content["labels"] if content["groups"] is None else content["groups"])
+            content["transform"] = transform.from_dict(content["transform"], n_rows, np.shape(content["X"])[-1])
         posterior = Posterior(**content)
-        _check_covariance(posterior)
+        _check_model(posterior)
         return with_log_weights(posterior, content["log_weights"])
     except Exception as error:  # whatever wrong values may lead to
         raise archive.damaged(path, error) from None
@@ -54,7 +63,9 @@ def load(path: PathLike) -> Posterior:
 
 def _fields(content: Any) -> dict[str, Any]:
     """What each field of a saved posterior is; what the fields are to each other, `Posterior` checks."""
-    n_trees, n_merges = np.shape(content["times"])[:2]
+    if np.ndim(content["times"]) != 2:
+        raise ValueError("times has wrong type, shape or values")
+    n_trees, n_merges = np.shape(content["times"])
     n_rows = n_merges + 1 if content["groups"] is None else len(content["groups"])
     d = 0 if content["X"] is None else np.shape(content["X"])[-1]
     return {
@@ -66,7 +77,7 @@ def _fields(content: Any) -> dict[str, Any]:
         "labels": Value(list, are_names),
         "theta": {name: Array("f", (n_trees, ...)) for name in dict(content["theta"])},
         "chain": Array("i", (n_trees,), optional=True),
-        "X": Array("f or single", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
+        "X": Array("f or single", (n_rows, None), _has_squares, optional=True),
         "columns": Value(list, are_names, optional=True),
         "covariance": Value(dict, optional=True),
         "noise": Value((int, float, dict)),
@@ -76,13 +87,20 @@ def _fields(content: Any) -> dict[str, Any]:
         "tail_scale": Array("f", (n_trees, n_rows), is_finite, optional=True),
         "imputed": Array("f", (n_trees, None), is_finite, optional=True),
         "used": Array("i", (None,), lambda used: ((used >= 0) & (used < d)).all(), optional=True),
-        "fitted": Array("f", (n_rows, None), lambda X: not np.isinf(X).any(), optional=True),
+        "fitted": Array("f", (n_rows, None), _has_squares, optional=True),
+        "transform": Value(dict, optional=True),  # its fields are checked where it is read
         "info": Value(dict),
     }
 
 
-def _check_covariance(posterior: Posterior) -> None:
+def _has_squares(X: np.ndarray) -> bool:
+    return bool(np.nanmax(np.abs(X), initial=0.0) < _MAX_VALUE)
+
+
+def _check_model(posterior: Posterior) -> None:
     value = posterior.covariance
+    if posterior.X is not None and posterior.imputed is None and np.isnan(posterior.X).any():
+        raise ValueError("X has missing values, of which there are no draws")
     if value is not None and not isinstance(value, covariance.Covariance):
         raise ValueError("covariance is not one")
     if value is not None and posterior.X is not None:

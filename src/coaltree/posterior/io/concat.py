@@ -33,7 +33,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     chain = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
     about_rows: dict[str, Any] = {}
     if all(_same(post.X, first.X) for post in posteriors):
-        names = ("X", "errors", "groups", "row_labels", "used", "fitted")
+        names = ("X", "errors", "groups", "row_labels", "used", "fitted", "transform")
         about_rows = {name: getattr(first, name) for name in names}
         about_rows |= {name: _joined(posteriors, name) for name in ("tail_scale", "imputed")}
     return Posterior(

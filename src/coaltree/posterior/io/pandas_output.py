@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import CoaltreeWarning
+from ..empty_leaves import empty_leaves
 
 if TYPE_CHECKING:
     import pandas
@@ -27,7 +28,9 @@ def remember_index(posterior: "Posterior", X: Any, groups: Any = None) -> None:
     if describe_index(X) is not None:
         import pandas
 
-        posterior.set_index(X.index if groups is None else pandas.Index(groups).unique())
+        index = X.index if groups is None else pandas.Index(groups).unique()
+        empty = list(empty_leaves(posterior))
+        posterior.set_index(index.delete(empty) if len(index) == posterior.n + len(empty) else index)
 
 
 def describe_index(X: Any) -> dict[str, Any] | None:

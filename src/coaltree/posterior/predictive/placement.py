@@ -24,7 +24,8 @@ from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.duplicates import find_distinct
 from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse, replicates_of
-from ...model.data.table import Table, column_names, read_table
+from ...model.data.table import Table, as_frame, column_names, read_table
+from ...model.data.transform import Transform
 from ...model.process.noise import typical_error
 from ...model.process.whitened import Problem
 from ...numerics.weighted import pick_trees, weighted_quantile
@@ -44,7 +45,7 @@ _NO_INFORMATION = 1e300  # a variance beside which every other is 0
 _MAX_WHITENED = 1e145  # so that squared distances are finite
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Placement:
     """Where m new rows would join the trees of a posterior.
 
@@ -64,6 +65,11 @@ class Placement:
 
     def __len__(self) -> int:
         return len(self.log_density)
+
+    def __repr__(self) -> str:
+        density = f"{np.min(self.log_density):.4g} to {np.max(self.log_density):.4g}"
+        rows = f"{len(self)} row{'s' * (len(self) != 1)}"
+        return f"<Placement of {rows} on {len(self.trees)} trees: log density {density}>"
 
     def _repr_html_(self) -> str:
         rows, ends = [], self.time_interval()
@@ -144,11 +150,20 @@ def place(
 
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
-    """The new rows as a `Table`, their columns in the order that was fitted."""
+    """The new rows as a `Table`, their columns in the order that was fitted, and transformed as these were."""
+    return transform_new_rows(posterior, X_new)[0]
+
+
+def transform_new_rows(posterior: "Posterior", X_new: ArrayLike) -> tuple[Table, Transform | None]:
+    """The same, and the steps as they were taken with these rows."""
     if posterior.X is None or posterior.covariance is None:
         raise InputError("this posterior does not include its data or covariance, which place needs.")
     posterior.noise_level(0)  # refuses where there are no draws of it
-    d, fitted, names = posterior.X.shape[1], posterior.columns, column_names(X_new)
+    X_new = as_frame(X_new)
+    transform, names = posterior.transform, column_names(X_new)
+    d, fitted = posterior.X.shape[1], posterior.columns
+    if transform is not None:
+        d, fitted = transform.n_columns, transform.columns
     order: Any = slice(None)
     if fitted is not None and names is not None:
         _check_names(names, fitted)
@@ -157,7 +172,10 @@ def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
     table = table._replace(values=table.values[:, order], features=names)
     if table.values.shape[1] != d:
         raise InputError(f"the new rows must have the {d} columns that were fitted, not {table.values.shape[1]}.")
-    return table
+    if transform is None:
+        return table, None
+    table, taken = transform.apply(table._replace(features=fitted))
+    return table._replace(values=np.ascontiguousarray(table.values)), taken
 
 
 def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:

@@ -19,7 +19,8 @@ def left(tmp_path_factory):
 
 
 def test_demo_data_has_names_and_no_duplicates():
-    wines, description, *_ = demo.load_wines()
+    source = demo.load_wines()
+    wines, description = source.table, source.description
     assert description.startswith("scikit-learn's wines: 178 rows, 13 columns\n")
     assert wines.values.shape == (178, 13) == (len(set(wines.labels)), len(set(wines.features)))
     assert np.isfinite(wines.values).all()

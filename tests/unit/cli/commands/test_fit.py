@@ -11,6 +11,7 @@ import threading
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
@@ -487,12 +488,18 @@ def test_fit_takes_squared_distances(tmp_path, capsys):
     X = rng.standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
     D = np.square(X[:, None] - X[None]).sum(axis=2)
     path, out = written(tmp_path / "d.csv", ["name", *"abcdefgh"], D), tmp_path / "out"
-    assert main(["fit", path, "--metric", "precomputed", "--out", str(out), "--clusters", "2", *SHORT]) == 0
+    assert main(["fit", path, "--metric", "squared_distances", "--out", str(out), "--clusters", "2", *SHORT]) == 0
     said = capsys.readouterr().out
-    assert "distances: classical scaling: 2 axes" in said
+    assert "distances: taken as squared distances; classical scaling: 2 axes" in said
     assert "covariance:" not in said
     assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
-    assert 'metric="precomputed"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    assert 'metric="squared_distances"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))
+
+
+def test_fit_refuses_precomputed_and_names_the_two(tmp_path, only_line):
+    path = written(tmp_path / "d.csv", ["name", *"abcdefgh"], 1.0 - np.eye(8))
+    assert main(["fit", path, "--metric", "precomputed", "--out", str(tmp_path / "out")]) == 2
+    assert 'give metric="distances", which squares them, or metric="squared_distances"' in only_line()
 
 
 def test_fit_takes_inputs_of_columns(tmp_path, only_line, capsys, blank_pages):
@@ -582,3 +589,70 @@ def test_fit_warns_of_columns_of_classes(flowers, tmp_path, capsys, blank_pages)
     assert "column 'class' has only 2 distinct whole numbers" in said
     assert "--drop class" in said
     assert "--label class" in said
+
+
+def test_fit_keeps_the_place_of_rows_without_values(tmp_path, capsys):
+    rows = [f"r{i},{i % 2 * 9 + i / 10},{i % 2 * 9 - i / 7},{'ab'[i % 2]}" for i in range(8)]
+    rows[2], rows[5] = "r2,,,a", "r5,NA,,b"
+    (tmp_path / "x.csv").write_text("\n".join(["name,x,y,kind", *rows]) + "\n")
+    command = [
+        "fit",
+        str(tmp_path / "x.csv"),
+        "--out",
+        str(tmp_path / "out"),
+        "--label",
+        "kind",
+        "--clusters",
+        "2",
+        *SHORT,
+    ]
+    assert main(command) == 0
+    assert "2 rows with missing values only are left out of the tree: 'r2', 'r5'." in capsys.readouterr().err
+    table = pd.read_csv(tmp_path / "out" / "clusters.csv")
+    assert table.iloc[:, 0].tolist() == [f"r{i}" for i in range(8)]
+    assert table["cluster"].isna().tolist() == [i in (2, 5) for i in range(8)]
+    assert table["kind"].isna().tolist() == table["cluster"].isna().tolist()
+    kept = table.dropna(subset=["cluster"])
+    assert kept.groupby("kind")["cluster"].nunique().tolist() == [1, 1]
+
+
+def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.standard_normal((8, 3)) * 0.2 + 2.0 * (np.arange(8) % 2)[:, None])
+    path, out = written(tmp_path / "x.csv", ["name", *"abc"], X), tmp_path / "out"
+    steps = ["--log", "all", "--scale", "columns", "--exclude-row", "h"]
+    assert main(["fit", path, "--out", str(out), *steps, "--clusters", "2", *SHORT]) == 0
+    said = capsys.readouterr().out
+    assert "transform: logarithm of all columns and columns divided by their standard deviations" in said
+    assert "  excluded   h" in said
+    post = ct.load(out / "posterior.npz")
+    assert post.labels == tuple("abcdefg") and post.transform.describe() in said
+    page = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    assert "transform={'log': True, 'scale': 'columns'}" in page
+    assert "--log all --scale columns" in page
+    assert main(["place", str(out), path, "--clusters", "2"]) == 0
+    placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
+    assert [row["cluster"] for row in placed][:7] == [row["cluster"] for row in clusters]
+
+
+def test_fit_compares_rows_by_their_correlation(tmp_path, capsys):
+    shape = np.where(np.arange(8)[:, None] % 2 == 0, np.arange(5.0), np.cos(2 * np.arange(5.0)))
+    X = shape * np.arange(1, 9)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((8, 5))
+    path, out = written(tmp_path / "x.csv", ["name", *"abcde"], X), tmp_path / "out"
+    assert main(["fit", path, "--out", str(out), "--metric", "correlation", "--clusters", "2", *SHORT]) == 0
+    assert "transform: rows centred and rows divided by their standard deviations" in capsys.readouterr().out
+    page = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    assert 'metric="correlation"' in page and "transform=" not in page
+    clusters = [row["cluster"] for row in csv.DictReader((out / "clusters.csv").read_text().splitlines())]
+    assert len(set(clusters[::2])) == len(set(clusters[1::2])) == 1 and clusters[0] != clusters[1]
+
+
+def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
+    X = np.random.default_rng(0).standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
+    path = written(tmp_path / "x.csv", ["name", *"ab"], X)
+    assert main(["fit", path, "--out", str(tmp_path / "out"), "--quiet", "--clusters", "2", *SHORT]) == 0
+    said = capsys.readouterr()
+    assert said.out == "" and all(line.startswith("coaltree: warning: ") for line in said.err.splitlines())
+    assert main(["fit", path, "--out", str(tmp_path / "again"), "--clusters", "2", *SHORT]) == 0
+    assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not

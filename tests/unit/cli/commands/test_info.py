@@ -99,3 +99,14 @@ def test_info_group_takes_quoted_names_and_new_lines(tmp_path, capsys):
     for given in ('"Doe, J.",c d', 'c d\n"Doe, J."\n', 'c d, "Doe, J.",'):
         assert main(["info", str(tmp_path / "p.npz"), "--group", given]) == 0
         assert capsys.readouterr().out.startswith("group        2 of 4 leaves: Doe, J., c d\n")
+
+
+def test_info_lists_every_number_of_clusters_and_no_symbols(folder, capsys):
+    assert main(["info", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (candidates,) = [line for line in lines if line.startswith("candidates")]
+    suggestion = ct.load(folder).suggest_n_clusters()
+    assert [part.split(":")[0] for part in candidates.split("  ", 1)[1].strip().split(", ")] == [
+        str(number) for number in suggestion.candidates["n_clusters"]
+    ]
+    assert not any("Phi" in line or "of the covariance" in line for line in lines)

@@ -33,6 +33,12 @@ def test_read_arrays_of_npy_and_npz(read, tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a readable NumPy file"):
         read(tmp_path / "objects.npy")
+    (tmp_path / "text.npy").write_text("1,2,3,4,5,6")
+    with pytest.raises(InputError, match=r"not a readable NumPy file \(the magic string is not correct"):
+        read(tmp_path / "text.npy")
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(InputError, match="contains no arrays"):
+        read(tmp_path / "none.npz")
 
 
 def test_read_arrays_refuses_a_posterior(read, tmp_path):
@@ -136,7 +142,8 @@ def test_read_excel_takes_header_names_and_missing_cells(read, workbook):
     np.testing.assert_array_equal(found.values, [[1, 0.1], [np.nan, np.nan], [2**60, -3]])
     assert read(path, array="other", header=False).values.tolist() == [[1.5, 2.5]]
     description = read_file(path, TableOptions()).description
-    assert description.endswith("read with  sheet 'Blatt 1', header in row 1, rows named by the column 'name'")
+    read_with = "read with  sheet 'Blatt 1', header in row 1, rows named by the column 'name'"
+    assert description.endswith(f"{read_with}\n  missing    2 of 6 values")
 
 
 @pytest.mark.parametrize(
@@ -151,6 +158,7 @@ def test_read_excel_takes_header_names_and_missing_cells(read, workbook):
         ),
         ([["a", "b"], [1, 2]], {"array": "none"}, "there is no sheet 'none' (--sheet); the sheets are Blatt 1, other."),
         ([[1, 2], [3, 4]], {}, "row 1: its numbers (1, 2) may be names of columns or a row of data"),
+        ([["a", "b"], [1, 2], [3, "=A2+1"]], {}, "x.xlsx, cell B3: the formula has no stored result"),
         ([], {}, "the file is empty"),
     ],
 )
@@ -159,6 +167,16 @@ def test_read_excel_refuses_with_the_place(read, workbook, rows, options, said):
     with pytest.raises(InputError) as caught:
         read(path, **options)
     assert said in str(caught.value)
+
+
+def test_read_excel_passes_over_hidden_sheets(read, workbook):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = workbook(["a", "b"], [1, 2], [3, 4])
+    book = openpyxl.load_workbook(path)
+    book["Blatt 1"].sheet_state = "hidden"
+    book.save(path)
+    assert read(path, header=False).values.tolist() == [[1.5, 2.5]]
+    assert read(path, array="Blatt 1").values.tolist() == [[1, 2], [3, 4]]
 
 
 def test_read_excel_refuses_a_sheet_that_is_mostly_empty(read, tmp_path):
@@ -176,3 +194,46 @@ def test_read_excel_without_its_package_names_the_extra(read, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(InputError, match=r'Excel files need openpyxl: pip install "coaltree\[excel\]"'):
         read(tmp_path / "x.xlsx")
+
+
+def test_read_parquet_decodes_only_the_columns_that_are_needed(read, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+    cells = {"name": ["p", "q"], "a": [1.0, 2.0], "note": ["r", "s"], "b": [3, 4], "list": [[1], [2]]}
+    pandas.DataFrame(cells).to_parquet(path)
+    decoded, as_it_is = [], parquet.read_table
+    monkeypatch.setattr(
+        parquet, "read_table", lambda *args, **more: decoded.append(more["columns"]) or as_it_is(*args, **more)
+    )
+    table = read(path, drop=("note", "list"))
+    assert (table.labels, table.features) == (("p", "q"), ("a", "b"))
+    np.testing.assert_array_equal(table.values, [[1, 3], [2, 4]])
+    assert read(path, columns=("b",)).features == ("b",)
+    assert read(path, columns=("b",), drop=("name",)).labels == ("0", "1")
+    assert decoded == [["name", "a", "b"], ["name", "b"], ["b"]]
+
+
+def test_read_parquet_keeps_the_index_whatever_is_dropped(read, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    for name in (None, "key"):
+        index = pandas.Index(["p", "q"], name=name)
+        pandas.DataFrame({"a": [1.0, 2.0], "a.b": [5.0, 6.0], "b": [3, 4]}, index).to_parquet(path)
+        table = read(path, drop=("a",))
+        assert (table.labels, table.features) == (("p", "q"), ("a.b", "b"))
+        np.testing.assert_array_equal(table.values, [[5, 3], [6, 4]])
+        pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}, index).to_parquet(path)
+        assert read(path, drop=("a",)).labels == ("p", "q")
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+def test_read_parquet_of_texts_in_every_encoding(read, tmp_path, encoding):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"name": [f"name {i}" for i in range(300)], "x": np.arange(300.0)})
+    parquet.write_table(table, tmp_path / "x.parquet", use_dictionary=False, column_encoding={"name": encoding})
+    found = read(tmp_path / "x.parquet")
+    assert found.labels == tuple(f"name {i}" for i in range(300))
+    np.testing.assert_array_equal(found.values[:, 0], np.arange(300.0))

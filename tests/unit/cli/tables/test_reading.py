@@ -66,14 +66,15 @@ def test_read_file_describes_how_it_read(tmp_path):
         "x.csv: 2 rows, 2 columns",
         "  columns    Höhe, Gewicht",
         "  first row  anna: 1.72, 63",
-        "  read with  separator ';', header in line 1, rows named by the column 'name'",
+        "  read with  separator ';', header in line 1, 3 lines, rows named by the column 'name'",
     ]
     path.write_text("\n".join(["1.5\t?" + "\t7" * 7] * 3), encoding="utf-8")
     assert read_file(path, TableOptions()).description.splitlines() == [
         "x.csv: 3 rows, 9 columns",
         "  columns    0, 1, 2, 3, 4, 5 and 3 more",
         "  first row  0: 1.5, –, 7, 7, 7, 7 and 3 more",
-        "  read with  separator tab, no header, rows named by their number, from 0",
+        "  read with  separator tab, no header, 3 lines, rows named by their number, from 0",
+        "  missing    3 of 27 values",
     ]
 
 
@@ -93,3 +94,25 @@ def test_read_file_refuses_other_files(refused, read, tmp_path):
         read(tmp_path / "absent.csv")
     with pytest.raises(InputError, match="is a folder"):
         read(tmp_path)
+
+
+def test_read_file_says_how_numbers_were_written(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('price,share,open,since,a\n"$1,200",10 %,yes,2024-01-31,1\n$15,5 %,no,2024-02-01,2\n')
+    found = read_file(path, TableOptions(dates=("since",)))
+    assert found.table.values.tolist() == [[1200.0, 10.0, 1.0, 19753.0, 1.0], [15.0, 5.0, 0.0, 19754.0, 2.0]]
+    said = "price: amounts in $, thousands set apart; share: per cent; open: yes as 1, no as 0; since: dates as days"
+    assert f"  numbers    {said}" in found.description
+
+
+def test_read_file_names_every_text_column(refused):
+    names = [f"t{i}" for i in range(9)]
+    said = refused(",".join(["a", *names]) + "\n" + "".join(f"{i}," + ",".join(["red"] * 9) + "\n" for i in range(3)))
+    assert " ".join(f"--drop {name}" for name in names) in said
+    assert " ".join(f"--label {name}" for name in names) in said
+
+
+def test_read_file_offers_days_for_dates(refused):
+    text = "a,when\n1,2024-01-31\n2,2024-01-31\n"
+    assert "leave it out with --drop when, or read dates as numbers of days with --dates when." in refused(text)
+    assert "column 'a' (--dates) has cells that are no dates" in refused("a,b\n1,2\n3,4\n", dates=("a",))

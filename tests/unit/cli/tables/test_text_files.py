@@ -92,7 +92,13 @@ def test_read_text_reads_what_csv_writes(read, data, separator):
                 [name, *("" if value is None else repr(value) for value in row)]
                 for name, row in zip(index, values, strict=True)
             )
-        frame = read(path, header=True, names=columns[0])
+        frame = read(path, header=True, names=columns[0], multiline=True)
     assert frame.labels == tuple(index)
     assert frame.features == tuple(columns[1:])
     np.testing.assert_array_equal(frame.values, np.array(values, dtype=float))
+
+
+def test_read_text_takes_line_breaks_in_cells_where_they_are_allowed(table, refused):
+    text = 'name,x\n"a\nb",1.5\nc,2.5\n'
+    assert "line 2: a quote opens here and its cell goes on to line 3" in refused(text)
+    assert table(text, multiline=True).labels == ("a\nb", "c")

@@ -156,6 +156,11 @@ def test_dependent_columns_are_found_in_any_unit():
     np.testing.assert_array_equal(dependent_columns(table), expected)
 
 
+def test_columns_of_huge_values_are_neither_constant_nor_dependent():
+    huge = X * [1e307, 1e-300, 1.0, 1.0]
+    assert not constant_columns(huge).any() and not dependent_columns(huge).any()
+
+
 def test_dependent_columns_are_not_found_where_columns_outnumber_rows():
     wide = RNG.normal(size=(10, 40))
     assert not dependent_columns(wide).any()
@@ -193,3 +198,11 @@ def test_imputed_entries_of_columns_left_out_follow_from_the_others():
     expected = [[2.5, 1e6 * X[4, 0] - X[4, 1], v, 1e6 * v - X[6, 1]] for v in (0.3, 1.0)]
     np.testing.assert_allclose(everywhere, expected, rtol=1e-9)
     np.testing.assert_array_equal(imputed_in_model(everywhere, table, used), imputed)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e100, 1e160, 1e300])
+def test_dependent_columns_are_the_same_in_every_unit(scale):
+    table = np.random.default_rng(0).normal(size=(20, 4))
+    table[:, 2] = table[:, 0] - 2.0 * table[:, 1]
+    np.testing.assert_array_equal(dependent_columns(table * scale), [False, False, True, False])
+    np.testing.assert_array_equal(dependent_columns(table * [1.0, scale, 1.0, 1.0]), [False, False, True, False])

@@ -1,4 +1,4 @@
-"""Rows from squared distances: the same distances again, what speaks against them, and the same tree as of the rows."""
+"""Rows from squared distances: the same distances again, negative eigenvalues, and the same tree as of the rows."""
 
 import warnings
 
@@ -90,7 +90,10 @@ def test_mds_of_distances_far_from_euclidean_keeps_an_axis():
 def test_mds_of_exact_distances_has_no_negative_share():
     """Of two rows only 0 and a positive eigenvalue are left: the share is 0, and not -0."""
     found = scaled(np.array([[0.0, 2.0], [2.0, 0.0]]))
-    assert found.sentence == "classical scaling: 1 axis, negative eigenvalues: 0.0 % of the total"
+    assert (
+        found.sentence
+        == "taken as squared distances; classical scaling: 1 axis, negative eigenvalues: 0.0 % of the total"
+    )
 
 
 def test_mds_warns_of_distances_that_are_not_euclidean():
@@ -115,14 +118,14 @@ def test_fit_from_distances_is_fit_of_rows_with_these_distances():
     settings = {"n_samples": 12, "n_warmup": 4, "random_state": 0, "progress": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ConvergenceWarning)
-        post = ct.fit(D, metric="precomputed", **settings)
+        post = ct.fit(D, metric="squared_distances", **settings)
         same = ct.fit(scaled(np.ascontiguousarray(D)).table.values, "spherical", **settings)
     assert post.labels == tuple(names)
     np.testing.assert_array_equal(post.times, same.times)
     np.testing.assert_array_equal(post.log_joint, same.log_joint)
     labels = post.cut(2)
     assert ct.metrics.agreement(labels, np.arange(12) % 2).ari == 1.0
-    assert post.info["distances"].startswith("classical scaling: 4 axes")
+    assert post.info["distances"].startswith("taken as squared distances; classical scaling: 4 axes")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,7 @@ def test_fit_from_distances_is_fit_of_rows_with_these_distances():
         (lambda D: D[:, :3], {}, r"needs an \(n, n\) matrix"),
         (lambda D: D + np.eye(5), {}, "0 on the diagonal"),
         (lambda D: np.triu(D), {}, "symmetric"),
-        (lambda D: 0 * D, {}, "all squared distances are 0"),
+        (lambda D: 0 * D, {}, "all distances are 0"),
         (lambda D: pd.DataFrame(D, list("abcde"), list("abced")), {}, "names of the rows in another order"),
         (lambda D: D, {"covariance": "full"}, 'give covariance="spherical"'),
         (lambda D: np.where(D > 1, np.nan, D), {}, "missing value"),
@@ -141,7 +144,7 @@ def test_fit_from_distances_is_fit_of_rows_with_these_distances():
 def test_mds_refuses_what_are_no_distances(change, settings, sentence):
     D = squared_distances(np.arange(5.0)[:, None])
     with pytest.raises(ct.InputError, match=sentence):
-        ct.fit(change(D), **{"metric": "precomputed", **settings})
+        ct.fit(change(D), **{"metric": "squared_distances", **settings})
 
 
 @pytest.mark.parametrize("n", [3, 4, 6, 11])

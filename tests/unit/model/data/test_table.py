@@ -1,10 +1,12 @@
 """Tables that users hand in: arrays and data frames of every kind."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.model.data.table import Table, read_table
+from coaltree.errors import InputError
+from coaltree.model.data.table import Table, as_frame, read_table
 
 
 def test_table_is_read_as_a_dataframe():
@@ -51,3 +53,37 @@ def test_table_gives_the_same_bits_however_memory_is_laid_out():
     one = ct.sample_trees(X, np.eye(7), "regraft", n_samples=3, random_state=0)
     for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
         np.testing.assert_array_equal(ct.sample_trees(other, np.eye(7), n_samples=3, random_state=0).times, one.times)
+
+
+def test_every_column_of_text_is_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "kind": ["x", "y"], "b": [1, 2], "place": ["p", "q"]})
+    with pytest.raises(InputError, match=r"columns 'kind', 'place' of X hold .*X\.drop\(columns=\['kind', 'place'\]\)"):
+        read_table(frame)
+
+
+def test_tables_of_other_packages_are_read_by_their_own_conversion():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
+
+    class Polars:
+        columns = ("a", "b")
+
+        def to_pandas(self):
+            return frame
+
+    class Broken:
+        def to_pandas(self):
+            raise ValueError("no such thing")
+
+    tables = [Polars()]
+    pyarrow, xarray = pytest.importorskip("pyarrow"), pytest.importorskip("xarray")
+    tables += [
+        pyarrow.table(frame),
+        xarray.DataArray(frame.to_numpy(), coords={"x": range(3), "y": ["a", "b"]}, dims=("x", "y")),
+    ]
+    for table in tables:
+        found = read_table(table)
+        np.testing.assert_array_equal(found.values, frame)
+        assert found.features == ("a", "b")
+    assert as_frame(frame) is frame and as_frame([[1.0]]) == [[1.0]]
+    with pytest.raises(InputError, match="a Broken that cannot be made a DataFrame: no such thing"):
+        read_table(Broken())

@@ -177,3 +177,12 @@ def test_most_similar_of_some_trees_at_a_time_makes_no_difference(monkeypatch):
 )
 def test_with_word_has_the_figure_that_decided_it(word, mean, low, said):
     assert stability.with_word(word, mean, low) == said
+
+
+def test_stability_has_a_short_repr_and_counts_from_1():
+    numbers = np.array([5, 7]), np.array([0.98, 0.71]), np.array([[0.9, 1.0], [0.5, 0.9]]), ("stable", "doubtful")
+    found = stability.ClusterStability(np.array([0, 1]), *numbers)
+    assert repr(found) == "<ClusterStability: 1 stable (0.98), 2 doubtful (0.71)>"
+    assert "<th>2</th>" in found._repr_html_() and "<th>0</th>" not in found._repr_html_()
+    assert stability.ClusterStability(np.array([3, 9]), *numbers).names == ["3", "9"]  # somebody's own
+    assert stability.ClusterStability(np.array(["a", "b"]), *numbers).names == ["a", "b"]

@@ -20,6 +20,12 @@ def test_line_names_the_best_and_how_far_the_others_are():
     assert in_a_line(failed).endswith("nats; diagonal could not be fitted")
 
 
+def test_line_says_where_leave_one_out_is_unreliable():
+    few, many = TABLE | {"n_unreliable": [0, 15]}, TABLE | {"n_unreliable": [3, 16]}
+    assert in_a_line(few) == in_a_line(TABLE)
+    assert in_a_line(many).endswith("nats; unreliable: Pareto k > 0.7 for up to 16 of 150 rows")
+
+
 def test_table_of_anything_else_is_no_choice():
     assert in_a_line(None) is None and not is_choice({"covariance": "full", "names": []})
     assert is_choice(TABLE)

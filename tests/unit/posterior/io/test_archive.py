@@ -139,3 +139,30 @@ def test_load_refuses_arrays_that_are_no_trees(tmp_path, monkeypatch):
     post.save(tmp_path / "post.ct")
     with pytest.raises(ct.InputError, match=r"is damaged .*Tree 3"):
         ct.load(tmp_path / "post.ct")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("times", np.ones(4), "times has wrong type, shape or values"),
+        ("X", 1e200, "X has wrong type, shape or values"),
+        ("X", np.nan, "X has missing values, of which there are no draws"),
+    ],
+)
+def test_load_refuses_wrong_arrays_by_name(tmp_path, name, wrong, said):
+    post = full_posterior()
+    wrong = np.full_like(getattr(post, name), wrong) if np.ndim(wrong) == 0 else wrong
+    object.__setattr__(post, name, wrong)
+    post.save(tmp_path / "post.ct")
+    with pytest.raises(ct.InputError, match=said):
+        ct.load(tmp_path / "post.ct")
+
+
+def test_load_takes_the_folder_of_a_fit(tmp_path):
+    post = random_posterior(0)
+    (tmp_path / "wines").mkdir()
+    post.save(tmp_path / "wines" / "posterior.npz")
+    for folder in (tmp_path / "wines", str(tmp_path / "wines")):
+        np.testing.assert_array_equal(ct.load(folder).times, post.times)
+    with pytest.raises(ct.InputError, match="posterior"):
+        ct.load(tmp_path)

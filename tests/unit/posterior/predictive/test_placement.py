@@ -11,6 +11,7 @@ from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import CoaltreeWarning, InputError
 from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft.placement import locate
+from tests.posteriors import random_posterior
 from tests.reference import regraft as reference
 
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
@@ -321,3 +322,12 @@ def test_place_beside_groups_of_one_row_is_as_beside_rows():
     grouped = ct.fit(X, "scaled", groups=list("hgfedcba"), **settings).place(new)
     np.testing.assert_array_equal(grouped.log_density, plain.log_density)
     assert grouped.log_density[2] == np.inf and np.isfinite(grouped.log_density[:2]).all()
+
+
+def test_placement_has_a_short_repr():
+    X = np.random.default_rng(0).standard_normal((7, 2))
+    post = random_posterior(0, weighted=False, X=X, covariance=ct.Spherical(amplitude=1.0), noise=ct.Noise(0.1))
+    placed = post.place(X[:3])
+    low, high = placed.log_density.min(), placed.log_density.max()
+    assert repr(placed) == f"<Placement of 3 rows on {len(placed.trees)} trees: log density {low:.4g} to {high:.4g}>"
+    assert repr(post.place(X[:1])).startswith("<Placement of 1 row on")
