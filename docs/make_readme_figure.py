@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from sklearn.datasets import load_iris
 
 import coaltree as ct
-from coaltree.plotting.style import add_legend, color_of
+from coaltree.plotting.style import color_of, legend_line
 
 iris = load_iris(as_frame=True)
 post = ct.fit(iris.data, n_samples=400, random_state=0, progress=False)
@@ -20,9 +20,6 @@ stability = post.stability(labels)
 
 figure = Figure(figsize=(8, 5), layout="constrained")
 axes = figure.add_subplot()
-ct.plotting.dendrogram(
-    post.mean_tree(), axes, support=post, n_clusters=3, labels=False, max_leaves=None, time_scale="sqrt"
-)
 handles = []
 for cluster, word in enumerate(stability.words):
     inside = np.bincount(iris.target[labels == cluster], minlength=3)
@@ -30,6 +27,13 @@ for cluster, word in enumerate(stability.words):
     print(f"cluster {cluster + 1}: {species}; {word}, {stability.jaccard[cluster]:.2f}")
     name = f"cluster {cluster + 1}, {word} ({species})"
     handles.append(Line2D([], [], color=color_of(cluster), lw=2, label=name))
-axes.get_legend().remove()
-add_legend(axes, handles)
+ct.plotting.dendrogram(
+    post.mean_tree(),
+    axes,
+    support=post,
+    n_clusters=3,
+    labels=False,
+    max_leaves=None,
+    legend=[legend_line("clusters", handles)],
+)
 figure.savefig(Path(__file__).parent / "tree.png", dpi=130)

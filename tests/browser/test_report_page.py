@@ -649,6 +649,39 @@ def test_annotations_are_shown_and_compared_at_every_number_of_clusters(posterio
     assert page.evaluate("document.querySelectorAll('#drawing .strip').length") > 4
 
 
+def test_annotations_are_named_above_their_strips(posterior, folder, opened):
+    classes = {"kind": ["x", "y"] * (N // 2), "a name that is far too long": np.linspace(0, 1, N)}
+    for width in (1280, 390):
+        path = folder / f"named{width}.html"
+        page = opened(write_report(posterior, path, n_clusters=4, classes=classes), width=width, mobile=width < 500)
+        left, top, wide, _ = page.box("#drawing")  # scrolls to it
+        found = page.evaluate(
+            "[...document.querySelectorAll('#drawing .strip-name')]"
+            ".map(one => [one.textContent, one.getBoundingClientRect()])"
+            ".map(([text, box]) => [text, box.left, box.right, box.top, box.bottom])"
+        )
+        rows = page.evaluate("document.querySelector('#drawing svg').getBoundingClientRect().top")
+        assert [text for text, *_ in found] == ["kind", "a name that …"]
+        for _, start, end, upper, lower in found:
+            assert left <= start and end <= left + wide and top <= upper and lower <= rows + 4
+
+
+def test_rows_of_tree_and_data_stay_side_by_side_on_a_phone(opened, report):
+    page = opened(report, width=390, height=844, mobile=True)
+    boxes = "['drawing', 'heat-canvas'].map(id => document.getElementById(id).getBoundingClientRect())"
+    tree, heat = page.evaluate(f"{boxes}.map(box => [box.left, box.right, box.top, box.height])")
+    assert tree[1] <= heat[0] and heat[1] <= 390
+    assert heat[2:] == pytest.approx(tree[2:], abs=1)
+
+
+def test_time_intervals_are_shown_and_explained(page):
+    assert page.evaluate("document.querySelectorAll('#drawing path.span').length") == 1
+    assert "90\xa0% interval of the time" in page.evaluate("document.getElementById('legend').textContent")
+    page.evaluate("document.getElementById('intervals').click()")
+    page.settle()
+    assert page.evaluate("document.querySelectorAll('#drawing path.span').length") == 0
+
+
 def test_columns_can_be_scaled_and_shown_as_they_are(posterior, folder, opened):
     X = posterior.X * np.array([1, 1, 1, 1, 1, 1, 1, 500.0])
     page = opened(write_report(posterior, folder / "scaled.html", X=X, n_clusters=4))

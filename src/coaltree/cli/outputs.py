@@ -38,9 +38,7 @@ TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
 MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each
 MAX_NAMED_LEAVES = 150  # in the figure
-MAX_IN_LINE, MAX_IN_LEGEND = 3, 30  # clusters and side branches in a legend above the figure, or below it
-CAPTION = "  (dots or numbers: support in %; bars: 90 % intervals; triangles: folded clades, number of leaves)"
-MAX_LINEAR_LEAVES = 100  # above which a tree is drawn on a square-root time scale
+MAX_IN_LEGEND = 30  # clusters
 
 
 def write_all(
@@ -146,21 +144,26 @@ def _harmless(cell: Any) -> Any:
 
 
 def height_for(n_leaves: int) -> float:
-    """Inches that the names of the leaves need: all of them up to `MAX_NAMED_LEAVES`."""
-    maximum = 14.0 if n_leaves > MAX_NAMED_LEAVES else max(14.0, 0.112 * n_leaves)
-    return min(max(2.5, 0.17 * n_leaves), maximum)
+    """Inches that the names of the leaves need: all of them up to `MAX_NAMED_LEAVES`, above which clades are folded."""
+    maximum = 9.0 if n_leaves > MAX_NAMED_LEAVES else max(14.0, 0.112 * n_leaves)
+    return min(max(2.5, 1.2 + 0.17 * n_leaves), maximum)
 
 
 def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> None:
-    """Draw the tree with supports, intervals and clusters; the many recent merges of a large one get more room."""
+    """Draw the tree with supports, intervals and clusters, and a legend that says how stable these are."""
     from matplotlib.lines import Line2D
 
     from ..plotting import dendrogram
-    from ..plotting.style import add_legend, add_legend_outside, color_of
+    from ..plotting.style import color_of, legend_line
     from ..posterior.clusters.stability import similarity
 
     k = answer.n_clusters
-    in_line = k + bool(answer.side_branch.any()) <= MAX_IN_LINE  # a legend beside that of supports and side branches
+    lines = []
+    if 1 < k <= MAX_IN_LEGEND:
+        stability = enumerate(zip(answer.stability.words, answer.stability.jaccard, strict=True))
+        names = [f"cluster {c + 1}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in stability]
+        handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
+        lines.append(legend_line("clusters", handles))
     dendrogram(
         tree,
         ax,
@@ -168,20 +171,10 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
         intervals=post,
         clusters=answer.labels if k > 1 else None,
         side_branches=answer.side_branch,
-        number_clusters=not in_line,
-        time_scale="linear" if tree.n <= MAX_LINEAR_LEAVES else "sqrt",
-        time_label=f"time{CAPTION if tree.n > MAX_NAMED_LEAVES else ''}",
         row_colors=annotations_of(post) or None,
+        title=f"Mean tree of {tree.n:,} {leaves_are(post)}" + (f" in {k} clusters" if k > 1 else ""),
+        legend=lines,
     )
-    if not 1 < k <= MAX_IN_LEGEND:
-        return
-    stability = enumerate(zip(answer.stability.words, answer.stability.jaccard, strict=True))
-    names = [f"cluster {c + 1}: {word} ({similarity(jaccard)})" for c, (word, jaccard) in stability]
-    handles = [Line2D([], [], color=color_of(c), lw=2, label=name) for c, name in enumerate(names)]
-    if in_line:
-        add_legend(ax, handles)
-    else:
-        add_legend_outside(ax, handles)
 
 
 def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:

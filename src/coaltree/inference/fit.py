@@ -1,5 +1,7 @@
 """`fit`: sample trees and covariance together, and missing values with them.
 
+    check the settings → prepare the data → begin a run → complete it → make a posterior of its draws
+
 Several chains take iterations (`chains.chain`): a tree given Φ, times and scale together, Φ given the tree, missing
 entries given both. With `Regraft` each of these leaves p(tree, θ, missing | X) as it is, so that a chain is a Gibbs
 sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012), a greedy one its point estimate.
@@ -158,8 +160,8 @@ def begin_run(
     saved = None
     if checkpoint is not None:
         covariances = {name: model.covariance for name, model in data.candidates.items()} or data.model.covariance
-        known = as_double(data.table.values), data.rows.labels, covariances, data.chains, starts
-        fingerprint = joblib.hash((*known, settings._replace(max_seconds=None)))
+        content = as_double(data.table.values), data.rows.labels, covariances, data.chains, starts
+        fingerprint = joblib.hash((*content, settings._replace(max_seconds=None)))  # of the run that it may resume
         saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
     run = Run(data.chains, settings, seed_of(random_state), starts, saved)
     run.require_memory(n)

@@ -3,8 +3,9 @@
 Every function draws on the axes it is given (or makes a figure) and returns the axes, so that plots can be combined,
 annotated and saved like any other.
 
-    dendrogram     one tree: support, intervals of node times, clusters in colour, small clades folded
+    dendrogram     one tree: support, intervals of node times, clusters in colour, clades folded; also circular
     cloud          many trees of a posterior on top of each other (a densitree)
+    tanglegram     two trees of the same leaves face to face
     coclustering   how often two leaves are in the same cluster
     heatmap        the data beside the tree
     clustermap     the data between a tree of the rows and a tree of the columns
@@ -20,8 +21,9 @@ from .dendrogram import dendrogram
 from .densitree import cloud
 from .diagnostics import checks, comparison, traces
 from .matrices import coclustering, heatmap
+from .tanglegram import TanglegramAxes, tanglegram
 
 __all__ = [
-    "ClusterMap", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison", "dendrogram", "heatmap",
-    "traces",
+    "ClusterMap", "TanglegramAxes", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison",
+    "dendrogram", "heatmap", "tanglegram", "traces",
 ]  # fmt: skip

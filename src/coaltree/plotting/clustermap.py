@@ -25,14 +25,16 @@ from ..tree.rooted import default_labels
 from ..tree.tree import Tree
 from .clusters import as_clusters
 from .color_scale import MISSING, ZScore, draw_table, rescaled
-from .dendrogram import dendrogram, side_branch_line, support_dots
+from .dendrogram import TreeSettings, draw_dendrogram, side_branch_line, support_dots
 from .geometry import Direction, arrange
-from .strips import Strip, as_strips, legend_entries, text_entry
-from .style import LEGEND_FONT, MAX_FONT, as_text, cluster_lines, name_cells
+from .matrices import number_runs
+from .strips import Strip, as_strips, legend_entries
+from .style import LEGEND_FONT, MAX_FONT, as_text, cluster_lines, color_of, name_cells, text_entry
 
 _MAX_NAME_LENGTH = 40
 _MIN_CLADE_POINTS = 8.0  # length on paper of a clade from which on its support is shown
 _STRIP_INCHES = 0.16
+_MAX_GAPS = 60  # between runs of rows of one cluster
 _MAX_SHARP_ROWS = 1000  # rows from which on neighbours are averaged in the image
 
 
@@ -99,7 +101,7 @@ def clustermap(
     vmin: float | None = None,
     vmax: float | None = None,
     value_label: str | None = None,
-    time_scale: str = "sqrt",
+    time_scale: str = "auto",
     figsize: tuple[float, float] | None = None,
     random_state: RandomState = 0,
     **fit_settings: Any,
@@ -116,7 +118,7 @@ def clustermap(
     row_colors, col_colors : str, list of str, Series, DataFrame, mapping or sequence, optional
         Annotations of rows and columns, as strips: classes, numbers or colours. Text names columns (rows) of `data`
         that are taken out of it and used.
-    n_clusters : int, optional, clusters of the rows to colour
+    n_clusters : int, optional, clusters of the rows to colour, with a strip of their numbers and gaps between them
     z_score : 0, 1, None or "auto"
         Whether rows (0) or columns (1) are taken as standard deviations from their mean, before both trees are made of
         them, as seaborn does. "auto" shows columns so whose scales or levels differ so much that one scale of colours
@@ -125,7 +127,7 @@ def clustermap(
     cmap, center, vmin, vmax : colours, the middle of a diverging scale, and its ends
         By default the 1st and 99th percentile, symmetric about 0 if both signs occur.
     value_label : str, optional, what the colours measure
-    time_scale : "sqrt" or "linear"
+    time_scale : as in `dendrogram`
     figsize : width and height in inches; by default what the table needs, within reason
     random_state, **fit_settings : for `fit`, such as ``n_samples=100`` or ``covariance="diagonal"``
     """
@@ -146,15 +148,17 @@ def clustermap(
         if rows.tree is None:
             raise InputError("n_clusters needs a tree of the rows, but row_tree is False.")
         number, _, side_branch = as_clusters(rows.tree, None, n_clusters, rows.posterior)
-    row_strips = as_strips(row_annotations, table.labels, "row_colors", number)
-    col_strips = as_strips(col_annotations, columns, "col_colors")
+    row_strips = as_strips(row_annotations, table.labels, "row_colors")
+    n_classes = sum(len(strip.meanings) for strip in row_strips)
+    col_strips = as_strips(col_annotations, columns, "col_colors", n_classes)
+    beside = row_strips if number is None else [*row_strips, _cluster_strip(number)]
 
     values = shown[np.ix_(rows.reordered_ind, cols.reordered_ind)]
     row_names = [shortened(table.labels[i], _MAX_NAME_LENGTH) for i in rows.reordered_ind]
     column_names = [shortened(columns[j], _MAX_NAME_LENGTH) for j in cols.reordered_ind]
     if hasattr(frame, "iloc"):
         values = type(frame)(values, frame.index[rows.reordered_ind], frame.columns[cols.reordered_ind])
-    found = _make_map(rows, cols, values, (len(row_strips), len(col_strips)), (row_names, column_names), figsize)
+    found = _make_map(rows, cols, values, (len(beside), len(col_strips)), (row_names, column_names), figsize)
     colors = {"cmap": cmap, "vmin": vmin, "vmax": vmax}
     if len(values) > _MAX_SHARP_ROWS:
         colors["interpolation"] = "antialiased"
@@ -163,11 +167,13 @@ def clustermap(
     row_clusters = {"clusters": number, "side_branches": side_branch}
     marks = _draw_tree(found.ax_row_dendrogram, rows, orientation="left", time_scale=time_scale, **row_clusters)
     marks |= _draw_tree(found.ax_col_dendrogram, cols, orientation="top", time_scale=time_scale)
-    _draw_colors(found.ax_row_colors, row_strips, rows.reordered_ind, upright=False)
+    _draw_colors(found.ax_row_colors, beside, rows.reordered_ind, upright=False)
     _draw_colors(found.ax_col_colors, col_strips, cols.reordered_ind, upright=True)
     found.ax_heatmap.yaxis.tick_right()
     name_cells(found.ax_heatmap, column_names, row_names, thinned=True)
     found.ax_heatmap.tick_params(pad=2)
+    if number is not None:
+        _separate_clusters(found, number[rows.reordered_ind], len(beside))
     _add_legend(found.figure, number, [*row_strips, *col_strips], marks, bool(np.isnan(shown).any()))
     return found
 
@@ -238,7 +244,7 @@ def _make_map(
     widths = [0.05 if rows.tree is None else 1.5, max(_STRIP_INCHES * n_strips[0], 0.01), np.clip(0.24 * d, 2.4, 10.0)]
     heights = [0.05 if cols.tree is None else 1.1, max(_STRIP_INCHES * n_strips[1], 0.01), np.clip(0.17 * n, 2.4, 10.5)]
     figure = pyplot.figure(figsize=figsize or (sum(widths) + for_rows + 1.2, sum(heights) + for_columns + 0.2))
-    figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.02, wspace=0.0, hspace=0.0)
+    figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.04, wspace=0.0, hspace=0.0)
     grid = figure.add_gridspec(3, 3, width_ratios=widths, height_ratios=heights)
     return ClusterMap(
         figure,
@@ -274,13 +280,25 @@ def _draw_tree(ax: Axes, side: Side, orientation: str, **settings: Any) -> set[s
         length = Direction.of(orientation).length_across(ax)
         support = np.where(tree.sizes[tree.n :] * length / tree.n >= _MIN_CLADE_POINTS, support, np.nan)
     settings |= {"orientation": orientation, "linewidth": float(np.clip(150.0 / tree.n, 0.2, 1.3))}
-    dendrogram(tree, ax, support=support, labels=False, max_leaves=None, time_label=None, **settings)
-    marks = {"numbers"} if ax.texts else set()
-    legend = ax.get_legend()
-    if legend is not None:
-        marks |= {text.get_text() for text in legend.get_texts()}
-        legend.remove()  # there is one for all
-    return marks
+    settings |= {"support": support, "labels": False, "max_leaves": None, "time_label": None}
+    _, lines = draw_dendrogram(tree, ax, TreeSettings(**settings, number_clusters=False))
+    marks = {str(entry.get_label()).rstrip(":") for line in lines for entry in line}
+    return {"numbers"} | marks if ax.texts else marks
+
+
+def _cluster_strip(number: np.ndarray) -> Strip:
+    return Strip("cluster", np.array([color_of(cluster) for cluster in number.tolist()]), [])
+
+
+def _separate_clusters(found: ClusterMap, number: np.ndarray, n_strips: int) -> None:
+    """Draw white gaps between the clusters of the ordered rows, and write their numbers on the strip."""
+    strips = found.ax_row_colors
+    assert strips is not None
+    edges = np.flatnonzero(np.diff(number)) + 0.5
+    for ax in (found.ax_heatmap, strips) if len(edges) <= _MAX_GAPS else ():
+        for edge in edges.tolist():
+            ax.axhline(edge, color="white", lw=2.0)
+    number_runs(strips, number, (n_strips - 0.5) / n_strips)
 
 
 def _draw_colors(ax: Axes | None, strips: Sequence[Strip], order: np.ndarray, upright: bool) -> None:

@@ -1,29 +1,57 @@
-"""Dendrogram of one tree: branches, clusters, support, intervals of node times, small clades folded into triangles."""
+"""Dendrogram of one tree: branches, clusters, support, intervals of node times, clades folded into triangles."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_count
+from .._runtime.validation import check_choice, check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree, as_names
+from .circular import Circle
 from .clusters import as_clusters
-from .geometry import Direction, TreeLayout, arrange, node_clusters
-from .strips import add_strip_legend, as_strips, draw_strips
-from .style import INK, MAX_FONT, MIN_FONT, PALE, PALETTE, add_legend, cluster_lines, color_of, font_that_fits
+from .geometry import (
+    MAX_UNFOLDED_LEAVES,
+    Direction,
+    Folding,
+    TreeLayout,
+    arrange,
+    node_clusters,
+    node_of,
+    time_scale_for,
+)
+from .strips import as_strips, draw_strips, strip_lines
+from .style import (
+    INK,
+    MAX_FONT,
+    MIN_FONT,
+    PALE,
+    PALETTE,
+    add_legend,
+    cluster_lines,
+    color_of,
+    font_that_fits,
+    is_alone,
+    legend_line,
+    set_title,
+)  # fmt: skip
 
 _MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed as numbers; below, as shaded dots
 _MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with names, and without
-_MAX_TIPS, _MAX_TIPS_WITHOUT_NAMES = 60, 40  # that a new figure is made for
+_MAX_TIPS = 60  # of a larger tree
+_MIN_TIPS = 12  # of a larger tree: where there are fewer clusters, the largest are opened
+_MIN_SUPPORT = 0.5  # that is shown
 _DASHES = (0, (2.2, 1.4))  # of side branches, in widths of the line
-_GRADES = ((0.95, INK), (0.75, PALE), (0.5, "white"))  # least support, shade of its dot
+_GRADES = ((0.95, INK), (0.75, PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
+_BOX_COLOR = "#B8860B"  # of highlighted clades
 
 
 def dendrogram(
@@ -35,15 +63,21 @@ def dendrogram(
     clusters: ArrayLike | None = None,
     n_clusters: int | None = None,
     side_branches: ArrayLike | None = None,
-    number_clusters: bool = False,
+    number_clusters: bool = True,
+    highlight: float | None = None,
+    layout: str = "rectangular",
     orientation: str = "left",
     labels: bool | Sequence[str] = True,
     max_leaves: int | str | None = "auto",
-    time_scale: str = "linear",
+    collapse: Any = (),
+    rotate: Any = (),
+    time_scale: str = "auto",
     time_label: str | None = "time",
+    title: str | None = None,
     ladder: bool = True,
     linewidth: float | None = None,
     row_colors: Any = None,
+    legend: Sequence[Sequence[Any]] = (),
 ) -> Axes:
     """Draw a tree.
 
@@ -53,7 +87,8 @@ def dendrogram(
     ax : Axes; by default a new figure that fits the tree
     support : array (inner nodes,), Posterior or False, optional
         Support of each clade, or the posterior to compute transfer supports from (see `Posterior.clade_support`); by
-        default that of a consensus tree. In percent above each branch if there is room, otherwise as shaded dots.
+        default that of a consensus tree. In percent above each branch if there is room, otherwise as shaded dots; not
+        shown below 50 %.
     intervals : array (inner nodes, 2) or Posterior; credible intervals of the node times, drawn as bars
     clusters, n_clusters : array (n,) of labels, or int, optional
         Clusters to colour, or their number: those of the posterior (`Posterior.cut`) where `support` or `intervals` is
@@ -62,57 +97,163 @@ def dendrogram(
     side_branches : array (n,) of bool, optional
         Leaves in side branches of their cluster, drawn dashed, or hollow if folded; found where `n_clusters` is given.
     number_clusters : bool, whether to write the number of each cluster, counted from 1, at its largest clade
-    orientation : "left", "right", "top" or "bottom", where the root is
+    highlight : float, optional
+        Draw boxes around the largest clades whose support is at least this, such as 0.95.
+    layout : "rectangular" or "circular", which has the root in the middle
+    orientation : "left", "right", "top" or "bottom", where the root of a rectangular tree is
     labels : bool or sequence of str
         Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
     max_leaves : int, None or "auto"
-        How many tips to draw, "auto" as many as there is room for, None all. Smaller clades become triangles labelled
-        with their number of leaves.
-    time_scale : "linear" or "sqrt", which gives the many recent merges of large trees more room
+        How many tips to draw, None all, "auto" as many as there is room for, and each cluster as one where there are
+        more than 150 leaves. Other clades become triangles labelled with their number of leaves.
+    collapse : "clusters", or a sequence of clades to fold, each an inner node or a list of names of leaves
+        A list means the smallest clade that has all these leaves.
+    rotate : sequence of clades whose children change sides, given as in `collapse`
+    time_scale : "auto", "linear" or "sqrt"
+        "sqrt" gives the many recent merges more room; "auto" is "sqrt" where half of the merges are in the youngest
+        tenth of the time. The label of the axis says so.
     time_label : str, or None, which hides the time axis
+    title : str, optional; by default a new figure's title says what is drawn
     ladder : bool, whether the smaller clade of each node comes first; otherwise leaves are in `tree.leaf_order()`
     linewidth : float, optional
     row_colors : Series, DataFrame, mapping or sequence, optional
         Annotations of the leaves, as strips of colour beside them: classes, numbers, or colours. Rows are matched by
-        an index that names the leaves. A class has the colour of the cluster that it shares most leaves with.
+        an index that names the leaves. Classes have a palette of their own, lighter than that of the clusters.
+    legend : lines of Matplotlib artists with labels to add to the legend; the first of each line is its title
     """
-    direction = Direction.of(orientation)
-    names = leaf_names(tree, labels)
-    number, cluster_names, side_branch = as_clusters(tree, clusters, n_clusters, support, intervals)
-    is_side = _side_nodes(tree, side_branch if side_branches is None else side_branches)
-    own_support = getattr(tree, "support", None) if support is None else support
-    node_support = _per_node(tree, "support", own_support, (len(tree.times),))
-    node_intervals = _per_node(tree, "intervals", intervals, (len(tree.times), 2))
-    if ax is None:
-        most = max_leaves if isinstance(max_leaves, int) else _MAX_TIPS
-        ax = direction.new_axes(min(tree.n, most if names is not None else min(most, _MAX_TIPS_WITHOUT_NAMES)))
-    room = direction.length_across(ax) / (_MIN_POINTS_PER_LINE if names is None else _MIN_POINTS_PER_NAME)
-    max_tips = None if max_leaves in (None, "auto") else check_count("max_leaves", max_leaves, 2)
-    layout = arrange(tree, max_tips, None if max_leaves is None else room, ladder)
-    linewidth = linewidth or float(np.clip(120.0 / layout.total_width, 0.5, 1.4))
+    settings = TreeSettings(
+        support, intervals, clusters, n_clusters, side_branches, number_clusters, highlight, layout, orientation,
+        labels, max_leaves, collapse, rotate, time_scale, time_label, ladder, linewidth, row_colors,
+    )  # fmt: skip
+    is_new = ax is None
+    ax, lines = draw_dendrogram(tree, ax, settings)
+    is_circular = layout == "circular"
+    is_above = not is_circular and orientation == "top"  # where names of leaves are below the axes
+    add_legend(ax, [*legend, *lines], above=is_above)
+    if is_new or title is not None:
+        said = _title(tree, clusters, n_clusters) if title is None else title
+        if is_circular and is_alone(ax):  # names are above the axes
+            ax.figure.suptitle(said, fontsize=MAX_FONT, x=0.02, ha="left")
+        else:
+            set_title(ax, said)
+    return ax
+
+
+class TreeSettings(NamedTuple):
+    """The settings of `dendrogram`."""
+
+    support: Any = None
+    intervals: Any = None
+    clusters: Any = None
+    n_clusters: int | None = None
+    side_branches: Any = None
+    number_clusters: bool = True
+    highlight: float | None = None
+    layout: str = "rectangular"
+    orientation: str = "left"
+    labels: Any = True
+    max_leaves: int | str | None = "auto"
+    collapse: Any = ()
+    rotate: Any = ()
+    time_scale: str = "auto"
+    time_label: str | None = "time"
+    ladder: bool = True
+    linewidth: float | None = None
+    row_colors: Any = None
+
+
+def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -> tuple[Axes, list[list[Artist]]]:
+    """Draw a tree, and return its axes and the lines of its legend, which are for the caller to draw."""
+    given = settings
+    is_circular = check_choice("layout", given.layout, ("rectangular", "circular")) == "circular"
+    direction: Direction | Circle = Circle() if is_circular else Direction.of(given.orientation)
+    scale = time_scale_for(tree, given.time_scale)
+    names = leaf_names(tree, given.labels)
+    number, cluster_names, side_branch = as_clusters(
+        tree, given.clusters, given.n_clusters, given.support, given.intervals
+    )
+    is_side = _side_nodes(tree, side_branch if given.side_branches is None else given.side_branches)
+    node_support, node_intervals = _support_and_intervals(tree, given.support, given.intervals)
     cluster = np.full(tree.root + 1, -1) if number is None else node_clusters(tree, number)
-    drawing = _Drawing(ax, tree, layout, direction, linewidth, cluster, is_side)
+    folding = _folding(tree, given.max_leaves, given.collapse, given.rotate, None if number is None else cluster)
+    name_length = max(map(len, names)) if names is not None and tree.n <= MAX_UNFOLDED_LEAVES else 14
+    is_new = ax is None
+    ax = ax or direction.new_axes(_n_tips(tree, folding, given.max_leaves, given.ladder), name_length)
+    if given.max_leaves is not None and not (is_new and tree.n <= MAX_UNFOLDED_LEAVES):
+        per_tip = _MIN_POINTS_PER_LINE if names is None else _MIN_POINTS_PER_NAME
+        folding = folding._replace(room=direction.length_across(ax) / per_tip)
+    placed = arrange(tree, folding, given.ladder)
+    strips = as_strips(given.row_colors, tree.labels)
+    if isinstance(direction, Circle):
+        direction.n_strips = len(strips)
+    linewidth = given.linewidth or float(np.clip(120.0 / placed.total_width, 0.5, 1.4))
+    drawing = _Drawing(ax, tree, placed, direction, linewidth, cluster, is_side)
     top = tree.node_times[-1]
     if node_intervals is not None:
-        top = np.nanmax(node_intervals[np.isfinite(layout.across[tree.n :])], initial=top)
-    direction.frame(ax, layout.limits, top, time_scale, time_label)
+        top = np.nanmax(node_intervals[np.isfinite(placed.across[tree.n :])], initial=top)
+    direction.frame(ax, placed.limits, top, scale, given.time_label)
     drawing.draw_branches()
     drawing.draw_folded(number)
+    if given.highlight is not None:
+        drawing.highlight(node_support, given.highlight)
     if node_intervals is not None:
         drawing.draw_intervals(node_intervals)
-    strips = as_strips(row_colors, tree.labels, clusters=number)
-    drawing.write_names(names, draw_strips(ax, direction, layout, strips))
-    marks = [] if node_support is None else drawing.draw_support(node_support)
-    if is_side.any():
-        marks.append(side_branch_line())
-    if marks:
-        add_legend(ax, marks, below=direction.root == "bottom")
-    if number_clusters:
-        drawing.number_clusters()
+    reach = draw_strips(ax, direction, placed, strips)
+    drawing.write_names(names, reach)
+    taken = drawing.number_clusters() if given.number_clusters and cluster_names is None else []
+    lines = drawing.draw_support(node_support, taken) if node_support is not None else []
+    lines += drawing.other_marks(given.highlight, given.intervals)
+    if isinstance(direction, Circle) and given.time_label is not None:
+        lines.append(direction.legend_line(given.time_label))
     if cluster_names is not None:
-        add_legend(ax, cluster_lines(cluster_names), below=direction.root == "bottom")
-    add_strip_legend(ax, strips)
-    return ax
+        lines.append(legend_line("clusters", cluster_lines(cluster_names)))
+    return ax, [*lines, *strip_lines(strips)]
+
+
+def _title(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None) -> str:
+    kind = "Consensus tree" if hasattr(tree, "support") else "Tree"
+    labels = [] if clusters is None else [label for label in np.asarray(clusters).tolist() if label != -1]
+    k = n_clusters or len(set(labels))
+    return f"{kind} of {tree.n:,} leaves" + (f" in {k} clusters" if k > 1 else "")
+
+
+def _folding(
+    tree: RootedTree, max_leaves: int | str | None, collapse: Any, rotate: Any, cluster: np.ndarray | None
+) -> Folding:
+    """Return which clades to fold, whatever the room."""
+    max_tips = None if max_leaves in (None, "auto") else check_count("max_leaves", max_leaves, 2)
+    by_cluster = isinstance(collapse, str) and collapse == "clusters"
+    if by_cluster and cluster is None:
+        raise InputError('collapse="clusters" needs clusters or n_clusters.')
+    is_large = max_leaves == "auto" and tree.n > MAX_UNFOLDED_LEAVES
+    has_several = cluster is not None and cluster[-1] < 0
+    return Folding(
+        max_tips,
+        cluster=cluster,
+        max_pure_tips=None if not has_several else 0 if by_cluster else _MIN_TIPS if is_large else None,
+        collapse=frozenset() if by_cluster else _nodes(tree, collapse, "collapse"),
+        rotate=_nodes(tree, rotate, "rotate"),
+    )
+
+
+def _nodes(tree: RootedTree, given: Any, what: str) -> frozenset[int]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{what} must be a sequence of inner nodes or of lists of names of leaves, not {given!r}.")
+    return frozenset(node_of(tree, one, what) for one in given)
+
+
+def _n_tips(tree: RootedTree, folding: Folding, max_leaves: int | str | None, ladder: bool) -> int:
+    """Return how many tips a new figure is made for."""
+    if max_leaves is None:
+        return tree.n
+    most = MAX_UNFOLDED_LEAVES if tree.n <= MAX_UNFOLDED_LEAVES else _MAX_TIPS
+    return int(np.ceil(arrange(tree, folding._replace(room=most), ladder).total_width))
+
+
+def _support_and_intervals(tree: RootedTree, support: Any, intervals: Any) -> tuple[Any, Any]:
+    own_support = getattr(tree, "support", None) if support is None else support
+    node_support = _per_node(tree, "support", own_support, (len(tree.times),))
+    return node_support, _per_node(tree, "intervals", intervals, (len(tree.times), 2))
 
 
 def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] | None:
@@ -164,7 +305,7 @@ class _Drawing(NamedTuple):
     ax: Axes
     tree: RootedTree
     layout: TreeLayout
-    direction: Direction
+    direction: Direction | Circle
     linewidth: float
     cluster: np.ndarray  # (nodes,) the cluster of all leaves under a node, -1 where there are several or none
     is_side: np.ndarray  # (nodes,) bool, whether a node is in a side branch
@@ -177,8 +318,8 @@ class _Drawing(NamedTuple):
 
     def draw_branches(self) -> None:
         parent, child = self.layout.branches()
-        across = self.layout.across[np.stack([parent, child, child], axis=1)]
-        points = self.direction.points(across, self.tree.node_times[np.stack([parent, parent, child], axis=1)])
+        nodes = np.stack([parent, child], axis=1)
+        points = self.direction.branches(self.layout.across[nodes], self.tree.node_times[nodes])
         order = np.argsort(self.cluster[child] >= 0, kind="stable")  # at a corner the cluster's colour is on top
         dashed = self.is_side[child[order]]
         for label, edges, dashes, cap in (
@@ -203,8 +344,8 @@ class _Drawing(NamedTuple):
             ends = np.append(0.0, np.cumsum(counts[order])) / len(leaves)
             base = layout.across[tip] + 0.84 * width * (ends - 0.5)
             for cluster, first, last in zip(found[order].tolist(), base[:-1], base[1:], strict=True):
-                across = [layout.across[tip], first, last]
-                corners.append(self.direction.points(across, [self.tree.node_times[tip], 0.0, 0.0]))
+                apex = (layout.across[tip], self.tree.node_times[tip])
+                corners.append(self.direction.triangle(apex, (first, last)))
                 edge_colors.append(INK if cluster < -1 else color_of(cluster))
                 face_colors.append("none" if self.is_side[tip] else edge_colors[-1])
         if corners:
@@ -221,24 +362,47 @@ class _Drawing(NamedTuple):
         bars.set(color=PALETTE[5], alpha=0.55, label="intervals")
         self.ax.add_collection(bars, autolim=False)
 
+    def highlight(self, support: np.ndarray | None, limit: float) -> None:
+        """Draw a box around each of the largest clades with at least this support; the root's is no clade."""
+        if support is None:
+            raise InputError("highlight needs support, an array or a posterior.")
+        if not 0.0 < limit <= 1.0:
+            raise InputError(f"highlight must be a support between 0 and 1, such as 0.95, not {limit!r}.")
+        layout, n = self.layout, self.tree.n
+        is_inside = np.zeros(len(layout.size), dtype=bool)
+        parent, child = layout.branches()
+        ends, corners = layout.extents(), []
+        for up, node in zip(parent[::-1].tolist(), child[::-1].tolist(), strict=True):  # parents before children
+            is_inside[node] = is_inside[up]
+            if node < n or is_inside[up] or not support[node - n] >= limit:
+                continue
+            is_inside[node] = True
+            low, high = self.tree.node_times[[node, up]]
+            time = low + min(0.25 * (high - low), 0.02 * self.tree.times[-1])
+            corners.append(self.direction.box((ends[node, 0] + 0.08, ends[node, 1] - 0.08), (0.0, time)))
+        boxes = PolyCollection(corners, facecolors=_BOX_COLOR, edgecolors=_BOX_COLOR, linewidths=1.0, zorder=1.2)
+        boxes.set(alpha=0.25, label="highlighted")
+        self.ax.add_collection(boxes, autolim=False)
+
     def write_names(self, names: Sequence[str] | None, distance: float) -> None:
-        """Write the names of the leaves and the sizes of folded clades this many points away from the tips."""
+        """Write the names of the leaves and the sizes of folded clades this far away from the tips."""
         if names is None:
             self.direction.name_leaves(self.ax, [], [], None)
             return
-        layout, axis = self.layout, self.direction.leaf_axis(self.ax)
+        layout = self.layout
         texts = [names[node] if node < self.tree.n else f"({layout.size[node]})" for node in layout.tips.tolist()]
+        of_tip = self.cluster[layout.tips]
+        for place in np.flatnonzero((of_tip >= 0) & (layout.tips >= self.tree.n)).tolist():
+            in_cluster = layout.tips[of_tip == of_tip[place]]
+            if in_cluster[~self.is_side[in_cluster]].tolist() == [layout.tips[place]]:  # all but side branches
+                texts[place] = f"cluster {of_tip[place] + 1} {texts[place]}"
         positions = layout.across[layout.tips]
         size = font_that_fits(np.diff(positions).min() * self.direction.length_across(self.ax) / layout.total_width)
-        self.direction.name_leaves(self.ax, positions, texts, size)
-        if distance:
-            axis.set_tick_params(pad=2 + distance)
-        if size is not None and (self.cluster >= 0).any():
-            for text, color in zip(axis.get_ticklabels(), self.colors(layout.tips), strict=False):
-                text.set_color(color)
+        colors = self.colors(layout.tips) if (self.cluster >= 0).any() else None
+        self.direction.name_leaves(self.ax, positions, texts, size, colors=colors, distance=distance)
 
-    def number_clusters(self) -> None:
-        """Write the number of each cluster on the branch above its largest clade, the larger ones first."""
+    def number_clusters(self) -> list[np.ndarray]:
+        """Write the number of each cluster on the branch above its largest clade, larger ones first; return where."""
         parent, child = self.layout.branches()
         order = np.argsort(-self.layout.size[child], kind="stable")
         order = order[self.cluster[child[order]] >= 0]
@@ -258,36 +422,60 @@ class _Drawing(NamedTuple):
             self.ax.annotate(
                 str(cluster + 1), at, ha="center", va="center", bbox=box, zorder=5, annotation_clip=False, **font
             )
+        return taken
 
-    def draw_support(self, support: np.ndarray) -> list[Line2D]:
-        """Print the supports as numbers or, where room is small, as dots; return the legend entries of these."""
+    def draw_support(self, support: np.ndarray, taken: Sequence[np.ndarray]) -> list[list[Artist]]:
+        """Print the supports as numbers or, where room is small, as dots; return the line of the legend."""
         nodes = np.append(self.layout.open_nodes[:-1], self.layout.folded)  # all trees have the root's clade
         values = support[nodes - self.tree.n]
         if self.direction.length_across(self.ax) >= _MIN_POINTS_PER_NUMBER * len(self.layout.tips):
-            self._write_support(nodes, values)
-            return []
+            is_written = self._write_support(nodes, values, taken)
+            number = Line2D([], [], ls="", marker="$95$", ms=8, color=INK, mew=0.2, label="support in %")
+            return [legend_line("numbers", [number])] if is_written else []
         upper = np.inf
         for least, shade in _GRADES:
             x, y = self.points_of(nodes[(values >= least) & (values < upper)]).T
             self.ax.scatter(x, y, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)
             upper = least
-        return [Line2D([], [], ls="", label="support"), *support_dots(3.5)]
+        return [legend_line("support", support_dots(3.5))]
 
-    def _write_support(self, nodes: np.ndarray, values: np.ndarray) -> None:
-        """Write percentages beside the branch above each node, the oldest first, leaving out what would overlap."""
+    def other_marks(self, highlight: float | None, intervals: object) -> list[list[Artist]]:
+        """Return the line of the legend that explains boxes, bars, dashes and triangles, where there are any."""
+        drawn = {str(part.get_label()) for part in self.ax.collections}
+        marks: list[Artist] = []
+        if "highlighted" in drawn and highlight is not None:
+            box: dict[str, Any] = {"facecolor": _BOX_COLOR, "alpha": 0.3}
+            marks.append(Patch(**box, label=f"support ≥ {100 * highlight:.0f} %"))
+        if "intervals" in drawn:
+            level = "90 % interval of the time" if isinstance(intervals, Posterior) else "interval of the time"
+            marks.append(Line2D([], [], color=PALETTE[5], alpha=0.55, lw=4, label=level))
+        if self.is_side.any():
+            marks.append(side_branch_line())
+        if "folded clades" in drawn:
+            triangle: dict[str, Any] = {"ls": "", "marker": "<", "ms": 5, "mfc": PALE, "mec": INK, "mew": 0.5}
+            marks.append(Line2D([], [], **triangle, label="folded clade (leaves)"))
+        return [legend_line("marks", marks)] if marks else []
+
+    def _write_support(self, nodes: np.ndarray, values: np.ndarray, numbers: Sequence[np.ndarray]) -> bool:
+        """Write percentages beside the branch above each node, the oldest first, leaving out what would overlap.
+
+        Return whether there are any; `numbers` is where the numbers of clusters stand, in pixels.
+        """
         size = self.direction.length_across(self.ax) / self.layout.total_width / 1.5
         size = min(MAX_FONT - 2, max(MIN_FONT, size))
         root = self.direction.root
-        offset = {"left": (-2, 1), "right": (2, 1), "top": (1, 2), "bottom": (1, -2)}[root]
+        offset = {"left": (-2, 1), "right": (2, 1), "top": (1, 2), "bottom": (1, -2)}.get(root, (2, 1))
         style: dict[str, Any] = {"fontsize": size, "color": INK, "zorder": 4}
         style |= {"ha": "right" if root == "left" else "left", "va": "top" if root == "bottom" else "bottom"}
         style["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
-        taken: list[np.ndarray] = []
+        per_point = 72.0 / self.ax.figure.dpi
+        taken = [spot * per_point for spot in numbers]
         points = self.points_of(nodes)
-        on_paper = self.ax.transData.transform(points) * 72.0 / self.ax.figure.dpi
+        on_paper = self.ax.transData.transform(points) * per_point
         for i in np.argsort(-self.tree.node_times[nodes], kind="stable").tolist():
             overlaps = any((np.abs(on_paper[i] - other) < (1.9 * size, 1.15 * size)).all() for other in taken)
-            if overlaps or not np.isfinite(values[i]):
+            if overlaps or not values[i] >= _MIN_SUPPORT:
                 continue
             taken.append(on_paper[i])
             self.ax.annotate(f"{100 * values[i]:.0f}", points[i], offset, textcoords="offset points", **style)
+        return len(taken) > len(numbers)

@@ -1,17 +1,30 @@
 """Densitree: many trees of a posterior on top of each other, dark lines where they agree, a blur where they differ."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
+from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_choice, check_count
 from ..numerics.weighted import pick_evenly
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.tree import Tree
-from .geometry import Direction, arrange
-from .style import INK, PALETTE, add_legend, font_that_fits
+from .clusters import as_clusters
+from .geometry import Direction, arrange, time_scale_for
+from .style import (
+    INK,
+    PALETTE,
+    add_legend,
+    cluster_lines,
+    color_of,
+    font_that_fits,
+    legend_line,
+    set_title,
+)  # fmt: skip
 
 _MAX_COLOURED_TOPOLOGIES = 3
 _MIN_COLOURED_SHARE = 0.05  # of the posterior; a rarer topology has no colour of its own
@@ -28,13 +41,16 @@ def cloud(
     orientation: str = "left",
     shape: str = "slanted",
     labels: bool = True,
-    time_scale: str = "linear",
+    clusters: ArrayLike | None = None,
+    n_clusters: int | None = None,
+    time_scale: str = "auto",
     time_label: str | None = "time",
     alpha: float | None = None,
 ) -> Axes:
     """Draw many trees of a posterior over one order of the leaves (a densitree).
 
-    The three most common topologies have colours of their own, if they are common enough; the others are grey.
+    Without clusters, the three most common topologies have colours of their own, if they are common enough; the
+    others are grey.
 
     Parameters
     ----------
@@ -42,6 +58,9 @@ def cloud(
     max_trees : int, how many trees to draw, each standing for the same share of the posterior
     reference : Tree that orders the leaves and is drawn on top, by default the mean tree; False does not draw it
     shape : "slanted" or "square", for branches straight from parent to child, or with a right angle
+    clusters, n_clusters : array (n,) of labels, or int, optional
+        Clusters to colour, as in `dendrogram`, instead of topologies: a branch above leaves of one cluster has its
+        colour.
     alpha : opacity of one tree; by default it depends on the number of trees
     orientation, labels, time_scale, time_label : as in `dendrogram`
     """
@@ -50,33 +69,89 @@ def cloud(
     direction = Direction.of(orientation)
     base = posterior.mean_tree() if isinstance(reference, bool) else with_leaves_as(reference, posterior.labels)
     layout = arrange(base)
+    number, cluster_names, _ = as_clusters(base, clusters, n_clusters, posterior)
     picked = pick_evenly(posterior.weights, max_trees)
     children, times = posterior.children[picked], posterior.times[picked]
-    ax = ax or direction.new_axes(base.n)
-    direction.frame(ax, layout.limits, max(times.max(), base.times[-1]), time_scale, time_label)
+    is_new = ax is None
+    ax = ax or direction.new_axes(base.n, max(map(len, base.labels)))
+    scale = time_scale_for(base, time_scale)
+    direction.frame(ax, layout.limits, max(times.max(), base.times[-1]), scale, time_label)
 
     crowd = len(picked) * np.sqrt(max(base.n, 20) / 20)
     opacity = float(np.clip(16.0 / crowd, 0.02, 0.8)) if alpha is None else alpha
-    topology, shares = _topologies(posterior)
-    groups = [(f"topology {k + 1}", PALETTE[k], topology[picked] == k) for k in range(len(shares))]
-    groups.append(("other topologies", _OTHERS if shares else PALETTE[0], topology[picked] >= len(shares)))
-    for rank, (name, color, of_tree) in enumerate(group for group in groups if group[2].any()):
-        lines = _lines(children[of_tree], times[of_tree], layout.across[: base.n], direction, shape)
-        collection = LineCollection(lines, colors=color, linewidths=0.7, alpha=opacity, zorder=2 - 0.1 * rank)
-        collection.set(label=name, rasterized=len(lines) > _MAX_VECTOR_LINES)
-        ax.add_collection(collection, autolim=False)
+    canvas = _Canvas(ax, layout.across[: base.n], direction, shape, opacity)
+    if number is None:
+        entries = canvas.draw_by_topology(posterior, picked)
+    else:
+        canvas.draw_by_cluster(children, times, number)
+        found = sorted(set(number[number >= 0].tolist()))
+        entries = [Line2D([], [], color=color_of(c), lw=2, label=str(c + 1)) for c in found]
+        entries = [legend_line("clusters", entries if cluster_names is None else cluster_lines(cluster_names))]
     if reference is not False:
-        lines = _lines(base.children[None], base.times[None], layout.across[: base.n], direction, shape)
-        ax.add_collection(LineCollection(lines, colors=INK, linewidths=1.1, label="reference", zorder=3))
+        canvas.draw_reference(base, number)
+        line = Line2D([], [], color=INK, lw=1.1, label="mean tree" if reference is True else "reference")
+        entries.append(legend_line("dark lines", [line]))
     size = font_that_fits(direction.length_across(ax) / layout.total_width) if labels else None
-    direction.name_leaves(ax, layout.across[layout.tips], [base.labels[leaf] for leaf in layout.tips], size)
-    if shares:
+    colors = None if number is None else [color_of(c) for c in number[layout.tips].tolist()]
+    names = [base.labels[leaf] for leaf in layout.tips]
+    direction.name_leaves(ax, layout.across[layout.tips], names, size, colors=colors)
+    add_legend(ax, entries, above=orientation == "top")
+    if is_new:
+        set_title(ax, f"{len(picked)} sampled trees of {base.n:,} leaves")
+    return ax
+
+
+class _Canvas(NamedTuple):
+    """Where trees are drawn, and how."""
+
+    ax: Axes
+    leaf_places: np.ndarray
+    direction: Direction
+    shape: str
+    opacity: float
+
+    def draw(self, children: np.ndarray, times: np.ndarray, label: str, colors: Any, **style: Any) -> None:
+        lines = _lines(children, times, self.leaf_places, self.direction, self.shape)
+        collection = LineCollection(lines, colors=colors, **{"linewidths": 0.7, "alpha": self.opacity, **style})
+        collection.set(label=label, rasterized=len(lines) > _MAX_VECTOR_LINES)
+        self.ax.add_collection(collection, autolim=False)
+
+    def draw_by_topology(self, posterior: Posterior, picked: np.ndarray) -> list[list[Any]]:
+        """Draw the most common topologies in colours and return the line of the legend, if there are any."""
+        children, times = posterior.children[picked], posterior.times[picked]
+        topology, shares = _topologies(posterior)
+        groups = [(f"topology {k + 1}", PALETTE[k], topology[picked] == k) for k in range(len(shares))]
+        groups.append(("other topologies", _OTHERS if shares else PALETTE[0], topology[picked] >= len(shares)))
+        for rank, (name, color, of_tree) in enumerate(group for group in groups if group[2].any()):
+            self.draw(children[of_tree], times[of_tree], name, color, zorder=2 - 0.1 * rank)
+        if not shares:
+            return []
         handles = [Line2D([], [], color=PALETTE[k], label=f"{100 * share:.0f} %") for k, share in enumerate(shares)]
         rest = 1.0 - sum(shares)
         if rest > 0.005:
             handles.append(Line2D([], [], color=_OTHERS, label=f"{100 * rest:.0f} % others"))
-        add_legend(ax, handles, "topologies", below=orientation == "bottom")
-    return ax
+        return [legend_line("topologies", handles)]
+
+    def draw_by_cluster(self, children: np.ndarray, times: np.ndarray, number: np.ndarray) -> None:
+        """Draw branches in the colour of the cluster of all leaves below them."""
+        self.draw(children, times, "trees", self._colors(children, number), zorder=2)
+
+    def draw_reference(self, tree: Tree, number: np.ndarray | None) -> None:
+        colors = INK if number is None else self._colors(tree.children[None], number, INK)
+        self.draw(tree.children[None], tree.times[None], "reference", colors, linewidths=1.1, alpha=None, zorder=3)
+
+    @staticmethod
+    def _colors(children: np.ndarray, number: np.ndarray, mixed: str = _OTHERS) -> np.ndarray:
+        """Return the colour of each branch, in the order of `_lines`."""
+        n_trees, n_merges = children.shape[:2]
+        cluster = np.full((n_trees, 2 * n_merges + 1), -1)
+        cluster[:, : n_merges + 1] = number
+        for k in range(n_merges):
+            one, other = np.take_along_axis(cluster, children[:, k], axis=1).T
+            cluster[:, n_merges + 1 + k] = np.where(one == other, one, -1)
+        of_branch = np.take_along_axis(cluster, children.reshape(n_trees, -1), axis=1).ravel()
+        palette = np.array([mixed, *(color_of(c) for c in range(int(number.max()) + 1))])
+        return palette[of_branch + 1]
 
 
 def _lines(

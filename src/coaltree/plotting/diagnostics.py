@@ -11,7 +11,7 @@ from ..inference.compare import Comparison
 from ..posterior.diagnostics.convergence import series
 from ..posterior.diagnostics.model_checks import ModelCheck, format_p
 from ..posterior.posterior import Posterior
-from .style import INK, PALE, PALETTE, new_axes
+from .style import INK, PALE, PALETTE, new_axes, set_title
 
 _VERDICT_COLORS = {"fine": PALETTE[2], "doubtful": PALETTE[4], "wrong": PALETTE[1]}
 
@@ -93,7 +93,7 @@ def checks(posterior: Posterior | ModelCheck, ax: Axes | Sequence[Axes] | None =
     shown = model.figures
     if shown is None:
         raise InputError(model.headline)
-    ax = new_axes(10.5, 3.3) if ax is None else ax
+    ax = new_axes(10.5, 3.8) if ax is None else ax
     axes = _three_in_place_of(ax) if isinstance(ax, Axes) else np.asarray(ax, dtype=object).ravel()
     if len(axes) != 3:
         raise InputError(f"ax must be one axes, or three, not {len(axes)}.")
@@ -105,9 +105,11 @@ def checks(posterior: Posterior | ModelCheck, ax: Axes | Sequence[Axes] | None =
         panel.fill_between(x, *band, color=PALETTE[0], alpha=0.2, lw=0)
         panel.plot(x, y, color=PALETTE[0], marker="o", ms=3, lw=1.2)
         panel.set_ylim(bottom=0)
-        panel.set_ylabel("size of contrasts")
-    by_age.set(xscale="log", xlabel="age of the merge")
-    quantiles.set_xlabel("size that the model expects")
+    by_age.set(xscale="log", xlabel="age of the merge", ylabel="size of the differences\n(1 if the model holds)")
+    quantiles.set(xlabel="size that the model expects", ylabel="size in the data")
+    set_title(by_age, "Differences between merged groups:\nas large as expected at every age?")
+    set_title(quantiles, "Is their distribution\nthe one of the model?")
+    set_title(statistics, "Each check: the data (dot)\nwithin what the model draws (grey)?")
     _draw_statistics(statistics, model)
     for panel in axes:
         panel.spines[["top", "right"]].set_visible(False)

@@ -3,19 +3,24 @@
 Works for every `RootedTree`, whose nodes may have any number of children. Nothing is recursive.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_choice
+from .._runtime.validation import check_choice, is_whole
+from ..errors import InputError
 from ..tree.rooted import RootedTree
-from .style import as_text, new_axes
+from .style import INCHES_PER_CHARACTER, MAX_NAME, MAX_UPRIGHT_NAME, as_text, new_axes
 
+MAX_UNFOLDED_LEAVES = 150  # that a new figure has room for; in larger trees clusters are folded
 _MAX_WIDTH_PER_DOUBLING = 0.3  # a folded clade of m leaves is up to 1 + 0.3 log2(m) leaves wide,
+_CROWDED_SHARE = 0.1  # of the root's time; where half of the merges are younger, the scale is a square root
 _MIN_WIDTH_PER_DOUBLING = 0.15  # and at least 1 + 0.15 log2(m) where the number of tips is not given
 
 
@@ -42,6 +47,16 @@ class TreeLayout(NamedTuple):
         """The tips that are folded clades."""
         return self.tips[self.tips >= self.tree.n]
 
+    def extents(self) -> np.ndarray:
+        """Return (nodes, 2) where the tips under each node begin and end; NaN inside folded clades."""
+        ends = np.full((len(self.size), 2), np.nan)
+        ends[self.tips] = self.across[self.tips][:, None] + 0.5 * self.width[:, None] * np.array([-1.0, 1.0])
+        children, n = child_lists(self.tree), self.tree.n
+        for node in self.open_nodes.tolist():
+            below = ends[children[node - n]]
+            ends[node] = below[:, 0].min(), below[:, 1].max()
+        return ends
+
     def branches(self) -> tuple[np.ndarray, np.ndarray]:
         """Return parent and child of every branch that is drawn."""
         children, n = child_lists(self.tree), self.tree.n
@@ -53,59 +68,109 @@ class TreeLayout(NamedTuple):
         n, children = self.tree.n, child_lists(self.tree)
         tip_of = np.full(len(self.size), -1)
         tip_of[self.tips] = np.arange(len(self.tips))
-        for node in range(self.open_nodes[0] - 1, n - 1, -1):
-            tip_of[children[node - n]] = tip_of[node]
+        for node in range(len(self.size) - 1, n - 1, -1):
+            if tip_of[node] >= 0:
+                tip_of[children[node - n]] = tip_of[node]
         ends = np.cumsum(np.bincount(tip_of[:n]))
         return np.split(np.argsort(tip_of[:n], kind="stable"), ends[:-1])
 
 
-def arrange(
-    tree: RootedTree, max_tips: int | None = None, room: float | None = None, ladder: bool = True
-) -> TreeLayout:
-    """Lay out a tree with this many tips, or as many as there is room for, the smaller clade of a node first.
+class Folding(NamedTuple):
+    """Which clades are drawn as triangles, and whose children change sides. Without settings, none."""
 
-    `room` is how many leaves would fit side by side; folded clades are made no wider than that allows.
+    max_tips: int | None = None
+    room: float | None = None  # how many leaves would fit side by side
+    cluster: np.ndarray | None = None  # (nodes,) as `node_clusters` returns it: mixed clades are opened first,
+    max_pure_tips: int | None = None  # and clades of one cluster only as long as there are fewer tips than this
+    collapse: frozenset[int] = frozenset()  # nodes that are never opened
+    rotate: frozenset[int] = frozenset()  # nodes whose children are drawn in reversed order
+
+
+def arrange(tree: RootedTree, folding: Folding = Folding(), ladder: bool = True) -> TreeLayout:  # noqa: B008
+    """Lay out a tree, the smaller clade of a node first, folded as far as it takes.
+
+    Folded clades are made no wider than the room allows.
     """
     n, children = tree.n, child_lists(tree)
     n_nodes = n + len(children)
     size = [1] * n
     for nodes in children:
         size.append(sum(size[child] for child in nodes))
-    first_open = n + _first_open(children, np.log2(size), max_tips, room)
+    is_open = _open_nodes(children, np.array(size), folding)
     tips, todo = [], [n_nodes - 1]
     while todo:
         node = todo.pop()
-        if node < first_open:
+        if not is_open[node]:
             tips.append(node)
         else:
             below = children[node - n]
-            todo.extend(reversed(sorted(below, key=size.__getitem__) if ladder else below))
+            shown = sorted(below, key=size.__getitem__) if ladder else list(below)
+            todo.extend(shown if node in folding.rotate else reversed(shown))
     doublings = np.log2([size[node] for node in tips])
-    per_doubling = _MAX_WIDTH_PER_DOUBLING
+    per_doubling, room = _MAX_WIDTH_PER_DOUBLING, folding.room
     if room is not None and len(tips) < room and doublings.any():
         per_doubling = min(per_doubling, (room - len(tips)) / doublings.sum())
     width = 1.0 + per_doubling * doublings
     across = np.full(n_nodes, np.nan)
     across[tips] = np.cumsum(width) - 0.5 * width - 0.5
-    for node in range(first_open, n_nodes):
+    open_nodes = np.flatnonzero(is_open)
+    for node in open_nodes.tolist():
         of_children = across[children[node - n]]
         across[node] = 0.5 * (of_children.min() + of_children.max())
-    return TreeLayout(tree, np.array(tips), width, np.array(size), across, np.arange(first_open, n_nodes))
+    return TreeLayout(tree, np.array(tips), width, np.array(size), across, open_nodes)
 
 
-def _first_open(children: list[list[int]], log_size: np.ndarray, max_tips: int | None, room: float | None) -> int:
-    """Return the earliest merge that is drawn with its children; the last always is."""
-    if max_tips is None and room is None:
-        return 0
-    n_merges = len(children)
-    n_tips = 1 + np.cumsum([len(nodes) - 1 for nodes in reversed(children)])[::-1]
-    if max_tips is not None:
-        is_full = n_tips > max_tips
-    else:
-        added = np.array([log_size[nodes].sum() for nodes in children]) - log_size[-n_merges:]
-        doublings = log_size[-1] + np.cumsum(added[::-1])[::-1]
-        is_full = n_tips + _MIN_WIDTH_PER_DOUBLING * doublings > room
-    return min(int(np.flatnonzero(is_full).max(initial=-1)) + 1, n_merges - 1)
+def _open_nodes(children: list[list[int]], size: np.ndarray, folding: Folding) -> np.ndarray:
+    """Return (nodes,) bool: the nodes that are drawn with their children. The root always is.
+
+    Clades of several clusters are opened first, then the largest, as long as there is room.
+    """
+    n_nodes = len(size)
+    n = n_nodes - len(children)
+    is_open = np.zeros(n_nodes, dtype=bool)
+    is_free = folding.max_tips is None and folding.room is None and folding.max_pure_tips is None
+    if is_free and not folding.collapse:
+        is_open[n:] = True
+        return is_open
+    most = np.inf if folding.max_tips is None else folding.max_tips
+    most_pure = np.inf if folding.max_pure_tips is None else folding.max_pure_tips
+    room = np.inf if folding.room is None else folding.room
+    width = 1.0 + _MIN_WIDTH_PER_DOUBLING * np.log2(size)
+    is_pure = np.ones(n_nodes, dtype=bool) if folding.cluster is None else folding.cluster >= 0
+    taken, n_tips = float(width[-1]), 1
+    heap = [(False, 0, n_nodes - 1)]
+    while heap:
+        pure, _, node = heappop(heap)
+        below = children[node - n]
+        taken += float(width[below].sum() - width[node])
+        n_tips += len(below) - 1
+        is_full = n_tips > most or taken > room or (pure and n_tips > most_pure)
+        if is_full and node != n_nodes - 1:
+            break
+        is_open[node] = True
+        for child in below:
+            if child >= n and child not in folding.collapse:
+                heappush(heap, (bool(is_pure[child]), -int(size[child]), child))
+    return is_open
+
+
+def node_of(tree: RootedTree, given: Any, what: str) -> int:
+    """Return the number of an inner node, given so, or by leaves whose last common ancestor it is."""
+    if is_whole(given) and tree.n <= given <= tree.root:
+        return int(given)
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    row_of = {label: row for row, label in enumerate(tree.labels)}
+    unknown = [name for name in names if not isinstance(name, str) or name not in row_of]
+    if unknown or len(names) < 2:
+        raise InputError(
+            f"{what} must hold inner nodes ({tree.n} to {tree.root}) or lists of at least two names of leaves, "
+            f"not {given!r}."
+        )
+    wanted = np.zeros(tree.root + 1, dtype=int)
+    wanted[[row_of[name] for name in names]] = 1
+    for k, nodes in enumerate(child_lists(tree)):
+        wanted[tree.n + k] = wanted[nodes].sum()
+    return int(np.flatnonzero(wanted == len(set(names)))[0])
 
 
 def child_lists(tree: RootedTree) -> list[list[int]]:
@@ -123,6 +188,24 @@ def node_clusters(tree: RootedTree, number: np.ndarray) -> np.ndarray:
     return np.array(of_node)
 
 
+def time_scale_for(tree: RootedTree, given: str) -> str:
+    """Return "linear" or "sqrt"; "auto" is "sqrt" where half of the merges are in the youngest tenth of the time."""
+    if check_choice("time_scale", given, ("auto", "linear", "sqrt")) != "auto":
+        return given
+    return "sqrt" if np.median(tree.times) < _CROWDED_SHARE * tree.times[-1] else "linear"
+
+
+def sqrt_ticks(top: float, gap: float = 0.12) -> np.ndarray:
+    """Return round numbers up to `top`, at least this share of the axis apart on a square-root scale."""
+    step = 10.0 ** np.floor(np.log10(top))
+    rounds = np.outer(step * 10.0 ** np.arange(0.0, -4.0, -1.0), [5.0, 2.0, 1.0]).ravel()
+    ticks: list[float] = []
+    for tick in rounds[rounds <= top]:
+        if all(np.sqrt(other) - np.sqrt(tick) > gap * np.sqrt(top) for other in ticks):
+            ticks.append(float(tick))
+    return np.array([0.0, *(tick for tick in reversed(ticks) if tick > gap**2 * top)])
+
+
 class Direction(NamedTuple):
     """The direction in which a tree grows, named by the side its root is on."""
 
@@ -136,10 +219,12 @@ class Direction(NamedTuple):
     def is_upright(self) -> bool:
         return self.root in ("top", "bottom")
 
-    def new_axes(self, n_tips: int) -> Axes:
-        """Make a figure that fits a tree with so many tips."""
-        across = float(np.clip(0.8 + 0.17 * n_tips, 2.6, 9.0))
-        return new_axes(max(across, 4.0), 4.5) if self.is_upright else new_axes(6.5, across)
+    def new_axes(self, n_tips: int, name_length: int = 0) -> Axes:
+        """Make a figure that fits a tree with so many tips, and names of so many characters."""
+        most = max(9.0, 0.112 * n_tips) if n_tips <= MAX_UNFOLDED_LEAVES else 9.0
+        across = float(np.clip(1.2 + 0.17 * n_tips, 3.0, most))
+        beside = INCHES_PER_CHARACTER * min(name_length, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME)
+        return new_axes(max(across, 5.5), 4.2 + beside) if self.is_upright else new_axes(6.0 + beside, across)
 
     def points(self, across: ArrayLike, time: ArrayLike) -> np.ndarray:
         """Return (…, 2) positions on the axes."""
@@ -156,35 +241,67 @@ class Direction(NamedTuple):
     def frame(self, ax: Axes, across: tuple[float, float], top: float, time_scale: str, time_label: str | None) -> None:
         """Set scale and limits, and keep only the spine of the time axis, which has a label unless that is None."""
         set_time, time_axis = (ax.set_ylim, ax.yaxis) if self.is_upright else (ax.set_xlim, ax.xaxis)
-        if check_choice("time_scale", time_scale, ("linear", "sqrt")) == "sqrt":
+        if time_scale == "sqrt":
             set_scale = ax.set_yscale if self.is_upright else ax.set_xscale
-            set_scale("function", functions=(_signed_sqrt, _signed_square))
+            set_scale("function", functions=(signed_sqrt, signed_square))
         times = (0.0, 1.03 * (top or 1.0))
         set_time(*(times if self.root in ("top", "right") else times[::-1]))
         if self.is_upright:
             ax.set_xlim(*across)
         else:
             ax.set_ylim(*across[::-1])  # the first leaf on top
-        time_axis.set_label_text(time_label or "")
+        said = f"{time_label} (square-root scale)" if time_label and time_scale == "sqrt" else time_label
+        time_axis.set_label_text(said or "")
+        if time_scale == "sqrt" and time_label is not None:
+            length = (ax.bbox.height if self.is_upright else ax.bbox.width) * 72.0 / ax.figure.dpi
+            time_axis.set_major_locator(FixedLocator(sqrt_ticks(times[1], max(0.1, 24.0 / length)).tolist()))
+            time_axis.set_major_formatter(FuncFormatter(lambda time, _: f"{time:g}"))
         for side, spine in ax.spines.items():
             spine.set_visible(time_label is not None and side == ("left" if self.is_upright else "bottom"))
         if time_label is None:
             time_axis.set_ticks([])
         ax.set_facecolor("none")
 
-    def name_leaves(self, ax: Axes, positions: ArrayLike, names: Sequence[str], size: float | None) -> None:
-        """Write the names at the leaves; with no size, leave the axis empty."""
+    def branches(self, across: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return (m, points, 2) lines, each with a right angle, from places and times (m, 2) of parent and child."""
+        return self.points(across[:, [0, 1, 1]], times[:, [0, 0, 1]])
+
+    def triangle(self, apex: tuple[float, float], base: tuple[float, float]) -> np.ndarray:
+        """Return the corners of a triangle with an apex (place, time) and a base between two places at time 0."""
+        return self.points([apex[0], *base], [apex[1], 0.0, 0.0])
+
+    def box(self, across: tuple[float, float], times: tuple[float, float]) -> np.ndarray:
+        """Return the corners of a rectangle."""
+        (first, last), (low, high) = across, times
+        return self.points([first, first, last, last], [low, high, high, low])
+
+    def name_leaves(
+        self,
+        ax: Axes,
+        positions: ArrayLike,
+        names: Sequence[str],
+        size: float | None,
+        *,
+        colors: Sequence[str] | None = None,
+        distance: float = 0.0,
+    ) -> None:
+        """Write the names so many points away from the leaves; with no size, leave the axis empty."""
         axis = self.leaf_axis(ax)
         side = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}[self.root]
-        axis.set_ticks(np.asarray(positions) if size else [], labels=[as_text(name) for name in names] if size else [])
+        texts = [as_text(name, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME) for name in names] if size else []
+        axis.set_ticks(np.asarray(positions) if size else [], labels=texts)
         axis.set_ticks_position(side)  # type: ignore[attr-defined]
         rotation = 90 if self.is_upright and any(len(name) > 3 for name in names) else 0
-        axis.set_tick_params(length=0, pad=2, labelsize=size, rotation=rotation)
+        axis.set_tick_params(length=0, pad=2 + distance, labelsize=size, rotation=rotation)
+        for text, color in zip(axis.get_ticklabels(), colors if size and colors else (), strict=False):
+            text.set_color(color)
 
 
-def _signed_sqrt(x: np.ndarray) -> np.ndarray:
+def signed_sqrt(x: np.ndarray) -> np.ndarray:
+    """Return the square root, with the sign of x."""
     return np.sign(x) * np.sqrt(np.abs(x))
 
 
-def _signed_square(x: np.ndarray) -> np.ndarray:
+def signed_square(x: np.ndarray) -> np.ndarray:
+    """Return the square, with the sign of x."""
     return np.sign(x) * np.square(x)

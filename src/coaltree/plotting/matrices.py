@@ -1,11 +1,13 @@
 """Matrices in tree order: co-clustering probabilities, and the data beside the tree."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba_array
 from matplotlib.gridspec import GridSpec
 
 from .._runtime.fielddocs import field_docs
@@ -18,12 +20,14 @@ from ..tree.rooted import RootedTree, as_names
 from ..tree.tree import Tree
 from .clusters import as_clusters
 from .color_scale import ZScore, draw_table, rescaled
-from .dendrogram import dendrogram, leaf_names
+from .dendrogram import TreeSettings, draw_dendrogram, leaf_names
 from .geometry import arrange
-from .strips import add_strip_legend, as_strips
-from .style import color_of, name_cells, new_axes
+from .strips import as_strips, strip_lines
+from .style import INCHES_PER_CHARACTER, LEGEND_FONT, add_legend, as_text, color_of, name_cells, new_axes, set_title
 
-_STRIP_WIDTH = 0.02  # as a share of the width of the data
+_STRIP_WIDTH = 0.024  # as a share of the width of the data
+_MAX_NAME = 30  # characters of names of rows and columns
+_POINTS_PER_ROW = 6.0  # at least, where rows are named
 
 
 @field_docs(data="The heat map.", tree="The tree beside it.", bar="The scale of colours.")
@@ -58,10 +62,18 @@ def coclustering(
     together = posterior.coclustering(n_clusters, time=time)
     base = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
     order = arrange(base).tips
-    ax = ax or new_axes(6.0, 5.0)
+    number = posterior.cut(n_clusters, time=time, output="numpy") if tree is None else base.cut(n_clusters, time=time)
+    ax = ax or new_axes(6.0, 5.4)
     image = ax.imshow(together[np.ix_(order, order)], vmin=0.0, vmax=1.0, cmap=cmap, interpolation="nearest")
     names = [posterior.labels[leaf] for leaf in order] if labels else []
-    name_cells(ax, names, names)
+    name_cells(ax, names, names, max_length=20)
+    pad = 4.0
+    if number.max() > 0:
+        width = _draw_cluster_strips(ax, number[order])
+        pad += width
+        ax.tick_params(axis="y", pad=2.0 + width)
+    into = f"cut at time {time:.4g}" if n_clusters is None else f"cut into {n_clusters} clusters"
+    set_title(ax, f"How often two leaves are in one cluster:\nsampled trees, {into}", pad)
     if colorbar:
         bar = ax.figure.colorbar(image, ax=ax, label="probability of the same cluster", fraction=0.046, pad=0.03)
         bar.ax.yaxis.label.set_fontsize(9)
@@ -86,7 +98,7 @@ def heatmap(
     center: float | None = None,
     value_label: str | None = None,
     tree_share: float = 0.5,
-    time_scale: str = "linear",
+    time_scale: str = "auto",
     time_label: str | None = "time",
 ) -> HeatmapAxes:
     """Draw the data beside the tree, one row of X (n, d) per leaf.
@@ -108,8 +120,10 @@ def heatmap(
     columns = column_names(X) or () if features is None else as_names(features, "features", values.shape[1])
     number, _, side_branch = as_clusters(tree, clusters, n_clusters, support)
     order = arrange(tree).tips
-    ax = ax or new_axes(7.5, float(np.clip(1.0 + 0.13 * tree.n, 3.0, 9.0)))
-    strips = as_strips(row_colors, tree.labels, clusters=number)
+    is_new = ax is None
+    names = leaf_names(tree, labels)
+    ax = ax or _new_axes(tree.n, columns, names or [])
+    strips = as_strips(row_colors, tree.labels)
     beside = [(strip.name, strip.colors) for strip in strips]  # an annotation may be called "clusters" too
     if number is not None:
         beside.append(("clusters", np.array([color_of(cluster) for cluster in number.tolist()])))
@@ -122,14 +136,28 @@ def heatmap(
     parts.bar.tick_params(labelsize=8)
     parts.bar.xaxis.label.set_fontsize(9)
     for k, (name, colors) in enumerate(reversed(beside)):
-        _draw_strip(ax, -_STRIP_WIDTH * (1 + 1.2 * k), name, colors[order])
-    add_strip_legend(ax, strips, parts)
+        left = -_STRIP_WIDTH * (1 + 1.2 * k)
+        _draw_strip(ax, left, name, colors[order])
+        text: dict[str, Any] = {"fontsize": LEGEND_FONT, "rotation": 90, "ha": "center", "va": "top"}
+        ax.text(left + 0.5 * _STRIP_WIDTH, -0.012, as_text(name, 24), transform=ax.transAxes, **text)
+    if number is not None:
+        number_runs(ax, number[order], -0.5 * _STRIP_WIDTH)
     shape: dict[str, Any] = {"labels": False, "max_leaves": None, "time_scale": time_scale, "time_label": time_label}
-    dendrogram(tree, parts.tree, clusters=number, side_branches=side_branch, support=support, **shape)
-    names = leaf_names(tree, labels)
-    name_cells(ax, columns, [names[leaf] for leaf in order] if names else [])
+    shape |= {"clusters": number, "side_branches": side_branch, "support": support}
+    _, lines = draw_dendrogram(tree, parts.tree, TreeSettings(**shape))
+    add_legend(ax, [*lines, *strip_lines(strips)], parts)
+    name_cells(ax, columns, [names[leaf] for leaf in order] if names else [], max_length=_MAX_NAME)
     ax.yaxis.tick_right()
+    if is_new:
+        set_title(parts.tree, f"{tree.n:,} rows in the order of their tree")
     return parts
+
+
+def _new_axes(n: int, columns: Sequence[str], rows: Sequence[str]) -> Axes:
+    """Make a figure that has room for the names."""
+    below, beside = (INCHES_PER_CHARACTER * min(max(map(len, of), default=0), _MAX_NAME) for of in (columns, rows))
+    height = 1.8 + below + float(np.clip(0.15 * n, 2.5, 7.5))
+    return new_axes(7.0 + (beside if n * _POINTS_PER_ROW <= 72.0 * 7.5 else 0.0), height)
 
 
 def _split(ax: Axes, tree_share: float, strips_share: float) -> HeatmapAxes:
@@ -152,10 +180,44 @@ def _split(ax: Axes, tree_share: float, strips_share: float) -> HeatmapAxes:
     return HeatmapAxes(ax, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 2]))
 
 
-def _draw_strip(ax: Axes, left: float, name: str, colors: np.ndarray) -> None:
-    """Draw a column of colours, one per row, to the left of the data."""
-    right = left + _STRIP_WIDTH
-    corners = [[(left, i - 0.5), (right, i - 0.5), (right, i + 0.5), (left, i + 0.5)] for i in range(len(colors))]
-    strip = PolyCollection(corners, facecolors=colors.tolist(), edgecolors="none", label=name, clip_on=False)
-    strip.set_transform(ax.get_yaxis_transform())
+def _draw_cluster_strips(ax: Axes, number: np.ndarray) -> float:
+    """Draw the clusters of ordered rows at the left and above, numbered; return how many points of paper they take."""
+    colors = to_rgba_array([color_of(cluster) for cluster in number.tolist()])
+    width = 1.5 * _STRIP_WIDTH
+    left, above = ax.inset_axes((-1.2 * width, 0.0, width, 1.0)), ax.inset_axes((0.0, 1.0 + 0.2 * width, 1.0, width))
+    for inset, image, name in ((left, colors[:, None], "clusters"), (above, colors[None], "clusters above")):
+        inset.imshow(image, aspect="auto", interpolation="nearest")
+        inset.set_axis_off()
+        inset.set_label(name)
+    number_runs(left, number, 0.5)
+    return 1.4 * width * ax.bbox.height * 72.0 / ax.figure.dpi
+
+
+def number_runs(ax: Axes, number: np.ndarray, across: float) -> None:
+    """Write the number of each cluster, counted from 1, in its longest run of rows if that is high enough."""
+    edges = np.flatnonzero(np.diff(number, prepend=-2, append=-2))
+    longest: dict[int, tuple[int, int]] = {}
+    for first, last in pairwise(edges.tolist()):
+        cluster = int(number[first])
+        if cluster >= 0 and last - first > np.diff(longest.get(cluster, (0, 0)))[0]:
+            longest[cluster] = (first, last)
+    height = ax.bbox.height * 72.0 / ax.figure.dpi / len(number)
+    for cluster, (first, last) in longest.items():
+        if (last - first) * height < LEGEND_FONT:
+            continue
+        ax.text(
+            across, 0.5 * (first + last - 1), str(cluster + 1), transform=ax.get_yaxis_transform(), ha="center",
+            va="center", color="white", weight="bold", fontsize=LEGEND_FONT, clip_on=False,
+        )  # fmt: skip
+
+
+def _draw_strip(ax: Axes, start: float, name: str, colors: np.ndarray, *, is_above: bool = False) -> None:
+    """Draw a column of colours, one per row, to the left of the data, or a row of them above."""
+    end = start + _STRIP_WIDTH
+    at = np.arange(len(colors))[:, None]
+    sides = np.broadcast_to([start, end, end, start], (len(colors), 4))
+    rows = at + np.array([-0.5, -0.5, 0.5, 0.5])
+    corners = np.stack([rows, sides] if is_above else [sides, rows], axis=-1)
+    strip = PolyCollection(list(corners), facecolors=colors.tolist(), edgecolors="none", label=name, clip_on=False)
+    strip.set_transform(ax.get_xaxis_transform() if is_above else ax.get_yaxis_transform())
     ax.add_collection(strip, autolim=False)

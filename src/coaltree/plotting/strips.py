@@ -1,25 +1,26 @@
 """Strips of colour along the leaves that show annotations: classes, numbers, or colours of the user's own."""
 
-from collections.abc import Sequence
-from itertools import pairwise, zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize, is_color_like, to_hex, to_rgb
 from matplotlib.patches import Patch
 
-from ..posterior.leaf_annotations import LeafAnnotation, matched_places, read_annotations
+from ..posterior.leaf_annotations import LeafAnnotation, read_annotations
+from .circular import Circle
 from .geometry import Direction, TreeLayout
-from .style import LEGEND, LEGEND_FONT, PALETTE, as_text, keep_legend
+from .style import LEGEND_FONT, STRIP_PALETTE, as_text, legend_line, text_entry
 
 _MAX_LEGEND_ENTRIES = 12
-_ENTRIES_PER_LINE = 6
-_MAX_NAME_LENGTH = 30
+_MAX_NAME_LENGTH, _MAX_NAME_BESIDE = 24, 16  # in the legend, and beside the strip
 _STRIP_WIDTH = 0.018  # as a share of the tree's axes
-_WHITE = (0.0, 0.5, 0.7)  # share of white each time that the palette is used again
+_BLACK = (0.0, 0.35, 0.6)  # share of black each time that the palette is used again
 _MISSING = "none"  # no colour
 
 
@@ -32,30 +33,30 @@ class Strip(NamedTuple):
 
     @property
     def title(self) -> str:
-        return as_text(self.name[:_MAX_NAME_LENGTH])
+        return as_text(self.name, _MAX_NAME_LENGTH)
 
 
-def as_strips(
-    given: Any, labels: Sequence[str], what: str = "row_colors", clusters: np.ndarray | None = None
-) -> list[Strip]:
+def as_strips(given: Any, labels: Sequence[str], what: str = "row_colors", first: int = 0) -> list[Strip]:
     """Read strips from a Series, DataFrame, mapping or sequence of colours, classes or numbers, one for each leaf.
 
-    Where `clusters` are drawn beside them, a class has the colour of the cluster that it shares most leaves with.
+    Every class of every strip has a colour of its own, counted from `first` on, as long as there are any.
     """
     if given is None:
         return []
-    if (
-        isinstance(given, list) and given and isinstance(given[0], LeafAnnotation)
-    ):  # classes, even those called red and blue
-        return [_strip(column, clusters, may_be_colors=False) for column in given]
-    return [_strip(column, clusters, may_be_colors=True) for column in read_annotations(given, labels, what)]
+    is_read = isinstance(given, list) and bool(given) and isinstance(given[0], LeafAnnotation)
+    columns = given if is_read else read_annotations(given, labels, what)
+    strips = []
+    for column in columns:
+        strips.append(_strip(column, first, may_be_colors=not is_read))  # else classes, even those called red and blue
+        first += len(column.levels)
+    return strips
 
 
-def _strip(column: LeafAnnotation, clusters: np.ndarray | None, may_be_colors: bool) -> Strip:
+def _strip(column: LeafAnnotation, first: int, may_be_colors: bool) -> Strip:
     if column.numbers is not None:
         return _number_strip(column.name, column.numbers)
     are_colors = may_be_colors and all(map(_is_color, column.levels))
-    of_class = [to_hex(level) for level in column.levels] if are_colors else _class_colors(column, clusters)
+    of_class = [to_hex(x) if are_colors else _class_color(first + k) for k, x in enumerate(column.levels)]
     colors = np.array([*of_class, _MISSING])[column.codes]  # the code of what is missing is -1
     return Strip(column.name, colors, [] if are_colors else list(zip(column.levels, of_class, strict=True)))
 
@@ -65,16 +66,11 @@ def _is_color(text: str) -> bool:
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def _class_colors(column: LeafAnnotation, clusters: np.ndarray | None) -> list[str]:
-    """Return a colour for each class; paler ones from the eleventh on."""
-    n_classes = len(column.levels)
-    place = range(n_classes) if clusters is None else matched_places(column.codes, np.asarray(clusters), n_classes)
-    shades = []
-    for k in place:
-        white = _WHITE[min(k // len(PALETTE), 2)]
-        red, green, blue = ((1 - white) * part + white for part in to_rgb(PALETTE[k % len(PALETTE)]))
-        shades.append(to_hex((red, green, blue)))
-    return shades
+def _class_color(place: int) -> str:
+    """Return the colour of a class; darker ones after the last of the palette."""
+    black = _BLACK[place // len(STRIP_PALETTE) % len(_BLACK)]
+    red, green, blue = ((1 - black) * part for part in to_rgb(STRIP_PALETTE[place % len(STRIP_PALETTE)]))
+    return to_hex((red, green, blue))
 
 
 def _number_strip(name: str, numbers: np.ndarray) -> Strip:
@@ -87,12 +83,15 @@ def _number_strip(name: str, numbers: np.ndarray) -> Strip:
     return Strip(name, colors, ends)
 
 
-def draw_strips(ax: Axes, direction: Direction, layout: TreeLayout, strips: Sequence[Strip]) -> float:
-    """Draw strips beside the leaves of a tree and return how many points of paper they take.
+def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, strips: Sequence[Strip]) -> float:
+    """Draw strips beside the leaves of a tree and return how far they reach: points of paper, or a circle's radius.
 
     A folded clade shows the colours of its leaves in proportion.
     """
-    text: dict[str, Any] = {"fontsize": LEGEND_FONT, "va": "center" if direction.is_upright else "top"}
+    if isinstance(direction, Circle):
+        return _draw_rings(ax, direction, layout, strips)
+    text: dict[str, Any] = {"fontsize": LEGEND_FONT, "color": "0.25"}
+    is_right = direction.root == "right"
     for k, strip in enumerate(strips):
         beside = 1.004 + 1.25 * _STRIP_WIDTH * k
         start = beside if direction.root in ("left", "bottom") else 1 - beside - _STRIP_WIDTH
@@ -100,60 +99,56 @@ def draw_strips(ax: Axes, direction: Direction, layout: TreeLayout, strips: Sequ
         inset = ax.inset_axes(box)
         inset.set_axis_off()
         _fill(inset, direction, layout, strip)
-        name = as_text(strip.name, _MAX_NAME_LENGTH)
+        name = as_text(strip.name, _MAX_NAME_BESIDE)
         if direction.is_upright:
             inset.set_xlim(*layout.limits)
-            inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", **text)
+            inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", va="center", **text)
         else:
             inset.set_ylim(*layout.limits[::-1])
-            inset.text(0.5, -0.004, name, transform=inset.transAxes, ha="center", rotation=90, **text)
+            text |= {"ha": "right" if is_right else "left", "rotation": -50 if is_right else 50}
+            inset.annotate(
+                name, (0.5, 1.0), (0, 2), xycoords="axes fraction", textcoords="offset points", va="bottom",
+                rotation_mode="anchor", **text,
+            )  # fmt: skip
     figure: Any = ax.figure
     size = figure.get_figheight() if direction.is_upright else figure.get_figwidth()
     return 72.0 * size * 1.25 * _STRIP_WIDTH * len(strips)
 
 
-def _fill(inset: Axes, direction: Direction, layout: TreeLayout, strip: Strip) -> None:
-    corners, colors = [], []
+def _slices(layout: TreeLayout, strip: Strip) -> Iterator[tuple[tuple[float, float], str]]:
+    """Yield where each colour begins and ends, and the colour."""
     starts = np.cumsum(layout.width) - layout.width - 0.5
     for start, width, leaves in zip(starts, layout.width, layout.leaves_of_tips(), strict=True):
         found, counts = np.unique(strip.colors[leaves], return_counts=True)
         edges = start + width * np.append(0, np.cumsum(counts)) / len(leaves)
-        for first, last in pairwise(edges):
-            corners.append(direction.points([first, first, last, last], [0.0, 1.0, 1.0, 0.0]))
-        colors += found.tolist()
+        yield from zip(pairwise(edges.tolist()), found.tolist(), strict=True)
+
+
+def _fill(inset: Axes, direction: Direction, layout: TreeLayout, strip: Strip) -> None:
+    slices = list(_slices(layout, strip))
+    corners, colors = [direction.box(ends, (0.0, 1.0)) for ends, _ in slices], [color for _, color in slices]
     inset.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", label=strip.name), autolim=False)
 
 
-def text_entry(text: str) -> Patch:
-    """Return a legend entry without a colour."""
-    return Patch(facecolor="none", edgecolor="none", label=text)
+def _draw_rings(ax: Axes, circle: Circle, layout: TreeLayout, strips: Sequence[Strip]) -> float:
+    for k, strip in enumerate(strips):
+        slices = list(_slices(layout, strip))
+        corners = [circle.ring(ends, circle.strip_radii(k)) for ends, _ in slices]
+        ring = PolyCollection(corners, facecolors=[color for _, color in slices], edgecolors="none", label=strip.name)
+        ax.add_collection(ring, autolim=False)
+    return circle.strip_radii(len(strips))[0] - circle.strip_radii(0)[0]
 
 
 def legend_entries(strip: Strip) -> list[Patch]:
     """Return legend entries of a strip: its classes, or some of its numbers."""
     shown = strip.meanings[:_MAX_LEGEND_ENTRIES]
     entries = [
-        Patch(facecolor=color, edgecolor="none", label=as_text(text[:_MAX_NAME_LENGTH])) for text, color in shown
+        Patch(facecolor=color, edgecolor="none", label=as_text(text, _MAX_NAME_LENGTH + 6)) for text, color in shown
     ]
     n_more = len(strip.meanings) - len(shown)
     return [*entries, text_entry(f"and {n_more} more")] if n_more else entries
 
 
-def add_strip_legend(ax: Axes, strips: Sequence[Strip], parts: Sequence[Axes] = ()) -> None:
-    """Put the meanings of all strips below the axes, or below the figure if that has nothing but them."""
-    lines = []
-    for strip in strips:
-        entries = legend_entries(strip)
-        for first in range(0, len(entries), _ENTRIES_PER_LINE):
-            title = text_entry("" if first else f"{strip.title}:")
-            lines.append([title, *entries[first : first + _ENTRIES_PER_LINE]])
-    if not lines:
-        return
-    columns = list(zip_longest(*lines))  # Matplotlib fills a legend column by column
-    handles = [entry or text_entry("") for column in columns for entry in column]
-    figure: Any = ax.figure
-    engine = figure.get_layout_engine()
-    if set(figure.axes) <= {ax, *parts} and engine is not None and not engine.adjust_compatible:
-        figure.legend(handles=handles, ncols=len(columns), loc="outside lower center", **LEGEND)
-    else:
-        keep_legend(ax, handles=handles, ncols=len(columns), loc="upper left", bbox_to_anchor=(0.0, -0.08))
+def strip_lines(strips: Sequence[Strip]) -> list[list[Artist]]:
+    """Return the lines of a legend that say what the colours of strips mean."""
+    return [legend_line(strip.title, legend_entries(strip)) for strip in strips if strip.meanings]

@@ -1,18 +1,24 @@
 """Colours that colour-blind readers can tell apart, fonts, tick labels and legends that all plots share."""
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from .._runtime.formatting import shortened
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
 PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933", "#332288", "#44AA99",
+)  # fmt: skip
+# The colours of annotations are lighter, so that none is taken for a cluster: Paul Tol's light scheme.
+STRIP_PALETTE = (
+    "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF", "#44BB99", "#BBCC33", "#AAAA00",
 )  # fmt: skip
 INK = "#3A3A3A"  # branches, and whatever belongs to no cluster
 PALE = "#B8B8B8"
@@ -21,6 +27,8 @@ MAX_FONT = 9.0  # points
 MIN_FONT = 5.0  # a label that would be smaller is not printed
 MIN_THINNED_FONT = 6.0  # names that would be smaller are thinned, where a plot does that
 LEGEND_FONT = 7.0
+MAX_NAME, MAX_UPRIGHT_NAME = 40, 28  # characters of a name, written along lines or upright
+INCHES_PER_CHARACTER = 0.07  # of a name
 LINE_HEIGHT = 1.2  # of a line of text, as a multiple of its font
 LEGEND: dict[str, Any] = {
     "fontsize": LEGEND_FONT, "frameon": False, "handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.2,
@@ -39,7 +47,7 @@ def color_of(cluster: int) -> str:
     return PALE if cluster < 0 else PALETTE[cluster % len(PALETTE)]
 
 
-def as_text(name: str, max_length: int = 60) -> str:
+def as_text(name: str, max_length: int = MAX_NAME) -> str:
     """Return a name for Matplotlib: long ones are cut, and dollar signs do not start a formula."""
     return shortened(name, max_length).replace("$", r"\$")
 
@@ -50,7 +58,9 @@ def font_that_fits(points_per_line: float) -> float | None:
     return size if size >= MIN_FONT - 1e-6 else None
 
 
-def name_cells(ax: Axes, columns: Sequence[str], rows: Sequence[str], *, thinned: bool = False) -> None:
+def name_cells(
+    ax: Axes, columns: Sequence[str], rows: Sequence[str], *, thinned: bool = False, max_length: int = MAX_NAME
+) -> None:
     """Name the columns and rows of a matrix if the names can be read, and draw no frame.
 
     With `thinned`, only every second, third, … is named where there is no room for all.
@@ -62,7 +72,7 @@ def name_cells(ax: Axes, columns: Sequence[str], rows: Sequence[str], *, thinned
         if thinned and (size or 0.0) < MIN_THINNED_FONT:
             size, step = MIN_THINNED_FONT, int(np.ceil(LINE_HEIGHT * MIN_THINNED_FONT / points))
         shown = range(0, len(names), step) if size else range(0)
-        axis.set_ticks(shown, labels=[as_text(names[i]) for i in shown])
+        axis.set_ticks(shown, labels=[as_text(names[i], max_length) for i in shown])
         axis.set_tick_params(length=0 if step == 1 else 2, labelsize=size)
     ax.tick_params(axis="x", rotation=90)
 
@@ -72,32 +82,58 @@ def cluster_lines(names: Iterable[str]) -> list[Line2D]:
     return [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in enumerate(names)]
 
 
-def keep_legend(ax: Axes, **settings: Any) -> None:
-    """Add a legend to the axes without removing one that is there."""
-    earlier = ax.get_legend()
-    ax.legend(**LEGEND, **settings)
-    if earlier is not None:
-        ax.add_artist(earlier)
+def text_entry(text: str) -> Patch:
+    """Return a legend entry without a colour."""
+    return Patch(facecolor="none", edgecolor="none", label=text)
 
 
-def add_legend(ax: Axes, handles: Sequence[Artist], title: str | None = None, *, below: bool = False) -> None:
-    """Put a legend of one line above (or below) the axes; a second one goes to the right of the first."""
-    if title is not None:
-        handles = [Line2D([], [], ls="", label=title), *handles]
-    is_first = ax.get_legend() is None
-    keep_legend(
-        ax,
-        handles=handles,
-        loc=f"{'upper' if below else 'lower'} {'left' if is_first else 'right'}",
-        bbox_to_anchor=(0.0 if is_first else 1.0, 0.0 if below else 1.0),
-        ncols=len(handles),
-        borderaxespad=0.2,
-    )
+def legend_line(title: str, entries: Sequence[Artist]) -> list[Artist]:
+    """Return a line of a legend that begins with its title."""
+    return [text_entry(f"{title}:"), *entries]
 
 
-def add_legend_outside(ax: Axes, handles: Sequence[Artist], n_columns: int = 4) -> None:
-    """Put a legend of several lines, read column by column, below the whole figure, or above it if there is one."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    settings = LEGEND | {"ncols": min(n_columns, len(handles)), "columnspacing": 1.6}
-    figure.legend(handles=handles, loc="outside upper center" if figure.legends else "outside lower center", **settings)
+def is_alone(ax: Axes, parts: Sequence[Axes] = ()) -> bool:
+    """Whether a figure has only these axes, and a layout that makes room for what is put outside of them."""
+    figure: Any = ax.figure
+    engine = figure.get_layout_engine()
+    return set(figure.axes) <= {ax, *parts} and engine is not None and not engine.adjust_compatible
+
+
+def add_legend(ax: Axes, lines: Sequence[Sequence[Artist]], parts: Sequence[Axes] = (), *, above: bool = False) -> None:
+    """Put one legend of several lines below the figure, or beside the axes where the figure has others too.
+
+    Lines are broken where they would be wider than the figure or the axes. With `above`, it is above the axes.
+    """
+    lines = [line for line in lines if line]
+    if not lines:
+        return
+    figure: Any = ax.figure
+    alone = is_alone(ax, parts)
+    width = 72.0 * (figure.get_figwidth() if alone else ax.bbox.width / figure.dpi)
+    columns = list(zip_longest(*_broken(lines, width)))  # Matplotlib fills a legend column by column
+    handles = [entry or text_entry("") for column in columns for entry in column]
+    settings: dict[str, Any] = {"handles": handles, "ncols": len(columns), **LEGEND}
+    if alone:
+        figure.legend(loc="outside lower center", **settings)
+    elif above:
+        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **settings)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -36.0 * figure.dpi / 72.0 / ax.bbox.height), **settings)
+
+
+def _broken(lines: Sequence[Sequence[Artist]], width: float) -> list[list[Artist]]:
+    """Break lines, after whose titles the next ones are indented, so that their columns fit into so many points."""
+    for per_line in range(max(map(len, lines)), 1, -1):
+        broken = []
+        for title, *entries in lines:
+            parts = [entries[k : k + per_line - 1] for k in range(0, len(entries), per_line - 1)] or [[]]
+            broken += [[title if k == 0 else text_entry(""), *part] for k, part in enumerate(parts)]
+        room = [max(len(str(entry.get_label())) if entry else 0 for entry in column) for column in zip_longest(*broken)]
+        if sum(0.58 * LEGEND_FONT * size + 20.0 for size in room) <= width:
+            break
+    return broken
+
+
+def set_title(ax: Axes, title: str, pad: float | None = None) -> None:
+    """Write a title at the left, in small letters."""
+    ax.set_title(title, loc="left", fontsize=MAX_FONT, pad=pad)

@@ -1,7 +1,7 @@
 """`Posterior`: weighted trees and the questions that they answer.
 
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
-makes `Tree` objects on demand. Its methods are one-liners: `trees/`, `clusters/`, `diagnostics/`, `predictive/` and
+makes `Tree` objects on demand. Its methods are short: `trees/`, `clusters/`, `diagnostics/`, `predictive/` and
 `io/` compute what they return, always weighted.
 """
 
@@ -331,11 +331,11 @@ class Posterior:
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
 
-        Of more than 20,000 leaves as many drawn at random are looked at, on the trees that the others leave of them.
+        Above 20,000 leaves a random subset of as many is checked, on the sampled trees restricted to it.
 
         Parameters
         ----------
-        n_trees : how many trees are looked at, evenly spread by weight; fewer where tables are very large.
+        n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.
         random_state : for what the model draws, which the data are compared with.
         """
         if (n_trees, random_state) == (100, 0):
@@ -357,8 +357,8 @@ class Posterior:
         """Leave-one-out: how well each row is predicted from all others, without fitting again.
 
         Single rows are left out, also where several measure one leaf (`groups`). Of a row with missing entries the
-        observed ones count; copies of other rows have no density. Above 2,000 rows, of the branches that no near row
-        leads to a sample is looked at, which makes densities a little uncertain.
+        observed ones count; copies of other rows have no density. Above 2,000 rows, branches that no near row leads to
+        are sampled, which makes densities a little uncertain.
 
         Parameters
         ----------

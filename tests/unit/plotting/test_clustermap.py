@@ -69,6 +69,21 @@ def test_clustermap_legend_has_dots_where_the_tree_has():
     assert legend_of(made) == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
 
 
+def test_clustermap_separates_and_numbers_clusters(frame):
+    made = clustermap(frame, n_clusters=2, row_colors=["x", "y"] * (N // 2), **linkages(frame))
+    made.figure.draw_without_rendering()
+    number = made.dendrogram_row.tree.cut(2)[made.dendrogram_row.reordered_ind]
+    (edge,) = np.flatnonzero(np.diff(number)) + 0.5
+    gaps = [line.get_ydata()[0] for line in made.ax_heatmap.lines]
+    assert gaps == [edge]
+    assert names(made.ax_row_colors, "x")[-1] == "cluster"
+    assert sorted(text.get_text() for text in made.ax_row_colors.texts) == ["1", "2"]
+    for tree in (made.ax_col_dendrogram, made.ax_row_dendrogram):  # nothing is cut off
+        box, page = tree.get_window_extent(), made.figure.bbox
+        assert page.x0 < box.x0 and box.y1 < page.y1
+    assert not made.ax_row_dendrogram.texts  # the numbers are on the strip
+
+
 def test_clustermap_marks_side_branches():
     tree = side_branch_posterior().mean_tree()
     made = clustermap(np.arange(20.0).reshape(10, 2), row_tree=tree, col_tree=False, n_clusters=2)

@@ -19,6 +19,12 @@ from tests.posteriors import random_posterior, side_branch_posterior
 from tests.strategies import chain, random_tree
 
 
+def legend_of(ax):
+    """The texts of the one legend, of the axes or of their figure."""
+    legends = [*ax.figure.legends, *([ax.get_legend()] if ax.get_legend() else [])]
+    return [text.get_text() for legend in legends for text in legend.get_texts() if text.get_text()]
+
+
 def test_dendrogram_branches_run_from_parents_to_children(tree):
     ax = plotting.dendrogram(tree)
     assert segments(ax) == {
@@ -71,29 +77,33 @@ def test_dendrogram_colours_clusters_but_not_mixed_branches(tree):
     assert color[(0.0, 0.0)] == e
     assert color[(3.0, 2.5)] == INK.lower()
     assert [to_hex(text.get_color()) for text in ax.get_yticklabels()] == [e, a, a, b, b]
-    assert ax.get_legend() is None
+    assert legend_of(ax) == []
     again = plotting.dendrogram(tree, clusters=tree.cut(3))
     np.testing.assert_array_equal(collection(again, "branches").get_colors(), lines.get_colors())
 
 
 def test_dendrogram_legend_of_named_clusters(tree):
     ax = plotting.dendrogram(tree, clusters=["red", "blue", "red", "blue", "$5"])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["red", "blue", r"\$5"]
+    assert legend_of(ax) == ["clusters:", "red", "blue", r"\$5"]
+    assert not ax.texts  # the legend names them
 
 
 def test_dendrogram_numbers_clusters_at_their_largest_clade():
     post = random_posterior(3, n=40, weighted=False)
     tree = post.mean_tree()
     labels = tree.cut(12, min_size=1)
-    ax = plotting.dendrogram(tree, clusters=labels, number_clusters=True, support=False)
+    ax = plotting.dendrogram(tree, clusters=labels, support=False)
     numbers = {text.get_text(): text for text in ax.texts}
     assert set(numbers) == set(map(str, range(1, 13)))
     for number, text in numbers.items():
         assert text.get_color() == style.color_of(int(number) - 1)
-    assert not plotting.dendrogram(tree, clusters=labels, support=False).texts
+    assert not plotting.dendrogram(tree, clusters=labels, support=False, number_clusters=False).texts
 
 
 def test_dendrogram_support_is_written_on_the_branches(tree):
+    hidden = plotting.dendrogram(tree, support=[0.49, 0.5, 0.2, 1.0])
+    assert [t.get_text() for t in hidden.texts] == ["50"]  # not below one half
+    assert legend_of(hidden) == ["numbers:", "support in %"]
     ax = plotting.dendrogram(tree, support=[0.5, np.nan, 0.987, 1.0])
     assert {(t.get_text(), *t.xy) for t in ax.texts} == {("50", 1.0, 1.5), ("99", 3.0, 2.5)}  # not at the root
     consensus = ConsensusTree([[0, 1, 2], [3, 4]], [1.0, 2.0], [0.8, 1.0], list("abcd"))
@@ -111,7 +121,7 @@ def test_dendrogram_support_of_many_leaves_is_shown_by_dots():
         int(((support[:-1] >= low) & (support[:-1] < high)).sum())
         for low, high in [(0.95, 9), (0.75, 0.95), (0.5, 0.75)]
     ]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["support", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
+    assert legend_of(ax) == ["support:", "≥ 95 %", "≥ 75 %", "≥ 50 %"]
 
 
 def test_dendrogram_intervals_are_bars_at_their_nodes(tree):
@@ -139,8 +149,8 @@ def test_dendrogram_support_and_intervals_of_a_posterior(posterior):
 
 def test_dendrogram_folds_large_trees_and_writes_their_sizes():
     tree = random_tree(2000, np.random.default_rng(0))
-    ax = plotting.dendrogram(tree, n_clusters=5)
-    place = geometry.arrange(tree, max_tips=len(names(ax)))
+    ax = plotting.dendrogram(tree)
+    place = geometry.arrange(tree, geometry.Folding(max_tips=len(names(ax))))
     assert 20 < len(place.tips) < 90
     triangles = collection(ax, "folded clades", PolyCollection)
     folded = place.tips[place.tips >= 2000]
@@ -153,6 +163,50 @@ def test_dendrogram_folds_large_trees_and_writes_their_sizes():
         assert path.vertices[:, 0].max() == tree.node_times[node]
         assert path.vertices[:, 0].min() == 0.0
     assert ax.get_yticklabels()[0].get_fontsize() >= 5
+    assert "folded clade (leaves)" in legend_of(ax)
+
+
+def test_dendrogram_folds_clusters_above_150_leaves():
+    tree = random_tree(400, np.random.default_rng(0))
+    number = tree.cut(20)
+    ax = plotting.dendrogram(tree, n_clusters=20)
+    whole = [name for name in names(ax) if name.startswith("cluster ")]
+    assert len(whole) >= 15
+    for name in whole:
+        cluster, size = int(name.split()[1]) - 1, int(name.split("(")[1][:-1])
+        assert (number == cluster).sum() / 2 < size <= (number == cluster).sum()
+    few = plotting.dendrogram(tree, n_clusters=2)
+    assert len(names(few)) >= 12  # two triangles would show no tree
+    assert len(names(plotting.dendrogram(tree, n_clusters=2, collapse="clusters"))) < 12
+    all_leaves = plotting.dendrogram(random_tree(150, np.random.default_rng(0)), n_clusters=2)
+    assert len(names(all_leaves)) == 150
+
+
+def test_dendrogram_says_what_is_drawn(tree):
+    ax = plotting.dendrogram(tree, n_clusters=2)
+    assert ax.get_title(loc="left") == "Tree of 5 leaves in 2 clusters"
+    assert plotting.dendrogram(tree, Figure().add_subplot()).get_title(loc="left") == ""  # the user's own figure
+    assert plotting.dendrogram(tree, title="mine").get_title(loc="left") == "mine"
+    crowded = Tree([[0, 1], [2, 4], [3, 5]], [0.01, 0.02, 1.0])
+    assert plotting.dendrogram(crowded).get_xlabel() == "time (square-root scale)"
+    assert plotting.dendrogram(crowded, time_scale="linear").get_xlabel() == "time"
+
+
+def test_dendrogram_highlights_the_largest_clades_of_enough_support(tree):
+    ax = plotting.dendrogram(tree, support=[0.99, 0.96, 0.2, 1.0], highlight=0.95)
+    boxes = collection(ax, "highlighted", PolyCollection).get_paths()
+    spans = sorted((round(path.vertices[:, 1].min(), 2), round(path.vertices[:, 1].max(), 2)) for path in boxes)
+    assert spans == [(0.58, 2.42), (2.58, 4.42)]  # not the root
+    assert "support ≥ 95 %" in legend_of(ax)
+    nested = plotting.dendrogram(tree, support=[0.99, 0.96, 0.97, 1.0], highlight=0.95)
+    (box,) = collection(nested, "highlighted", PolyCollection).get_paths()
+    assert 3.0 < box.vertices[:, 0].max() < 5.0
+
+
+def test_dendrogram_collapses_and_rotates_clades(tree):
+    assert names(plotting.dendrogram(tree, collapse=[["a", "c"]])) == ["e", "(2)", "b", "d"]
+    assert names(plotting.dendrogram(tree, collapse=[5, 6])) == ["e", "(2)", "(2)"]
+    assert names(plotting.dendrogram(tree, rotate=[["a", "d"], tree.root])) == ["b", "d", "a", "c", "e"]
 
 
 def test_dendrogram_slices_folded_clades_by_shares_of_clusters():
@@ -180,11 +234,11 @@ def test_dendrogram_side_branches_are_dashed_in_the_colour_of_their_cluster():
         assert [to_hex(color) for color in dashed.get_colors()] == [to_hex(PALETTE[1])]
         assert dashed.get_linestyle()[0][1] is not None
         assert len(collection(ax, "branches").get_segments()) == 17
-        assert ax.get_legend().get_texts()[-1].get_text() == "side branch"
+        assert legend_of(ax)[-1] == "side branch"
     for how in ({"n_clusters": 1}, {"clusters": labels}):
         ax = plotting.dendrogram(tree, **how)
         assert len(collection(ax, "branches").get_segments()) == 18
-        assert ax.get_legend() is None
+        assert legend_of(ax) == []
     with pytest.raises(InputError, match="side_branches must be True or False for each of the 10 leaves"):
         plotting.dendrogram(tree, n_clusters=2, side_branches=[9])
 
@@ -192,7 +246,8 @@ def test_dendrogram_side_branches_are_dashed_in_the_colour_of_their_cluster():
 def test_dendrogram_folded_side_branches_are_hollow():
     tree = random_tree(300, np.random.default_rng(0))
     side = np.zeros(300, dtype=bool)
-    place = geometry.arrange(tree, max_tips=12)
+    cluster = geometry.node_clusters(tree, np.zeros(300, int))
+    place = geometry.arrange(tree, geometry.Folding(max_tips=12, cluster=cluster))
     leaves = place.leaves_of_tips()
     at = max(range(len(leaves)), key=lambda tip: len(leaves[tip]))
     side[leaves[at]] = True
@@ -204,7 +259,7 @@ def test_dendrogram_folded_side_branches_are_hollow():
 
 def test_dendrogram_of_all_leaves_of_a_large_tree_without_names():
     tree = random_tree(2000, np.random.default_rng(0))
-    ax = plotting.dendrogram(tree, max_leaves=None, time_scale="sqrt", orientation="top")
+    ax = plotting.dendrogram(tree, Figure().add_subplot(), max_leaves=None, time_scale="sqrt", orientation="top")
     assert len(collection(ax, "branches").get_segments()) == 2 * 2000 - 2
     assert names(ax, "x") == []
     low, quarter, top = (ax.transData.transform((0, t))[1] for t in (0.0, tree.times[-1] / 4, tree.times[-1]))
@@ -252,7 +307,14 @@ def test_dendrogram_names_are_text_and_not_formulas():
         ({"clusters": [0] * 5, "n_clusters": 2}, "give clusters or n_clusters, not both"),
         ({"max_leaves": 1}, "max_leaves must be a whole number of at least 2, not 1"),
         ({"max_leaves": "few"}, "not 'few'"),
-        ({"time_scale": "log"}, 'time_scale must be "linear" or "sqrt", not'),
+        ({"time_scale": "log"}, 'time_scale must be "auto", "linear" or "sqrt", not'),
+        ({"layout": "round"}, 'layout must be "rectangular" or "circular", not'),
+        ({"highlight": 0.95}, "highlight needs support, an array or a posterior"),
+        ({"highlight": 95, "support": [1.0] * 4}, "highlight must be a support between 0 and 1, such as 0.95, not 95"),
+        ({"collapse": "clusters"}, 'collapse="clusters" needs clusters or n_clusters'),
+        ({"collapse": "a"}, "collapse must be a sequence of inner nodes or of lists of names of leaves, not 'a'"),
+        ({"rotate": 5}, "rotate must be a sequence of inner nodes or of lists of names of leaves, not 5"),
+        ({"rotate": [["a", "nobody"]]}, "rotate must hold inner nodes"),
     ],
 )
 def test_dendrogram_refuses_wrong_arguments(tree, options, sentence):

@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 
 from coaltree import InputError, Posterior, Tree, plotting
 from coaltree.plotting import geometry
-from coaltree.plotting.style import PALETTE
+from coaltree.plotting.style import PALETTE, color_of
 from tests.artists import collection, names
 
 
@@ -27,7 +27,24 @@ def test_cloud_colours_common_topologies(posterior):
     first = collection(ax, "topology 1")
     assert to_hex(first.get_colors()[0]) == PALETTE[0].lower()
     assert len(first.get_segments()) == 3 * 22
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["topologies", "38 %", "12 %", "12 %", "38 % others"]
+    (legend,) = ax.figure.legends
+    assert [t.get_text() for t in legend.get_texts()] == ["topologies:", "38 %", "12 %", "12 %", "38 % others"]
+
+
+def test_cloud_colours_clusters_on_the_axis_of_the_dendrogram(posterior):
+    number = posterior.cut(3, output="numpy")
+    ax = plotting.cloud(posterior, n_clusters=3)
+    drawn = [to_hex(color) for color in collection(ax, "trees").get_colors()]
+    expected = []
+    for tree in posterior.trees:
+        of_node = geometry.node_clusters(tree, number)[tree.children.ravel()]
+        expected += ["#808080" if c < 0 else color_of(c).lower() for c in of_node.tolist()]
+    assert drawn == expected
+    assert len(set(drawn)) == 4
+    (legend,) = ax.figure.legends
+    assert [t.get_text() for t in legend.get_texts()][:1] == ["clusters:"]
+    assert ax.get_title(loc="left") == "8 sampled trees of 12 leaves"
+    assert ax.get_xlabel() == plotting.dendrogram(posterior.mean_tree()).get_xlabel()
 
 
 def test_cloud_follows_weights_and_a_given_order():

@@ -28,6 +28,9 @@ def test_checks_have_three_panels_with_bands_and_p_values():
     post = Posterior(tree.children[None], tree.times[None], X=X, covariance=Fixed(np.eye(3)))
     found = post.check()
     left, middle, right = plotting.checks(post)
+    titles = {panel.get_title(loc="left") for panel in (left, middle, right)}
+    assert len(titles) == 3
+    assert all(title.endswith("?") for title in titles)  # what one looks for
     np.testing.assert_allclose(left.lines[0].get_ydata(), found.figures.size)
     assert len(left.collections) == len(middle.collections) == 1
     names = [label.get_text().split("\n")[0] for label in right.get_yticklabels()]

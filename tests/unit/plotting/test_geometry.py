@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from coaltree import InputError, Tree
 from coaltree.plotting import geometry
+from coaltree.plotting.geometry import Folding
 from tests.strategies import random_tree
 
 
@@ -26,19 +28,65 @@ def test_arrange_crosses_no_branches(seed):
         assert spots == list(range(spots[0], spots[0] + len(spots)))
 
 
-def test_arrange_folds_all_but_the_oldest_merges():
+def test_arrange_opens_the_largest_clades_first():
     tree = random_tree(200, np.random.default_rng(1))
-    place = geometry.arrange(tree, max_tips=15)
+    place = geometry.arrange(tree, Folding(max_tips=15))
     assert len(place.tips) == 15
     assert place.size[place.tips].sum() == 200
     folded = set(place.tips[place.tips >= 200].tolist())
-    assert set(place.open_nodes.tolist()) == set(range(200 + 199 - 14, 399))
+    assert place.size[place.open_nodes].min() >= place.size[place.tips].max()
     assert all(tree.parents[node] in place.open_nodes for node in folded)
-    in_room = geometry.arrange(tree, room=40.0)
+    in_room = geometry.arrange(tree, Folding(room=40.0))
     assert in_room.total_width <= 40.0 + 1e-9
     assert 15 < len(in_room.tips) < 40
-    squeezed = geometry.arrange(tree, max_tips=30, room=31.0)
+    squeezed = geometry.arrange(tree, Folding(max_tips=30, room=31.0))
     assert squeezed.total_width == pytest.approx(31.0)
+
+
+def test_arrange_opens_clades_of_one_cluster_only_as_far_as_asked():
+    tree = random_tree(200, np.random.default_rng(1))
+    number = tree.cut(6)
+    cluster = geometry.node_clusters(tree, number)
+    place = geometry.arrange(tree, Folding(room=80.0, cluster=cluster, max_pure_tips=0))
+    assert (cluster[place.tips] >= 0).all()
+    assert (cluster[place.open_nodes] < 0).all()
+    further = geometry.arrange(tree, Folding(room=80.0, cluster=cluster, max_pure_tips=len(place.tips) + 9))
+    assert len(further.tips) == len(place.tips) + 9
+
+
+def test_arrange_collapses_and_rotates_nodes(tree):
+    assert geometry.arrange(tree, Folding(collapse=frozenset({5}))).tips.tolist() == [4, 5, 1, 3]
+    assert geometry.arrange(tree, Folding(rotate=frozenset({6, 8}))).tips.tolist() == [0, 2, 3, 1, 4]
+
+
+def test_extents_span_the_tips_of_a_clade(tree):
+    ends = geometry.arrange(tree).extents()
+    assert ends[[4, 5, 7, 8]].tolist() == [[-0.5, 0.5], [0.5, 2.5], [0.5, 4.5], [-0.5, 4.5]]
+
+
+def test_node_of_a_number_or_of_names(tree):
+    assert geometry.node_of(tree, 6, "rotate") == 6
+    assert geometry.node_of(tree, ["a", "c"], "rotate") == 5
+    assert geometry.node_of(tree, ("a", "b", "a"), "rotate") == 7
+    for wrong in (2, 9, "a", ["a"], ["a", "nobody"], [0, 1], None):
+        with pytest.raises(InputError, match=r"rotate must hold inner nodes \(5 to 8\) or lists of at least two names"):
+            geometry.node_of(tree, wrong, "rotate")
+
+
+def test_time_scale_is_a_square_root_where_merges_crowd(tree):
+    crowded = Tree([[0, 1], [2, 4], [3, 5]], [0.01, 0.02, 1.0])
+    assert geometry.time_scale_for(tree, "auto") == "linear"
+    assert geometry.time_scale_for(crowded, "auto") == "sqrt"
+    assert geometry.time_scale_for(crowded, "linear") == "linear"
+    with pytest.raises(InputError, match='time_scale must be "auto", "linear" or "sqrt"'):
+        geometry.time_scale_for(tree, "log")
+
+
+@pytest.mark.parametrize("top", [1e-300, 0.37, 1.0, 5.1, 9.99, 4321.0])
+def test_sqrt_ticks_are_apart_and_within_the_axis(top):
+    ticks = geometry.sqrt_ticks(top)
+    assert ticks[0] == 0.0 and 2 < len(ticks) < 9 and ticks[-1] <= top
+    assert (np.diff(np.sqrt(ticks)) >= 0.1 * np.sqrt(top)).all()
 
 
 def test_node_clusters_are_those_of_all_leaves(tree):
@@ -49,7 +97,7 @@ def test_node_clusters_are_those_of_all_leaves(tree):
 def test_layout_leaves_of_tips_are_all_leaves_once():
     tree = random_tree(200, np.random.default_rng(1))
     for max_tips in (2, 15, 200):
-        layout = geometry.arrange(tree, max_tips=max_tips)
+        layout = geometry.arrange(tree, Folding(max_tips=max_tips))
         leaves = layout.leaves_of_tips()
         assert sorted(np.concatenate(leaves).tolist()) == list(range(200))
         assert [len(of_tip) for of_tip in leaves] == layout.size[layout.tips].tolist()

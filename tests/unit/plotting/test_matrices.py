@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from coaltree import InputError, plotting
 from coaltree.plotting import geometry
+from coaltree.plotting.style import color_of
 from tests.artists import collection, names
 from tests.posteriors import side_branch_posterior
 
@@ -26,6 +28,30 @@ def test_coclustering_is_in_tree_order(posterior):
     np.testing.assert_array_equal(ax.images[0].get_array(), posterior.coclustering(time=0.5)[np.ix_(order, order)])
     assert names(ax) == []
     assert len(ax.figure.axes) == 1
+    assert "cut at time 0.5" in ax.get_title(loc="left")
+
+
+def test_coclustering_has_a_strip_of_clusters_and_their_number_in_the_title(posterior):
+    ax = plotting.coclustering(posterior, n_clusters=3)
+    order = geometry.arrange(posterior.mean_tree()).tips
+    number = posterior.cut(3, output="numpy")[order]
+    left, above = ax.child_axes
+    expected = [color_of(c).lower() for c in number.tolist()]
+    assert [to_hex(color) for color in left.images[0].get_array()[:, 0]] == expected
+    assert [to_hex(color) for color in above.images[0].get_array()[0]] == expected
+    assert {text.get_text() for text in left.texts} <= {"1", "2", "3"}
+    assert left.texts
+    assert "cut into 3 clusters" in ax.get_title(loc="left")
+
+
+def test_heatmap_names_its_strips_and_has_one_legend(tree):
+    parts = plotting.heatmap(
+        tree, np.arange(10.0).reshape(5, 2), n_clusters=2, row_colors={"kind": list("uuvvv")}, support=[0.9] * 4
+    )
+    assert {"kind", "clusters"} <= {text.get_text() for text in parts.data.texts}
+    assert parts.tree.get_legend() is None
+    (legend,) = parts.data.figure.legends
+    assert {"numbers:", "kind:", "u", "v"} <= {text.get_text() for text in legend.get_texts()}
 
 
 @pytest.mark.parametrize("make", ["new", "constrained", "plain", "by hand"])

@@ -5,6 +5,8 @@ import pytest
 
 from coaltree import plotting
 from coaltree.plotting import geometry
+from coaltree.plotting.strips import as_strips
+from coaltree.plotting.style import PALETTE
 from tests.strategies import chain
 
 
@@ -24,6 +26,22 @@ def test_strips_of_classes_stand_beside_their_leaves(tree):
         assert len(set(of_kind.values())) == 2
     (legend,) = ax.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["kind:", "one", "two"]
+
+
+def test_strips_have_colours_that_no_cluster_and_no_other_strip_has(tree):
+    kinds = {"kind": ["p", "q", "p", "q", "p"], "place": ["x", "y", "z", "x", "y"]}
+    strips = as_strips(kinds, tree.labels)
+    colors = [color for strip in strips for _, color in strip.meanings]
+    assert len(set(colors)) == 5
+    assert not {color.lower() for color in colors} & {color.lower() for color in PALETTE}
+    many = as_strips({"k": [f"class {i}" for i in range(20)]}, [str(i) for i in range(20)])[0]
+    assert len({color for _, color in many.meanings}) == 20
+    ax = plotting.dendrogram(tree, row_colors=kinds)
+    ax.figure.draw_without_rendering()
+    for inset, name in zip(ax.child_axes, kinds, strict=True):
+        (text,) = inset.texts
+        assert text.get_text() == name
+        assert text.get_window_extent().y0 >= ax.get_window_extent().y1 - 1.0  # above the strip, where nothing else is
 
 
 def test_strips_of_a_folded_clade_show_its_classes_in_proportion():

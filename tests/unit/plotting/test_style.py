@@ -2,7 +2,6 @@
 
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 from coaltree.plotting import style
@@ -24,18 +23,39 @@ def test_font_that_fits_is_none_where_it_could_not_be_read():
     assert style.font_that_fits(5.9) is None
 
 
-def test_add_legend_keeps_the_first_legend():
+def lines_of(n_lines, n_entries, length):
+    entries = [Line2D([], [], label="x" * length) for _ in range(n_entries)]
+    return [style.legend_line(f"line {k}", entries) for k in range(n_lines)]
+
+
+@pytest.mark.parametrize(("n_entries", "length"), [(2, 5), (12, 5), (12, 30), (1, 3)])
+def test_add_legend_stays_on_the_page_and_below_the_axes(n_entries, length):
+    figure = Figure(figsize=(6, 6), layout="constrained")
+    ax = figure.add_subplot()
+    ax.set_xlabel("time")
+    style.add_legend(ax, lines_of(3, n_entries, length))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+    assert box.y1 <= ax.xaxis.label.get_window_extent().y0 + 1.0
+    assert sum(text.get_text() == "x" * length for text in legend.get_texts()) == 3 * n_entries
+
+
+def test_add_legend_of_one_of_several_axes_is_beside_them():
+    figure = Figure(figsize=(6, 6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    right.set_xlabel("time")
+    style.add_legend(left, lines_of(1, 2, 5), above=True)
+    style.add_legend(right, lines_of(1, 2, 5))
+    style.add_legend(right, [])  # changes nothing
+    figure.draw_without_rendering()
+    assert not figure.legends
+    assert left.get_legend().get_window_extent().y0 >= left.get_window_extent().y1
+    assert right.get_legend().get_window_extent().y1 <= right.xaxis.label.get_window_extent().y0
+
+
+def test_set_title_is_at_the_left():
     ax = Figure().add_subplot()
-    for title in ("first", "second"):
-        style.add_legend(ax, style.cluster_lines(["a", "b"]), title)
-    shown = [child for child in ax.get_children() if isinstance(child, Legend)]
-    assert sorted(legend.get_texts()[0].get_text() for legend in shown) == ["first", "second"]
-
-
-def test_add_legend_outside_keeps_two_legends_apart():
-    ax = Figure(layout="constrained").add_subplot()
-    for _ in range(2):
-        style.add_legend_outside(ax, [Line2D([], [], label=f"entry {k}") for k in range(6)])
-    ax.figure.draw_without_rendering()
-    below, above = (legend.get_window_extent() for legend in ax.figure.legends)
-    assert below.y1 < above.y0
+    style.set_title(ax, "what is drawn")
+    assert ax.get_title(loc="left") == "what is drawn"

@@ -1,5 +1,6 @@
 """``coaltree plot``: plots of a posterior."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ Z_SCORES: dict[str, Any] = {"auto": "auto", "columns": 1, "rows": 0, "none": Non
     default="auto",
     help="What a heat map shows as standard deviations from its mean; auto is columns where their scales differ.",
 )
+@click.option("--colormap", metavar="NAME", help="Colours of a heat map, a Matplotlib name such as PuOr or viridis.")
 @click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")
 @click.option("--height", type=INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
 @options.force_option
@@ -38,6 +40,7 @@ def plot(
     kind: str,
     clusters: int | None,
     scale: str,
+    colormap: str | None,
     width: float | None,
     height: float | None,
     force: bool,
@@ -62,25 +65,34 @@ def plot(
     from ..outputs import draw, height_for
 
     options.output_file(out, force, is_figure=True, inputs=[posterior])
+    _check_colormap(colormap)
     post = options.load_posterior(posterior)
-    usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.5)}.get(kind, (8.0, height_for(post.n)))
-    draw(lambda ax: _plot(ax, post, kind, clusters, scale), [out], (width or usual[0], height or usual[1]))
+    usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.8)}.get(kind, (8.0, height_for(post.n)))
+    draw(lambda ax: _plot(ax, post, kind, clusters, scale, colormap), [out], (width or usual[0], height or usual[1]))
     echo(out)
 
 
-def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str) -> None:
+def _check_colormap(name: str | None) -> None:
+    from matplotlib import colormaps
+
+    if name is not None and name not in colormaps:
+        close = get_close_matches(name, list(colormaps), n=3) or ["viridis", "cividis", "RdBu_r"]
+        raise InputError(f"--colormap {name!r} is none of Matplotlib's; try {', '.join(close)}.")
+
+
+def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str, colormap: str | None = None) -> None:
     from ... import plotting
     from ...posterior.clusters.answer import answer_for
     from ...posterior.leaf_annotations import annotations_of
-    from ..outputs import MAX_LINEAR_LEAVES, draw_tree
+    from ..outputs import MAX_NAMED_LEAVES, draw_tree
 
     if kind == "checks":
         plotting.checks(post, ax)
         return
-    if kind == "cloud":
-        plotting.cloud(post, ax)
-        return
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
+    if kind == "cloud":
+        plotting.cloud(post, ax, n_clusters=n_clusters if n_clusters > 1 else None)
+        return
     if kind == "coclustering":
         plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
     elif kind == "tree":
@@ -88,15 +100,14 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
     elif post.X is None:
         raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
     else:
-        is_large = post.n > MAX_LINEAR_LEAVES
         plotting.heatmap(
             post.mean_tree(),
             post.leaf_values(undo=post.transform is not None and post.transform.is_by_columns),
             ax,
-            support=False if is_large else post,
-            time_scale="sqrt" if is_large else "linear",
+            support=False if post.n > MAX_NAMED_LEAVES else post,
             features=post.columns,
             row_colors=annotations_of(post) or None,
             n_clusters=n_clusters if n_clusters > 1 else None,
             z_score=Z_SCORES[scale],
+            cmap=colormap,
         )

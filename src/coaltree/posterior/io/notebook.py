@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._runtime.notebook import paragraph
+from ...errors import ConvergenceWarning
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
+MAX_LEAVES = 2000  # up to which clusters are suggested
+
 
 def posterior_html(posterior: "Posterior") -> str:
-    """HTML for the output of a cell: one line and a picture of the mean tree."""
+    """HTML for the output of a cell: what it holds, warnings, how many clusters and how stable, and the mean tree."""
     n_chains = len(np.unique(posterior.chain))
     parts = [f"{len(posterior):,} trees of {posterior.n:,} leaves"]
     if posterior.is_chain:
@@ -24,6 +27,35 @@ def posterior_html(posterior: "Posterior") -> str:
     html = f"<p><strong>Posterior</strong>: {escape(', '.join(parts))}</p>"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        picture = posterior.mean_tree().svg(support=posterior)
+        n_clusters, said = _clusters(posterior)
+        picture = posterior.mean_tree().svg(support=posterior, n_clusters=n_clusters)
     note = "Mean tree with transfer supports. coaltree.report.write_report(posterior, path) makes a page of all."
-    return f"<div>{html}{picture}{paragraph(note)}</div>"
+    return f"<div>{html}{_warning(posterior)}{said}{picture}{paragraph(note)}</div>"
+
+
+def _clusters(posterior: "Posterior") -> tuple[int | None, str]:
+    """How many clusters to colour, None for none, and paragraphs that suggest them and say how stable they are."""
+    from ..clusters.answer import answer_for, in_a_line, leaves_are
+
+    if posterior.n > MAX_LEAVES:  # it would take longer than one waits for the output of a cell
+        return None, ""
+    suggestion = posterior.suggest_n_clusters()
+    html = f"<p><strong>{escape(suggestion.numbers)} suggested</strong>: {escape(suggestion.reason)}</p>"
+    k = suggestion.n_clusters
+    if k < 2 or len(posterior) == 1:
+        return (k if k > 1 else None), html
+    line = in_a_line(answer_for(posterior, k, quietly=True), leaves_are(posterior))
+    return k, f"{html}<p><strong>Stability</strong>: {escape(line)}</p>"
+
+
+def _warning(posterior: "Posterior") -> str:
+    """What `fit` warned of, if chains have not converged; else nothing."""
+    from ..diagnostics.convergence import figures, warn_if_bad
+
+    if not posterior.is_chain:
+        return ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_bad(figures(posterior))
+    messages = [str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning)]
+    return "".join(f"<p><strong>Warning</strong>: {escape(message)}</p>" for message in messages)

@@ -35,6 +35,16 @@ function annotationStrips(at, left) {
   });
 }
 
+// The name of each strip above it, slanted so that neighbours do not touch.
+function annotationNames(at) {
+  return annotations.map((column, i) => {
+    const letters = [...column.name];
+    const text = letters.length > 13 ? `${letters.slice(0, 12).join("")}…` : column.name;
+    const [x, y] = [at.right + 20 + STRIP * i, at.head - 4];
+    return shape("text", { class: "strip-name", transform: `translate(${x.toFixed(1)} ${y}) rotate(-55)` }, text);
+  });
+}
+
 const chip = (colour) => {
   const square = make("span", { class: "chip" });
   square.style.background = `var(--c${colour})`;

@@ -17,13 +17,18 @@ function paintHeat() {
   heat.image = paint(heat.values, heat.rows, heat.columns, heat.low, heat.high, steps);
   const unit = heat.scaled ? " sd" : "";
   $("legend").replaceChildren(
-    ...["strong", "likely", "weak"].map((kind) => {
-      const meaning = { strong: "support 95 % or more", likely: "50 % to 95 %", weak: "below 50 %" }[kind];
-      return make("span", {}, dotPicture(kind), meaning);
-    }),
+    ...treeMarks(),
     make("span", {}, `data: ${number(heat.low)}${unit}`, bar(steps), `${number(heat.high)}${unit}`),
     ...(heat.missing ? [make("span", {}, "hatched: missing")] : []),
   );
+}
+
+// What dots and bars of the tree mean.
+function treeMarks() {
+  const meanings = { strong: "support 95 % or more", likely: "50 % to 95 %", weak: "below 50 %" };
+  const dots = Object.entries(meanings).map(([kind, meaning]) => make("span", {}, dotPicture(kind), meaning));
+  const bars = shape("svg", { viewBox: "0 0 25 12", class: "interval" }, shape("path", { d: "M4 6H21" }));
+  return [...dots, make("span", {}, bars, `${percent(tree.level)} interval of the time`)];
 }
 
 function dotPicture(kind) {
@@ -209,9 +214,5 @@ if (heat) {
     if (!state.pinned) setActive(-1);
   });
 } else {
-  $("legend").replaceChildren(
-    make("span", {}, dotPicture("strong"), "support 95 % or more"),
-    make("span", {}, dotPicture("likely"), "50 % to 95 %"),
-    make("span", {}, dotPicture("weak"), "below 50 %"),
-  );
+  $("legend").replaceChildren(...treeMarks());
 }

@@ -28,7 +28,7 @@ new ResizeObserver(() => {
 }).observe(plot);
 window.addEventListener("resize", () => changed("view"));
 
-// Where half of all merges lie within a few per cent of the time, they are better seen stretched.
+// Where half of all merges lie within the youngest tenth of the time, they are better seen stretched (the rule of all plots).
 const middleTime = tree.merge(Math.floor((tree.n - 1) / 2));
-useScale(middleTime < 0.05 * tree.time[tree.root]);
+useScale(middleTime < 0.1 * tree.time[tree.root]);
 for (const event of ["view", "cut", "theme"]) changed(event);

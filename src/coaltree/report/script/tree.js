@@ -2,7 +2,7 @@
 
 const FOLD = 3; // a clade lower than so many pixels is folded
 const NAMED_FROM = 10; // pixels of a row from which on leaves are named
-const HEAD = 6;
+const HEAD = content.annotations.length ? 80 : 6; // room for the names of the strips above them
 const FOOT = 40;
 const STRIP = 10; // pixels that a strip of colour takes, for one column of leaf annotations
 const plot = $("plot");
@@ -103,11 +103,12 @@ function drawTree() {
   for (const [name, d] of lines) rows.append(shape("path", { class: `branch ${name}`, d }));
   for (const [kind, d] of Object.entries(dots)) if (d) rows.append(shape("path", { class: `dot ${kind}`, d }));
   rows.append(texts, ...rowNames(at));
+  const titles = annotationNames(at);
   const overlay = shape("g", { id: "overlay" });
   rows.append(overlay);
   drawing.setAttribute("viewBox", `0 0 ${at.width} ${at.height}`);
   drawing.style.height = `${at.height}px`;
-  drawing.replaceChildren(axis(at), rows, ...track(at));
+  drawing.replaceChildren(axis(at), rows, ...titles, ...track(at));
   plot.classList.toggle("zoomed", isZoomed());
   scene = { at, drawn, overlay };
   drawActive();
@@ -177,7 +178,7 @@ function axis(at) {
     group.append(shape("text", { x: x.toFixed(1), y: base + 18, "text-anchor": "middle" }, number(t)));
   }
   group.prepend(shape("path", { d }));
-  group.append(shape("text", { x: at.left - 8, y: base + 34 }, "time (0 at the leaves)"));
+  group.append(shape("text", { x: at.left - 8, y: base + 34 }, state.squareRoot ? "time (0 at the leaves), square-root scale" : "time (0 at the leaves)"));
   return group;
 }
 

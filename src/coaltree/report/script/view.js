@@ -9,7 +9,7 @@ const state = {
   pinned: false, // whether it stays when the pointer leaves
   matches: [], // leaves that the search found
   squareRoot: false,
-  intervals: false,
+  intervals: true,
 };
 const isZoomed = () => state.view.bottom - state.view.top < tree.n - 1e-6;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;

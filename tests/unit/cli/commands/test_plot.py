@@ -31,12 +31,21 @@ def test_plot_refuses_a_wrong_width(folder, tmp_path, width, only_line):
     assert "--width" in only_line()
 
 
+def test_plot_draws_a_heat_map_in_the_colours_asked_for(folder, tmp_path, only_line):
+    made = [tmp_path / "usual.png", tmp_path / "other.png"]
+    assert main(["plot", str(folder), "-o", str(made[0]), "--kind", "heatmap"]) == 0
+    assert main(["plot", str(folder), "-o", str(made[1]), "--kind", "heatmap", "--colormap", "PuOr"]) == 0
+    assert made[0].read_bytes() != made[1].read_bytes()
+    assert main(["plot", str(folder), "-o", str(tmp_path / "x.png"), "--colormap", "viridiss"]) == 2
+    assert "--colormap 'viridiss' is none of Matplotlib's; try viridis" in only_line()
+
+
 def test_plot_shortens_long_names(tmp_path):
     from coaltree.plotting import dendrogram
 
     tree = Tree([[0, 1], [2, 3]], [1.0, 2.0], ["x" * 20_000, "y$", "z"])
     shown = [text.get_text() for text in dendrogram(tree).get_yticklabels()]
-    assert max(map(len, shown)) == 60
+    assert max(map(len, shown)) == 40
 
 
 @pytest.mark.parametrize("kind", ["tree", "cloud", "heatmap", "coclustering"])

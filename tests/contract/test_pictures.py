@@ -1,0 +1,93 @@
+"""A few plots look as they did: compared with stored pictures, pixel by pixel, within a tolerance.
+
+`python -m tests.contract.test_pictures` draws the stored pictures again; look at them before they are committed.
+"""
+
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.testing.compare import compare_images
+
+from coaltree import Posterior, plotting
+from tests.posteriors import ward_posterior
+from tests.strategies import random_tree
+
+STORED = Path(__file__).parent / "pictures"
+TOLERANCE = 9.0  # root mean square of the difference of colours, 0 to 255: another release's fonts make some 3
+MAX_BYTES = 200_000  # of all pictures
+
+
+def posterior() -> Posterior:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((10, 4)) + 7 * center for center in np.eye(4)[:3]])
+    trees = [ward_posterior(X + 0.5 * rng.standard_normal(X.shape)) for _ in range(8)]
+    children = np.concatenate([one.children for one in trees])
+    times = np.concatenate([one.times for one in trees])
+    return Posterior(children, times, labels=[f"leaf {i}" for i in range(30)], X=X)
+
+
+KIND = {"kind": ["one", "two", "three"] * 10, "size": np.linspace(0.0, 5.3, 30)}
+
+
+def draw(name: str, n_clusters: int = 3) -> plt.Figure:
+    """Draw one of the pictures."""
+    post = posterior()
+    tree = post.mean_tree()
+    if name == "tree":
+        ax = plotting.dendrogram(tree, support=post, n_clusters=n_clusters, row_colors=KIND, highlight=0.95)
+    elif name == "circular":
+        ax = plotting.dendrogram(tree, support=post, n_clusters=n_clusters, row_colors=KIND, layout="circular")
+    elif name == "folded":
+        ax = plotting.dendrogram(random_tree(400, np.random.default_rng(0)), n_clusters=3 * n_clusters)
+    elif name == "cloud":
+        ax = plotting.cloud(post, n_clusters=n_clusters)
+    elif name == "coclustering":
+        ax = plotting.coclustering(post, n_clusters=n_clusters)
+    elif name == "tanglegram":
+        ax = plotting.tanglegram(post, post.trees[0], n_clusters=n_clusters).left
+    else:
+        table = pd.DataFrame(post.X, post.labels)
+        return plotting.clustermap(table, row_tree=tree, col_tree=False, row_colors=KIND, n_clusters=n_clusters).figure
+    return ax.get_figure(root=True)
+
+
+PICTURES = ("tree", "circular", "folded", "cloud", "coclustering", "tanglegram", "clustermap")
+
+
+def save(name: str, path: Path, **settings: int) -> None:
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mpl.rcdefaults()
+        mpl.use("Agg")
+        draw(name, **settings).savefig(path, dpi=40, metadata={"Software": None})
+        plt.close("all")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture_looks_as_it_did(name, tmp_path):
+    save(name, tmp_path / f"{name}.png")
+    difference = compare_images(str(STORED / f"{name}.png"), str(tmp_path / f"{name}.png"), tol=TOLERANCE)
+    assert difference is None, difference
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture_of_other_clusters_looks_different(name, tmp_path):
+    save(name, tmp_path / f"{name}.png", n_clusters=2)
+    assert compare_images(str(STORED / f"{name}.png"), str(tmp_path / f"{name}.png"), tol=TOLERANCE) is not None
+
+
+def test_stored_pictures_are_small_and_all_are_compared():
+    files = sorted(STORED.glob("*.png"))
+    assert {path.stem for path in files if not path.stem.endswith("-failed-diff")} == set(PICTURES)
+    assert sum(path.stat().st_size for path in files) <= MAX_BYTES
+
+
+if __name__ == "__main__":
+    STORED.mkdir(exist_ok=True)
+    for name in PICTURES:
+        save(name, STORED / f"{name}.png")
