@@ -1,4 +1,17 @@
-"""Errors and warnings, with attributes for what a program may want to know."""
+"""Errors and warnings, with attributes for what a program may want to know; and Ctrl-C.
+
+Python handles a signal between any two of its instructions. Where these are of Numba, which calls Python while a kernel
+hands its result over, a KeyboardInterrupt becomes the cause of a SystemError ("returned a result with an exception
+set"); `interruptions` undoes that.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class InputError(ValueError):
@@ -37,3 +50,34 @@ class ClusterSizeWarning(CoaltreeWarning):
         super().__init__(message)
         self.asked: int = asked
         self.min_size: int = min_size
+
+
+def is_interruption(error: BaseException | None) -> bool:
+    """Whether an error is Ctrl-C, or a SystemError that it is behind."""
+    for _ in range(100):
+        if not isinstance(error, SystemError):
+            break
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
+
+
+@contextlib.contextmanager
+def interruptions() -> Iterator[None]:
+    """Raise KeyboardInterrupt for every error that Ctrl-C is behind."""
+    try:
+        yield
+    except SystemError as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
+def interruptible(verb: Callable[P, R]) -> Callable[P, R]:
+    """Let a function or method raise KeyboardInterrupt wherever Ctrl-C comes."""
+
+    @wraps(verb)
+    def call(*args: P.args, **more: P.kwargs) -> R:
+        with interruptions():
+            return verb(*args, **more)
+
+    return call

@@ -28,6 +28,7 @@ from coaltree.cli.tables import binary_files
 from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
+from coaltree.model.data.table import read_table
 from coaltree.posterior.io import archive as files
 from coaltree.report import write_report
 from tests import hostile
@@ -725,6 +726,69 @@ def two_columns_of_one_name_of_which_one_is_text(folder):
     ct.fit(frame)
 
 
+@case("X is a dask DataFrame; give a pandas DataFrame or an array, for example X.compute().")
+def a_table_of_dask(folder):
+    fake = type("DataFrame", (), {"__module__": "dask.dataframe.dask_expr", "columns": ["a"], "index": None})
+    ct.fit(fake())
+
+
+@case("Posterior 1 is of another table than the first; only the same rows can be joined.")
+def concat_of_two_tables(folder):
+    X = np.arange(21.0).reshape(7, 3)
+    ct.concat([hostile.random_posterior(1, X=X), hostile.random_posterior(1, X=X + 1.0)])
+
+
+@case("errors must be from 1e-70 to 1e+70; give them in another unit.")
+def tiny_errors(folder):
+    ct.fit(data(), errors=np.full(6, 1e-200))
+
+
+@case("errors must be from 1e-70 to 1e+70; give them in another unit.")
+def huge_errors(folder):
+    ct.fit(data(), errors=np.full(6, 1e300))
+
+
+@case("errors must be numbers, one standard error for each row of X.")
+def complex_errors(folder):
+    ct.fit(data(), errors=np.full(6, 1 + 1j))
+
+
+@case('noise must be "learn", "student", a number from 0 to 1e150 or a Noise, not 1e+300.')
+def huge_noise(folder):
+    ct.fit(data(), noise=1e300)
+
+
+@case("n_jobs must be a whole number from -10000 to 10000, or None, not 1000000000.")
+def a_billion_jobs(folder):
+    ct.fit(data(), n_jobs=10**9)
+
+
+@case("has half of a surrogate pair, which no file can hold.")
+def half_a_character_in_a_row_name(folder):
+    """Found after sampling, when the draws could not be saved."""
+    ct.fit(pandas.DataFrame(data(), pandas.Index([*"abcde", "\ud800"], dtype=object)))
+
+
+@case("the name of column 'x\\udc80' has half of a surrogate pair")
+def half_a_character_in_a_column_name(folder):
+    ct.sample_trees(pandas.DataFrame(data(), columns=pandas.Index(["u", "v", "x\udc80"], dtype=object)))
+
+
+@case("the name of group '\\ud800' has half of a surrogate pair")
+def half_a_character_in_a_group(folder):
+    ct.fit(data(), groups=["a", "a", "b", "b", "c", "\ud800"])
+
+
+@case("random_state must be a non-negative int, a numpy.random.Generator or None, not SeedSequence( entropy=1, ).")
+def a_seed_sequence(folder):
+    ct.fit(data(), random_state=np.random.SeedSequence(1))
+
+
+@case("ordered must be True or False, not 'no'.")
+def ordered_in_words(folder):
+    ct.fit(data(), "best", ordered="no")
+
+
 TOO_LARGE = "the values of X are too large for variances to be computed; rescale X."
 
 
@@ -920,3 +984,9 @@ def test_commands_print_no_control_characters_of_a_table(where, tmp_path, capsys
     said = "".join(capsys.readouterr())
     assert not UNPRINTABLE.search(said)
     assert "\\x1b[31mred\\x07" in said
+
+
+def test_a_table_of_pyarrow_keeps_its_names():
+    """Its columns were once named by their contents."""
+    table = pytest.importorskip("pyarrow").table({"a": [1.0, 2.0, 4.0], "b": [3.0, 5.0, 1.0]})
+    assert read_table(table).features == ("a", "b")

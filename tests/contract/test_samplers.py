@@ -167,7 +167,7 @@ def test_sampler_that_needs_rows_refuses_distances(name, data):
         ({"noise": -1.0}, "noise"),
         ({"noise": np.nan}, "noise"),
         ({"metric": "cosine"}, "metric"),
-        ({"metric": "squared_distances"}, "needs d"),
+        ({"metric": "squared_distances", "X": 1.0 - np.eye(4)}, "needs d"),
         ({"metric": "squared_distances", "d": 3}, r"\(n, n\)"),
         ({"metric": "squared_distances", "d": 3, "X": np.ones((4, 4))}, "diagonal"),
         ({"metric": "squared_distances", "d": 3, "X": np.triu(np.ones((4, 4)), 1)}, "symmetric"),

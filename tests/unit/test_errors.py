@@ -25,3 +25,25 @@ def test_input_error_is_a_value_error_and_all_warnings_have_one_family():
 def test_warnings_keep_their_attributes_when_pickled(warning):
     again = pickle.loads(pickle.dumps(warning))
     assert str(again) == str(warning) and vars(again) == vars(warning) != {}
+
+
+def system_error(cause):
+    """What Python makes of an error that compiled code has not looked at."""
+    error = SystemError("returned a result with an exception set")
+    error.__cause__ = cause
+    return error
+
+
+def test_interruptible_makes_an_interruption_of_what_ctrl_c_is_behind():
+    @errors.interruptible
+    def raises(error):
+        raise error
+
+    for hidden in (KeyboardInterrupt(), system_error(KeyboardInterrupt())):
+        with pytest.raises(KeyboardInterrupt):
+            raises(system_error(hidden))
+        assert errors.is_interruption(system_error(hidden))
+    for other in (system_error(None), system_error(ValueError()), ValueError("x")):
+        with pytest.raises(type(other)):
+            raises(other)
+        assert not errors.is_interruption(other)

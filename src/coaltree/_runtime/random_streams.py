@@ -33,9 +33,8 @@ def seed_of(random_state: RandomState) -> int:
 
 def _checked_seed(random_state: Any) -> int:
     if not is_whole(random_state) or random_state < 0:
-        raise InputError(
-            f"random_state must be a non-negative int, a numpy.random.Generator or None, not {random_state!r}."
-        )
+        given = " ".join(repr(random_state).split())
+        raise InputError(f"random_state must be a non-negative int, a numpy.random.Generator or None, not {given}.")
     return int(random_state)
 
 

@@ -67,7 +67,12 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
+MAX_JOBS = 10_000
+
+
 def check_jobs(n_jobs: Any) -> None:
-    """Refuse a number of jobs that joblib would not take."""
+    """Refuse a number of jobs that joblib would not take, or that no machine has processors for."""
+    if is_whole(n_jobs) and abs(n_jobs) > MAX_JOBS:
+        raise InputError(f"n_jobs must be a whole number from {-MAX_JOBS} to {MAX_JOBS}, or None, not {n_jobs!r}.")
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InputError(f"n_jobs must be a whole number other than 0 (-1: every processor) or None, not {n_jobs!r}.")

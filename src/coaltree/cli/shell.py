@@ -16,7 +16,7 @@ import click
 
 from .. import __version__
 from .._runtime.formatting import escaped
-from ..errors import CoaltreeWarning, InputError
+from ..errors import CoaltreeWarning, InputError, is_interruption
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -44,6 +44,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory; use fewer rows, columns or samples, or a higher limit.", 1, state.debug)
     except Exception as error:
+        if is_interruption(error):
+            return _fail("interrupted.", 130)
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             # The reader of our output has left (`coaltree … | head`): no message, also not at interpreter exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,7 @@
 """`fit`: sample trees and covariance together, and missing values with them.
 
+    check the settings → prepare the data → begin a run → complete it → make a posterior of its draws
+
 Several chains take iterations (`chains.chain`): a tree given Φ, times and scale together, Φ given the tree, missing
 entries given both. With `Regraft` each of these leaves p(tree, θ, missing | X) as it is, so that a chain is a Gibbs
 sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012), a greedy one its point estimate.
@@ -18,7 +20,7 @@ from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
-from ..errors import CoaltreeWarning, InterruptedWarning
+from ..errors import CoaltreeWarning, InterruptedWarning, interruptions, is_interruption
 from ..model.covariance import CovarianceLike
 from ..model.data.table import as_double, as_frame
 from ..model.data.transform import TransformLike
@@ -129,18 +131,19 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
-    data = prepare(
-        X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
-    )
-    run = begin_run(data, settings, start, random_state, checkpoint)
-    if data.candidates:
-        data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
-    complete(run, n_jobs, progress)
-    post = posterior_of(data, run)
-    remember_index(post, X, groups)
-    post.info["seconds"] = time.perf_counter() - began
-    _judge(post)
+    with interruptions():
+        settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
+        data = prepare(
+            X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
+        )
+        run = begin_run(data, settings, start, random_state, checkpoint)
+        if data.candidates:
+            data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
+        complete(run, n_jobs, progress)
+        post = posterior_of(data, run)
+        remember_index(post, X, groups)
+        post.info["seconds"] = time.perf_counter() - began
+        _judge(post)
     return post
 
 
@@ -157,8 +160,8 @@ def begin_run(
     saved = None
     if checkpoint is not None:
         covariances = {name: model.covariance for name, model in data.candidates.items()} or data.model.covariance
-        known = as_double(data.table.values), data.rows.labels, covariances, data.chains, starts
-        fingerprint = joblib.hash((*known, settings._replace(max_seconds=None)))
+        content = as_double(data.table.values), data.rows.labels, covariances, data.chains, starts
+        fingerprint = joblib.hash((*content, settings._replace(max_seconds=None)))  # of the run that it may resume
         saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
     run = Run(data.chains, settings, seed_of(random_state), starts, saved)
     run.require_memory(n)
@@ -203,6 +206,8 @@ def _judge(post: Posterior) -> None:
     try:
         post.info["convergence"] = convergence.figures(post)
     except Exception as error:
+        if is_interruption(error):
+            raise
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:

@@ -73,6 +73,8 @@ def prepare(
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
+    if not isinstance(ordered, bool | np.bool_):
+        raise InputError(f"ordered must be True or False, not {ordered!r}.")
     noise = default_noise(sampler) if noise is None else as_noise(noise)
     check_choice("ties", ties, TIES)
     is_table = check_metric(metric) not in DISTANCES

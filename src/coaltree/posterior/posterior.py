@@ -1,7 +1,7 @@
 """`Posterior`: weighted trees and the questions that they answer.
 
 The T draws are stacked arrays, children (T, n-1, 2) and times (T, n-1), with one weight each (they sum to 1); `trees`
-makes `Tree` objects on demand. Its methods are one-liners: `trees/`, `clusters/`, `diagnostics/`, `predictive/` and
+makes `Tree` objects on demand. Its methods are short: `trees/`, `clusters/`, `diagnostics/`, `predictive/` and
 `io/` compute what they return, always weighted.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike, OutputLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
-from ..errors import InputError
+from ..errors import InputError, interruptible
 from ..model.data.replicates import leaf_means
 from ..model.data.table import as_double
 from ..model.data.transform import Transform
@@ -319,6 +319,7 @@ class Posterior:
         found = diagnostics.topology_ess(self.clade_table.ids, self.chain) if is_series else np.nan
         return found if np.isfinite(found) else effective_sample_size(self.weights)
 
+    @interruptible
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
 
@@ -326,14 +327,15 @@ class Posterior:
         """
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
+    @interruptible
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
 
-        Of more than 20,000 leaves as many drawn at random are looked at, on the trees that the others leave of them.
+        Above 20,000 leaves a random subset of as many is checked, on the sampled trees restricted to it.
 
         Parameters
         ----------
-        n_trees : how many trees are looked at, evenly spread by weight; fewer where tables are very large.
+        n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.
         random_state : for what the model draws, which the data are compared with.
         """
         if (n_trees, random_state) == (100, 0):
@@ -348,14 +350,15 @@ class Posterior:
 
         return check(self)  # which the report and the command line show as well
 
+    @interruptible
     def loo(
         self, *, n_draws: int | None = None, n_jobs: int | None = None, progress: ProgressLike = "auto"
     ) -> LeaveOneOut:
         """Leave-one-out: how well each row is predicted from all others, without fitting again.
 
         Single rows are left out, also where several measure one leaf (`groups`). Of a row with missing entries the
-        observed ones count; copies of other rows have no density. Above 2,000 rows, of the branches that no near row
-        leads to a sample is looked at, which makes densities a little uncertain.
+        observed ones count; copies of other rows have no density. Above 2,000 rows, branches that no near row leads to
+        are sampled, which makes densities a little uncertain.
 
         Parameters
         ----------
@@ -374,6 +377,7 @@ class Posterior:
         """The distinct clades of all trees, and which of them each tree has."""
         return clades.enumerate_clades(self.children)
 
+    @interruptible
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
         if self.log_joint is None:
@@ -381,6 +385,7 @@ class Posterior:
         possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
         return self.trees[int(np.argmax(possible))]
 
+    @interruptible
     def mcc_tree(self) -> Tree:
         """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
 
@@ -392,6 +397,7 @@ class Posterior:
     def _mcc_tree(self) -> Tree:
         return maximum_clade_credibility(self.children, self.times, self.weights, self.clade_table, self.labels)
 
+    @interruptible
     def mean_tree(self) -> Tree:
         """The mean tree, which figures, files and clusters show.
 
@@ -407,6 +413,7 @@ class Posterior:
 
     summary_tree = mean_tree
 
+    @interruptible
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
 
@@ -414,6 +421,7 @@ class Posterior:
         """
         return majority_rule(self.children, self.times, self.weights, self.clade_table, self.labels, min_support)
 
+    @interruptible
     def clade_support(
         self, tree: Tree, kind: Literal["exact", "transfer"] = "exact", *, output: OutputLike = None
     ) -> np.ndarray:
@@ -436,6 +444,7 @@ class Posterior:
             support = np.where(clade >= 0, frequency[clade], 0.0)
         return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
+    @interruptible
     def support(self, rows: Iterable[Any]) -> GroupSupport:
         """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
 
@@ -449,6 +458,7 @@ class Posterior:
         """
         return group_support(self, rows)
 
+    @interruptible
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
@@ -466,6 +476,7 @@ class Posterior:
         level = check_level("level", level)
         return node_times.intervals(self, with_leaves_as(tree, self.labels), level).basis
 
+    @interruptible
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
         counts = self.weights > 0
@@ -478,6 +489,7 @@ class Posterior:
 
     # Clusters
 
+    @interruptible
     def coclustering(
         self,
         n_clusters: int | None = None,
@@ -490,6 +502,7 @@ class Posterior:
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         return coclustering(self.children, self.times, self.weights, how, self.whitened_rows if how.outliers else None)
 
+    @interruptible
     def cut(
         self,
         n_clusters: int | None = None,
@@ -516,6 +529,7 @@ class Posterior:
         labels = cut_mean_tree(self, n_clusters, time, min_size, outliers)
         return pandas_output.as_pandas(labels, "cluster", self.leaf_index) if self._gives_pandas(output) else labels
 
+    @interruptible
     def membership(
         self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None, output: OutputLike = None
     ) -> np.ndarray:
@@ -533,6 +547,7 @@ class Posterior:
         is_frame = self._gives_pandas(output)
         return pandas_output.as_pandas(probability, names, self.leaf_index) if is_frame else probability
 
+    @interruptible
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> ClusterStability:
@@ -546,6 +561,7 @@ class Posterior:
         reference, cut_into, _ = beside(self, labels, min_size, outliers)
         return stability(reference, cut_into, self.weights, level)
 
+    @interruptible
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
         """Suggest a number of clusters, or a range, with the reason in a sentence and a probability for each number.
 
@@ -589,6 +605,7 @@ class Posterior:
 
     # New rows
 
+    @interruptible
     def place(
         self,
         X_new: ArrayLike,
@@ -686,6 +703,7 @@ class Posterior:
         """
         return to_arviz(self, tail_scale, log_likelihood, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
 
+    @interruptible
     def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
         """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.
 
@@ -693,6 +711,7 @@ class Posterior:
         """
         write_nexus(self, path, max_trees)
 
+    @interruptible
     def annotated_tree(self, tree: Tree | None = None, format: Literal["nexus", "newick"] = "nexus") -> str:
         """A tree as text with support and times of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
 

@@ -315,7 +315,7 @@ def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force
 
 def _interrupted(checkpoint: Path) -> shell.Interrupted:
     if not checkpoint.exists():
-        return shell.Interrupted("interrupted before the first iteration; nothing was saved.")
+        return shell.Interrupted("interrupted before the first checkpoint; nothing was saved.")
     return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
 
 

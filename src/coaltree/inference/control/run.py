@@ -8,7 +8,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
-from ...errors import InputError
+from ...errors import InputError, interruptions
 from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
@@ -55,16 +55,17 @@ class Run:
         seconds_per_iteration = np.inf
         with Parallel(n_jobs=n_jobs) as parallel:
             try:
-                if not self.state.chains:
-                    self._begin(parallel, _threads_per_chain(1, n_jobs))
-                self._decide()
-                while not self.state.reason:
-                    before, began = self.state.iteration, time.perf_counter()
-                    self._take_block(parallel, seconds_per_iteration)
+                with interruptions():
+                    if not self.state.chains:
+                        self._begin(parallel, _threads_per_chain(1, n_jobs))
                     self._decide()
-                    self._save(finished=bool(self.state.reason))
-                    seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
-                    self._show(bar)
+                    while not self.state.reason:
+                        before, began = self.state.iteration, time.perf_counter()
+                        self._take_block(parallel, seconds_per_iteration)
+                        self._decide()
+                        self._save(finished=bool(self.state.reason))
+                        seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
+                        self._show(bar)
             except KeyboardInterrupt:
                 if self.state.chains:
                     self._save(finished=True)

@@ -10,7 +10,7 @@ from ..process.noise import Noise, check_errors
 from .duplicates import Distinct, find_distinct
 from .missing import check_observed
 from .replicates import Replicates, read_groups, replicates_of
-from .table import Table
+from .table import Table, check_names
 
 
 class LeafRows(NamedTuple):
@@ -54,6 +54,7 @@ def read_rows(table: Table, noise: Noise, groups: Any = None, errors: Any = None
         distinct = find_distinct(table.values, table.labels, has_density=fixed, quiet=quiet)
         return LeafRows(table.labels, None, distinct, distinct.first, None, errors, fixed)
     leaf, labels = read_groups(groups, n)
+    check_names("group", labels)
     counts = np.bincount(leaf)
     if counts.max() > 1 and noise.level == 0.0:
         raise InputError(

@@ -5,11 +5,14 @@ float32 is a float64, so results have the same bits.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
+
+CONVERSIONS = {"dask": "X.compute()"}  # of tables that are not read
 
 
 class Table(NamedTuple):
@@ -52,6 +55,7 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
     With `keep_single`, float32 stays float32.
     """
     X = as_frame(X)
+    _refuse_other_tables(X)
     features = column_names(X)
     values = X.values if isinstance(X, Table) else _as_numbers(X, features, keep_single)
     values = values if keep_single and values.dtype == np.float32 else as_double(values)
@@ -70,8 +74,18 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
         raise InputError(f"the index of X has the name {twice!r} twice; make it unique, or reset the index.")
     if "" in labels:
         raise InputError(f"row {labels.index('')} of X has an empty name; give it one, or reset the index.")
+    check_names("row", labels)
+    check_names("column", features or ())
     _check_entries(values, labels, features, allow_missing)
     return Table(values, labels, features)
+
+
+def _refuse_other_tables(X: Any) -> None:
+    """Refuse tables that are not in memory, and whose own conversion would lose their names."""
+    package = type(X).__module__.split(".")[0]
+    if package in CONVERSIONS and hasattr(X, "columns"):
+        name = f"{package} {type(X).__name__}"
+        raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example {CONVERSIONS[package]}.")
 
 
 def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> np.ndarray:
@@ -103,6 +117,17 @@ def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> n
         raise
     except (TypeError, ValueError, OverflowError):
         raise InputError("X must be a rectangular table of numbers; some entries are not numbers.") from None
+
+
+def check_names(what: str, names: Iterable[str]) -> None:
+    """Refuse names that cannot be saved, before anything is sampled."""
+    for name in names:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"the name of {what} {name!r} has half of a surrogate pair, which no file can hold."
+            ) from None
 
 
 def _is_number(dtype: Any) -> bool:

@@ -57,7 +57,7 @@ class Noise:
     def __post_init__(self) -> None:
         if not (isinstance(self.level, str) and self.level == "learn"):
             if not 0.0 <= as_number(self.level) <= _MAX_LEVEL:
-                raise InputError(f'the noise level must be "learn" or a number of at least 0, not {self.level!r}.')
+                raise InputError(f'the noise level must be "learn" or a number from 0 to 1e150, not {self.level!r}.')
             object.__setattr__(self, "level", float(self.level))
         check_choice("tails", self.tails, ("normal", "student"))
         object.__setattr__(self, "df", check_positive("df", self.df))
@@ -92,7 +92,7 @@ def as_noise(noise: Any) -> Noise:
         check_choice("noise", noise, ("learn", "student"))
         return Noise(tails="student" if noise == "student" else "normal")
     if not 0.0 <= as_number(noise) <= _MAX_LEVEL:
-        raise InputError(f'noise must be "learn", "student", a number of at least 0 or a Noise, not {noise!r}.')
+        raise InputError(f'noise must be "learn", "student", a number from 0 to 1e150 or a Noise, not {noise!r}.')
     return Noise(float(noise))
 
 
@@ -154,13 +154,17 @@ def check_errors(errors: Any, n: int) -> np.ndarray | None:
     if errors is None:
         return None
     try:
+        if np.iscomplexobj(errors):
+            raise TypeError
         checked = np.array(errors, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("errors must be numbers, one standard error for each row of X.") from None
     if checked.shape != (n,):
         raise InputError(f"errors must have one standard error for each of the {n} rows, not shape {checked.shape}.")
-    if not np.all((checked > 0.0) & (checked < _MAX_ERROR)):
+    if not np.all((checked > 0.0) & np.isfinite(checked)):
         raise InputError("errors must be positive, finite numbers.")
+    if not np.all((checked > 1.0 / _MAX_ERROR) & (checked < _MAX_ERROR)):
+        raise InputError(f"errors must be from {1 / _MAX_ERROR:g} to {_MAX_ERROR:g}; give them in another unit.")
     return checked
 
 

@@ -67,7 +67,7 @@ def _noise(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
         return seen, Advice(why, **student)
     if posterior.noise.is_learnt:
         seen = "large groups lie farther apart than the tree expects from how little close relatives differ"
-        return seen, Advice("well separated clusters do this without harm", "see to other failed checks first")
+        return seen, Advice("well separated clusters do this without harm", "look at the other failed checks first")
     seen = "rows that are close relatives differ less than the model says: it has too much noise"
     return seen, Advice("real differences between close relatives are then taken for noise", **student)
 

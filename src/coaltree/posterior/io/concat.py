@@ -66,6 +66,8 @@ def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
     ):
         if ours != theirs:
             raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
+    if post.X is not None and first.X is not None and not _same(post.X, first.X):
+        raise InputError(f"Posterior {number} is of another table than the first; only the same rows can be joined.")
     for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
         if not _same(getattr(post, name), getattr(first, name)):
             raise InputError(f"Posterior {number} has other {what} than the first; fit the same table.")

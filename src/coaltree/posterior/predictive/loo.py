@@ -88,7 +88,7 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
             "trees with and without them differ; they may count too much. Compare models that disagree about them by "
             "held-out rows.",
             CoaltreeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return found
 

@@ -333,13 +333,13 @@ def test_fit_with_force_discards_the_checkpoint_of_another_run(data, tmp_path, c
     assert sorted(os.listdir(tmp_path)) == sorted(FILES)
 
 
-def test_fit_interrupted_before_the_first_iteration_saves_nothing(data, tmp_path, monkeypatch, only_line):
+def test_fit_interrupted_before_the_first_checkpoint_saves_nothing(data, tmp_path, monkeypatch, only_line):
     def interrupted(*args, **settings):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("coaltree.inference.fit.fit", interrupted)
     assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path / "out")]) == 130
-    assert "interrupted before the first iteration; nothing was saved." in only_line()
+    assert "interrupted before the first checkpoint; nothing was saved." in only_line()
     assert not any(tmp_path.iterdir())
 
 
