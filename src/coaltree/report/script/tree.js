@@ -2,7 +2,8 @@
 
 const FOLD = 3; // a clade lower than so many pixels is folded
 const NAMED_FROM = 10; // pixels of a row from which on leaves are named
-const HEAD = content.annotations.length ? 80 : 6; // room for the names of the strips above them
+const longestStrip = Math.max(0, ...content.annotations.map((column) => Math.min([...column.name].length, 13)));
+const HEAD = longestStrip ? 20 + 5 * longestStrip : 6; // room for the names of the strips above them
 const FOOT = 40;
 const STRIP = 10; // pixels that a strip of colour takes, for one column of leaf annotations
 const plot = $("plot");
@@ -92,7 +93,7 @@ function drawTree() {
       const kind = support >= 0.95 ? "strong" : support >= 0.5 ? "likely" : "weak";
       dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
       if (state.intervals && tree.low(v) !== null) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
-      if (lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
+      if (support >= 0.5 && lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
         texts.append(shape("text", { x: f(x - 6), y: f(Math.max(y - 5, 9)), "text-anchor": "end" }, String(Math.round(100 * support))));
       }
     }
