@@ -1,5 +1,6 @@
 # Bare `make` lists what there is to do. Every target makes .venv by itself, and again when pyproject.toml or
-# constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make.
+# constraints.txt have changed; nothing is needed but Python (3.11 or newer), pip and make. `make demo` installs what users
+# get, other targets their extras of pyproject.toml on top, when they are first asked for.
 #   make PYTHON=python3.13 test         another interpreter (VENV=.venv-3.13 keeps both)
 #   make bench ONLY=special             one benchmark (benchmarks/bench_special.py)
 #   make bench ONLY=noise FULL=1        the whole of one that has a short form (it resumes where it was stopped)
@@ -16,6 +17,8 @@ ONLY ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Bytecode is made of what is imported, when it is.
+INSTALL := $(PIP) install --quiet --no-compile --no-build-isolation --constraint constraints.txt --editable
 
 # Some systems ship Python without ensurepip, which venv wants; pip can help itself.
 MAKE_VENV = $(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
@@ -37,6 +40,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.PRECIOUS: $(STAMP)-%
 .PHONY: help demo test check javascript verify bench paper docs dist format hooks clean FORCE
 
 help: ## this list
@@ -46,17 +50,22 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(RECENT)' || \
 		{ echo "coaltree needs Python 3.11 or newer; say which: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$($(PYTHON) -c '$(VERSION)')" || $(MAKE_VENV)
-	$(PIP) install --quiet --upgrade --constraint constraints.txt pip setuptools
-	$(PIP) install --quiet --no-build-isolation --constraint constraints.txt --editable '.[dev]'
+	@rm -f $(STAMP)-*
+	$(PIP) install --quiet --upgrade --constraint constraints.txt setuptools
+	$(INSTALL) .
 	@echo "$(CURDIR)" > $@
+
+$(STAMP)-%: $(STAMP)
+	$(INSTALL) '.[$*]'
+	@touch $@
 
 demo: $(STAMP) ## cluster a small bundled data set; leaves tree, clusters, figure and report page in demo-output/
 	$(BIN)/python -m coaltree demo --out demo-output --force $(ARGS)
 
-test: $(STAMP) ## the tests that take seconds each (everything but `slow`)
+test: $(STAMP)-test ## the tests that take seconds each (everything but `slow`)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
-check: $(STAMP) javascript ## formatting and lint (ruff, Biome), types (mypy, and basedpyright as users see them)
+check: $(STAMP)-check javascript ## formatting and lint (ruff, Biome), types (mypy, and basedpyright as users see them)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
@@ -78,39 +87,34 @@ javascript: | $(STAMP) ## lint of the report page's script (Biome), where there 
 			--only=correctness/noUndeclaredVariables $(BIOME)/page.js; \
 	fi
 
-verify: $(STAMP) ## the long statistical runs, and many random examples for each Hypothesis test
+verify: $(STAMP)-test ## the long statistical runs, and many random examples for each Hypothesis test
 	$(BIN)/python -m pytest --numprocesses 2 -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
 
-bench: $(STAMP) ## times, beside what a user would pick instead, in short (ONLY=name for one, FULL=1 for all of it)
+bench: $(STAMP)-bench ## times, beside what a user would pick instead, in short (ONLY=name for one, FULL=1 for all of it)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
 
 paper: $(STAMP) ## the tables and figures of Henao & Lucas (2012); REPLICATES=3 for a quick look, ONLY=name for one
 	$(BIN)/python -m experiments.henao_lucas_2012 $(ONLY) $(if $(REPLICATES),--replicates $(REPLICATES)) $(ARGS)
 
-docs: $(STAMP) ## the documentation site, into site/
-	@test -f docs/conf.py || { echo "The documentation site is not written yet; README.md is." >&2; exit 2; }
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]' --no-build-isolation
+docs: $(STAMP)-docs ## the documentation site, into site/
 	$(BIN)/python -m sphinx --fail-on-warning --nitpicky docs site
 
-# The wheel is built from the sdist, installed into a new environment, and used there, away from the source tree.
-dist: $(STAMP) ## wheel and sdist into dist/, the wheel proved in a clean environment
+# The wheel is built from the sdist, and used in a new environment of each Python named, away from the source tree.
+#   make dist PYTHONS="python3.11 python3.12 python3.13 python3.14"
+PYTHONS ?= $(BIN)/python
+dist: $(STAMP)-dist ## wheel and sdist into dist/, the wheel proved in a clean environment of each of PYTHONS
 	rm -rf dist build
 	$(BIN)/python -m build --no-isolation
-	@set -e; proof=$$(mktemp -d); trap 'rm -rf "$$proof"' EXIT; wheel=$$(ls "$(CURDIR)"/dist/*.whl); \
-	echo "Trying $$(basename "$$wheel") in a clean environment"; \
-	"$(CURDIR)/$(BIN)/python" -m venv "$$proof/venv"; \
-	"$$proof/venv/bin/python" -m pip --disable-pip-version-check install --quiet --constraint constraints.txt "$$wheel"; \
-	cd "$$proof"; \
-	venv/bin/coaltree --version; \
-	venv/bin/coaltree simulate --n 12 --d 3 --seed 1 --out simulated; \
-	venv/bin/coaltree demo --out demo; \
-	venv/bin/python -c 'import coaltree; [getattr(coaltree, name) for name in coaltree.__all__]; print(coaltree.__file__)'
+	$(BIN)/python -m twine check --strict dist/*
+	@test $$(cat dist/*.tar.gz | wc -c) -lt $(MOST_BYTES) || { echo "The sdist is larger than $(MOST_BYTES) bytes." >&2; exit 1; }
+	@for python in $(PYTHONS); do $(BIN)/python packaging/try_wheel.py "$$python" dist/*.whl || exit 1; done
+MOST_BYTES := 4000000
 
-format: $(STAMP) ## let ruff format the code and mend what it can
+format: $(STAMP)-check ## let ruff format the code and mend what it can
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
-hooks: $(STAMP) ## quick checks before each commit (pre-commit), switched on for this checkout
+hooks: $(STAMP)-hooks ## quick checks before each commit (pre-commit), switched on for this checkout
 	$(BIN)/python -m pre_commit install
 
 clean: ## remove everything that was made, .venv included

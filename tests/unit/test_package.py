@@ -33,6 +33,21 @@ def test_the_version_stands_in_one_place():
     assert newest[1] == ct.__version__
 
 
+def test_the_conda_recipe_follows_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "packaging" / "conda-forge" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{ct.__version__}"' in recipe
+    assert f"summary: {project['description']}" in recipe
+    needed = [
+        re.sub(r"(?<=[a-z0-9])>=", " >=", one).replace("matplotlib ", "matplotlib-base ")
+        for one in project["dependencies"]
+    ]
+    assert (
+        re.findall(r"^    - (.*)$", recipe.partition("  run:\n    - python")[2].partition("\ntests:")[0], re.M)
+        == needed
+    )
+
+
 @pytest.mark.parametrize("send", [copy.copy, lambda warning: pickle.loads(pickle.dumps(warning))])
 def test_warnings_keep_their_attributes_on_the_way_from_a_worker(send):
     slow = send(ct.ConvergenceWarning("not converged", findings=("R-hat of a is 1.20",)))
