@@ -39,8 +39,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, transform, max_iterations, max_seconds, neighbors :
-        As in `coaltree.fit`.
+    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, preprocess, max_iterations, max_seconds, neighbors :
+        As in `coaltree.fit`, whose `transform` is `preprocess` here.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         ordered: bool = False,
         inputs: ArrayLike | None = None,
-        transform: TransformLike | None = None,
+        preprocess: TransformLike | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         neighbors: Any = None,
@@ -97,7 +97,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.ordered = ordered
         self.inputs = inputs
-        self.transform = transform
+        self.preprocess = preprocess
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.neighbors = neighbors
@@ -118,6 +118,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "n_clusters"}
+        settings["transform"] = settings.pop("preprocess")  # scikit-learn takes what has `transform` for a transformer
         if is_whole(self.n_samples) and self.n_warmup == "auto":
             settings["n_warmup"] = DEFAULT_WARMUP_OF_ESTIMATOR
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator

@@ -79,7 +79,7 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "n_jobs": 2,
         "ordered": True,
         "inputs": [0.0, 1.0],
-        "transform": {"log": True},
+        "preprocess": {"log": True},
         "max_iterations": None,
         "max_seconds": 60.0,
         "neighbors": None,
@@ -87,6 +87,7 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}
     model.fit(X)
+    settings["transform"] = settings.pop("preprocess")
     assert seen == {**settings, "progress": False, "errors": None}
 
 

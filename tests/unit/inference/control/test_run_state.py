@@ -49,6 +49,6 @@ def test_state_that_is_crafted_is_refused(n_before, tmp_path, monkeypatch):
     for name in ("n_warmup", "thin", "next_look", "reason", "log_joints"):
         for value in odd:
             if repr(value) not in (repr(content[name]), "3" if name == "next_look" else ""):  # where 3 may be right
-                archive.write(path, *kind, content | {name: value})
+                hostile.write(path, *kind, content | {name: value})
                 with pytest.raises(InputError, match="is damaged"):
                     auto_fit(data(), max_iterations=40, checkpoint=path)

@@ -186,6 +186,6 @@ def test_fit_takes_a_transformer(frame, tmp_path):
 
 
 def test_estimator_takes_the_steps(frame):
-    model = ct.CoalescentClustering(2, transform={"log": True}, n_samples=10, n_warmup=5, random_state=0).fit(frame)
+    model = ct.CoalescentClustering(2, preprocess={"log": True}, n_samples=10, n_warmup=5, random_state=0).fit(frame)
     assert model.posterior_.transform.describe() == "logarithm of all columns"
     assert model.predict(frame.iloc[:4]).tolist() == model.labels_[:4].tolist()
