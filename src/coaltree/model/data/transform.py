@@ -29,7 +29,7 @@ class Transform:
     """Steps that were taken before a table was fitted, with what they were fitted to."""
 
     log: np.ndarray  #: Numbers of the columns whose logarithm was taken.
-    center: str | None  #: What was centred: "rows", "columns" or None.
+    center: str | None  #: What was centred, "rows", "columns" or None.
     scale: str | None  #: What was divided by its standard deviation.
     column_center: np.ndarray | None  #: (d,) means of the columns.
     column_scale: np.ndarray | None  #: (d,) standard deviations of the columns.
