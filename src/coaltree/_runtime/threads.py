@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
@@ -37,16 +38,21 @@ def allowed_threads() -> int:
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Return a context in which BLAS and LAPACK use one thread."""
-    with _lock:
-        limits = _limits()
-        for limit in limits:
-            limit.enter()
+    visit = _Visit()
+    limits = _limits()
     try:
+        with _lock:
+            for limit in limits:
+                limit.enter(visit)
         yield
     finally:
         with _lock:
             for limit in limits:
-                limit.leave()
+                limit.leave(visit)
+
+
+class _Visit:
+    """One stay in the context; an interrupt may keep it from leaving, and then it is gone with its last reference."""
 
 
 class _Limit:
@@ -54,20 +60,20 @@ class _Limit:
 
     def __init__(self, libraries: list[Any]) -> None:
         self.libraries = libraries
-        self.n_inside = 0
+        self.inside: WeakSet[_Visit] = WeakSet()
         self.before: dict[int, int] = {}  # library → the number of threads to go back to
 
-    def enter(self) -> None:
+    def enter(self, visit: _Visit) -> None:
         # Every time, not only the first: another package may have set its own number since, and is given it back.
-        self.n_inside += 1
+        self.inside.add(visit)
         for i, library in enumerate(self.libraries):
             if library.num_threads not in (None, 1):
                 self.before[i] = library.num_threads
                 _set_threads(library, 1)
 
-    def leave(self) -> None:
-        self.n_inside -= 1
-        if self.n_inside == 0:
+    def leave(self, visit: _Visit) -> None:
+        self.inside.discard(visit)
+        if not self.inside:
             for i, number in self.before.items():
                 _set_threads(self.libraries[i], number)
             self.before.clear()

@@ -1,5 +1,6 @@
 """Limits on threads: of a search, and of BLAS as long as anybody inside wants one thread."""
 
+import gc
 import threading
 
 import numpy as np
@@ -81,6 +82,27 @@ def test_single_threaded_blas_contexts_may_be_left_in_any_order(two_threads):
 def test_single_threaded_blas_ends_with_an_error(two_threads):
     with pytest.raises(KeyboardInterrupt), single_threaded_blas(), single_threaded_blas():
         raise KeyboardInterrupt
+    assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize("step", ["enter", "leave"])
+def test_single_threaded_blas_forgets_a_visit_that_was_interrupted_on_its_way(two_threads, monkeypatch, step):
+    """Ctrl-C between two statements of our own must not leave the process with one thread for ever."""
+
+    def interrupted(limit, visit):
+        if step == "enter":
+            limit.inside.add(visit)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threads._Limit, step, interrupted)
+        if step == "enter":
+            patch.setattr(threads._Limit, "leave", interrupted)
+        with pytest.raises(KeyboardInterrupt), single_threaded_blas():
+            pass
+    gc.collect()  # the frames of the interrupt
+    with single_threaded_blas():
+        assert blas_threads() == {1}
     assert blas_threads() == {2}
 
 
