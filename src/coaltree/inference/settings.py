@@ -12,7 +12,9 @@ AUTO = "auto"
 DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
-WARMUP_OF_RESAMPLE, SAMPLES_OF_RESAMPLE = 10, 6  # of each chain, where columns are resampled
+# Iterations of each chain where columns are resampled; of few leaves each has several sweeps.
+WARMUP_OF_RESAMPLE, SAMPLES_OF_RESAMPLE = (10, 40), (6, 15)
+MAX_LEAVES_SHORT = 300
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
 MAX_COUNT = 10**9  # iterations; beyond, a number is a slip of the pen
@@ -108,10 +110,8 @@ def _check_resampled(
         raise InputError(
             "max_iterations and max_seconds are not for resample, whose chains have n_warmup and n_samples iterations."
         )
-    samples = (
-        SAMPLES_OF_RESAMPLE if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, MAX_COUNT)
-    )
-    warmup = WARMUP_OF_RESAMPLE if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
+    samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, MAX_COUNT)
+    warmup = None if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
     chains = check_count("n_resamples", n_resamples, 2, MAX_CHAINS)
     return RunSettings(as_sampler(sampler), samples, warmup, chains, resample=resample)
 
@@ -129,6 +129,11 @@ def default_max_iterations(n: int) -> int:
 
 def with_limits(settings: RunSettings, n: int, d: int, bytes_per_draw: float, is_given_start: bool) -> RunSettings:
     """Settings for n leaves of d columns, of which a draw of all chains takes so many bytes."""
+    if settings.resample is not None:
+        is_large = n > MAX_LEAVES_SHORT
+        n_samples = SAMPLES_OF_RESAMPLE[is_large] if settings.n_samples is None else settings.n_samples
+        n_warmup = WARMUP_OF_RESAMPLE[is_large] if settings.n_warmup is None else settings.n_warmup
+        settings = settings._replace(n_samples=n_samples, n_warmup=n_warmup)
     if settings.n_samples is not None:
         settings = settings._replace(
             max_iterations=settings.max_warmup + settings.n_samples, max_draws=settings.n_samples
