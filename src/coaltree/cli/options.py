@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
+DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `coaltree.fit`, which is imported only when it runs
 INPUT = PathName(path_type=Path)
 FOLDER = PathName(path_type=Path, file_okay=False)
 FILE = PathName(path_type=Path, dir_okay=False)
@@ -71,9 +72,11 @@ def sampling_options(command: Any) -> Any:
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
         click.option("--max-iterations", type=click.IntRange(1), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
-        click.option("--chains", "n_chains", type=click.IntRange(1), default=2, help="Number of independent chains."),
+        click.option(
+            "--chains", "n_chains", type=click.IntRange(1), default=DEFAULT_CHAINS, help="Number of independent chains."
+        ),
         click.option("--resample", type=click.Choice(("columns",)), help=resample),
-        click.option("--resamples", "n_resamples", type=click.IntRange(2), default=24, help=resamples),
+        click.option("--resamples", "n_resamples", type=click.IntRange(2), default=DEFAULT_RESAMPLES, help=resamples),
         click.option("--jobs", "n_jobs", type=click.IntRange(1), help=jobs),
     )
 
