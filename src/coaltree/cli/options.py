@@ -63,7 +63,7 @@ def sampling_options(command: Any) -> Any:
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
         columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
-        it takes 10 + 6 iterations, or 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
+        it takes 10 + 6 iterations, or up to 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
     resamples = "With --resample columns: number of resamples, each a chain."
     seconds = "With --samples auto: maximum time."
     return _add_options(
