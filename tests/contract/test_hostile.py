@@ -128,7 +128,7 @@ def particles_beyond_counting(folder):
 @case("1000000000 random streams would need 32.0 GB of memory")
 def a_billion_particles(folder):
     """Which was a MemoryError."""
-    with mock.patch("coaltree._runtime.memory.available_bytes", lambda: 20 * 10**9):
+    with mock.patch("coaltree._runtime.memory.available_bytes", return_value=20 * 10**9):
         ct.sample_trees(data(), sampler=ct.MPost2(n_particles=10**9))
 
 
