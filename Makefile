@@ -88,7 +88,7 @@ javascript: | $(STAMP) ## lint of the report page's script (Biome), where there 
 	fi
 
 verify: $(STAMP)-test ## the long statistical runs, and many random examples for each Hypothesis test
-	$(BIN)/python -m pytest --numprocesses 2 -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
 
 bench: $(STAMP)-bench ## times, beside what a user would pick instead, in short (ONLY=name for one, FULL=1 for all of it)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)

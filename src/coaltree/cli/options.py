@@ -11,7 +11,7 @@ import click
 
 from .._runtime.atomic_write import check_writable
 from ..errors import InputError
-from .parameter_types import COUNT, POSITIVE_COUNT, PathName
+from .parameter_types import COUNT, MAX_CHAINS, MAX_COUNT, MAX_JOBS, POSITIVE_COUNT, PathName
 from .shell import echo
 
 if TYPE_CHECKING:
@@ -61,14 +61,15 @@ def sampling_options(command: Any) -> Any:
         300 rows]"""
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     seconds = "With --samples auto: maximum time."
+    chains = "Number of independent chains."
     return _add_options(
         command,
         click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
-        click.option("--max-iterations", type=click.IntRange(1), metavar="NUMBER", help=iterations),
+        click.option("--max-iterations", type=click.IntRange(1, MAX_COUNT), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
-        click.option("--chains", "n_chains", type=click.IntRange(1), default=2, help="Number of independent chains."),
-        click.option("--jobs", "n_jobs", type=click.IntRange(1), help=jobs),
+        click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=2, help=chains),
+        click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from .._runtime.validation import check_count, check_positive
+from .._runtime.validation import MAX_COUNT, check_count, check_positive
 from ..errors import InputError
 from ..samplers import as_sampler
 from ..samplers.base import Sampler
@@ -13,7 +13,6 @@ DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
-MAX_COUNT = 10**9  # iterations; beyond, a number is a slip of the pen
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 4  # at most one iteration in so many is warm-up
 MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 1_200_000

@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..._runtime.threads import single_threaded_blas
+from ..._runtime.validation import at_most_jobs
 from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.leaves import LeafRows
@@ -70,6 +71,7 @@ def row_densities(
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
     patterns = _patterns(posterior, rows, wanted)
     found = np.empty((len(draws), int(wanted.sum())))
+    n_jobs = at_most_jobs(n_jobs, len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
         jobs = (delayed(_densities_of_draw)(posterior, int(t), rows, patterns, neighbors) for t in draws)
         for j, densities in enumerate(parallel(jobs)):
