@@ -14,6 +14,7 @@ from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
 from ..chains.initial_states import Start
+from ..chains.resampling import data_of_chains
 from ..chains.state import Chain, ChainData, ChainDraws
 from ..settings import RunSettings
 from . import auto_stop
@@ -49,6 +50,7 @@ class Run:
         self.state: RunState = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
         self.is_interrupted: bool = False
+        self._given: tuple[int, list[ChainData]] | None = None
 
     def complete(self, n_jobs: int | None, bar: Progress) -> None:
         """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
@@ -74,14 +76,21 @@ class Run:
                     raise
                 self.is_interrupted = True
 
+    def data_of_chains(self) -> list[ChainData]:
+        """What each chain is given: the same, unless columns are resampled."""
+        seed = self.state.seed  # a checkpoint may bring another one
+        if self._given is None or self._given[0] != seed:
+            self._given = seed, data_of_chains(self.data, self.settings, seed)
+        return self._given[1]
+
     def _begin(self, parallel: Parallel, n_threads: int | None) -> None:
         seeds = np.random.SeedSequence(self.state.seed).spawn(self.settings.n_chains)
         tasks = [
-            delayed(begin)(self.data, self.settings, seed, number > 0, **start)
-            for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
+            delayed(begin)(data, self.settings, seed, number > 0 and data.weights is None, **start)
+            for number, (data, start, seed) in enumerate(zip(self.data_of_chains(), self.starts, seeds, strict=True))
         ]
         settings = self.settings._replace(n_threads=n_threads)
-        chains = share_neighbors(self.data, settings, list(parallel(tasks)), self.state.n_warmup)
+        chains = share_neighbors(self.data_of_chains()[0], settings, list(parallel(tasks)), self.state.n_warmup)
         self.state = self.state._replace(chains=tuple(chains))
 
     def _take_block(self, parallel: Parallel, seconds_per_iteration: float) -> None:
@@ -94,8 +103,8 @@ class Run:
             seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
         n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
         tasks = [
-            delayed(advance)(self.data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
-            for chain in state.chains
+            delayed(advance)(data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
+            for data, chain in zip(self.data_of_chains(), state.chains, strict=True)
         ]
         chains, blocks = zip(*parallel(tasks), strict=True)
         if state.n_warmup is None:  # of these iterations only the log joint is of use

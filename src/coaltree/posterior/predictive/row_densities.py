@@ -91,6 +91,7 @@ def require_model(posterior: "Posterior") -> None:
 def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
+        posterior.require_one_likelihood("the density of a row")
         require_model(posterior)
         return len(rows_of(posterior).distinct.first) >= _MIN_ROWS
     except InputError:
