@@ -32,7 +32,7 @@ from ...model.data.replicates import replicates_of
 from ...model.process import pivots
 from ...numerics.weighted import pick_trees
 from ...tree.merges import restricted
-from ..predictive.placement import covariance_of, rows_of
+from ..predictive.row_densities import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
 from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
