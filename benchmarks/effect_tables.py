@@ -1,4 +1,4 @@
-"""Tables that break the model in one way each, more or less: how far supports are off there is what effects are fitted to.
+"""Tables that break the model in one way each, more or less, to which the effects of checks are fitted.
 
 The ways are those of `off_model`, whose own strengths, shapes and seeds are left to the test.
 """
@@ -75,6 +75,30 @@ def unequal(rng, n, d, factor):
     return _table(simulate_data(tree, d, rng) * np.geomspace(1.0, factor, d), tree)
 
 
+def clusters(rng, n, d, apart, df=np.inf, by_row=False):
+    """Three clusters without structure inside, entries or rows normal or of Student's t."""
+    number = np.repeat(np.arange(3), n // 3)
+    noise = rng.standard_normal((n, d))
+    if np.isfinite(df):
+        noise *= np.sqrt(df / rng.chisquare(df, size=(n, 1 if by_row else d)))
+    return Table(apart * rng.standard_normal((3, d))[number] + noise, np.arange(n), number, None)
+
+
+def two_rates(rng, n, d, factor):
+    """One side of the root, with a quarter to three quarters of the rows, has `factor` times the variance."""
+    while True:
+        tree = simulate_tree(n, rng)
+        if 0.25 < tree.sizes[tree.children[-1, 0]] / n < 0.75:
+            break
+    X = simulate_data(tree, d, rng)
+    under, rows = [int(tree.children[-1, 0])], []
+    while under:
+        node = under.pop()
+        rows.append(node) if node < n else under.extend(tree.children[node - n].tolist())
+    X[rows] *= np.sqrt(factor)
+    return _table(X, tree)
+
+
 CASES = {
     "on the model 32 5": Case(partial(correlated, n=32, d=5, share=0.0)),
     "on the model 48 20": Case(partial(correlated, n=48, d=20, share=0.0)),
@@ -110,4 +134,11 @@ CASES = {
         f"spread 1 to {factor:g} in {d}": Case(partial(unequal, n=32, d=d, factor=factor), "spherical")
         for d, factor in ((6, 1.7), (12, 3.0), (12, 8.0))
     },
+    "clusters, fitted 0": Case(partial(clusters, n=36, d=6, apart=2.0), "scaled", 0.0),
+    "clusters": Case(partial(clusters, n=36, d=6, apart=2.0)),
+    "clusters, entries with 2.5 df": Case(partial(clusters, n=36, d=16, apart=1.2, df=2.5)),
+    "clusters, rows with 2.5 df, fitted 0": Case(
+        partial(clusters, n=36, d=16, apart=1.2, df=2.5, by_row=True), "scaled", 0.0
+    ),
+    "two rates, 6": Case(partial(two_rates, n=40, d=8, factor=6.0)),
 }  # fmt: skip

@@ -77,7 +77,7 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Parti
 
 
 def differences(found: Explanation) -> dict[str, Any]:
-    """Return how clusters differ from their sister clades: the first columns in words, and a table of those with most."""
+    """Return how clusters differ from their sister clades, in words, and in a table of the columns that do most."""
     columns = columns_by_cluster(found.effect[0], MAX_COLUMNS)
     return {
         "words": [printable(found.in_words(c)) for c in range(len(found.names))],

@@ -95,7 +95,7 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     n, d = len(values), int(varying.sum())
     if d == 0:
         raise _nothing_varies(values)
-    needed = math.ceil(0.75 * d * (d + 1))
+    needed = rows_for_full(d)
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed:
         return "full", f"full ({n:,} rows are enough for {columns})"
@@ -103,6 +103,11 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     if why_not:
         return "scaled", f"scaled ({why_not}; full needs {needed:,} rows for {columns})"
     return "spherical", "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
+
+
+def rows_for_full(d: int) -> int:
+    """How many distinct rows a full covariance of d columns needs."""
+    return math.ceil(0.75 * d * (d + 1))
 
 
 def choice_for(values: np.ndarray) -> str:

@@ -74,7 +74,7 @@ class Explanation(NamedTuple):
         return pandas.DataFrame(lines, columns=["cluster", "column", "rank", *ends])
 
     def in_words(self, group: int, most: int = 3) -> str:
-        """Such as "alcohol +2.1 (1.9 to 2.4), hue -1.2 (-1.4 to -1.0)": the first columns, as far as the sign is sure."""
+        """Such as "alcohol +2.1 (1.9 to 2.4), hue -1.2 (-1.4 to -1.0)": the first columns whose sign is sure."""
         shown = [j for j in self.order(group).tolist() if self.low[0, group, j] * self.high[0, group, j] > 0.0]
         return ", ".join(f"{self.columns[j]} {difference(self, group, j)}" for j in shown[:most])
 

@@ -72,7 +72,7 @@ def _compute(posterior: "Posterior", columns: np.ndarray) -> np.ndarray:
 
 
 def lower_tail(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """(m,) how probably another value of this kind is as low as `at` (m,), with an exponential tail below the lowest."""
+    """(m,) how probably another value of this kind is as low as `at` (m,)."""
     values = np.sort(values[np.isfinite(values)])
     n = len(values)
     k = min(max(_MIN_TAIL, int(_TAIL_SHARE * n)), n // 2)
