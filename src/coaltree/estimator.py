@@ -143,9 +143,26 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
             self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
-        return self.predict_proba(X).argmax(axis=1)
+    def predict(self, X: ArrayLike, *, outliers: bool = False) -> np.ndarray:
+        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out.
+
+        Rows that are less likely than all but 1 % of rows like those fitted (`is_typical`) are warned of; with
+        `outliers` they are labelled -1 instead.
+        """
+        check_is_fitted(self)
+        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
+        assert placed.class_probability is not None
+        labels = placed.class_probability.argmax(axis=1)
+        if outliers:
+            return np.where(placed.is_typical, labels, -1)
+        if not placed.is_typical.all():
+            advice = "their clusters mean little; predict(X, outliers=True) labels them -1."
+            warnings.warn(f"{placed.unlike_in_words()}; {advice}", CoaltreeWarning, stacklevel=2)
+        return labels
+
+    def is_typical(self, X: ArrayLike) -> np.ndarray:
+        """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
+        return self._place(X).is_typical
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return (m, k) the probability of each cluster, in the order of `membership_`.

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from .._runtime.validation import check_choice, check_count, check_positive
+from .._runtime.validation import MAX_COUNT, check_choice, check_count, check_positive
 from ..errors import InputError
 from ..samplers import as_sampler
 from ..samplers.base import Sampler
@@ -19,7 +19,6 @@ RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
 MAX_RESAMPLED_SHARE = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
-MAX_COUNT = 10**9  # iterations; beyond, a number is a slip of the pen
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 4  # at most one iteration in so many is warm-up
 MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 1_200_000

@@ -26,6 +26,7 @@ from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import check_labels
 from .clusters.cut import beside, cut_mean_tree
+from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
 from .clusters.partitions import coclustering, whitened_rows
 from .clusters.stability import ClusterStability, membership, stability
@@ -595,6 +596,27 @@ class Posterior:
         level = check_level("level", level)
         reference, cut_into, _ = beside(self, labels, min_size, outliers)
         return stability(reference, cut_into, self.weights, level)
+
+    @interruptible
+    def explain(self, groups: ArrayLike, *, level: float = 0.9) -> "pandas.DataFrame":
+        """Which columns make a cluster: its standardised differences to its sister clade and to all other leaves.
+
+        The sister clade is the other side of the merge above the cluster in the mean tree. A difference of means is
+        divided by the column's standard deviation within the cluster and its sister. Intervals hold it with
+        probability `level` over the draws: of the tree (the closest clades of each), of the noise and of missing
+        values. There are no p-values, since the clusters were found in the same data.
+
+        The DataFrame has one line for each cluster and column: `cluster`, `column`, `rank` (1 for the column that
+        differs most from the sister clade, by the end of the interval that is closer to 0), `sister`, `sister_low`,
+        `sister_high`, and the same for `others`.
+
+        Parameters
+        ----------
+        groups : (n,) labels, as of `cut` (-1 is not explained), or one group of leaves, as `support` takes it: names,
+            positions or a mask. One group is cluster 0 of the result.
+        level : float between 0 and 1
+        """
+        return explain(self, groups, level).frame()
 
     @interruptible
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:

@@ -71,6 +71,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
+@click.option("--explain", is_flag=True, help="Say in clusters.csv which columns make each row's cluster.")
 @options.seed_option
 @options.force_option
 @shell.quiet_option
@@ -103,10 +104,11 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
     inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
-    quiet = given.pop("quiet")
+    quiet, explained = given.pop("quiet"), given.pop("explain")
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
     title = title or data.stem
-    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, with_trees=trees, inputs=inputs)
+    written: dict[str, Any] = {"force": force, "with_trees": trees, "explained": explained, "inputs": inputs}
+    fit_table(source, settings, out, n_clusters=clusters, title=title, **written)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -199,6 +201,7 @@ def fit_table(
     title: str,
     force: bool,
     with_trees: bool = True,
+    explained: bool = False,
     inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
@@ -229,7 +232,8 @@ def fit_table(
             n_clusters = suggestion.n_clusters
         with shell.stage("cutting the mean tree into clusters"):
             answer = answer_for(post, n_clusters)
-        files = write_all(out, post, answer, title, suggestion=suggestion, with_trees=with_trees)
+        how: dict[str, Any] = {"suggestion": suggestion, "with_trees": with_trees, "explained": explained}
+        files = write_all(out, post, answer, title, **how)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
@@ -353,5 +357,9 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
         shell.say(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
-    if checks.wrong:
-        shell.say(f"{checks.headline} What to try is shown by: coaltree check {out}")
+    if checks.concern is not None:
+        advice = checks.concern.advice
+        tries = "" if advice is None else advice.to_text(options=True)
+        shell.say(
+            f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"
+        )

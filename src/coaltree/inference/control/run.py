@@ -8,6 +8,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
+from ..._runtime.validation import at_most_jobs
 from ...errors import InputError, interruptions
 from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
@@ -55,7 +56,7 @@ class Run:
         """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
         self.settings = self.settings._replace(n_threads=_threads_per_chain(self.settings.n_chains, n_jobs))
         seconds_per_iteration = np.inf
-        with Parallel(n_jobs=n_jobs) as parallel:
+        with Parallel(n_jobs=at_most_jobs(n_jobs, self.settings.n_chains)) as parallel:
             try:
                 with interruptions():
                     if not self.state.chains:
@@ -150,7 +151,7 @@ class Run:
         at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
         work = 4 * at_once * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
-        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples, or thin several runs")
+        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
 
 
 def bytes_per_draw(data: ChainData, n: int) -> int:

@@ -97,7 +97,7 @@ def choose_family(values: np.ndarray, varying: np.ndarray, allow_full: bool = Tr
     n, d = len(values), int(varying.sum())
     if d == 0:
         raise _nothing_varies(values)
-    needed = math.ceil(0.75 * d * (d + 1))
+    needed = rows_for_full(d)
     columns = f"{d:,} column{'s' * (d != 1)}"
     if n >= needed and allow_full:
         return "full", f"full ({n:,} rows are enough for {columns})"
@@ -106,6 +106,11 @@ def choose_family(values: np.ndarray, varying: np.ndarray, allow_full: bool = Tr
         why_not_full = f"full needs {needed:,} rows for {columns}" if allow_full else "full cannot be resampled"
         return "scaled", f"scaled ({why_not}; {why_not_full})"
     return "spherical", "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
+
+
+def rows_for_full(d: int) -> int:
+    """How many distinct rows a full covariance of d columns needs."""
+    return math.ceil(0.75 * d * (d + 1))
 
 
 def choice_for(values: np.ndarray, allow_full: bool = True) -> str:

@@ -9,20 +9,20 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import percent, some
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
 from ...errors import InputError
-from ...model.covariance.base import Covariance, DiagonalWhitener, cholesky_whitener
+from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.duplicates import find_distinct
-from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table, as_frame, column_names, read_table
 from ...model.data.transform import Transform
@@ -32,6 +32,8 @@ from ...numerics.weighted import pick_trees, weighted_quantile
 from ...samplers.regraft.placement import locate
 from ..io.pandas_output import in_order_of
 from ..trees.clades import leaves_under
+from .row_densities import covariance_of, rows_of
+from .typicality import MIN_TYPICALITY, typicality
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -60,6 +62,7 @@ class Placement:
     times: np.ndarray  # (m, s) the drawn time
     classes: np.ndarray | None  # (k,) and how likely a row's nearest leaves are of each
     class_probability: np.ndarray | None  # (m, k)
+    _observed: np.ndarray = field(repr=False)  # (m, columns in the model) of bool
     _clades: list[Clades] = field(repr=False)
     _posterior: "Posterior" = field(repr=False)
 
@@ -84,6 +87,29 @@ class Placement:
         header = ["row", "log density", "joins at (90 %)", *(["class"] if self.classes is not None else []), "joins"]
         more = len(self) - len(rows)
         return html_table(header, rows) + (paragraph(f"… and {more:,} more rows") if more else "")
+
+    @cached_property
+    def typicality(self) -> np.ndarray:
+        """(m,) how probably a row like those fitted is as unlikely as the new row, or less likely; NaN where unknown.
+
+        Its log density is compared with leave-one-out densities of the fitted rows in the same columns, of at most 400
+        rows, which takes a while the first time. It is unknown of a row without values, and beside fewer than ten rows.
+        """
+        return typicality(self._posterior, self.log_density, self._observed)
+
+    @property
+    def is_typical(self) -> np.ndarray:
+        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows."""
+        return ~(self.typicality < MIN_TYPICALITY)
+
+    def unlike_in_words(self, most: int = 5) -> str:
+        """Such as "2 of 9 new rows are unlike the fitted ones (less likely than all but 1 % of such rows): a, b"."""
+        unlike = [self.labels[i] for i in np.flatnonzero(~self.is_typical)]
+        are, new = "is" if len(unlike) == 1 else "are", f"{len(self):,} new row{'s' * (len(self) != 1)}"
+        limit = f"less likely than all but {percent(MIN_TYPICALITY)} of such rows"
+        return (
+            f"{len(unlike):,} of {new} {are} unlike the fitted ones ({limit}){': ' * bool(unlike)}{some(unlike, most)}"
+        )
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
@@ -149,7 +175,8 @@ def place(
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
     clades = [(shares[:n_clades], where[:n_clades]) for shares, where in (by_row.get(i, ((), [])) for i in range(m))]
-    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, clades, posterior)
+    observed = ~np.isnan(table.values)
+    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, observed, clades, posterior)
 
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
@@ -269,21 +296,6 @@ def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     along = V @ Q
     away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))
     return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
-
-
-def covariance_of(posterior: "Posterior", tree: int) -> Covariance:
-    """The covariance as it was drawn together with a tree."""
-    assert posterior.covariance is not None
-    names = [name for name in posterior.covariance.parameters if name in posterior.theta]
-    return posterior.covariance.with_theta({name: posterior.theta[name][tree] for name in names})
-
-
-def rows_of(posterior: "Posterior") -> LeafRows:
-    """The rows as `fit` read them."""
-    assert posterior.X is not None
-    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
-    table = Table(posterior.X, posterior.row_labels, posterior.columns)
-    return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
 
 
 def _copies(posterior: "Posterior") -> np.ndarray:
