@@ -961,41 +961,17 @@ COMMANDS = [
 ]
 
 
-def hostile_folder(folder):
-    """Posteriors, tables, links, pipes and folders where files should be."""
-    for name in ("a", "b", "sd", "pipes", "folders"):
-        (folder / name).mkdir()
-    for name in ("a", "b"):
-        post().save(folder / name / "posterior.npz")
-    table = pandas.DataFrame(data(9), columns=["u", "v", "w"])
-    for name in ("t.csv", "sd/clusters.csv"):
-        table.to_csv(folder / name, index=False)
-    np.savez(folder / "sd" / "checkpoint.npz", X=data())
-    sparse.save_npz(folder / "near.npz", sparse.csr_array(1.0 - np.eye(9)))
-    (folder / "near.npz").rename(folder / "sd" / "report.html")
-    (folder / "link.npz").symlink_to(folder / "a" / "posterior.npz")
-    os.link(folder / "sd" / "clusters.csv", folder / "link.csv")
-    for name in ("pipe.html", "pipe.png", "pipes/tree.png", "pipes/data.csv"):
-        os.mkfifo(folder / name)
-    (folder / "folders" / "report.html").mkdir()
-
-
-def contents(folder):
-    found = sorted(path for path in folder.rglob("*"))
-    return {path: path.read_bytes() if path.is_file() else None for path in found}
-
-
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize(("command", "words"), COMMANDS, ids=[command[:40] for command, _ in COMMANDS])
 def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words, force, tmp_path, monkeypatch, capsys):
-    hostile_folder(tmp_path)
+    hostile.hostile_folder(tmp_path)
     monkeypatch.chdir(tmp_path)
-    before = contents(tmp_path)
+    before = hostile.contents(tmp_path)
     given = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
     assert main(given) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert words in said or (not force and "already exists" in said)
-    assert contents(tmp_path) == before
+    assert hostile.contents(tmp_path) == before
 
 
 # --- control characters -----------------------------------------------------------------------------------------------
