@@ -292,11 +292,11 @@ def test_neighbour_graphs_with_wrong_arrays_are_refused_or_whole(n_cases, kind, 
 # --- command lines ----------------------------------------------------------------------------------------------------
 
 PATHS = [
-    "a", "a/posterior.npz", "b", "b/posterior.npz", "t.csv", "link.npz", "link.csv", "sd", "sd/clusters.csv", "./a", ".",
-    "sd/checkpoint.npz", "sd/report.html", "pipes", "pipe.html", "pipe.png", "folders", "folders/report.html", "..", "~",
+    "a", "a/posterior.npz", "b", "b/posterior.npz", "t.csv", "link.npz", "link.csv", "sd", "sd/clusters.csv", "./a",
+    "sd/checkpoint.npz", "sd/report.html", "pipes", "pipe.html", "pipe.png", "folders", "folders/report.html", "..",
     "new", "new/deeper/still", "new.csv", "new.html", "new.png", "new.svg", "new.xyz", "t.csv/x", "a/../t.csv", "-",
     "", " ", "x\0y", "x\ny", "\x1b[31m.html", "\udcff", "x" * 300, "x/" * 3000, "/dev/null", "/dev/full", "/proc", "'",
-    "/proc/self/mem", "/proc/x", "/dev/stdin/x", "--", "con", "%s", "$HOME", "\u6771.html",
+    "/proc/self/mem", "/proc/x", "/dev/stdin/x", "--", ".", "~", "con", "%s", "$HOME", "\u6771.html",
 ]  # fmt: skip
 COMMANDS = {
     "info": ["in"], "check": ["in"], "report": ["in", "-o"], "plot": ["in", "-o"], "place": ["in", "in", "-o"],
