@@ -4,9 +4,11 @@ A case is a function of an empty folder; its words are those of the sentence. `d
 what is promised.
 """
 
+import contextlib
 import functools
 import io
 import os
+import pickle
 import re
 import shlex
 import struct
@@ -882,6 +884,41 @@ def test_hostile_input_is_refused_in_one_sentence_and_leaves_nothing(work, words
     assert "\n" not in said
     assert said.endswith(".")
     assert not any(tmp_path.iterdir())
+
+
+class Executed:
+    """Whose unpickling would leave a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [ct.load, lambda path: read_file(path, TableOptions()), lambda path: read_sparse_matrix(path, 6)],
+    ids=["posterior", "table", "neighbour graph"],
+)
+@pytest.mark.parametrize("name", ["X", "data"])
+@pytest.mark.parametrize("suffix", ["npz", "npy", "pkl"])
+def test_files_with_a_pickle_are_read_and_nothing_is_executed(suffix, name, read, tmp_path):
+    mark, path = tmp_path / "executed", tmp_path / f"x.{suffix}"
+    array = np.array([Executed(mark)], dtype=object)
+    if suffix == "npz":
+        matrix = sparse.csr_array(1.0 - np.eye(6))
+        parts = {"format": b"csr", "shape": (6, 6), "indptr": matrix.indptr, "indices": matrix.indices}
+        np.savez(path, **(parts | {"data": matrix.data, name: array}))
+    elif suffix == "npy":
+        np.save(path, array, allow_pickle=True)
+    else:
+        path.write_bytes(pickle.dumps(array))
+    with contextlib.suppress(ct.InputError):  # a member that is not needed is not read
+        read(path)
+    assert not mark.exists()
+    pickle.loads(pickle.dumps(array))[0].close()  # negative control
+    assert mark.exists()
 
 
 def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
