@@ -5,6 +5,9 @@ at a chosen moment, also within Numba, where it once became a SystemError. Timer
 """
 
 import _thread
+import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -188,12 +191,15 @@ COMMANDS = {
 }
 
 
-def interrupted_commands(name, folder, n_times, seed):
+def command_in(folder, name):
     np.savetxt(folder / "x.csv", X, delimiter=",", header="0,1,2", comments="")
     FITTED["post"].save(folder / "p.npz")
     command = COMMANDS[name].format(folder).split()
-    if name in ("place", "fit"):
-        command.append("--header")
+    return command + (["--header"] if name in ("place", "fit") else [])
+
+
+def interrupted_commands(name, folder, n_times, seed):
+    command = command_in(folder, name)
     return interrupt(lambda: main(command), n_times, seed)
 
 
@@ -210,3 +216,24 @@ def test_interrupted_commands_end_with_130_whenever_it_comes(name, tmp_path, cap
     outcomes = interrupted_commands(name, tmp_path, 12, 3)
     assert set(outcomes) <= {0, 130}, capsys.readouterr().err
     assert 130 in outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of Unix")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_interrupted_processes_end_with_130(name, tmp_path):
+    """As a shell starts them: imports, and kernels that are read from their files, are interrupted too."""
+    command = [sys.executable, "-m", "coaltree", *command_in(tmp_path, name)]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    seconds = time.perf_counter() - began
+    for delay in np.random.default_rng(4).uniform(0.0, seconds, 6):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+            time.sleep(delay)
+            running.send_signal(signal.SIGINT)
+            said = running.stderr.read()
+        assert running.returncode in (0, 130, -signal.SIGINT), said
+        if running.returncode == -signal.SIGINT:  # before Python had loaded the command
+            assert "KeyboardInterrupt" in said or not said
+        else:
+            assert "Traceback" not in said and "Error" not in said
