@@ -56,7 +56,7 @@ def _strip(column: LeafAnnotation, first: int, may_be_colors: bool) -> Strip:
     if column.numbers is not None:
         return _number_strip(column.name, column.numbers)
     are_colors = may_be_colors and all(map(_is_color, column.levels))
-    of_class = [to_hex(x) if are_colors else _class_color(first + k) for k, x in enumerate(column.levels)]
+    of_class = [to_hex(x) if are_colors else class_color(first + k) for k, x in enumerate(column.levels)]
     colors = np.array([*of_class, _MISSING])[column.codes]  # the code of what is missing is -1
     return Strip(column.name, colors, [] if are_colors else list(zip(column.levels, of_class, strict=True)))
 
@@ -66,7 +66,7 @@ def _is_color(text: str) -> bool:
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def _class_color(place: int) -> str:
+def class_color(place: int) -> str:
     """Return the colour of a class; darker ones after the last of the palette."""
     black = _BLACK[place // len(STRIP_PALETTE) % len(_BLACK)]
     red, green, blue = ((1 - black) * part for part in to_rgb(STRIP_PALETTE[place % len(STRIP_PALETTE)]))
