@@ -678,7 +678,9 @@ def test_annotations_are_named_above_their_strips(posterior, folder, opened):
 
 def test_annotations_have_a_line_of_the_legend_each_and_names_that_do_not_touch(posterior, folder, opened):
     classes = {name: [f"{name} {i % 2}" for i in range(N)] for name in ("species", "sex", "site")}
-    page = opened(write_report(posterior, folder / "strips.html", n_clusters=4, classes=classes), width=390, mobile=True)
+    page = opened(
+        write_report(posterior, folder / "strips.html", n_clusters=4, classes=classes), width=390, mobile=True
+    )
     tops = "[...document.getElementById('annotations-legend').children].map(one => one.getBoundingClientRect().top)"
     assert len(set(page.evaluate(tops))) == 3
     starts = page.evaluate(
@@ -707,7 +709,9 @@ def test_dots_of_the_tree_have_the_grades_of_plots(opened, folder):
 
 def test_long_names_that_begin_alike_stay_apart(opened, folder):
     labels = [f"a sample from the northern laboratory, number {i}" for i in range(30)]
-    page = opened(write_report(chain_posterior(30, 3, 20, labels=labels), folder / "alike.html"), width=390, mobile=True)
+    page = opened(
+        write_report(chain_posterior(30, 3, 20, labels=labels), folder / "alike.html"), width=390, mobile=True
+    )
     shown = page.evaluate("[...document.querySelectorAll('#drawing .names text')].map(one => one.textContent)")
     assert len(set(shown)) == 30 and all("…" in name for name in shown)
 
