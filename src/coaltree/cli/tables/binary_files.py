@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 
+from ..._runtime.formatting import count
 from ..._runtime.memory import require_memory
 from ...errors import InputError
 from .cells import RawTable, TableError
@@ -137,9 +138,25 @@ def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
             ["" if cell is None else str(cell).strip() for cell in row] for row in sheet.iter_rows(values_only=True)
         ]
         _require_stored_results(path, sheet.title, rows)
+        n_filled = _fill_merged(sheet, rows)
     lines = [i for i, row in enumerate(rows) if any(row)]
     raw = table_of_rows([rows[i] for i in lines], [i + 1 for i in lines], "row", ".", header)
-    return raw._replace(read_as=f"sheet {sheet.title!r}, {raw.read_as}")
+    said = [f"sheet {sheet.title!r}", raw.read_as]
+    said += [f"{count(n_filled, 'row')} of merged cells filled with the value of the first"] if n_filled else []
+    said += [f"{count(len(rows) - len(lines), 'empty row')} skipped"] if len(lines) < len(rows) else []
+    return raw._replace(read_as=", ".join(said))
+
+
+def _fill_merged(sheet: Any, rows: list[list[str]]) -> int:
+    """Write what a cell that goes over several rows says into each of them; return into how many it was written."""
+    n_filled = 0
+    for merged in sheet.merged_cells.ranges:
+        column, first, last = merged.min_col - 1, merged.min_row - 1, min(merged.max_row, len(rows))
+        for row in rows[first + 1 : last]:
+            if column < len(row) and not row[column] and rows[first][column]:
+                row[column] = rows[first][column]
+                n_filled += 1
+    return n_filled
 
 
 def _require_stored_results(path: Path, title: str, rows: list[list[str]]) -> None:
