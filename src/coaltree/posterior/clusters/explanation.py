@@ -106,10 +106,17 @@ def explain(posterior: "Posterior", groups: ArrayLike, level: float = LEVEL) -> 
 
 
 def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray]) -> list[Explanation | None]:
-    """`explain` of several partitions, numbered 0 … k-1, in one walk over the draws; None for a single cluster."""
+    """`explain` of several partitions, numbered 0 … k-1, in one walk over the draws.
+
+    None for a single cluster, and for all of a posterior without values to explain clusters by.
+    """
     masks = [labels == np.arange(labels.max() + 1)[:, None] for labels in partitions]
     wanted = [mask for mask in masks if len(mask) > 1]
-    if not wanted or posterior.X is None or posterior.covariance is None:
+    try:
+        _require_values(posterior)
+    except InputError:
+        wanted = []
+    if not wanted:
         return [None] * len(partitions)
     together = np.concatenate(wanted)
     whole = explain_groups(posterior, together, tuple(range(len(together))), LEVEL)
@@ -129,9 +136,7 @@ def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray])
 
 def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any, ...], level: float) -> Explanation:
     """Explain groups of leaves, members (G, n) of bool, none of them all leaves."""
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which explain needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
+    _require_values(posterior)
     if members.all(axis=1).any():
         raise InputError("a group of all leaves has nothing to be compared with; give at least two clusters.")
     sisters = np.array([sister_of(posterior.mean_tree().children, rows) for rows in members])
@@ -149,6 +154,12 @@ def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any
     )
     effect = np.tensordot(weights, drawn, 1)
     return Explanation(names, posterior.model_columns, members, sisters, effect, low, high)
+
+
+def _require_values(posterior: "Posterior") -> None:
+    if posterior.X is None or posterior.covariance is None:
+        raise InputError("this posterior does not include its data or covariance, which explain needs.")
+    posterior.noise_level(0)  # refuses where there are no draws of it
 
 
 def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:

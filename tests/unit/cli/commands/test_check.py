@@ -13,7 +13,8 @@ def test_check_prints_the_checks_of_the_posterior(folder, capsys):
     out = capsys.readouterr().out
     found = ct.load(folder / "posterior.npz").check()
     assert out == found.to_text(options=True) + "\n"
-    assert [line.split("  ")[0] for line in out.splitlines()[3:] if line[:1].strip()] == [one.name for one in found]
+    table = out.split("\n\n")[1].splitlines()[1:]
+    assert [line.split("  ")[0] for line in table if line[:1].strip()] == [one.name for one in found]
     assert main(["check", str(folder / "posterior.npz")]) == 0
     assert capsys.readouterr().out == out
 

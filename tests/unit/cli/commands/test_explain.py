@@ -16,7 +16,7 @@ def test_explain_prints_and_writes_what_the_posterior_says(folder, tmp_path, cap
     post = ct.load(folder / "posterior.npz")
     frame = post.explain(post.cut(2))
     assert lines[0] == "cluster 1: 6 of 12 leaves, sister clade of 6"
-    assert lines[1].split() == "to its sister clade to all others".split()
+    assert lines[1].split() == ["to", "its", "sister", "clade", "to", "all", "others"]
     for line, (_, row) in zip(lines[2:4], frame.iterrows(), strict=False):
         assert line.split()[:2] == [row["column"], f"{row['sister']:+.1f}"]
     assert len(lines) == 2 * 4
