@@ -52,6 +52,7 @@ def extend(
 
     `Posterior.extend` explains the parameters.
     """
+    posterior.require_one_likelihood("extend()", 'fit all rows together with resample="columns"')
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
     (table, taken), rng = transform_new_rows(posterior, X_new), as_generator(random_state)

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,13 +238,14 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...model.data.columns import choice_for, is_auto
     from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
+    from ...posterior.diagnostics.resamples import MEANING
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
     read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
     is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
     if is_auto(settings["covariance"]) and is_plain:
-        shell.say(f"covariance: {choice_for(source.table.values)}")
+        shell.say(f"covariance: {choice_for(source.table.values, settings.get('resample') is None)}")
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
@@ -255,6 +257,9 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         shell.say(f"distances: {post.info['distances']}")
     if "choice" in post.info:
         shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+    if post.is_resampled:
+        n_resamples = len(np.unique(post.chain))
+        shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
         shell.say(f"sampling: {ending}")
@@ -294,6 +299,11 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint)
     option_of = {option.name: option.opts[0] for option in fit.params}
     for warning in held:
+        if post.is_resampled:
+            names = {"n_resamples": "--resamples", "n_warmup": "--warmup"}
+            text = reduce(lambda said, name: said.replace(name, names[name]), names, str(warning))
+            shell.show_warning(text, ConvergenceWarning)
+            continue
         increase = " and ".join(option_of[name] for name in what_to_increase(post.info.get("stopping")))
         text = f"the chains have not converged: {'; '.join(warning.findings)}. Increase {increase}."
         shell.show_warning(text, ConvergenceWarning)

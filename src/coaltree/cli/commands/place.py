@@ -45,9 +45,9 @@ def place(
 
     \b
     The result is a CSV table with one line per new row:
-      log_density          log predictive density of the row, given the fitted ones
+      log_density          log predictive density of the row, given the fitted ones (empty with --resample columns)
       typicality           how probably a row like the fitted ones is no likelier than this one; below 0.01
-                           the row is unlike them, and a warning says so
+                           the row is unlike them, and a warning says so (empty with --resample columns)
       cluster              its most probable cluster, numbered as in clusters.csv
       probability          probability of that cluster
       time_low, time_high  90 % interval of the time at which it joins
@@ -97,7 +97,7 @@ def _columns(placed: "Placement", outliers: bool) -> dict[str, Any]:
     }
     return {
         "row": placed.labels,
-        **{name: [f"{value:.6g}" for value in values] for name, values in numbers.items()},
+        **{name: ["" if value != value else f"{value:.6g}" for value in values] for name, values in numbers.items()},
         "clade_size": [len(leaves) for _, leaves in clades],
         "clade": [_some_names(leaves) for _, leaves in clades],
     }

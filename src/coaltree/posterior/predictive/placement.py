@@ -21,7 +21,7 @@ from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
 from ...errors import InputError
-from ...model.covariance.base import cholesky_whitener
+from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.duplicates import find_distinct
 from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table, as_frame, column_names, read_table
@@ -55,7 +55,7 @@ class Placement:
     """
 
     labels: tuple[str, ...]
-    log_density: np.ndarray  # (m,) predictive log density of the entries a row has
+    log_density: np.ndarray  # (m,) predictive log density of the entries a row has; NaN where columns were resampled
     trees: np.ndarray  # (s,)
     weights: np.ndarray  # (m, s) of the trees given the row
     nodes: np.ndarray  # (m, s) the node below the drawn branch
@@ -72,7 +72,8 @@ class Placement:
     def __repr__(self) -> str:
         density = f"{np.min(self.log_density):.4g} to {np.max(self.log_density):.4g}"
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
-        return f"<Placement of {rows} on {len(self.trees)} trees: log density {density}>"
+        density = "" if np.isnan(self.log_density).any() else f": log density {density}"
+        return f"<Placement of {rows} on {len(self.trees)} trees{density}>"
 
     def _repr_html_(self) -> str:
         rows, ends = [], self.time_interval()
@@ -168,6 +169,8 @@ def place(
                 which, node = np.nonzero(share > _MIN_SHARE)
                 listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
     weights, total = _reweigh(log_density, prior_weights)
+    if posterior.is_resampled:
+        weights, total = _reweigh_chains(log_density, prior_weights, posterior.chain[trees]), np.full(m, np.nan)
     probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
@@ -252,16 +255,22 @@ def _whitened(
     n = posterior.n
     values, leaf_var = _leaf_messages(posterior, tree, copies)
     covariance = covariance_of(posterior, tree)
-    centre = values.mean(axis=0)
-    for rows, columns, twin in views:
-        old = values[:, columns] - centre[columns]
-        new = table.values[np.ix_(rows, columns)] - centre[columns]
+    centre, weights = values.mean(axis=0), np.ones(values.shape[1])
+    if posterior.column_weights is not None:
+        weights = posterior.column_weights[posterior.chain[tree]]
+    for rows, given, twin in views:
+        columns = given[weights[given] > 0.0]
+        root = np.sqrt(weights[columns])
+        old = (values[:, columns] - centre[columns]) * root
+        new = (table.values[np.ix_(rows, columns)] - centre[columns]) * root
         if len(columns) == 0:
             yield rows, Problem(old, None, 0, 0.0, leaf_var), new
             continue
-        if len(columns) == values.shape[1]:
-            whitener = covariance.whitener(len(columns))
-        else:
+        whitener = covariance.whitener(values.shape[1])
+        if len(columns) < values.shape[1] and isinstance(whitener, DiagonalWhitener):
+            sd = np.broadcast_to(whitener.sd, values.shape[1])[columns]
+            whitener = DiagonalWhitener(sd, 2.0 * float(np.log(sd).sum()))
+        elif len(columns) < values.shape[1]:
             matrix = covariance.matrix(values.shape[1])
             whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
@@ -274,7 +283,8 @@ def _whitened(
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
-        yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), leaf_var), both[n:]
+        d: Any = len(columns) if posterior.column_weights is None else float(weights[columns].sum())
+        yield rows, Problem(both[:n], None, d, float(whitener.log_det), leaf_var), both[n:]
 
 
 def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -337,6 +347,14 @@ def _reweigh(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, 
         relative = np.where(log_density == top[:, None], 1.0, np.exp(log_density - top[:, None])) * weights
     total = relative.sum(axis=1)
     return relative / total[:, None], top + np.log(total)
+
+
+def _reweigh_chains(log_density: np.ndarray, weights: np.ndarray, chain: np.ndarray) -> np.ndarray:
+    """The same within each chain; between chains, which weigh columns in their own ways, no densities are compared."""
+    found = np.empty_like(log_density)
+    for draws in (np.flatnonzero(chain == number) for number in np.unique(chain)):
+        found[:, draws] = _reweigh(log_density[:, draws], weights[draws])[0] * weights[draws].sum()
+    return found
 
 
 def _sister_clades(

@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..._runtime.threads import single_threaded_blas
+from ..._runtime.validation import at_most_jobs
 from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.leaves import LeafRows, read_rows
@@ -74,6 +75,7 @@ def row_densities(
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
     patterns = _patterns(posterior, rows, wanted) if columns is None else _as_new(posterior, rows, wanted, columns)
     found = np.empty((len(draws), int(wanted.sum())))
+    n_jobs = at_most_jobs(n_jobs, len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
         jobs = (delayed(_densities_of_draw)(posterior, int(t), rows, patterns, neighbors) for t in draws)
         for j, densities in enumerate(parallel(jobs)):
@@ -93,6 +95,7 @@ def require_model(posterior: "Posterior") -> None:
 def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
+        posterior.require_one_likelihood("the density of a row")
         require_model(posterior)
         return len(rows_of(posterior).distinct.first) >= _MIN_ROWS
     except InputError:

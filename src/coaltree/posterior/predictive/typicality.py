@@ -33,9 +33,12 @@ _known: "WeakKeyDictionary[Posterior, dict[tuple[int, ...], np.ndarray]]" = Weak
 def typicality(posterior: "Posterior", log_density: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """(m,) typicality of new rows with these log densities (m,) of the entries `observed` (m, d) of bool.
 
-    It is NaN where there is nothing to compare with: of rows without any value, and where fewer than ten were fitted.
+    It is NaN where there is nothing to compare with: of rows without any value, where fewer than ten were
+    fitted, and where columns were resampled.
     """
     found = np.full(len(log_density), np.nan)
+    if posterior.is_resampled:
+        return found  # each chain has a likelihood of its own
     patterns, group = np.unique(observed, axis=0, return_inverse=True)
     for g, pattern in enumerate(patterns):
         these = np.flatnonzero(group.ravel() == g)
