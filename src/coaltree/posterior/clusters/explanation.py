@@ -13,8 +13,8 @@ constant within A and S has a finite difference. Columns are ranked by the end o
 z is drawn by Matheron's rule: a table z* + e* that the model makes on the tree, z = z* + E[z | X - z* - e*].
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def columns_by_cluster(effect: np.ndarray, most: int) -> list[int]:
     return order
 
 
-def explain(posterior: "Posterior", groups: ArrayLike, level: float = LEVEL) -> Explanation:
+def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: float = LEVEL) -> Explanation:
     """Explain all clusters of a partition, or one group of leaves; `Posterior.explain` says what `groups` may be."""
     check_level("level", level)
     given = np.asarray(in_order_of(groups, posterior))
@@ -102,7 +102,7 @@ def explain(posterior: "Posterior", groups: ArrayLike, level: float = LEVEL) -> 
         reference = stability.read_labels(given, posterior.n)
         members = reference.numbers == np.arange(len(reference.clusters))[:, None]
         return explain_groups(posterior, members, tuple(reference.clusters.tolist()), level)
-    return explain_groups(posterior, read_group(posterior, groups)[None], (0,), level)
+    return explain_groups(posterior, read_group(posterior, cast("Iterable[Any]", groups))[None], (0,), level)
 
 
 def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray]) -> list[Explanation | None]:
@@ -177,7 +177,8 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
         if np.count_nonzero(group[beside]) <= 0.5 * len(beside):
             sister = np.zeros(len(group), bool)
             sister[beside] = True
-            return sister & ~group
+            sister[group] = False
+            return sister
         node = int(above[node])
     return ~group
 
@@ -260,4 +261,5 @@ def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np
     whitener: Whitener = covariance_of(posterior, t).whitener(d)
     made = simulate_data(tree, d, rng, whitener.color)
     noise = np.sqrt(variances)[:, None] * whitener.color(rng.standard_normal(values.shape))
-    return made + expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
+    made += expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
+    return made
