@@ -169,6 +169,17 @@ def test_predict_puts_new_rows_into_their_group(fitted):
     assert (model.predict_proba([[12.0, 6.0, 0.0]]) < 0.999).all()  # between two groups it is not sure
 
 
+def test_predict_warns_of_rows_unlike_the_fitted_ones_or_labels_them(fitted):
+    model, _, _ = fitted
+    new, of = groups(6, seed=5)
+    new[2, 1] = 1e6
+    np.testing.assert_array_equal(model.is_typical(new), np.arange(6) != 2)
+    np.testing.assert_array_equal(model.predict(new, outliers=True), np.where(np.arange(6) == 2, -1, of))
+    with pytest.warns(ct.CoaltreeWarning, match=r"1 of 6 new rows is unlike the fitted ones .*: 2; .* outliers=True"):
+        labels = model.predict(new)
+    assert (labels >= 0).all()
+
+
 def test_estimator_with_missing_entries_of_fitted_and_new_rows():
     X, of = groups()
     X[0, 1] = X[4, 2] = np.nan

@@ -94,7 +94,7 @@ def fit(
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (iterations done, total), the total
         being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
-        same result as without the interruption.
+        same result as without the interruption. Nothing is saved while covariance="best" selects; that begins again.
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that outliers do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.

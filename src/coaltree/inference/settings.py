@@ -20,7 +20,7 @@ MAX_RESAMPLED_SHARE = 6  # a chain takes at most one in so many of the iteration
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
 MAX_CHAINS = 10**4
-WARMUP_SHARE = 4  # at most one iteration in so many is warm-up
+WARMUP_SHARE = 0.25  # of the iterations, at most
 MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 1_200_000
 MAX_DRAWS, MIN_DRAWS, MAX_BYTES = 1_000, 100, 1e9  # of each chain, and of the draws of all chains
 
@@ -52,7 +52,7 @@ class RunSettings(NamedTuple):
     @property
     def max_warmup(self) -> int:
         """Iterations after which the warm-up ends at the latest."""
-        return self.max_iterations // WARMUP_SHARE if self.n_warmup is None else self.n_warmup
+        return int(WARMUP_SHARE * self.max_iterations) if self.n_warmup is None else self.n_warmup
 
     @property
     def first_look(self) -> int:

@@ -26,7 +26,7 @@ MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
 MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n matrix
 NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
 SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-WARMUP_TIME_SHARE = 3  # at most one second in so many of `max_seconds` is warm-up
+WARMUP_TIME_SHARE = 1 / 3  # of `max_seconds`, at most
 
 
 class Run:
@@ -126,7 +126,7 @@ class Run:
             state = auto_stop.decide(settings, state)
         if not state.reason and settings.max_seconds is not None:
             seconds = time.perf_counter() - self.began
-            is_long = seconds > settings.max_seconds / WARMUP_TIME_SHARE
+            is_long = seconds > WARMUP_TIME_SHARE * settings.max_seconds
             if state.n_warmup is None and state.iteration > 0 and is_long:
                 state = auto_stop.end_warmup(settings, state)
             elif seconds > settings.max_seconds and state.n_draws > 0:

@@ -517,7 +517,7 @@ def test_fit_takes_squared_distances(tmp_path, capsys):
     path, out = written(tmp_path / "d.csv", ["name", *"abcdefgh"], D), tmp_path / "out"
     assert main(["fit", path, "--metric", "squared_distances", "--out", str(out), "--clusters", "2", *SHORT]) == 0
     said = capsys.readouterr().out
-    assert "distances: taken as squared distances; classical scaling: 2 axes" in said
+    assert "distances: taken as squared distances; classical scaling: 2 dimensions" in said
     assert "covariance:" not in said
     assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
     assert 'metric="squared_distances"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))
