@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count, is_whole
-from .errors import CoaltreeWarning
+from .errors import CoaltreeWarning, interruptions
 from .inference.fit import fit
 from .inference.settings import DEFAULT_RESAMPLES, DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
@@ -213,7 +213,8 @@ def _unchanged_if_it_fails(estimator: Any) -> Iterator[None]:
     """Leave no mixture of an old fit and a new one behind."""
     before = dict(vars(estimator))
     try:
-        yield
+        with interruptions():
+            yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)

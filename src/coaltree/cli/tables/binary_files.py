@@ -49,9 +49,10 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
         if any("." in field.name for field in fields) or len({field.name for field in fields}) < len(fields):
             names, needed = {field.name for field in fields}, fields  # they cannot be told apart by name
         texts = [field.name for field in needed if not _is_number(field.type)]
+        columns = [field.name for field in fields if field.name in names]
+        _require_readable(path, None if len(columns) == len(fields) else columns)
         in_full = _check_decoded_size(path, metadata, names, set(texts))
         texts = [name for name in texts if name not in in_full]
-        columns = [field.name for field in fields if field.name in names]
         frame = pyarrow.parquet.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
         if len(names) < len(fields):
             empty = pandas.Series(pandas.arrays.ArrowExtensionArray(pyarrow.nulls(len(frame))), frame.index)
@@ -68,17 +69,30 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
+def _require_readable(path: Path, columns: list[str] | None) -> None:
+    """Begin to read each part of these columns: where what is said of a part is damaged, a reader raises an error.
+
+    To ask pyarrow's metadata for such a part, as is done next, would end the process.
+    """
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for group in range(file.metadata.num_row_groups):
+            next(file.iter_batches(1, row_groups=[group], columns=columns, use_threads=False), None)
+
+
 def _check_decoded_size(path: Path, metadata: Any, names: set[str], texts: set[str]) -> set[str]:
     """Refuse columns that would be far larger decoded than in the file, by what the file says of their parts.
 
     Return those whose texts pyarrow cannot leave in a dictionary.
     """
     n_bytes, stored, in_full, largest = 8 * metadata.num_rows, 0, set(), 1
+    paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for part in map(group.column, range(group.num_columns)):
-            name = part.path_in_schema
+        for j, name in enumerate(paths):
             if name not in names:
                 continue
+            part = group.column(j)
             stored += part.total_compressed_size
             n_bytes += 8 * group.num_rows
             if name in texts:
