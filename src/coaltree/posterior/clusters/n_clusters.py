@@ -97,6 +97,9 @@ class ClusterSuggestion(NamedTuple):
     def __str__(self) -> str:
         return self.reason
 
+    def __repr__(self) -> str:
+        return f"<ClusterSuggestion: {self.reason.rstrip('.')}>"
+
     @property
     def numbers(self) -> str:
         """Such as "3 clusters", "3 or 4 clusters", "5 to 8 clusters"."""
