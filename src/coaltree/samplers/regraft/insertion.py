@@ -55,23 +55,23 @@ def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> fl
     """
     tree, cand = engine.tree, engine.candidates
     put_leaf(tree, leaf, engine.W[leaf], engine.leaf_var[leaf])
-    begin(cand)
+    begin(cand.counts)
     if near.size == 0:
-        add_clade(cand, tree, tree.top[0], 0.0)
+        add_clade(cand, tree.nodes, tree.top[0], 0.0)
     else:
         for y in near:
             if y >= 0:
-                add_path(cand, tree, np.int64(y), leaf, 0.0)
+                add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
     target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d, tree.lineages)
     for _ in range(_MAX_TRIES):
         i, t, ratio, log_total = propose(cand, target, engine.rule.care, state)
         if i >= 0:
             break
-    x, log_factor = np.int64(cand.node[i]), ratio + log_total
+    x, log_factor = np.int64(cand.branches[i].node), ratio + log_total
     if i < 0:
         x, log_factor = tree.top[0], -np.inf
-        t = tree.time[x] + 1.0
+        t = tree.nodes[x].time + 1.0
     regraft(tree, leaf, engine.W.shape[0] - 1 + leaf, x, t)
     tree.top[1] += 1
     return log_factor
@@ -80,13 +80,13 @@ def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> fl
 @jit(allocates=False)
 def rejuvenate(engine: Engine, n_updates: Int, state: np.ndarray) -> None:
     """Regraft random nodes: a uniform leaf, or half of the time an ancestor of it, as in a sweep."""
-    tree = engine.tree
+    nodes = engine.tree.nodes
     for _ in range(n_updates):
-        leaf = integer_below(state, tree.top[1])
+        leaf = integer_below(state, engine.tree.top[1])
         c = leaf
         while c >= 0 and uniform(state) < 0.5:
-            c = np.int64(tree.parent[c])
-        if c >= 0 and tree.parent[c] >= 0:
+            c = np.int64(nodes[c].parent)
+        if c >= 0 and nodes[c].parent >= 0:
             update(engine, c, leaf, state)
 
 

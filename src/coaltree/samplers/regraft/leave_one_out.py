@@ -31,7 +31,6 @@ from .update import Engine, make_engine
 from .working_tree import load, prune, regraft
 
 _CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
-_MULTIPLE = 7  # column of `scalars` with the log of what a candidate counts, behind the scalars of its branch
 _N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
 
 
@@ -82,20 +81,20 @@ def _log_mass(
     """Take a leaf off, sum the mass of all branches, and put it back where it was."""
     tree, cand = engine.tree, engine.candidates
     parent, x, t = prune(tree, leaf)
-    begin(cand)
+    begin(cand.counts)
     if engine.neighbors.shape[0] == 0:
-        add_clade(cand, tree, tree.top[0], 0.0)
+        add_clade(cand, tree.nodes, tree.top[0], 0.0)
     else:
         for level in range(engine.neighbors.shape[0]):
             for y in engine.neighbors[level, leaf]:
                 if y >= 0:
-                    add_path(cand, tree, np.int64(y), leaf, 0.0)
+                    add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
     n_near = cand.counts[0]
     for y in random_leaves:
-        add_path(cand, tree, y, leaf, 0.0)
+        add_path(cand, tree.nodes, y, leaf, 0.0)
     for i in range(cand.counts[0]):
-        missed = (1.0 - share[cand.node[i]]) ** random_leaves.size if i >= n_near else 0.0
-        cand.scalars[i, _MULTIPLE] = -math.log1p(-missed)
+        missed = (1.0 - share[cand.branches[i].node]) ** random_leaves.size if i >= n_near else 0.0
+        cand.branches[i].log_multiple = -math.log1p(-missed)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
     total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d, tree.lineages), half_df)
     regraft(tree, leaf, parent, x, t)
@@ -139,18 +138,19 @@ def _total_at(cand: Candidates, target: Target, half_df: float, y: float, log_st
 @jit(allocates=False)
 def _total(cand: Candidates, target: Target, floor: float) -> float:
     """Log of the mass of all candidates, without those far below the most likely one or below the floor."""
-    highest, first = -math.inf, 0
-    for i in range(cand.counts[0]):
-        cand.log_weight[i] = log_mass_bound(branch_of(cand, i), target) + cand.scalars[i, _MULTIPLE]
-        if cand.log_weight[i] > highest:
-            highest, first = cand.log_weight[i], i
+    branches, n = cand.branches, cand.counts[0]
+    highest, first = -math.inf, np.int64(0)
+    for i in range(n):
+        branches[i].log_weight = log_mass_bound(branch_of(branches, i), target) + branches[i].log_multiple
+        if branches[i].log_weight > highest:
+            highest, first = branches[i].log_weight, i
     if highest < floor - _CARE.negligible:
         return -math.inf
     total = _traced(cand, target, first)
-    cand.log_weight[first] = -math.inf
+    branches[first].log_weight = -math.inf
     floor = max(total, floor)
-    for i in range(cand.counts[0]):
-        if cand.log_weight[i] > floor - _CARE.negligible:
+    for i in range(n):
+        if branches[i].log_weight > floor - _CARE.negligible:
             mass = _traced(cand, target, i)
             total, floor = log_sum(total, mass), max(floor, mass)
     return total
@@ -159,7 +159,8 @@ def _total(cand: Candidates, target: Target, floor: float) -> float:
 @jit(allocates=False)
 def _traced(cand: Candidates, target: Target, i: Int) -> float:
     """Log of the mass of the i-th candidate, times what it counts."""
-    return trace(branch_of(cand, i), target, cand.proposals, 0, _CARE.coarse) + cand.scalars[i, _MULTIPLE]
+    log_mass = trace(branch_of(cand.branches, i), target, cand.proposals, np.int64(0), _CARE.coarse)
+    return log_mass + cand.branches[i].log_multiple
 
 
 def log_density_of_replicates(

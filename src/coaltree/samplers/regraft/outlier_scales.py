@@ -25,11 +25,13 @@ _MIN_MASS = 1e-300
 _ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses over cells are known
 
 
+LEAF = np.dtype([("scale", np.float64), ("unit", np.float64)])  # the current scale, the variance at a scale of 1
+
+
 class ScaleCells(NamedTuple):
     """Cells from which scales are proposed, and their prior."""
 
-    scale: np.ndarray  # (n,) the current scales
-    unit: np.ndarray  # (n,) leaf variances at a scale of 1
+    leaves: np.ndarray  # (n,) LEAF
     half_df: float
     bounds: np.ndarray  # (cells + 1,)
     log_prior: np.ndarray  # (cells,) log of the prior's mass in each
@@ -43,10 +45,12 @@ def cells_of(tails: Tails) -> ScaleCells:
     mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
     mass = np.maximum(mass, _MIN_MASS)  # with many degrees of freedom large scales have none
     log_prior = np.log(mass / mass.sum())
-    return ScaleCells(np.array(tails.scale), np.array(tails.unit), tails.half_df, bounds, log_prior, mass)
+    leaves = np.empty(len(tails.scale), LEAF)
+    leaves["scale"], leaves["unit"] = tails.scale, tails.unit
+    return ScaleCells(leaves, tails.half_df, bounds, log_prior, mass)
 
 
-@jit(allocates=False)
+@jit(inline="always", allocates=False)
 def target_of(engine: Engine, var_less_time: float, m: float) -> Target:
     """The density of a subtree beside m leaves of the engine's tree."""
     return Target(var_less_time, m, engine.half_d, engine.tree.lineages)
@@ -59,10 +63,10 @@ def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
     Every second cell is computed; the likelihood of the others is the geometric mean of both sides.
     """
     tree, cand, log_share = engine.tree, engine.candidates, cells.log_share
-    add_every_branch(cand, tree, tree.mean[c], tree.time[c])
+    add_every_branch(cand, tree, tree.mean[c], tree.nodes[c].time)
     for g in range(0, log_share.size, 2):
         s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
-        best = weigh(cand, target_of(engine, cells.unit[c] * s, m), _ROUGH)
+        best = weigh(cand, target_of(engine, cells.leaves[c].unit * s, m), _ROUGH)
         log_share[g] = best + math.log(sum_of_weights(cand, best))
     for g in range(1, log_share.size, 2):
         log_share[g] = 0.5 * (log_share[g - 1] + log_share[g + 1])
@@ -77,7 +81,7 @@ def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
         log_share[g] -= top + math.log(total)
 
 
-@jit(allocates=False)
+@jit(inline="always", allocates=False)
 def cell_of(cells: ScaleCells, s: float) -> int:
     """The cell of a scale; -1 for one that is never proposed."""
     for g in range(cells.log_prior.size):
@@ -110,29 +114,29 @@ def log_weight_of(engine: Engine, target: Target, x: Int, t: float) -> float:
     cand, care = engine.candidates, engine.rule.care
     best = weigh(cand, target, care)
     log_total = best + math.log(sum_of_weights(cand, best))
-    i = np.int64(cand.place[x])
+    i = cand.nodes[x].place
     return log_ratio(cand, target, i, proposal_row(cand, i, target, care), t) + log_total
 
 
-@jit(allocates=False)
+@jit(inline="always", allocates=False)
 def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float, x: Int, t: float) -> float:
     """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, so that no move leads back."""
     g = cell_of(cells, s)
     if g < 0:
         return math.nan
     _weigh_cells(engine, c, m, cells)
-    log_weight = log_weight_of(engine, target_of(engine, cells.unit[c] * s, m), x, t)
+    log_weight = log_weight_of(engine, target_of(engine, cells.leaves[c].unit * s, m), x, t)
     return log_weight + log_prior_over_proposal(cells, cells.log_share, g, s)
 
 
-@jit(allocates=False)
+@jit(inline="always", allocates=False)
 def draw_new_leaf(
     engine: Engine, c: Int, m: float, cells: ScaleCells, state: np.ndarray
 ) -> tuple[float, np.int64, float, float]:
     """Draw a scale, a branch (-1 where none could be drawn) and a time for leaf c; returns them and log f p(s) / q."""
     _weigh_cells(engine, c, m, cells)
     g, s = draw_scale(cells, cells.log_share, state)
-    target = target_of(engine, cells.unit[c] * s, m)
+    target = target_of(engine, cells.leaves[c].unit * s, m)
     i, t, ratio, log_total = propose(engine.candidates, target, engine.rule.care, state)
-    x = np.int64(engine.candidates.node[i]) if i >= 0 else np.int64(-1)
+    x = np.int64(engine.candidates.branches[i].node) if i >= 0 else np.int64(-1)
     return s, x, t, ratio + log_total + log_prior_over_proposal(cells, cells.log_share, g, s)

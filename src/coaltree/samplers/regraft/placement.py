@@ -85,11 +85,11 @@ def _locate(
     tree, cand = engine.tree, engine.candidates
     add_every_branch(cand, tree, rows[0], 0.0)
     for r in range(rows.shape[0]):
-        renew_distances(cand, tree, rows[r])
+        renew_distances(cand, tree.mean, rows[r])
         same = _identical(cand, target)
         if same >= 0:
-            found.log_mass[r, cand.node[same]] = math.inf
-            found.node[r], found.time[r] = cand.node[same], 0.0
+            found.node[r], found.time[r] = cand.branches[same].node, 0.0
+            found.log_mass[r, found.node[r]] = math.inf
             continue
         log_total = -math.inf
         if half_df == 0.0:
@@ -112,15 +112,16 @@ def _add_scale(
     """Add the mass of row r on every branch at one scale to `log_total`, and perhaps draw its place there."""
     best = weigh(cand, target, _CARE)
     for i in range(cand.counts[0]):
-        if cand.row[i] != -2:
-            place = cand.node[i]
-            found.log_mass[r, place] = log_sum(found.log_mass[r, place], cand.log_weight[i] + log_weight)
+        branch = cand.branches[i]
+        if branch.row != -2:
+            here = branch.log_weight + log_weight
+            found.log_mass[r, branch.node] = log_sum(found.log_mass[r, branch.node], here)
     i, log_here = choose(cand, best, state)
     log_total = log_sum(log_total, log_here + log_weight)
     if uniform(state) < math.exp(log_here + log_weight - log_total):
         row = proposal_row(cand, i, target, _CARE)
-        found.node[r] = cand.node[i]
-        found.time[r] = draw_time(branch_of(cand, i), cand.proposals, row, state)
+        found.node[r] = cand.branches[i].node
+        found.time[r] = draw_time(branch_of(cand.branches, i), cand.proposals, row, state)
     return log_total
 
 
@@ -160,12 +161,12 @@ def _mode_from(cand: Candidates, target: Target, care: Care, half_df: float, y: 
     scaled = at_scale(target, y)
     highest, best = -math.inf, 0
     for i in range(cand.counts[0]):
-        bound = log_mass_bound(branch_of(cand, i), scaled)
+        bound = log_mass_bound(branch_of(cand.branches, i), scaled)
         if bound > highest:
             highest, best = bound, i
-    branch = branch_of(cand, best)
-    trace(branch, scaled, cand.proposals, 0, care.coarse)
-    t = cand.proposals.t[0, MIDDLE]
+    branch = branch_of(cand.branches, best)
+    trace(branch, scaled, cand.proposals, np.int64(0), care.coarse)
+    t = cand.proposals.pieces[0, MIDDLE].t
     eps = distance_at(branch, (t - branch.t0) * branch.inv_length)
     return scale_mode(variance_at(branch, 0.0, t), target.var_less_time, target.half_d, half_df, eps)
 
@@ -175,7 +176,7 @@ def _nearest_scale(cand: Candidates, target: Target, half_df: float) -> float:
     """The log scale that a row most likely has if it joins the nearest node."""
     nearest, v = math.inf, 0.0
     for i in range(cand.counts[0]):
-        branch = branch_of(cand, i)
+        branch = branch_of(cand.branches, i)
         eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
         if eps < nearest:
             nearest, v = eps, variance_at(branch, 0.0, branch.lower)
@@ -206,6 +207,6 @@ def _identical(cand: Candidates, target: Target) -> int:
     """The candidate above a leaf that equals the row, where the density is unbounded: no leaf noise, d > 1; or -1."""
     if target.half_d > 0.5:
         for i in range(cand.counts[0]):
-            if too_close(branch_of(cand, i), target):
+            if too_close(branch_of(cand.branches, i), target):
                 return i
     return -1
