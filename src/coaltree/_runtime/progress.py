@@ -66,13 +66,14 @@ class Line:
 
     def __init__(self, text: Callable[[float], str], patience: float = 1.0) -> None:
         self.text, self.patience = text, patience
-        self.seconds = 0.0  # without those since it was entered last
+        self.seconds = self.cpu_seconds = 0.0  # without those since it was entered last
         self.depth = 0
 
     def __enter__(self) -> None:
         self.depth += 1
         if self.depth == 1:
-            self.began, self.done, self.writer = time.perf_counter(), threading.Event(), None
+            self.began, self.cpu_began = time.perf_counter(), time.thread_time()
+            self.done, self.writer = threading.Event(), None
             if sys.stderr is not None and (sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")):
                 self.writer = threading.Thread(target=self.write, args=(sys.stderr,), daemon=True)
                 self.writer.start()
@@ -81,6 +82,7 @@ class Line:
         self.depth -= 1
         if self.depth == 0:
             self.seconds += time.perf_counter() - self.began
+            self.cpu_seconds += time.thread_time() - self.cpu_began
             self.done.set()
             if self.writer is not None:
                 self.writer.join()

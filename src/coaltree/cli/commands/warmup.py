@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..shell import commands, debug_option, echo, stage
+from ..shell import commands, debug_option, echo
 
 N_ROWS, N_MANY_ROWS = 12, 2100  # neighbours of many rows are searched in another way
 
@@ -26,21 +26,18 @@ def warmup() -> None:
       ENV NUMBA_CACHE_DIR=/opt/coaltree-kernels
       RUN coaltree warmup
     """
-    from ..._runtime.jit.kernel_cache import compiled_in
+    from ..._runtime import jit
 
     began = time.perf_counter()
-    with stage("compiling"), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         use_everything(Path(folder))
-    folders = [Path(path) for path in compiled_in()]
-    if not folders:
-        echo("everything had been compiled before")
+    n_compiled, kept = jit.n_compiled(), jit.cache_folder()
+    if kept is not None and not n_compiled:
+        echo(f"everything had been compiled before, and is kept in {kept}")
         return
-    # of the package's own folders the package itself, else the folder above those of all kernels
-    package = Path(__file__).parents[1]
-    places = {str(package if path.name == "__pycache__" else path.parent) for path in folders}
-    took = time.perf_counter() - began
-    echo(f"compiled {len(folders)} kernels in {took:.0f} s, kept in {', '.join(sorted(places))}")
+    where = f"kept in {kept}" if kept else "but there is no folder to keep them in"
+    echo(f"compiled {n_compiled} kernels in {time.perf_counter() - began:.0f} s, {where}")
 
 
 def use_everything(folder: Path) -> None:
