@@ -15,6 +15,7 @@ from typing import Any, Literal
 import joblib
 import numpy as np
 
+from .._runtime.jit import compile_ahead
 from .._runtime.progress import Progress
 from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
@@ -131,6 +132,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
+    compile_ahead()
     with interruptions():
         settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
         data = prepare(

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.gridspec import GridSpec
 
-from .._runtime.fielddocs import field_docs
+from .._runtime.formatting import field_docs
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..model.data.table import column_names

@@ -69,7 +69,7 @@ def hits(kernel):
 
 @pytest.mark.usefixtures("fresh")
 def test_a_kernel_gives_python_what_it_gives_a_kernel():
-    @jit(allocates=False)
+    @jit
     def tower(n):
         return 1 if n == 0 else n * tower(n - 1)
 

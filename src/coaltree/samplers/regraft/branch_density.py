@@ -24,7 +24,8 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
-from .lineage_counts import Lineages, count_and_area, exact_area
+from ...numerics.borrow import borrow
+from .lineage_counts import LineageView, count_and_area, exact_area
 
 MIDDLE = 300  # index of the knot at the mode; room for as many on either side
 _MAX_DROP = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
@@ -50,7 +51,7 @@ class Target(NamedTuple):
     var_less_time: float  # s_c - τ_c
     m: float  # lineages at time 0 without those of c
     half_d: float
-    lineages: Lineages
+    lineages: LineageView
 
 
 PIECE = np.dtype(
@@ -77,20 +78,20 @@ def empty_proposals(n_rows: int) -> Proposals:
     return Proposals(np.zeros((n_rows, 2 * MIDDLE + 2), PIECE), np.zeros(n_rows, PROPOSAL))
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def variance_at(branch: Branch, var_less_time: float, t: float) -> float:
     """v(t)."""
     A = t - branch.t0
     return var_less_time + t + A * (1.0 - A * branch.inv_length)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def distance_at(branch: Branch, z: float) -> float:
     """ε at z."""
     return max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
 
 
-@jit(allocates=False)
+@jit
 def log_density(branch: Branch, target: Target, t: float) -> float:
     """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
     v = max(variance_at(branch, target.var_less_time, t), _MIN_VAR)
@@ -98,7 +99,7 @@ def log_density(branch: Branch, target: Target, t: float) -> float:
     return -exact_area(target.lineages, target.m, t) - target.half_d * math.log(v) - 0.5 * eps / v
 
 
-@jit(allocates=False)
+@jit
 def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float]:
     """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them overflows as 1/v does.
 
@@ -119,13 +120,13 @@ def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, flo
     return -area - target.half_d * math.log(v) - 0.5 * r, v, -k * v - N, dv * N - v_dN
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_ceiling(x: float) -> float:
     """An upper bound of log x for x > 0, at most log 2 too high: its binary exponent."""
     return 0.6931471805599453 * ((np.float64(x).view(np.int64) >> 52) - 1022)
 
 
-@jit(allocates=False)
+@jit
 def log_mass_bound(branch: Branch, target: Target) -> float:
     """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
     if not branch.upper > branch.lower:
@@ -147,7 +148,7 @@ def log_mass_bound(branch: Branch, target: Target) -> float:
     return log_bound
 
 
-@jit(allocates=False)
+@jit
 def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
     eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
@@ -161,7 +162,7 @@ def _guess_mode(branch: Branch, target: Target) -> float:
     return min(t if t > branch.lower else branch.lower + inside, branch.upper)
 
 
-@jit(allocates=False)
+@jit
 def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float, float]:
     """Climb from t to within about a twentieth of a nat of the mode; returns t and `_height` there.
 
@@ -193,7 +194,7 @@ def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float
     return t, level, v, slope, curvature
 
 
-@jit(allocates=False)
+@jit
 def _march(
     branch: Branch, target: Target, knots: np.ndarray, start: tuple[float, ...], sign: float, coarse: float
 ) -> tuple[int, bool]:
@@ -244,22 +245,22 @@ def _march(
     return i, False
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _mean_of_exp(z: float) -> float:
     """(e^z - 1) / z."""
     return 1.0 + 0.5 * z * (1.0 + z / 3.0) if abs(z) < 1e-5 else math.expm1(z) / z
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _lift(shift: float) -> float:
     """About e^shift, and cheaper."""
     return 1.0 + shift * (1.0 + 0.5 * shift)
 
 
-@jit(allocates=False)
+@jit
 def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse: float) -> float:
     """Write the proposal on one branch into a row of `proposals`; returns the log of its mass."""
-    pieces = proposals.pieces[row]
+    pieces = borrow(proposals.pieces)[row]
     t, level, v, slope, curvature = _mode(branch, target, _guess_mode(branch, target))
     pieces[MIDDLE].t, pieces[MIDDLE].level, pieces[MIDDLE].slope = t, level, slope / v
     start = (v, slope, curvature)
@@ -305,15 +306,15 @@ def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse
         piece.mass = low_height * h * _mean_of_exp(-low_slope * h)
         total += piece.mass
     log_mass = level + math.log(total) if first < last else -math.inf
-    made = proposals.rows[row]
+    made = borrow(proposals.rows)[row]
     made.first, made.end, made.log_mass = first, last, log_mass
     return log_mass
 
 
-@jit(allocates=False)
+@jit
 def log_proposal(branch: Branch, proposals: Proposals, row: Int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
-    pieces, made = proposals.pieces[row], proposals.rows[row]
+    pieces, made = borrow(proposals.pieces)[row], proposals.rows[row]
     i = made.first
     while i < made.end - 1 and t > pieces[i + 1].t:
         i += 1
@@ -326,14 +327,14 @@ def log_proposal(branch: Branch, proposals: Proposals, row: Int, t: float) -> fl
     return high + math.log((1.0 - _SPREAD) * math.exp(log_q - high) + _SPREAD * math.exp(log_spread - high))
 
 
-@jit(allocates=False)
+@jit
 def draw_time(branch: Branch, proposals: Proposals, row: Int, state: np.ndarray) -> float:
     """Draw a time from the proposal."""
     if uniform(state) < _SPREAD:
         if branch.upper == math.inf:
             return branch.lower - 2.0 * math.log(uniform(state))
         return branch.lower + uniform(state) * (branch.upper - branch.lower)
-    pieces, first, end = proposals.pieces[row], proposals.rows[row].first, proposals.rows[row].end
+    pieces, first, end = borrow(proposals.pieces)[row], proposals.rows[row].first, proposals.rows[row].end
     total = 0.0
     for i in range(first, end):
         total += pieces[i].mass

@@ -19,11 +19,12 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
+from ...numerics.borrow import borrow
 from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
 from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_bound, trace
-from .working_tree import WorkingTree, sibling_of
+from .working_tree import WorkingTree, sibling_in
 
 _MAX_KEPT = 31  # proposals that are kept; there are rarely so many
 _MAX_VALUE = 1e12  # log densities grow with the values: beyond, rounding decides what is drawn
@@ -89,7 +90,7 @@ def vectors(problem: Problem, name: str) -> np.ndarray:
     return W
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def begin(counts: np.ndarray) -> None:
     """Empty the set of candidates."""
     counts[0] = 0
@@ -97,16 +98,22 @@ def begin(counts: np.ndarray) -> None:
     counts[3] = 0
 
 
-@jit(allocates=False)
+@jit
 def add_clade(cand: Candidates, nodes: np.ndarray, top: Int, time: float) -> None:
     """Add the branch above a node, and every branch below it that reaches beyond a time, from the top down."""
-    branches, i = cand.branches, cand.counts[0]
+    branches, i, marks, mark, nodes = (
+        borrow(cand.branches),
+        cand.counts[0],
+        borrow(cand.nodes),
+        cand.counts[1],
+        borrow(nodes),
+    )
     branches[i].node = top
     n_found = i + 1
     while i < n_found:
         x = branches[i].node
-        cand.nodes[x].mark = cand.counts[1]
-        cand.nodes[x].place = i
+        marks[x].mark = mark
+        marks[x].place = i
         if nodes[x].time > time and nodes[x].left >= 0:
             branches[n_found].node = nodes[x].left
             branches[n_found + 1].node = nodes[x].right
@@ -115,20 +122,20 @@ def add_clade(cand: Candidates, nodes: np.ndarray, top: Int, time: float) -> Non
     cand.counts[0] = n_found
 
 
-@jit(allocates=False)
+@jit
 def add_clade_around(cand: Candidates, tree: WorkingTree, x: Int, time: float, most: Int) -> None:
     """Add all branches of the largest clade around x with at most `most` lineages alive at a time.
 
     Such clades are disjoint: which of them x is in is the same wherever in it a subtree is. Branches from there to the
     root only pass messages on. Nothing is added if x alone has more lineages.
     """
-    nodes = tree.nodes
-    size = _n_alive(cand.branches, nodes, x, time, most)
+    nodes, branches = borrow(tree.nodes), borrow(cand.branches)
+    size = _n_alive(branches, nodes, x, time, most)
     if size > most:
         return
     above = np.int64(nodes[x].parent)
     while above >= 0:
-        size += _n_alive(cand.branches, nodes, sibling_of(tree, x), time, most - size)
+        size += _n_alive(branches, nodes, sibling_in(nodes, x), time, most - size)
         if size > most:
             add_path(cand, nodes, above, np.int64(-1), time)
             break
@@ -138,9 +145,10 @@ def add_clade_around(cand: Candidates, tree: WorkingTree, x: Int, time: float, m
     add_clade(cand, nodes, x, time)
 
 
-@jit(allocates=False)
+@jit
 def _n_alive(branches: np.ndarray, nodes: np.ndarray, top: Int, time: float, most: Int) -> int:
     """Count lineages under a node at a time, or some number above `most`; the empty candidate set is its queue."""
+    branches, nodes = borrow(branches), borrow(nodes)
     branches[0].node = top
     n_found, i = 1, 0
     n_alive = 0
@@ -156,13 +164,19 @@ def _n_alive(branches: np.ndarray, nodes: np.ndarray, top: Int, time: float, mos
     return n_alive + (n_found - i)
 
 
-@jit(allocates=False)
+@jit
 def add_path(cand: Candidates, nodes: np.ndarray, leaf: Int, c: Int, time: float) -> None:
     """Add the branches from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
-    branches, mark, start = cand.branches, cand.counts[1], cand.counts[0]
+    branches, mark, start, marks, nodes = (
+        borrow(cand.branches),
+        cand.counts[1],
+        cand.counts[0],
+        borrow(cand.nodes),
+        borrow(nodes),
+    )
     end = start
     x = leaf
-    while x >= 0 and cand.nodes[x].mark != mark:
+    while x >= 0 and marks[x].mark != mark:
         if x == c:
             return
         above = np.int64(nodes[x].parent)
@@ -174,12 +188,12 @@ def add_path(cand: Candidates, nodes: np.ndarray, leaf: Int, c: Int, time: float
         j, k = start + i, end - 1 - i
         branches[j].node, branches[k].node = branches[k].node, branches[j].node
     for i in range(start, end):
-        cand.nodes[branches[i].node].mark = mark
-        cand.nodes[branches[i].node].place = i
+        marks[branches[i].node].mark = mark
+        marks[branches[i].node].place = i
     cand.counts[0] = end
 
 
-@jit(fastmath=True, allocates=False)
+@jit(fastmath=True)
 def _distances(c: np.ndarray, x: np.ndarray, o: np.ndarray) -> tuple[float, float, float]:
     """‖c - x‖², ‖c - o‖², ‖x - o‖². No store in here: sums in any order, but in the same order each time."""
     d_x, d_o, d_xo = 0.0, 0.0, 0.0
@@ -190,12 +204,19 @@ def _distances(c: np.ndarray, x: np.ndarray, o: np.ndarray) -> tuple[float, floa
     return d_x, d_o, d_xo
 
 
-@jit(allocates=False)
+@jit
 def pass_down(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
     """Make the outward messages and the fields of Branch of all candidates for a subtree (mean_c, time_c)."""
-    nodes, mean, outward = tree.nodes, tree.mean, cand.outward
+    nodes, mean, outward, branches, marks, mean_c = (
+        borrow(tree.nodes),
+        borrow(tree.mean),
+        borrow(cand.outward),
+        borrow(cand.branches),
+        borrow(cand.nodes),
+        borrow(mean_c),
+    )
     for i in range(cand.counts[0]):
-        branch = cand.branches[i]
+        branch = branches[i]
         x = branch.node
         p = nodes[x].parent
         branch.t0 = nodes[x].time - nodes[x].var
@@ -211,8 +232,8 @@ def pass_down(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: f
             q = b
             blend(1.0, mean[y], 0.0, mean[y], outward[i])
         else:
-            j = cand.nodes[p].place
-            a = cand.branches[j].outward_var + (nodes[pp].time - time_p)
+            j = marks[p].place
+            a = branches[j].outward_var + (nodes[pp].time - time_p)
             _, w_a, w_b, q = join(a, b)
             blend(w_a, outward[j], w_b, mean[y], outward[i])
         d_x, d_o, d_xo = _distances(mean_c, mean[x], outward[i])
@@ -222,7 +243,7 @@ def pass_down(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: f
         branch.e0, branch.e1, branch.e2 = d_x, d_o - d_x - d_xo, d_xo
 
 
-@jit(allocates=False)
+@jit
 def add_every_branch(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
     """Make every branch beyond a time the candidates of a subtree (mean_c, time_c)."""
     begin(cand.counts)
@@ -230,7 +251,7 @@ def add_every_branch(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, ti
     pass_down(cand, tree, mean_c, time_c)
 
 
-@jit(allocates=False)
+@jit
 def renew_distances(cand: Candidates, mean: np.ndarray, mean_c: np.ndarray) -> None:
     """Renew the distances for another subtree at the same time; outward messages stay as they are."""
     for i in range(cand.counts[0]):
@@ -240,14 +261,14 @@ def renew_distances(cand: Candidates, mean: np.ndarray, mean_c: np.ndarray) -> N
             branch.e1 = squared_distance(cand.outward[i], mean_c) - branch.e0 - branch.e2
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def branch_of(branches: np.ndarray, i: Int) -> Branch:
     """The i-th candidate's branch."""
     s = branches[i]
     return Branch(s.lower, s.upper, s.t0, s.inv_length, s.e0, s.e1, s.e2)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def too_close(branch: Branch, target: Target) -> bool:
     """Whether a leaf and the one below the branch coincide at time 0 without noise, where there is no density."""
     return branch.e0 < _MIN_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
@@ -258,23 +279,25 @@ def rows_are_apart(cand: Candidates) -> bool:
     return cand.counts[2] == 0
 
 
-@jit(allocates=False)
+@jit
 def weigh(cand: Candidates, target: Target, care: Care) -> float:
     """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest."""
     best, widest = -math.inf, np.int64(-1)
-    branches, n, n_passing = cand.branches, cand.counts[0], cand.counts[3]
+    branches, n, n_passing = borrow(cand.branches), cand.counts[0], cand.counts[3]
     for i in range(n_passing):
         branches[i].row = -2
         branches[i].log_weight = -math.inf
+    n_close, proposals = 0, cand.proposals
     for i in range(n_passing, n):
         branch = branch_of(branches, i)
         if too_close(branch, target):
-            cand.counts[2] += 1
+            n_close += 1
         log_weight = log_mass_bound(branch, target)
         branches[i].row = -2
         branches[i].log_weight = log_weight
         if log_weight > best:
             best, widest = log_weight, i
+    cand.counts[2] += n_close
     if widest < 0:
         return best
     best, n_kept, i = -math.inf, 0, widest
@@ -283,14 +306,14 @@ def weigh(cand: Candidates, target: Target, care: Care) -> float:
             i = step
         if branches[i].row == -2 and branches[i].log_weight > best - care.negligible:
             row = np.int64(min(n_kept, _MAX_KEPT))
-            branches[i].log_weight = trace(branch_of(branches, i), target, cand.proposals, row, care.coarse)
+            branches[i].log_weight = trace(branch_of(branches, i), target, proposals, row, care.coarse)
             branches[i].row = row if row < _MAX_KEPT else -1
             best = max(best, branches[i].log_weight)
             n_kept += 1
     return best
 
 
-@jit(allocates=False)
+@jit
 def proposal_row(cand: Candidates, i: Int, target: Target, care: Care) -> np.int64:
     """The row of the i-th candidate's proposal, which is traced now if it was not kept."""
     if cand.branches[i].row >= 0:
@@ -300,10 +323,10 @@ def proposal_row(cand: Candidates, i: Int, target: Target, care: Care) -> np.int
     return row
 
 
-@jit(allocates=False)
+@jit
 def sum_of_weights(cand: Candidates, best: float) -> float:
     """Sum the weights of all candidates, divided by e^best."""
-    total = 0.0
+    total, branches = 0.0, borrow(cand.branches)
     for i in range(cand.counts[0]):
-        total += math.exp(cand.branches[i].log_weight - best)
+        total += math.exp(branches[i].log_weight - best)
     return total

@@ -27,7 +27,8 @@ from ..base import Merges
 from .branch_density import Target, log_mass_bound, trace
 from .candidates import Candidates, Care, add_clade, add_path, begin, branch_of, pass_down
 from .placement import MAX_STEPS, NEGLIGIBLE, STEP, at_scale, log_scale_weight, log_sum, modes_of_scale
-from .update import Engine, make_engine
+from .lineage_counts import view_of
+from .update import Engine, borrowed, make_engine
 from .working_tree import load, prune, regraft
 
 _CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
@@ -63,7 +64,7 @@ def _leave_out(
     engine: Engine, merges: Merges, leaves: np.ndarray, half_df: float, random_leaves: np.ndarray, found: np.ndarray
 ) -> None:
     """Write log Z of each leaf into `found`, which holds the variances of their noise."""
-    children, times = merges
+    engine, (children, times) = borrowed(engine), merges
     number = load(engine.tree, children, times, engine.W, engine.leaf_var)
     share = np.empty(number.size)  # of the leaves under each node
     n = times.size + 1
@@ -74,7 +75,7 @@ def _leave_out(
         found[k] = _log_mass(engine, leaves[k], found[k], half_df, random_leaves[k], share)
 
 
-@jit(allocates=False)
+@jit
 def _log_mass(
     engine: Engine, leaf: Int, unit: float, half_df: float, random_leaves: np.ndarray, share: np.ndarray
 ) -> float:
@@ -96,12 +97,12 @@ def _log_mass(
         missed = (1.0 - share[cand.branches[i].node]) ** random_leaves.size if i >= n_near else 0.0
         cand.branches[i].log_multiple = -math.log1p(-missed)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
-    total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d, tree.lineages), half_df)
+    total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages)), half_df)
     regraft(tree, leaf, parent, x, t)
     return total
 
 
-@jit(allocates=False)
+@jit
 def _integrate(cand: Candidates, target: Target, half_df: float) -> float:
     """Log of the mass of all candidates, the scale integrated out by the trapezoidal rule over log s.
 
@@ -129,13 +130,13 @@ def _integrate(cand: Candidates, target: Target, half_df: float) -> float:
     return total
 
 
-@jit(allocates=False)
+@jit
 def _total_at(cand: Candidates, target: Target, half_df: float, y: float, log_step: float, floor: float) -> float:
     log_weight = log_scale_weight(y, half_df) + log_step
     return _total(cand, at_scale(target, y), floor - log_weight) + log_weight
 
 
-@jit(allocates=False)
+@jit
 def _total(cand: Candidates, target: Target, floor: float) -> float:
     """Log of the mass of all candidates, without those far below the most likely one or below the floor."""
     branches, n = cand.branches, cand.counts[0]
@@ -156,7 +157,7 @@ def _total(cand: Candidates, target: Target, floor: float) -> float:
     return total
 
 
-@jit(allocates=False)
+@jit
 def _traced(cand: Candidates, target: Target, i: Int) -> float:
     """Log of the mass of the i-th candidate, times what it counts."""
     log_mass = trace(branch_of(cand.branches, i), target, cand.proposals, np.int64(0), _CARE.coarse)
@@ -185,7 +186,7 @@ def log_density_of_replicates(
     return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
-@jit(allocates=False)
+@jit
 def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, found: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:
@@ -202,12 +203,12 @@ def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, 
         i = next_leaf(walk)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_scale(centre: float, spread: float, k: Int) -> float:
     """The k-th log scale at which a density is evaluated."""
     return centre + spread * (k - _SCALES_BELOW)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_normal(eps: float, v: float, half_d: float) -> float:
     return -half_d * math.log(v) - 0.5 * eps / v

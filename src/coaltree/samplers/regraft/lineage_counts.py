@@ -15,6 +15,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
+from ...numerics.borrow import array_at, borrow
 
 _GROUP_BITS = 6
 _GROUP = 1 << _GROUP_BITS
@@ -34,6 +35,25 @@ class Lineages(NamedTuple):
     base: int
 
 
+class LineageView(NamedTuple):
+    """Where the arrays of `Lineages` are: numbers alone, which loops hand on for nothing while a tree holds the arrays."""
+
+    sums: int  # address
+    links: int  # address
+    n_sums: int
+    n_links: int
+    n_bins: int
+    shift: int
+    base: int
+
+
+@jit
+def view_of(lin: Lineages) -> LineageView:
+    """The lineages as densities read them, true for as long as the arrays exist."""
+    sums, links = lin.sums.ctypes.data, lin.links.ctypes.data
+    return LineageView(sums, links, lin.sums.size, lin.links.size, lin.n_bins, lin.shift, lin.base)
+
+
 def empty_lineages(n: int) -> Lineages:
     """Allocate bins for the inner nodes of a tree with n leaves; the busiest bin holds about 8."""
     doublings = int(np.ceil(np.log2(max(n, 2))))
@@ -50,21 +70,21 @@ def empty_lineages(n: int) -> Lineages:
     return Lineages(np.zeros(n_bins + n_groups + n_blocks, SUM), links, n_bins, shift, base)
 
 
-@jit(inline="always", allocates=False)
-def _bin_of(lin: Lineages, t: float) -> int:
+@jit(inline="always")
+def _bin_of(lin: Lineages | LineageView, t: float) -> int:
     b = (np.float64(t).view(np.int64) >> lin.shift) - lin.base
     return min(max(int(b), 0), lin.n_bins - 1)
 
 
-@jit(inline="always", allocates=False)
-def _places(lin: Lineages, b: Int) -> tuple[Int, Int, Int]:
+@jit(inline="always")
+def _places(lin: Lineages | LineageView, b: Int) -> tuple[Int, Int, Int]:
     """Where the sums of a bin, its group and its block are."""
     group = lin.n_bins + (b >> _GROUP_BITS)
     block = lin.n_bins + (lin.n_bins >> _GROUP_BITS) + (b >> (2 * _GROUP_BITS))
     return b, group, block
 
 
-@jit(allocates=False)
+@jit
 def clear(lin: Lineages) -> None:
     """Remove every node."""
     for i in range(lin.sums.size):
@@ -74,7 +94,7 @@ def clear(lin: Lineages) -> None:
         lin.links[i].following = -1
 
 
-@jit(allocates=False)
+@jit
 def _count(lin: Lineages, b: Int, number: float, t: float) -> None:
     """Add to the sums of all later bins of b's group, all later groups of its block, and all later blocks."""
     _, group, block = _places(lin, b)
@@ -83,17 +103,17 @@ def _count(lin: Lineages, b: Int, number: float, t: float) -> None:
     _add_to(lin.sums, block + 1, lin.sums.size, number, t)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _add_to(sums: np.ndarray, first: Int, end: Int, number: float, t: float) -> None:
     for i in range(first, end):
         sums[i].count += number
         sums[i].time += t
 
 
-@jit(allocates=False)
+@jit
 def add(lin: Lineages, node: Int, t: float) -> None:
     """Add a node at time t."""
-    links, b = lin.links, _bin_of(lin, t)
+    links, b = borrow(lin.links), _bin_of(lin, t)
     _count(lin, b, 1.0, t)
     before = links.size - lin.n_bins + b
     after = links[before].following
@@ -105,10 +125,10 @@ def add(lin: Lineages, node: Int, t: float) -> None:
         links[after].preceding = node
 
 
-@jit(allocates=False)
+@jit
 def remove(lin: Lineages, node: Int) -> None:
     """Remove a node."""
-    links, t = lin.links, lin.links[node].time
+    links, t = borrow(lin.links), lin.links[node].time
     _count(lin, _bin_of(lin, t), -1.0, -t)
     before, after = links[node].preceding, links[node].following
     links[before].following = after
@@ -116,19 +136,20 @@ def remove(lin: Lineages, node: Int) -> None:
         links[after].preceding = before
 
 
-@jit(inline="always", allocates=False)
-def count_and_area(lin: Lineages, m: float, t: float) -> tuple[float, float]:
+@jit(inline="always")
+def count_and_area(lin: LineageView, m: float, t: float) -> tuple[float, float]:
     """k(t) and K(t) without the nodes of t's own bin: close, and cheap enough for every quadrature point."""
     b, g, h = _places(lin, _bin_of(lin, t))
-    k = m - (lin.sums[b].count + lin.sums[g].count + lin.sums[h].count)
-    return k, k * t + (lin.sums[b].time + lin.sums[g].time + lin.sums[h].time)
+    sums = array_at(lin.sums, lin.n_sums, SUM)
+    k = m - (sums[b].count + sums[g].count + sums[h].count)
+    return k, k * t + (sums[b].time + sums[g].time + sums[h].time)
 
 
-@jit(allocates=False)
-def exact_area(lin: Lineages, m: float, t: float) -> float:
+@jit
+def exact_area(lin: LineageView, m: float, t: float) -> float:
     """K(t), exactly."""
     _, area = count_and_area(lin, m, t)
-    links = lin.links
+    links = array_at(lin.links, lin.n_links, LINK)
     node = links[links.size - lin.n_bins + _bin_of(lin, t)].following
     while node >= 0:
         u = links[node].time

@@ -143,7 +143,7 @@ def _smallest(
             found[i, j] = numbers[where[j]]
 
 
-@jit(allocates=False)
+@jit
 def push(best: np.ndarray, where: np.ndarray, n_kept: Int, value: float, j: Int) -> Int:
     """Add to a heap whose first value is its largest, which is replaced once the heap is full."""
     if n_kept < best.size:
@@ -168,7 +168,7 @@ def push(best: np.ndarray, where: np.ndarray, n_kept: Int, value: float, j: Int)
     return n_kept
 
 
-@jit(allocates=False)
+@jit
 def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: Int, best: np.ndarray) -> None:
     """Sort `where` by the distance of its points from x, near ties as `best` has them, then by number."""
     _sort(best, where, n_kept)
@@ -181,7 +181,7 @@ def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: Int, bes
         best[at], where[at] = distance, j
 
 
-@jit(allocates=False)
+@jit
 def _sort(best: np.ndarray, where: np.ndarray, n_kept: Int) -> None:
     for i in range(1, n_kept):
         value, j, at = best[i], where[i], i
@@ -191,7 +191,7 @@ def _sort(best: np.ndarray, where: np.ndarray, n_kept: Int) -> None:
         best[at], where[at] = value, j
 
 
-@jit(allocates=False)
+@jit
 def _squared_distance(x: np.ndarray, y: np.ndarray) -> float:
     total = 0.0
     for column in range(x.size):
@@ -295,7 +295,7 @@ def _nearest_centre(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return cell
 
 
-@jit(allocates=False)
+@jit
 def _squared_distances(x: np.ndarray, columns: np.ndarray, first: Int, last: Int, out: np.ndarray) -> None:
     """out[j] = |x - columns[:, first + j]|², four columns at a time."""
     for j in range(last - first):

@@ -92,7 +92,7 @@ def draw_block(around: Neighborhoods, state: np.ndarray) -> np.ndarray:
     return take(block, sorted_places(take(around.distance, block)))
 
 
-@jit(allocates=False)
+@jit
 def _shuffle(values: np.ndarray, k: Int, state: np.ndarray) -> None:
     """Bring k of the values, drawn at random, to the front."""
     for j in range(k):

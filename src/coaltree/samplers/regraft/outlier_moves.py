@@ -38,7 +38,7 @@ from .outlier_scales import (
     target_of,
     weigh_old_leaf,
 )
-from .update import Engine, propose
+from .update import Engine, borrowed, propose
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
 # Where a leaf of a block is: joined through node `free` to the branch above x at time t, with scale s. In a clade of
@@ -46,7 +46,7 @@ from .working_tree import WorkingTree, load, prune, regraft, unload
 PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
 
 
-@jit(allocates=False)
+@jit
 def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
     """The node whose leaves are just those of the block, or -1."""
     k = block.size
@@ -67,7 +67,7 @@ def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
     return np.int64(-1)
 
 
-@jit(allocates=False)
+@jit
 def _n_leaves(tree: WorkingTree, node: Int, most: Int) -> int:
     """The number of leaves under a node, or some number above `most`."""
     if tree.nodes[node].left < 0:
@@ -78,7 +78,7 @@ def _n_leaves(tree: WorkingTree, node: Int, most: Int) -> int:
     return left + _n_leaves(tree, np.int64(tree.nodes[node].right), most - left)
 
 
-@jit(allocates=False)
+@jit
 def _take_off(tree: WorkingTree, block: np.ndarray, top: Int, places: np.ndarray) -> None:
     """Take the leaves off the tree, and note their places; where top >= 0, as the clade below it, then one by one."""
     root, first = tree.top[0], 0
@@ -92,13 +92,13 @@ def _take_off(tree: WorkingTree, block: np.ndarray, top: Int, places: np.ndarray
         tree.top[0] = root
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, cells: ScaleCells) -> None:
     tree.nodes[c].var = cells.leaves[c].unit * places[j].s
     regraft(tree, c, places[j].free, places[j].x, places[j].t)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _begin_clade(tree: WorkingTree, c: Int, s: float, cells: ScaleCells) -> int:
     """Make a leaf a tree of its own, to which others are joined; returns the root of the tree."""
     root = tree.top[0]
@@ -107,7 +107,7 @@ def _begin_clade(tree: WorkingTree, c: Int, s: float, cells: ScaleCells) -> int:
     return root
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _extra_time(places: np.ndarray) -> float:
     """How much the area under the lineages is too large before a clade joins the tree."""
     total = 0.0
@@ -116,7 +116,7 @@ def _extra_time(places: np.ndarray) -> float:
     return total
 
 
-@jit(allocates=False)
+@jit
 def _put_back(
     engine: Engine, block: np.ndarray, places: np.ndarray, cells: ScaleCells, is_clade: bool | np.bool, weighs: np.bool
 ) -> float:
@@ -143,7 +143,7 @@ def _put_back(
     return log_weight
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _put_anew(
     engine: Engine,
     block: np.ndarray,
@@ -197,6 +197,7 @@ def _put_anew(
 @jit
 def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarray) -> bool:
     """Try to move a block with its scales, from a clade to anywhere or the other way; returns whether it moved."""
+    engine = borrowed(engine)
     tree, k = engine.tree, block.size
     old, new = np.empty(k, PLACE), np.empty(k, PLACE)
     for j in range(k):

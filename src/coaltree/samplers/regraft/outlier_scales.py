@@ -16,6 +16,7 @@ from ..._runtime.typing import Int
 from ..base import Tails
 from .branch_density import Target
 from .candidates import Care, add_every_branch, proposal_row, sum_of_weights, weigh
+from .lineage_counts import view_of
 from .update import Engine, log_ratio, propose
 
 # Bounds of cells: quantiles of the prior, then multiples of the last one, for large errors. Their number must be odd.
@@ -50,13 +51,13 @@ def cells_of(tails: Tails) -> ScaleCells:
     return ScaleCells(leaves, tails.half_df, bounds, log_prior, mass)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def target_of(engine: Engine, var_less_time: float, m: float) -> Target:
     """The density of a subtree beside m leaves of the engine's tree."""
-    return Target(var_less_time, m, engine.half_d, engine.tree.lineages)
+    return Target(var_less_time, m, engine.half_d, view_of(engine.tree.lineages))
 
 
-@jit(allocates=False)
+@jit
 def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
     """Write the log probability of every cell for leaf c, for which every branch is made a candidate.
 
@@ -81,7 +82,7 @@ def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
         log_share[g] -= top + math.log(total)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def cell_of(cells: ScaleCells, s: float) -> int:
     """The cell of a scale; -1 for one that is never proposed."""
     for g in range(cells.log_prior.size):
@@ -90,7 +91,7 @@ def cell_of(cells: ScaleCells, s: float) -> int:
     return -1
 
 
-@jit(allocates=False)
+@jit
 def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> tuple[int, float]:
     """Draw a cell and a scale in it."""
     rest = uniform(state)
@@ -101,14 +102,14 @@ def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> t
     return g, cells.bounds[g] * math.exp(uniform(state) * math.log(cells.bounds[g + 1] / cells.bounds[g]))
 
 
-@jit(allocates=False)
+@jit
 def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: Int, s: float) -> float:
     """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
     log_p = -cells.half_df * (math.log(s) + 1.0 / s)
     return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
 
 
-@jit(allocates=False)
+@jit
 def log_weight_of(engine: Engine, target: Target, x: Int, t: float) -> float:
     """log f / q of the candidate above x at time t."""
     cand, care = engine.candidates, engine.rule.care
@@ -118,7 +119,7 @@ def log_weight_of(engine: Engine, target: Target, x: Int, t: float) -> float:
     return log_ratio(cand, target, i, proposal_row(cand, i, target, care), t) + log_total
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float, x: Int, t: float) -> float:
     """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, so that no move leads back."""
     g = cell_of(cells, s)
@@ -129,7 +130,7 @@ def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float
     return log_weight + log_prior_over_proposal(cells, cells.log_share, g, s)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def draw_new_leaf(
     engine: Engine, c: Int, m: float, cells: ScaleCells, state: np.ndarray
 ) -> tuple[float, np.int64, float, float]:

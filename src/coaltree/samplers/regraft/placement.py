@@ -30,7 +30,8 @@ from .candidates import (
     too_close,
     weigh,
 )
-from .update import Engine, choose, make_engine
+from .lineage_counts import view_of
+from .update import Engine, borrowed, choose, make_engine
 from .working_tree import load
 
 STEP = 1.25  # between two scales of a row that may join anywhere, in standard deviations of log s
@@ -67,7 +68,7 @@ def locate(
     engine = make_engine(problem, problem.W)
     number = load(engine.tree, children, times, engine.W, engine.leaf_var)
     found = Located(np.empty(m), np.full((m, 2 * n - 1), -np.inf), np.empty(m, np.int64), np.empty(m))
-    target = Target(float(level), float(n), engine.half_d, engine.tree.lineages)
+    target = Target(float(level), float(n), engine.half_d, view_of(engine.tree.lineages))
     if m:
         _locate(engine, np.ascontiguousarray(rows, dtype=np.float64), target, half_df, streams, found)
     log_mass = found.log_mass.take(number, axis=1) - 0.5 * (problem.d * LOG_2PI + problem.log_det)
@@ -77,11 +78,12 @@ def locate(
     return Located(top + np.log(shares.sum(axis=1)), log_mass, np.argsort(number)[found.node], found.time)
 
 
-@jit(allocates=False)
+@jit
 def _locate(
     engine: Engine, rows: np.ndarray, target: Target, half_df: float, streams: np.ndarray, found: Located
 ) -> None:
     """Fill in masses and draws, with nodes as the working tree numbers them."""
+    engine = borrowed(engine)
     tree, cand = engine.tree, engine.candidates
     add_every_branch(cand, tree, rows[0], 0.0)
     for r in range(rows.shape[0]):
@@ -105,7 +107,7 @@ def _locate(
                     break
 
 
-@jit(allocates=False)
+@jit
 def _add_scale(
     cand: Candidates, target: Target, log_weight: float, r: Int, log_total: float, state: np.ndarray, found: Located
 ) -> float:
@@ -125,7 +127,7 @@ def _add_scale(
     return log_total
 
 
-@jit(allocates=False)
+@jit
 def _span_of_scales(cand: Candidates, target: Target, half_df: float) -> tuple[float, float, float]:
     """The two modes of log s, equal where one of them has negligible mass, and a step."""
     mode, other, spread = modes_of_scale(cand, target, half_df, _CARE)
@@ -138,14 +140,14 @@ def _span_of_scales(cand: Candidates, target: Target, half_df: float) -> tuple[f
     return mode, other, STEP * spread
 
 
-@jit(allocates=False)
+@jit
 def _log_mass_at(cand: Candidates, target: Target, half_df: float, y: float) -> float:
     """Log of the mass of all candidates at log scale y, times the density of y."""
     best = weigh(cand, at_scale(target, y), _CARE)
     return best + math.log(sum_of_weights(cand, best)) + log_scale_weight(y, half_df)
 
 
-@jit(allocates=False)
+@jit
 def modes_of_scale(cand: Candidates, target: Target, half_df: float, care: Care) -> tuple[float, float, float]:
     """The two likely log scales of a row, alone on a branch or close to others, and the smaller of their spreads."""
     mode, spread = _mode_from(cand, target, care, half_df, 0.0)
@@ -155,7 +157,7 @@ def modes_of_scale(cand: Candidates, target: Target, half_df: float, care: Care)
     return mode, (other if abs(other - mode) > spread else mode), spread
 
 
-@jit(allocates=False)
+@jit
 def _mode_from(cand: Candidates, target: Target, care: Care, half_df: float, y: float) -> tuple[float, float]:
     """Mode and spread of log s on the branch that seems best at a scale."""
     scaled = at_scale(target, y)
@@ -171,7 +173,7 @@ def _mode_from(cand: Candidates, target: Target, care: Care, half_df: float, y: 
     return scale_mode(variance_at(branch, 0.0, t), target.var_less_time, target.half_d, half_df, eps)
 
 
-@jit(allocates=False)
+@jit
 def _nearest_scale(cand: Candidates, target: Target, half_df: float) -> float:
     """The log scale that a row most likely has if it joins the nearest node."""
     nearest, v = math.inf, 0.0
@@ -183,26 +185,26 @@ def _nearest_scale(cand: Candidates, target: Target, half_df: float) -> float:
     return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def at_scale(target: Target, y: float) -> Target:
     """The density at log scale y of the noise."""
     return Target(target.var_less_time * math.exp(y), target.m, target.half_d, target.lineages)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def log_scale_weight(log_s: float, half_df: float) -> float:
     """Log density of log s under its prior."""
     return half_df * (math.log(half_df) - log_s - math.exp(-log_s)) - math.lgamma(half_df)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def log_sum(a: float, b: float) -> float:
     """log(e^a + e^b)."""
     high = max(a, b)
     return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
 
 
-@jit(allocates=False)
+@jit
 def _identical(cand: Candidates, target: Target) -> int:
     """The candidate above a leaf that equals the row, where the density is unbounded: no leaf noise, d > 1; or -1."""
     if target.half_d > 0.5:

@@ -13,9 +13,10 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ..._runtime.typing import Int
+from ...numerics.borrow import borrow
 from ...model.process.whitened import Problem
 from ..base import Merges
-from .branch_density import Target, draw_time, log_density, log_proposal
+from .branch_density import Proposals, Target, draw_time, log_density, log_proposal
 from .candidates import (
     Candidates,
     Care,
@@ -30,7 +31,7 @@ from .candidates import (
     sum_of_weights,
     weigh,
 )
-from .lineage_counts import count_and_area, remove
+from .lineage_counts import Lineages, count_and_area, remove, view_of
 from .working_tree import WorkingTree, attach, detach, empty_working_tree, load, refresh, regraft, sibling_of, unload
 
 
@@ -71,14 +72,40 @@ def make_engine(
     return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, neighbors, rule or Rule(), tally)
 
 
-@jit(allocates=False)
+@jit
+def borrowed(engine):
+    t, c = engine.tree, engine.candidates
+    lin = Lineages(
+        borrow(t.lineages.sums), borrow(t.lineages.links), t.lineages.n_bins, t.lineages.shift, t.lineages.base
+    )
+    tree = WorkingTree(borrow(t.nodes), borrow(t.mean), borrow(t.top), lin)
+    cand = Candidates(
+        borrow(c.branches),
+        borrow(c.outward),
+        borrow(c.nodes),
+        borrow(c.counts),
+        Proposals(borrow(c.proposals.pieces), borrow(c.proposals.rows)),
+    )
+    return Engine(
+        tree,
+        cand,
+        borrow(engine.W),
+        borrow(engine.leaf_var),
+        engine.half_d,
+        borrow(engine.neighbors),
+        engine.rule,
+        borrow(engine.tally),
+    )
+
+
+@jit
 def choose(cand: Candidates, best: float, state: np.ndarray) -> tuple[int, float]:
     """Draw a candidate with probability proportional to its weight; returns it and the log of all weights' sum."""
     total = sum_of_weights(cand, best)
     rest = uniform(state) * total
-    last = -1
+    last, branches = -1, borrow(cand.branches)
     for i in range(cand.counts[0]):
-        share = math.exp(cand.branches[i].log_weight - best)
+        share = math.exp(branches[i].log_weight - best)
         if share > 0.0:
             last = i
             rest -= share
@@ -87,7 +114,7 @@ def choose(cand: Candidates, best: float, state: np.ndarray) -> tuple[int, float
     return last, best + math.log(total)
 
 
-@jit(allocates=False)
+@jit
 def log_ratio(cand: Candidates, target: Target, i: Int, row: Int, t: float) -> float:
     """log f(t) - log q(t) on candidate i with its proposal's row; q is not normalised over candidates."""
     branch, proposals = branch_of(cand.branches, i), cand.proposals
@@ -95,7 +122,7 @@ def log_ratio(cand: Candidates, target: Target, i: Int, row: Int, t: float) -> f
     return log_density(branch, target, t) - log_q
 
 
-@jit(allocates=False)
+@jit
 def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> tuple[int, float, float, float]:
     """Draw (candidate, time) from q; returns them with log f - log q, q not normalised, and log of q's total.
 
@@ -113,7 +140,7 @@ def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> 
     return i, t, log_ratio(cand, target, i, row, t), log_total
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None:
     """Make the candidate set of c, which is `leaf` or above it, and was beside x.
 
@@ -122,13 +149,13 @@ def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None
     each time (with much noise a subtree may be anywhere in a large group); or paths from near leaves.
     """
     tree, cand, rule = engine.tree, engine.candidates, engine.rule
-    nodes, time = tree.nodes, tree.nodes[c].time
+    nodes, time = borrow(tree.nodes), tree.nodes[c].time
     begin(cand.counts)
     if engine.neighbors.shape[0] == 0 or uniform(state) < rule.global_share:
         add_clade(cand, nodes, tree.top[0], time)
         return
     looks_around = uniform(state) < rule.around
-    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    k, _ = count_and_area(view_of(tree.lineages), tree.top[1] - 1.0, time)
     if k <= rule.max_global:
         add_clade(cand, nodes, tree.top[0], time)
     elif looks_around:
@@ -138,15 +165,15 @@ def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None
         _add_near(engine, c, leaf, k, state)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _add_near(engine: Engine, c: Int, leaf: Int, k: float, state: np.ndarray) -> None:
     """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
 
     Half of them are the nearest neighbours, half drawn from the others, at the level with about as many leaves as there
     are lineages, and the next smaller one if it has many more. Now and then one leaf drawn from all is added.
     """
-    tree, cand, neighbors = engine.tree, engine.candidates, engine.neighbors
-    nodes, time = tree.nodes, tree.nodes[c].time
+    tree, cand, neighbors = engine.tree, engine.candidates, borrow(engine.neighbors)
+    nodes, time = borrow(tree.nodes), tree.nodes[c].time
     n_levels, _, n_neighbors = neighbors.shape
     level, size = 0, float(tree.top[1])
     while level + 1 < n_levels and size >= 4.0 * k:
@@ -165,11 +192,11 @@ def _add_near(engine: Engine, c: Int, leaf: Int, k: float, state: np.ndarray) ->
         add_path(cand, nodes, integer_below(state, tree.top[1]), c, time)
 
 
-@jit(allocates=False)
+@jit
 def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     """Regraft c, which is `leaf` or above it."""
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
-    nodes, parent, x = tree.nodes, np.int64(tree.nodes[c].parent), sibling_of(tree, c)
+    nodes, parent, x = borrow(tree.nodes), np.int64(tree.nodes[c].parent), sibling_of(tree, c)
     t = nodes[parent].time
     detach(tree, c)
     gather(engine, c, leaf, x, state)
@@ -182,7 +209,7 @@ def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     remove(tree.lineages, parent)
     refresh(tree, np.int64(nodes[x].parent))
     pass_down(cand, tree, tree.mean[c], nodes[c].time)
-    target = Target(nodes[c].var - nodes[c].time, tree.top[1] - 1.0, engine.half_d, tree.lineages)
+    target = Target(nodes[c].var - nodes[c].time, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages))
     i, new_t, ratio, _ = propose(cand, target, rule.care, state)
     if i >= 0:
         old = cand.nodes[x].place
@@ -193,8 +220,9 @@ def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     regraft(tree, c, parent, x, t)
 
 
-@jit(allocates=False)
+@jit
 def _sweep(engine: Engine, state: np.ndarray) -> None:
+    engine, state = borrowed(engine), borrow(state)
     nodes = engine.tree.nodes
     for leaf in range(engine.tree.top[1]):
         update(engine, leaf, leaf, state)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
+from ...numerics.borrow import borrow
 from ...model.process.diffusion import blend, join
 from ...numerics.sorting import sorted_places
 from .lineage_counts import Lineages, add, clear, empty_lineages, remove
@@ -46,10 +47,16 @@ def empty_working_tree(n: int, p: int) -> WorkingTree:
     return WorkingTree(nodes, np.zeros((2 * n - 1, p)), np.zeros(2, np.int64), empty_lineages(n))
 
 
-@jit(allocates=False)
+@jit
 def merge(tree: WorkingTree, node: Int) -> None:
     """Make the message of an inner node from those of its children."""
-    nodes, mean, time = tree.nodes, tree.mean, tree.nodes[node].time
+    _merge(tree.nodes, tree.mean, node)
+
+
+@jit
+def _merge(nodes: np.ndarray, mean: np.ndarray, node: Int) -> None:
+    nodes, mean = borrow(nodes), borrow(mean)
+    time = nodes[node].time
     left, right = nodes[node].left, nodes[node].right
     s1 = nodes[left].var + (time - nodes[left].time)
     s2 = nodes[right].var + (time - nodes[right].time)
@@ -58,16 +65,17 @@ def merge(tree: WorkingTree, node: Int) -> None:
     nodes[node].var = var
 
 
-@jit(allocates=False)
+@jit
 def refresh(tree: WorkingTree, node: Int) -> None:
     """Renew the messages from a node up to the root."""
     node = np.int64(node)
+    nodes, mean = borrow(tree.nodes), borrow(tree.mean)
     while node >= 0:
-        merge(tree, node)
-        node = np.int64(tree.nodes[node].parent)
+        _merge(nodes, mean, node)
+        node = np.int64(nodes[node].parent)
 
 
-@jit(allocates=False)
+@jit
 def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) -> None:
     """Write a leaf's own message."""
     node = tree.nodes[leaf]
@@ -158,16 +166,22 @@ def unload(tree: WorkingTree, children: np.ndarray, times: np.ndarray) -> None:
         children[k, 1] = number[nodes[node].right]
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def sibling_of(tree: WorkingTree, c: Int) -> np.int64:
     """The other child of c's parent."""
-    parent = tree.nodes[tree.nodes[c].parent]
+    return sibling_in(tree.nodes, c)
+
+
+@jit(inline="always")
+def sibling_in(nodes, c: Int) -> np.int64:
+    nodes = borrow(nodes)
+    parent = nodes[nodes[c].parent]
     return np.int64(parent.left if parent.right == c else parent.right)
 
 
-@jit(allocates=False)
+@jit
 def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
-    nodes = tree.nodes
+    nodes = borrow(tree.nodes)
     if parent < 0:
         tree.top[0] = new
     elif nodes[parent].left == old:
@@ -177,7 +191,7 @@ def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
     nodes[new].parent = parent
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def detach(tree: WorkingTree, c: Int) -> None:
     """Take c off with its subtree, and its parent with it. Lineages and messages stay as they are."""
     nodes, parent = tree.nodes, np.int64(tree.nodes[c].parent)
@@ -186,10 +200,10 @@ def detach(tree: WorkingTree, c: Int) -> None:
     nodes[parent].parent = -1
 
 
-@jit(allocates=False)
+@jit
 def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
     """Join c, through the free node `parent`, to the branch above x. Lineages and messages stay as they are."""
-    nodes = tree.nodes
+    nodes = borrow(tree.nodes)
     _replace_child(tree, np.int64(nodes[x].parent), x, parent)
     nodes[parent].left = x
     nodes[parent].right = c
@@ -198,7 +212,7 @@ def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
     nodes[c].parent = parent
 
 
-@jit(allocates=False)
+@jit
 def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
     """Take c off, with lineages and messages renewed; returns the free node, the node c was joined to, and when."""
     parent, x = np.int64(tree.nodes[c].parent), sibling_of(tree, c)
@@ -209,7 +223,7 @@ def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
     return parent, x, t
 
 
-@jit(allocates=False)
+@jit
 def regraft(tree: WorkingTree, c: Int, parent: Int, x: Int, t: float) -> None:
     """Join c to the branch above x at time t through a free node, with lineages and messages renewed."""
     attach(tree, c, parent, x, t)

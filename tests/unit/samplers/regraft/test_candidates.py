@@ -18,6 +18,7 @@ from coaltree.samplers.regraft.candidates import (
     weigh,
 )
 from coaltree.samplers.regraft.update import make_engine
+from coaltree.samplers.regraft.lineage_counts import view_of
 from coaltree.samplers.regraft.working_tree import load, prune
 from tests.pruned_trees import leaves_of, make_case
 from tests.reference import regraft as reference
@@ -128,7 +129,7 @@ def test_weigh_counts_rows_that_coincide_without_noise():
         load(tree, truth.children, truth.times, engine.W, engine.leaf_var)
         prune(tree, 4)
         add_every_branch(engine.candidates, tree, tree.mean[4], 0.0)
-        weigh(engine.candidates, Target(0.0, 5.0, 1.5, tree.lineages), Care())
+        weigh(engine.candidates, Target(0.0, 5.0, 1.5, view_of(tree.lineages)), Care())
         assert rows_are_apart(engine.candidates) == apart
 
 
