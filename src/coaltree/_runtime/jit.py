@@ -4,12 +4,10 @@ Kernels are serial, and release the interpreter lock so that threads over partic
 changes of a kernel's own file only: the folder is named after a digest of all sources that kernels are made of.
 """
 
-import atexit
 import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -19,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import numba
-from joblib import cpu_count
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 
@@ -29,11 +26,8 @@ from .progress import Line
 PACKAGE = Path(__file__).parents[1]
 WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
-COMPLETE = "complete"  # a file that says that all kernels of a fit are there
 KERNELS: list[Any] = []
-LINE = Line(lambda seconds: f"compiling kernels, once: {n_kept()} of at most {len(KERNELS)}, {seconds:.0f} s")
-IS_HELPER = "COALTREE_IS_HELPER"  # a variable of their environment
-MAX_HELPERS = 3  # more would wait for each other
+LINE = Line(lambda seconds: f"compiling kernels, once: {_n_kept()} of at most {len(KERNELS)}, {seconds:.0f} s")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -64,23 +58,8 @@ def n_compiled() -> int:
     return sum(bool(kernel.stats.cache_misses) for kernel in KERNELS)
 
 
-def n_kept() -> int:
-    """The number of kernels in the cache: those that other processes have compiled, too."""
-    return sum(1 for _ in (cache_folder() or Path("no folder")).rglob("*.nbi")) or n_compiled()
-
-
-@cache
-def compile_ahead() -> None:
-    """Let a process for each further core compile what a first fit needs later on, if that has not been done."""
-    folder, nowhere = cache_folder(), subprocess.DEVNULL
-    if folder is None or (folder / COMPLETE).exists() or not sys.executable or IS_HELPER in os.environ:
-        return
-    environment = os.environ | {IS_HELPER: "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    for i in range(min(cpu_count() - 1, MAX_HELPERS)):
-        command = [sys.executable, "-m", "coaltree", "warmup", "--part", str(i)]
-        with contextlib.suppress(OSError):
-            helper = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
-            atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all
+def _n_kept() -> int:  # other processes may compile, too
+    return len([*cache_folder().rglob("*.nbi")]) if cache_folder() else n_compiled()
 
 
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import joblib
 import numpy as np
 
-from .._runtime.jit import compile_ahead
 from .._runtime.progress import Progress
 from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
@@ -36,6 +35,7 @@ from . import covariance_selection
 from .chains.initial_states import starts_of_chains
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
+from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
 from .fit_data import FitData, prepare, to_posterior
 from .settings import RunSettings, check_settings, with_limits

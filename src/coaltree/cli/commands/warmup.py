@@ -78,16 +78,14 @@ def use_parts(first: int) -> None:
 
     The process that fits compiles them in the order in which it needs them, sweeps first; so others start elsewhere.
     """
-    from ..._runtime import jit
+    from ...inference.control.compile_ahead import say_complete
 
     parts = [_use_outlier_moves, _use_posterior, _use_fit]
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         for i in range(len(parts)):
             parts[(first + i) % len(parts)](Path(folder))
-    kept = jit.cache_folder()
-    if kept is not None:
-        (kept / jit.COMPLETE).touch()
+    say_complete()
 
 
 def _use_outlier_moves(folder: Path) -> None:

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
-from ...numerics.borrow import borrow
 from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_bound, trace
 from .working_tree import WorkingTree, sibling_in
 
@@ -44,7 +44,7 @@ CANDIDATE = np.dtype(
         ("row", np.int32),  # its row in `proposals`; -1 not kept, -2 not traced
         ("log_weight", np.float64),
         ("outward_var", np.float64),
-        *((name, np.float64) for name in Branch._fields),
+        *((name, np.float64) for name in Branch.__annotations__),
         ("log_multiple", np.float64),  # log of what it counts, where it stands for others (`leave_one_out`)
     ],
     align=True,

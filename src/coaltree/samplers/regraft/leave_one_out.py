@@ -26,8 +26,8 @@ from ...model.process.whitened import Problem
 from ..base import Merges
 from .branch_density import Target, log_mass_bound, trace
 from .candidates import Candidates, Care, add_clade, add_path, begin, branch_of, pass_down
-from .placement import MAX_STEPS, NEGLIGIBLE, STEP, at_scale, log_scale_weight, log_sum, modes_of_scale
 from .lineage_counts import view_of
+from .placement import MAX_STEPS, NEGLIGIBLE, STEP, at_scale, log_scale_weight, log_sum, modes_of_scale
 from .update import Engine, borrowed, make_engine
 from .working_tree import load, prune, regraft
 

@@ -36,7 +36,7 @@ class Lineages(NamedTuple):
 
 
 class LineageView(NamedTuple):
-    """Where the arrays of `Lineages` are: numbers alone, which loops hand on for nothing while a tree holds the arrays."""
+    """Where the arrays of `Lineages` are: numbers alone, which cost loops nothing; the tree holds the arrays."""
 
     sums: int  # address
     links: int  # address

@@ -13,8 +13,8 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ..._runtime.typing import Int
-from ...numerics.borrow import borrow
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ..base import Merges
 from .branch_density import Proposals, Target, draw_time, log_density, log_proposal
 from .candidates import (

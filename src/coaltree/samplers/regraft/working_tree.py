@@ -14,8 +14,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
-from ...numerics.borrow import borrow
 from ...model.process.diffusion import blend, join
+from ...numerics.borrow import borrow
 from ...numerics.sorting import sorted_places
 from .lineage_counts import Lineages, add, clear, empty_lineages, remove
 

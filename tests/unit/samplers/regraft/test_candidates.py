@@ -17,8 +17,8 @@ from coaltree.samplers.regraft.candidates import (
     vectors,
     weigh,
 )
-from coaltree.samplers.regraft.update import make_engine
 from coaltree.samplers.regraft.lineage_counts import view_of
+from coaltree.samplers.regraft.update import make_engine
 from coaltree.samplers.regraft.working_tree import load, prune
 from tests.pruned_trees import leaves_of, make_case
 from tests.reference import regraft as reference
