@@ -1,7 +1,6 @@
 """The one jit decorator of the package, and the folder in which Numba keeps what it has compiled.
 
-Kernels are serial, and release the interpreter lock so that threads over particles or chains scale. Numba notices
-changes of a kernel's own file only: the folder is named after a digest of all sources that kernels are made of.
+Kernels release the interpreter lock. Numba sees changes of a kernel's own file only: a digest of all names the folder.
 """
 
 import contextlib
@@ -59,7 +58,7 @@ def n_compiled() -> int:
 
 
 def _n_kept() -> int:  # other processes may compile, too
-    return len([*cache_folder().rglob("*.nbi")]) if cache_folder() else n_compiled()
+    return len([*folder.rglob("*.nbi")]) if (folder := cache_folder()) else n_compiled()
 
 
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:
