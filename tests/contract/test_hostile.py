@@ -98,6 +98,56 @@ def samples_beyond_counting(folder):
     ct.fit(data(), n_samples=10**400)
 
 
+@case("2 chains of 1000000000 trees would need ")
+def a_billion_samples(folder):
+    ct.fit(data(), n_samples=10**9)
+
+
+@case("max_iterations must be a whole number from 1 to 1000000000, not 1000000001.")
+def more_than_a_billion_iterations(folder):
+    ct.fit(data(), max_iterations=10**9 + 1)
+
+
+@case("1000000000 trees over 6 rows would need 80.0 GB of memory")
+def a_billion_trees(folder):
+    ct.sample_trees(data(), n_samples=10**9)
+
+
+@case("n_samples must be a whole number from 1 to 1000000000, not 1000")
+def trees_beyond_counting(folder):
+    """Which was an OverflowError."""
+    ct.sample_trees(data(), n_samples=10**400)
+
+
+@case("n_particles must be a whole number from 1 to 1000000000, not 9223372036854775808.")
+def particles_beyond_counting(folder):
+    """Which was a ValueError of NumPy."""
+    ct.sample_trees(data(), sampler=ct.MPost2(n_particles=2**63))
+
+
+@case("1000000000 random streams would need 32.0 GB of memory")
+def a_billion_particles(folder):
+    """Which was a MemoryError."""
+    with mock.patch("coaltree._runtime.memory.available_bytes", return_value=20 * 10**9):
+        ct.sample_trees(data(), sampler=ct.MPost2(n_particles=10**9))
+
+
+@case("1000000000 rows of 3 columns would need 372.0 GB of memory")
+def simulated_rows_without_end(folder):
+    ct.simulate(10**9, 3)
+
+
+@case("5 rows of 1000000000 columns would need 120.0 GB of memory")
+def simulated_columns_without_end(folder):
+    ct.simulate(5, 10**9)
+
+
+@case("random_state must be below 2**1024, not a number of thousands of digits.")
+def a_seed_of_five_thousand_digits(folder):
+    """Which no file could hold, after sampling."""
+    ct.fit(data(), random_state=10**5000)
+
+
 @case("path must be a path, such as 'tree/posterior.npz', not 3.")
 def load_of_an_open_file(folder):
     ct.load(3)
@@ -885,6 +935,13 @@ COMMANDS = [
     ("simulate -o pipes", SPECIAL),
     ("report a -o /dev/full", SPECIAL),
     ("place a t.csv -o /dev/full", SPECIAL),
+    ("fit t.csv -o out --samples 1000000001", "is not auto or a whole number from 1 to 1000000000."),
+    ("fit t.csv -o out --samples 1000000000", "2 chains of 1000000000 trees would need "),
+    ("fit t.csv -o out --chains 1000000000", "1000000000 is not in the range 1<=x<=10000."),
+    ("fit t.csv -o out --jobs 1000000000", "1000000000 is not in the range 1<=x<=10000."),
+    ("fit t.csv -o out --max-iterations 9999999999", "9999999999 is not in the range 1<=x<=1000000000."),
+    ("fit t.csv -o out --noise 1e300", "'1e300' is not student, learn or a number from 0 to 1e+150."),
+    ("simulate -o out --n 1000000000", "1000000000 rows of 8 columns would need "),
     ("fit t.csv -o ''", "an empty name is no path."),
     ("report a -o ''", "an empty name is no path."),
     ("place '' t.csv", "an empty name is no path."),

@@ -107,7 +107,7 @@ def test_interrupted_verbs_raise_keyboard_interrupt(verb, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_interrupted_verbs_raise_keyboard_interrupt_whenever_it_comes(verb, tmp_path):
-    outcomes = interrupt(lambda: VERBS[verb](tmp_path), 300, seed=1)
+    outcomes = interrupt(lambda: VERBS[verb](tmp_path), 30, seed=1)
     assert all(map(is_a_traceback_free_end, outcomes)), outcomes
     assert KeyboardInterrupt in outcomes or verb.startswith(("fit", "sample"))  # which return the trees so far
 
@@ -140,6 +140,6 @@ def test_interrupted_commands_end_with_130(name, tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_interrupted_commands_end_with_130_whenever_it_comes(name, tmp_path, capsys):
-    outcomes = interrupted_commands(name, tmp_path, 60, 3)
+    outcomes = interrupted_commands(name, tmp_path, 12, 3)
     assert set(outcomes) <= {0, 130}, capsys.readouterr().err
     assert 130 in outcomes

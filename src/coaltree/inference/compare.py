@@ -118,6 +118,9 @@ def compare(
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')
+    for name, one in posteriors.items():
+        if isinstance(one, Posterior):
+            one.require_one_likelihood(f"compare() of {name!r}")
     for name, post in posteriors.items():
         if not isinstance(post, Posterior):
             raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")

@@ -164,18 +164,16 @@ function columnSums() {
   return { sums, counts, mean, sd };
 }
 
-// The columns in which the leaves of a group, or of a cluster's runs, differ most from all leaves, in words.
-function standsOutBy(runs, most) {
-  if (!heat || runs[0].size === tree.n) return "";
+// The columns in which the leaves of a run differ most from the mean of all leaves, in words.
+function standsOutBy({ start, size }, most) {
+  if (!heat || size === tree.n) return "";
   heat.totals ||= columnSums();
   const { sums, counts, mean, sd } = heat.totals;
-  const cells = runs.map(({ start, size }) => [
-    Math.floor((start / tree.n) * heat.rows) * heat.columns,
-    Math.ceil(((start + size) / tree.n) * heat.rows) * heat.columns,
-  ]);
+  const first = Math.floor((start / tree.n) * heat.rows) * heat.columns;
+  const last = Math.ceil(((start + size) / tree.n) * heat.rows) * heat.columns;
   const found = [];
   for (let j = 0; j < heat.columns; j++) {
-    const within = (totals) => cells.reduce((all, [first, last]) => all + totals[last + j] - totals[first + j], 0);
+    const within = (totals) => totals[last + j] - totals[first + j];
     const far = (within(sums) / within(counts) - mean[j]) / sd[j];
     if (Math.abs(far) >= 0.5) found.push([far, heat.names[j]]); // half a standard deviation; NaN is less than any
   }
