@@ -341,15 +341,19 @@ def _counted(names):
 
 
 def print_cards(results):
-    """Whether the red card is there where supports are too high, and is not where they are about right."""
-    far, right = [], []
-    for found in results.values():
-        clades = reliability(found, "clades", 0.5, 2.0) if found else None
-        excess = 0.0 if clades is None else clades.said - clades.true  # nothing is said, so nothing is wrong
-        cards = [result["card"] is not None for result in found]
-        far += cards if excess > MAX_EXCESS else []
-        right += cards if excess < SMALL_EXCESS else []
+    """Whether the red card is there where supports or memberships are too high, and is not where they are right."""
     print(
-        f"\nkinds of tables with supports too high by more than {MAX_EXCESS}: {sum(far)} of {len(far)} have a warning"
-        f"\nby less than {SMALL_EXCESS}, or none of 0.5 and more: {len(right) - sum(right)} of {len(right)} have none"
+        f"\ntables of kinds in which what is said with 0.5 and more is too high by more than {MAX_EXCESS} and have a "
+        f"warning,\nand of kinds in which it is by less than {SMALL_EXCESS}, or nothing is said, and have none"
     )
+    rows = []
+    for of, keys in (("supports or memberships", ("clades", "memberships")), ("supports alone", ("clades",))):
+        far, right = [], []
+        for found in results.values():
+            points = [reliability(found, key, 0.5, 2.0) for key in keys if found and key in found[0]]
+            excess = max((point.said - point.true for point in points if point is not None), default=0.0)
+            cards = [result["card"] is not None for result in found]
+            far += cards if excess > MAX_EXCESS else []
+            right += cards if excess < SMALL_EXCESS else []
+        rows.append((of, f"{sum(far)} of {len(far)}", f"{len(right) - sum(right)} of {len(right)}"))
+    table(("", "too high: warned", "right: not warned"), rows)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
+DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `coaltree.fit`, which is imported only when it runs
 INPUT = PathName(path_type=Path)
 FOLDER = PathName(path_type=Path, file_okay=False)
 FILE = PathName(path_type=Path, dir_okay=False)
@@ -62,7 +63,7 @@ def sampling_options(command: Any) -> Any:
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
         columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
-        it takes 10 + 6 iterations, or 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
+        it takes 10 + 6 iterations, or up to 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
     resamples = "With --resample columns: number of resamples, each a chain."
     seconds = "With --samples auto: maximum time."
     chains = "Number of independent chains."
@@ -72,9 +73,15 @@ def sampling_options(command: Any) -> Any:
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
         click.option("--max-iterations", type=click.IntRange(1, MAX_COUNT), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
-        click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=2, help=chains),
+        click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS, help=chains),
         click.option("--resample", type=click.Choice(("columns",)), help=resample),
-        click.option("--resamples", "n_resamples", type=click.IntRange(2, MAX_CHAINS), default=24, help=resamples),
+        click.option(
+            "--resamples",
+            "n_resamples",
+            type=click.IntRange(2, MAX_CHAINS),
+            default=DEFAULT_RESAMPLES,
+            help=resamples,
+        ),
         click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),
     )
 

@@ -95,7 +95,7 @@ def fit(
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (iterations done, total), the total
         being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
-        same result as without the interruption.
+        same result as without the interruption. Nothing is saved while covariance="best" selects; that begins again.
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that outliers do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.
@@ -129,7 +129,7 @@ def fit(
     resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
         `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
-        10 + 6 iterations, or 40 + 15 above 300 rows, unless `n_warmup` and `n_samples` are numbers; the draws are
+        10 + 6 iterations, or up to 40 + 15 above 300 rows, unless `n_warmup` and `n_samples` are numbers; the draws are
         pooled. It needs a covariance without correlations: "spherical", "scaled" or "diagonal", among which "auto" and
         "best" then choose.
     n_resamples : number of resamples; a support is then uncertain by at most 0.5 / √n_resamples.

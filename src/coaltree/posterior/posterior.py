@@ -598,7 +598,7 @@ class Posterior:
         return stability(reference, cut_into, self.weights, level)
 
     @interruptible
-    def explain(self, groups: ArrayLike, *, level: float = 0.9) -> "pandas.DataFrame":
+    def explain(self, groups: ArrayLike | Iterable[Any], *, level: float = 0.9) -> "pandas.DataFrame":
         """Which columns make a cluster: its standardised differences to its sister clade and to all other leaves.
 
         The sister clade is the other side of the merge above the cluster in the mean tree. A difference of means is

@@ -106,7 +106,7 @@ def report_html(
         "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
-        "annotations": annotations.content(columns, answer, [partition.answer for partition in shown.values()]),
+        "annotations": annotations.content(columns, [partition.answer for partition in shown.values()]),
         "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
         "correlation": learnt["correlation"],
     }

@@ -14,6 +14,7 @@ from ..._runtime.formatting import some
 from ..._runtime.memory import require_room_for_kernels
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
+from ..options import DEFAULT_CHAINS, DEFAULT_RESAMPLES
 from ..parameter_types import GRID, INPUTS, NOISE
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def _settings(
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
+    _check_resample(settings)
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
@@ -159,6 +161,17 @@ def _settings(
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
+
+
+def _check_resample(settings: dict[str, Any]) -> None:
+    if settings["resample"] is None:
+        if settings["n_resamples"] != DEFAULT_RESAMPLES:
+            raise InputError("--resamples needs --resample columns.")
+        return
+    for name in ("n_chains", "max_iterations", "max_seconds"):
+        if settings[name] not in (None, DEFAULT_CHAINS):
+            option = name.removeprefix("n_").replace("_", "-")
+            raise InputError(f"--{option} is not for --resample; give --resamples, --warmup and --samples.")
 
 
 def _transform(source: "TableFile", log: tuple[str, ...], center: str | None, scale: str | None) -> Any:

@@ -26,7 +26,7 @@ MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
 MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n matrix
 NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
 SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-WARMUP_TIME_SHARE = 3  # at most one second in so many of `max_seconds` is warm-up
+WARMUP_TIME_SHARE = 1 / 3  # of `max_seconds`, at most
 
 
 class Run:
@@ -126,7 +126,7 @@ class Run:
             state = auto_stop.decide(settings, state)
         if not state.reason and settings.max_seconds is not None:
             seconds = time.perf_counter() - self.began
-            is_long = seconds > settings.max_seconds / WARMUP_TIME_SHARE
+            is_long = seconds > WARMUP_TIME_SHARE * settings.max_seconds
             if state.n_warmup is None and state.iteration > 0 and is_long:
                 state = auto_stop.end_warmup(settings, state)
             elif seconds > settings.max_seconds and state.n_draws > 0:
@@ -148,7 +148,8 @@ class Run:
     def require_memory(self, n: int) -> None:
         """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
         n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
-        work = 4 * n_chains * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
+        work = 4 * at_once * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
         require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
 

@@ -13,8 +13,8 @@ constant within A and S has a finite difference. Columns are ranked by the end o
 z is drawn by Matheron's rule: a table z* + e* that the model makes on the tree, z = z* + E[z | X - z* - e*].
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def columns_by_cluster(effect: np.ndarray, most: int) -> list[int]:
     return order
 
 
-def explain(posterior: "Posterior", groups: ArrayLike, level: float = LEVEL) -> Explanation:
+def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: float = LEVEL) -> Explanation:
     """Explain all clusters of a partition, or one group of leaves; `Posterior.explain` says what `groups` may be."""
     check_level("level", level)
     given = np.asarray(in_order_of(groups, posterior))
@@ -102,14 +102,21 @@ def explain(posterior: "Posterior", groups: ArrayLike, level: float = LEVEL) -> 
         reference = stability.read_labels(given, posterior.n)
         members = reference.numbers == np.arange(len(reference.clusters))[:, None]
         return explain_groups(posterior, members, tuple(reference.clusters.tolist()), level)
-    return explain_groups(posterior, read_group(posterior, groups)[None], (0,), level)
+    return explain_groups(posterior, read_group(posterior, cast("Iterable[Any]", groups))[None], (0,), level)
 
 
 def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray]) -> list[Explanation | None]:
-    """`explain` of several partitions, numbered 0 … k-1, in one walk over the draws; None for a single cluster."""
+    """`explain` of several partitions, numbered 0 … k-1, in one walk over the draws.
+
+    None for a single cluster, and for all of a posterior without values to explain clusters by.
+    """
     masks = [labels == np.arange(labels.max() + 1)[:, None] for labels in partitions]
     wanted = [mask for mask in masks if len(mask) > 1]
-    if not wanted or posterior.X is None or posterior.covariance is None:
+    try:
+        _require_values(posterior)
+    except InputError:
+        wanted = []
+    if not wanted:
         return [None] * len(partitions)
     together = np.concatenate(wanted)
     whole = explain_groups(posterior, together, tuple(range(len(together))), LEVEL)
@@ -129,9 +136,7 @@ def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray])
 
 def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any, ...], level: float) -> Explanation:
     """Explain groups of leaves, members (G, n) of bool, none of them all leaves."""
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which explain needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
+    _require_values(posterior)
     if members.all(axis=1).any():
         raise InputError("a group of all leaves has nothing to be compared with; give at least two clusters.")
     sisters = np.array([sister_of(posterior.mean_tree().children, rows) for rows in members])
@@ -151,6 +156,12 @@ def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any
     return Explanation(names, posterior.model_columns, members, sisters, effect, low, high)
 
 
+def _require_values(posterior: "Posterior") -> None:
+    if posterior.X is None or posterior.covariance is None:
+        raise InputError("this posterior does not include its data or covariance, which explain needs.")
+    posterior.noise_level(0)  # refuses where there are no draws of it
+
+
 def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     """(n,) of bool: the leaves on the other side of the merge above a group of a tree, without the group's own.
 
@@ -166,7 +177,8 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
         if np.count_nonzero(group[beside]) <= 0.5 * len(beside):
             sister = np.zeros(len(group), bool)
             sister[beside] = True
-            return sister & ~group
+            sister[group] = False
+            return sister
         node = int(above[node])
     return ~group
 
@@ -249,4 +261,5 @@ def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np
     whitener: Whitener = covariance_of(posterior, t).whitener(d)
     made = simulate_data(tree, d, rng, whitener.color)
     noise = np.sqrt(variances)[:, None] * whitener.color(rng.standard_normal(values.shape))
-    return made + expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
+    made += expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
+    return made

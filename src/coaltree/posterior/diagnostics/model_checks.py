@@ -109,12 +109,15 @@ class ModelCheck:
     def concern(self) -> Check | None:
         """The check that supports suffer from most, by more than 0.1; None where they are about right.
 
-        Skewed columns have heavy tails for that reason alone: skewness comes first, unless its effect is less than half
-        of theirs.
+        Skewed columns have heavy tails and outliers for that reason alone: skewness comes first, unless its effect is
+        less than half of theirs.
         """
         found = {one.name: one for one in self.checks if one.effect > LIMIT}
-        if {"skewness", "tails"} <= found.keys() and found["skewness"].effect > 0.5 * found["tails"].effect:
-            del found["tails"]
+        if "skewness" in found:
+            least = 2.0 * found["skewness"].effect
+            for name in ("tails", "outliers"):
+                if name in found and found[name].effect < least:
+                    del found[name]
         return max(found.values(), key=lambda one: one.effect, default=None)
 
     @property
