@@ -36,6 +36,7 @@ from .chains.initial_states import starts_of_chains
 from .chains.resampling import drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
+from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
 from .fit_data import FitData, prepare, to_posterior
 from .settings import DEFAULT_RESAMPLES, RunSettings, check_settings, with_limits
@@ -141,6 +142,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
+    compile_ahead()
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
