@@ -54,19 +54,22 @@ def column_option(name: str, text: str, **more: Any) -> Decorator:
 def sampling_options(command: Any) -> Any:
     """How long to sample, and in how many chains."""
     length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
-    samples = """Trees to keep from each chain. auto samples until the chains agree (R-hat at most 1.02) and there are
-        enough effective draws (100), or until --max-iterations or --max-seconds is reached."""
+    samples = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05, the
+        same clusters) and there are enough effective draws (50), or until --max-iterations or --max-seconds is
+        reached."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
     iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than
-        300 rows]"""
+        600 rows]"""
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     seconds = "With --samples auto: maximum time."
+    quick = "Stop at the first result, 40 iterations after the warm-up, whether or not the chains agree."
     return _add_options(
         command,
         click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
         click.option("--max-iterations", type=click.IntRange(1), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
+        click.option("--quick", is_flag=True, help=quick),
         click.option("--chains", "n_chains", type=click.IntRange(1), default=2, help="Number of independent chains."),
         click.option("--jobs", "n_jobs", type=click.IntRange(1), help=jobs),
     )

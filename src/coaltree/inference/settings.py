@@ -13,10 +13,11 @@ DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
+FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
 MAX_COUNT = 10**9  # iterations; beyond, a number is a slip of the pen
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 4  # at most one iteration in so many is warm-up
-MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 1_200_000
+MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 2_400_000
 MAX_DRAWS, MIN_DRAWS, MAX_BYTES = 1_000, 100, 1e9  # of each chain, and of the draws of all chains
 
 

@@ -89,7 +89,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
 def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
     """Median and 90 % interval of every parameter, or of each of its entries where they are few."""
     from ...numerics.weighted import weighted_quantile
-    from ...posterior.diagnostics.convergence import in_words
+    from ...posterior.diagnostics.watched import in_words
 
     for parameter, draws in post.theta.items():
         name = f"{in_words(parameter)} matrix" if draws.ndim > 2 else in_words(parameter)

@@ -19,9 +19,10 @@ from sklearn.neighbors import kneighbors_graph
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, SAMPLERS
-from coaltree.cli.outputs import FILES
+from coaltree.cli.outputs import FILES, TREES
 from coaltree.posterior.diagnostics.stop_reason import in_a_line
 
+WRITTEN = sorted(set(FILES) - {TREES})
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
 NAMES = ["rosé", "東京", "Ελλ, 3", "Ñandú", "дом", "a'b", "twin", "z z", "_x_", "<b>&"]
 
@@ -47,6 +48,7 @@ def left(data, tmp_path_factory):
     """The folder of a short run."""
     folder = tmp_path_factory.mktemp("left") / "out"
     args = ["fit", str(data), "--drop", "Art", "--out", str(folder), "--clusters", "2", "--seed", "3", *SHORT]
+    args += ["--save-trees"]
     assert main(args) == 0
     return folder
 
@@ -102,11 +104,12 @@ def test_fit_files_agree_with_the_posterior(left):
     assert json.dumps("東京") in page
 
 
-def test_fit_can_leave_out_sampled_trees(data, tmp_path, capsys, blank_pages):
+def test_fit_writes_sampled_trees_where_they_are_asked_for(data, tmp_path, capsys, blank_pages):
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--clusters", "2", *SHORT]
-    assert main(args) == 0
-    assert main([*args, "--no-trees", "--force"]) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(set(FILES) - {"trees.nex"})
+    assert main([*args, "--save-trees"]) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert main([*args, "--force"]) == 0
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
     assert capsys.readouterr().out.count("trees.nex") == 1
 
 
@@ -121,7 +124,7 @@ def test_fit_runs_chains_in_threads_unless_jobs_are_given(data, tmp_path, monkey
 
     monkeypatch.setattr(run, "advance", watched)
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
-    args = ["fit", str(data), "--drop", "Art", "--clusters", "2", "--no-trees", *SHORT]
+    args = ["fit", str(data), "--drop", "Art", "--clusters", "2", *SHORT]
     found = []
     for name, jobs, in_main in (("threads", [], False), ("one", ["--jobs", "1"], True)):
         threads.clear()
@@ -314,7 +317,7 @@ def test_fit_resumes_after_ctrl_c(data, tmp_path, warmup, capsys, blank_pages):
 
     assert main(args) == 0
     assert f"resuming from {out / CHECKPOINT}" in capsys.readouterr().out
-    assert sorted(os.listdir(out)) == sorted(FILES)
+    assert sorted(os.listdir(out)) == WRITTEN
     whole = tmp_path / "whole"
     assert main([str(whole) if arg == str(out) else arg for arg in args]) == 0
     np.testing.assert_array_equal(ct.load(out / "posterior.npz").log_joint, ct.load(whole / "posterior.npz").log_joint)
@@ -330,7 +333,7 @@ def test_fit_with_force_discards_the_checkpoint_of_another_run(data, tmp_path, c
     assert main(args) == 2
     assert "start over with --force" in capsys.readouterr().err
     assert main([*args, "--force"]) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 def test_fit_interrupted_before_the_first_checkpoint_saves_nothing(data, tmp_path, monkeypatch, only_line):
@@ -363,7 +366,7 @@ def test_fit_resumes_after_a_kill_between_two_files(data, tmp_path, monkeypatch,
     aside.rename(tmp_path / f".writing.{gone.stdout.strip()}.tmp")
     (tmp_path / f".{CHECKPOINT}.{gone.stdout.strip()}.tmp").write_text("half")
     assert main(args) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 def test_fit_with_force_discards_a_damaged_checkpoint(data, tmp_path, capsys, blank_pages):
@@ -373,7 +376,7 @@ def test_fit_with_force_discards_a_damaged_checkpoint(data, tmp_path, capsys, bl
     assert "it is damaged, or of another version" in (said := capsys.readouterr().err)
     assert said.endswith(", choose another --out, or start over with --force.\n")
     assert main([*args, "--force"]) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 @pytest.mark.parametrize(
@@ -396,7 +399,7 @@ def test_fit_resumes_after_a_failure_in_writing(
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"coaltree: {said}")
     assert os.listdir(tmp_path) == [CHECKPOINT]
     assert main(args) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
@@ -449,7 +452,7 @@ def test_fit_reads_neighbors_from_a_file(tmp_path, only_line, blank_pages):
     np.save(tmp_path / "x.npy", X)
     sparse.save_npz(tmp_path / "near.npz", kneighbors_graph(X, 6))
     command = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out"), "--samples", "4", "--warmup", "1"]
-    command += ["--no-trees", "--clusters", "2"]
+    command += ["--clusters", "2"]
     assert main([*command, "--neighbors", str(tmp_path / "near.npz")]) == 0
     given = ct.load(tmp_path / "out" / "posterior.npz")
     with pytest.warns(ct.ConvergenceWarning):
@@ -473,7 +476,7 @@ def test_fit_prints_the_best_covariance(tmp_path, capsys, blank_pages, few_trial
     assert main([*command, "--ordered"]) == 2
     assert "--ordered needs --covariance best" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert main([*command, "--covariance", "best", "--no-trees"]) == 0
+    assert main([*command, "--covariance", "best"]) == 0
     assert ", best of 4 by leave-one-out of 10 rows: " in capsys.readouterr().out
 
 
