@@ -73,7 +73,8 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         yield "missing values", str(int(np.isnan(post.X).sum()))
     if post.transform is not None:
         yield "transform", shortened(post.transform.describe(), 400)
-    yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}"
+    so_far = ", preliminary" if post.info.get("preliminary") is True else ""
+    yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}{so_far}"
     for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._runtime.validation import as_number
-from ...errors import ClusterSizeWarning
+from ...errors import ClusterSizeWarning, InputError
 from ...tree import Tree
 from ...tree.merges import restricted_trees
 from ..clusters.n_clusters import suggest_from_rows
@@ -90,7 +90,10 @@ def _part_of(posterior: "Posterior") -> tuple["Posterior", int]:
     evenly = [draws[_evenly(len(draws), MAX_DRAWS)] for draws in by_chain(posterior.chain)]
     part = posterior[np.concatenate(evenly)]
     if posterior.n <= MAX_LEAVES:
-        return part, posterior.suggest_n_clusters().n_clusters
+        try:
+            return part, posterior.suggest_n_clusters().n_clusters
+        except InputError:  # rows of which something is missing
+            return part, suggest_from_rows(part, None).n_clusters
     leaves = np.sort(np.random.default_rng(0).choice(posterior.n, MAX_LEAVES, replace=False))
     children, times = restricted_trees(part.children, part.times, leaves)
     rows, chain = posterior.whitened_rows, part.chain

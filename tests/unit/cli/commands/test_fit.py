@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
 import coaltree as ct
-from coaltree.cli import main
+from coaltree.cli import main, outputs
 from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, SAMPLERS
 from coaltree.cli.outputs import FILES, TREES
 from coaltree.posterior.diagnostics.stop_reason import in_a_line
@@ -177,7 +177,7 @@ def test_fit_names_every_stage_after_sampling(data, tmp_path, monkeypatch, blank
 
     stages, real = [], shell.stage
     monkeypatch.setattr(shell, "stage", lambda name: stages.append(name) or real(name))
-    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
+    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--save-trees", *SHORT]) == 0
     words = ("number of clusters", "into clusters", "mean tree", "posterior", "sampled trees", "supports", "figure")
     for what, word in zip(stages, (*words, "report page", "drawn from the model"), strict=True):
         assert word in what
@@ -659,3 +659,64 @@ def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
     assert said.out == "" and all(line.startswith("coaltree: warning: ") for line in said.err.splitlines())
     assert main(["fit", path, "--out", str(tmp_path / "again"), "--clusters", "2", *SHORT]) == 0
     assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not
+
+
+def test_fit_shows_what_there_is_while_it_goes_on(data, tmp_path, monkeypatch, capsys):
+    """Ctrl-C leaves the last of it, and the end replaces it."""
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(outputs, "MAX_TIME_SHARE", 1e9)
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
+    (tmp_path / "tree.png").write_text("of an older run")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("coaltree.cli.shell.say_above_bar", interrupted)
+        assert main([*args, "--force"]) == 130
+    assert sorted(os.listdir(tmp_path)) == sorted([*outputs.SHOWN_SO_FAR, outputs.NOTE, CHECKPOINT])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"coaltree: interrupted; what there was so far is in {tmp_path}, and the same command")
+    assert "preliminary, 80 draws" in (tmp_path / outputs.NOTE).read_text()
+    assert "<strong>Preliminary, 80 draws.</strong>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(ct.load(tmp_path)) == 80
+    assert main(["info", str(tmp_path)]) == 0
+    assert "80 from 2 chains, preliminary" in capsys.readouterr().out
+    assert main(args) == 0
+    assert f"preliminary, 160 draws: {tmp_path / 'report.html'}" in capsys.readouterr().out
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
+    assert 'id="preliminary"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_fit_writes_nothing_so_far_where_that_would_take_too_long(data, tmp_path, monkeypatch, blank_pages):
+    written = []
+    write = outputs.write_result
+    monkeypatch.setattr(outputs, "write_result", lambda *args, **how: written.append(args[1]) or write(*args, **how))
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 1e9)
+    assert main(args) == 0
+    assert len(written) == 1  # the end
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(outputs, "MAX_TIME_SHARE", 1e-9)
+    assert main([*args, "--force"]) == 0
+    assert len(written) == 3  # the first one, and the end
+
+
+def test_fit_stops_at_the_first_result_when_quick(data, tmp_path, capsys, only_line):
+    args = ["fit", str(data), "--drop", "Art", "--quick", "--out"]
+    assert main([*args, str(tmp_path / "a")]) == 0
+    said = capsys.readouterr()
+    assert "sampling: stopped early, as asked, after " in said.out
+    assert sorted(os.listdir(tmp_path / "a")) == sorted([*WRITTEN, outputs.NOTE])
+    post = ct.load(tmp_path / "a")
+    assert len(post) == 80
+    assert post.info["stopping"]["reason"] == "callback"
+    page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    assert "The run stopped at its first result, as asked" in page
+    drawn = "".join(ElementTree.parse(tmp_path / "a" / "tree.svg").getroot().itertext())
+    assert "(preliminary, 80 draws)" in drawn
+    assert main([*args, str(tmp_path / "b")]) == 0
+    np.testing.assert_array_equal(ct.load(tmp_path / "b").times, post.times)
+    capsys.readouterr()
+    assert main([*args, str(tmp_path / "c"), "--samples", "9"]) == 2
+    assert "--quick stops by itself; leave --samples out." in only_line()
