@@ -26,7 +26,8 @@ from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 NO_SETTINGS = {
-    "preliminary", "ties_given", "metric_given", "d_given", "convergence", "estimate", "choice", "stopping", INDEX, KEPT,
+    "preliminary", "ties_given", "metric_given", "d_given", "convergence", "estimate", "choice", "stopping",
+    INDEX, KEPT,
 }  # fmt: skip
 SETTING_NAMES = {
     "n_warmup": "warm-up iterations",

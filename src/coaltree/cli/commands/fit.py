@@ -73,7 +73,9 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.force_option
 @shell.quiet_option
 @shell.debug_option
-def fit(data: Path, out: Path, clusters: int | None, title: str | None, save_trees: bool, force: bool, **given: Any) -> None:
+def fit(
+    data: Path, out: Path, clusters: int | None, title: str | None, save_trees: bool, force: bool, **given: Any
+) -> None:
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -106,7 +108,9 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, save_tre
     quiet = given.pop("quiet")
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
     title = title or data.stem
-    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, save_trees=save_trees, inputs=inputs)
+    fit_table(
+        source, settings, out, n_clusters=clusters, title=title, force=force, save_trees=save_trees, inputs=inputs
+    )
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":

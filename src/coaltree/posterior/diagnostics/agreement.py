@@ -2,9 +2,9 @@
 
 Each chain has a mean tree of its own. Cut into the suggested number of clusters (2 where that is 1), these are compared
 by the adjusted Rand index: the smallest between two chains. Where the posterior is vague it is below 1 however long
-chains are, and so is that of the two halves of one chain, which says how much is to be expected (the smallest). Of the clades of the
-common mean tree with at least a twentieth of the leaves, the transfer support in each chain's draws is compared: the
-largest difference between two chains.
+chains are, and so is that of the two halves of one chain, which says how much is to be expected (the smallest). Of the
+clades of the common mean tree with at least a twentieth of the leaves, the transfer support in each chain's draws is
+compared: the largest difference between two chains.
 
 Of a large table some leaves stand for all, always the same, and of long chains some draws.
 """
@@ -51,10 +51,11 @@ class Agreement(NamedTuple):
 
 def from_info(stopping: Any) -> Agreement | None:
     """What ``info["stopping"]`` says of it, None where it was not looked at; a file may hold anything."""
-    if not isinstance(stopping, Mapping) or not set(Agreement._fields) <= set(stopping):
+    if not isinstance(stopping, Mapping):
         return None
-    n_clusters, *figures = (as_number(stopping[name]) for name in Agreement._fields)
-    return Agreement(int(n_clusters), *figures) if 1 <= n_clusters < np.inf else None
+    names = ("n_clusters", "ari", "ari_of_halves", "support_difference")
+    n_clusters, *figures = (as_number(stopping.get(name)) for name in names)
+    return Agreement(int(n_clusters), *figures) if 1 <= n_clusters < np.inf and not np.isnan(figures[0]) else None
 
 
 def same_clusters(found: Agreement) -> str:

@@ -40,9 +40,7 @@ def in_words(name: str) -> str:
     return _IN_WORDS.get(name, name)
 
 
-def watched(
-    times: np.ndarray, log_joint: np.ndarray | None, theta: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
+def watched(times: np.ndarray, log_joint: np.ndarray | None, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The scalars (T,) of T draws, by name; of a vector of parameters that is no covariance all entries (T, k)."""
     found = {} if log_joint is None else {"log_joint": log_joint}
     found |= _of_times(times)

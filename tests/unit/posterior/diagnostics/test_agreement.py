@@ -68,7 +68,7 @@ def test_chains_of_the_same_posterior_agree():
 
 
 def test_chains_held_in_two_halves_of_the_posterior_do_not_agree():
-    """Two partitions in equal parts: chains that have both agree as their halves do, chains that have one each do not."""
+    """Of two partitions in equal parts: chains that have one each do not agree; those that have both do."""
     held = posterior([[split(12)], [split(6)]], **rows_of(12)).agreement()
     assert held.ari < 0.6
     assert held.ari_of_halves > 0.95

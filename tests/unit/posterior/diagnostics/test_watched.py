@@ -34,7 +34,7 @@ def test_watched_are_the_oldest_merges_and_functions_of_the_covariance():
 
 
 def test_watched_takes_few_leaves_and_whatever_a_file_holds():
-    assert watched(np.empty((3, 0)), np.zeros(3), {}) .keys() == {"log_joint"}
+    assert watched(np.empty((3, 0)), np.zeros(3), {}).keys() == {"log_joint"}
     assert watched(np.ones((3, 1)), None, {}).keys() == {"root_time"}
     for theta in (np.ones((3, 2, 4)), np.full((3, 2, 2), np.nan), np.ones(3)):
         watched(np.ones((3, 1)), None, {"Phi": theta})
