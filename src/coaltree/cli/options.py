@@ -54,8 +54,8 @@ def column_option(name: str, text: str, **more: Any) -> Decorator:
 def sampling_options(command: Any) -> Any:
     """How long to sample, and in how many chains."""
     length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
-    samples = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05, the
-        same clusters) and there are enough effective draws (50), or until --max-iterations or --max-seconds is
+    samples = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05,
+        the same clusters) and there are enough effective draws (50), or until --max-iterations or --max-seconds is
         reached."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
     iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than

@@ -190,7 +190,7 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
 
 
 class LastPosterior:
-    """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not computed twice."""
+    """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not asked again."""
 
     def __init__(self, data: FitData) -> None:
         self.data: FitData = data
