@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
-    from .diagnostics.agreement import Agreement
+    from .diagnostics.agreement import ChainAgreement
     from .diagnostics.model_checks import ModelCheck
 
 _PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
@@ -329,7 +329,7 @@ class Posterior:
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
     @interruptible
-    def agreement(self) -> "Agreement | None":
+    def agreement(self) -> "ChainAgreement | None":
         """Whether the chains give the same answer: clusters of each chain's own mean tree, and supports.
 
         Clusters are compared at the suggested number (2 where that is 1) by the adjusted Rand index, beside that of the
@@ -338,7 +338,7 @@ class Posterior:
         return self._agreement
 
     @cached_property
-    def _agreement(self) -> "Agreement | None":
+    def _agreement(self) -> "ChainAgreement | None":
         from .diagnostics.agreement import chains_agree
 
         return chains_agree(self)  # which the stopping rule, the report and the command line show

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..._runtime.fielddocs import field_docs
 from ..._runtime.validation import as_number
 from ...errors import ClusterSizeWarning, InputError
 from ...tree import Tree
@@ -35,13 +36,19 @@ MIN_CLADE_SHARE, MIN_CLADE = 0.05, 4  # share and number of the leaves, from whi
 ARI_SHORTFALL = 0.05  # by which chains may agree less than halves of one chain do
 
 
-class Agreement(NamedTuple):
+@field_docs(
+    n_clusters="The suggested number of clusters; of 1, chains are compared at 2.",
+    ari="Adjusted Rand index of the clusters of the two chains that agree least.",
+    ari_of_halves="That of the halves of the chain that agrees least with itself; NaN where chains agree anyway.",
+    support_difference="Largest difference between chains in the transfer support of a clade of 5 % of the leaves.",
+)
+class ChainAgreement(NamedTuple):
     """How well the chains of a posterior agree on what is shown of it."""
 
-    n_clusters: int  # suggested
-    ari: float  # of the clusters of the two chains that agree least
-    ari_of_halves: float  # of the chain that agrees least with itself; NaN where chains agree anyway
-    support_difference: float  # largest, of large clades
+    n_clusters: int
+    ari: float
+    ari_of_halves: float
+    support_difference: float
 
     @property
     def gives_same_clusters(self) -> bool:
@@ -49,16 +56,16 @@ class Agreement(NamedTuple):
         return self.n_clusters == 1 or not self.ari < min(self.ari_of_halves, 1.0) - ARI_SHORTFALL
 
 
-def from_info(stopping: Any) -> Agreement | None:
+def from_info(stopping: Any) -> ChainAgreement | None:
     """What ``info["stopping"]`` says of it, None where it was not looked at; a file may hold anything."""
     if not isinstance(stopping, Mapping):
         return None
     names = ("n_clusters", "ari", "ari_of_halves", "support_difference")
     n_clusters, *figures = (as_number(stopping.get(name)) for name in names)
-    return Agreement(int(n_clusters), *figures) if 1 <= n_clusters < np.inf and not np.isnan(figures[0]) else None
+    return ChainAgreement(int(n_clusters), *figures) if 1 <= n_clusters < np.inf and not np.isnan(figures[0]) else None
 
 
-def same_clusters(found: Agreement) -> str:
+def same_clusters(found: ChainAgreement) -> str:
     """Such as "the chains give the same clusters: ARI 0.97"."""
     if found.n_clusters == 1:
         return f"one cluster is suggested; cut into two, the chains' trees have ARI {found.ari:.2f}"
@@ -69,7 +76,7 @@ def same_clusters(found: Agreement) -> str:
     return f"the chains give {what}: {beside}"
 
 
-def chains_agree(posterior: "Posterior") -> Agreement | None:
+def chains_agree(posterior: "Posterior") -> ChainAgreement | None:
     """Compare the chains; None where there is one, or where trees or draws are too few to have an answer each."""
     chains = by_chain(posterior.chain)
     is_series = posterior.is_chain and posterior.has_equal_weights
@@ -83,7 +90,7 @@ def chains_agree(posterior: "Posterior") -> Agreement | None:
     if ari < 1.0 - ARI_SHORTFALL:
         halves = [[part[half].mean_tree() for half in np.array_split(draws, 2)] for draws in chains]
         of_halves = min(_ari(first, second, k) for first, second in halves)
-    return Agreement(n_clusters, ari, of_halves, _support_difference(part, chains))
+    return ChainAgreement(n_clusters, ari, of_halves, _support_difference(part, chains))
 
 
 def _part_of(posterior: "Posterior") -> tuple["Posterior", int]:

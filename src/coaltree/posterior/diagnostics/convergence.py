@@ -22,7 +22,7 @@ from ...errors import ConvergenceWarning
 from ...numerics.ess import MIN_DRAWS, mixing
 from ..posterior import Posterior
 from ..trees.clades import enumerate_clades
-from .agreement import Agreement
+from .agreement import ChainAgreement
 from .ess import last_of_chains, split_frequency_sd, topology_ess
 from .watched import entries, in_words, is_covariance, watched
 
@@ -116,7 +116,7 @@ def is_converged(worst: Figures) -> bool:
     return times_more_draws(worst) <= 1.0
 
 
-def disagreements(found: Agreement | None) -> list[str]:
+def disagreements(found: ChainAgreement | None) -> list[str]:
     """What the chains do not agree on, in words."""
     said = []
     if found is not None and not found.gives_same_clusters:
@@ -132,7 +132,7 @@ def disagreements(found: Agreement | None) -> list[str]:
 
 def warn_if_bad(
     found: Figures,
-    agreement: Agreement | None = None,
+    agreement: ChainAgreement | None = None,
     *,
     stacklevel: int = 2,
     increase: str = "n_warmup and n_samples",

@@ -10,7 +10,7 @@ from ..._runtime.formatting import count, listed, number, percent
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from . import convergence
-from .agreement import MIN_CLADE_SHARE, Agreement, same_clusters
+from .agreement import MIN_CLADE_SHARE, ChainAgreement, same_clusters
 from .stop_reason import in_a_line
 from .watched import in_words, is_covariance
 
@@ -140,7 +140,7 @@ def _of_trees(split_sd: float, topology_ess: float, n_draws: int) -> list[Findin
     ]
 
 
-def _of_answer(agreement: Agreement | None) -> list[Finding]:
+def _of_answer(agreement: ChainAgreement | None) -> list[Finding]:
     """Whether the chains give the same clusters, and the same supports."""
     if agreement is None:
         return []

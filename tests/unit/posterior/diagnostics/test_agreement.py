@@ -9,7 +9,7 @@ import pytest
 import coaltree as ct
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import agreement
-from coaltree.posterior.diagnostics.agreement import Agreement, chains_agree, from_info, same_clusters
+from coaltree.posterior.diagnostics.agreement import ChainAgreement, chains_agree, from_info, same_clusters
 from coaltree.posterior.diagnostics.convergence import disagreements
 from coaltree.tree.merges import in_order_of_time
 
@@ -115,14 +115,14 @@ def test_agreement_of_many_leaves_looks_at_some(monkeypatch):
 
 
 def test_agreement_is_read_from_info_if_it_is_there():
-    found = Agreement(3, 0.97, math.nan, 0.04)
+    found = ChainAgreement(3, 0.97, math.nan, 0.04)
     again = from_info({"reason": "converged", **found._asdict()})
     np.testing.assert_array_equal(again, found)
     for other in (None, {}, {**found._asdict(), "n_clusters": "many"}, {"ari": 1.0}):
         assert from_info(other) is None
-    doubtful = Agreement(3, 0.5, 0.9, 0.04)
+    doubtful = ChainAgreement(3, 0.5, 0.9, 0.04)
     assert same_clusters(doubtful) == "the chains give different clusters: ARI 0.50, halves of one chain 0.90"
-    vague = same_clusters(Agreement(3, 0.5, 0.5, 0.04))
+    vague = same_clusters(ChainAgreement(3, 0.5, 0.5, 0.04))
     assert vague == "the chains give as much the same clusters as halves of one do: ARI 0.50, halves of one chain 0.50"
 
 

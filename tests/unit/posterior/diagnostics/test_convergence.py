@@ -10,7 +10,7 @@ from coaltree.errors import ConvergenceWarning
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior import Posterior
 from coaltree.posterior.diagnostics import convergence
-from coaltree.posterior.diagnostics.agreement import Agreement
+from coaltree.posterior.diagnostics.agreement import ChainAgreement
 
 
 def test_warning_says_what_would_help():
@@ -108,10 +108,10 @@ def test_warning_says_that_chains_give_different_answers():
     fine = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        convergence.warn_if_bad(fine, Agreement(3, 0.97, math.nan, 0.04))
-        convergence.warn_if_bad(fine, Agreement(1, 0.1, 0.9, 0.04))
+        convergence.warn_if_bad(fine, ChainAgreement(3, 0.97, math.nan, 0.04))
+        convergence.warn_if_bad(fine, ChainAgreement(1, 0.1, 0.9, 0.04))
     with pytest.warns(ConvergenceWarning) as caught:
-        convergence.warn_if_bad(fine, Agreement(3, 0.48, 0.9, 0.3))
+        convergence.warn_if_bad(fine, ChainAgreement(3, 0.48, 0.9, 0.3))
     assert caught[0].message.findings == (
         "the chains give different clusters: adjusted Rand index 0.48 between them, 0.90 between halves of one chain",
         "supports of large groups differ between chains by 0.30 (above 0.1)",
