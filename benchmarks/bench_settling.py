@@ -1,18 +1,25 @@
-"""How soon chains settle, and how well they mix, in ways of local updates and of iterations.
+"""How soon chains settle, and how well they mix, in ways of local updates, of iterations and of moves of clades.
 
 Candidates are with and without the clade around a subtree's old place; covariance and noise are drawn after each sweep
 of an iteration, or only after the last. Two chains of 300 iterations from average linkage, one after the other.
 `missed` is the share of updates whose old place was no candidate, so that the subtree stayed; the logarithm of the
 noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
 covariance those of its slowest entry. Seconds are of a core.
+
+The top of the tree, with and without moves of clades with the scales of their leaves, by default settings: R-hat and
+effective draws of the k-th oldest merge, of the mean of ten, of the tree's length and of the parameters, of two chains
+from different starts after a warm-up of 100 iterations, and how alike the clusters of their mean trees are. TABLES
+names some of the tables, by parts of their names.
 """
 
+import os
 import time
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
 from coaltree.numerics.ess import mixing
@@ -20,6 +27,7 @@ from coaltree.posterior.diagnostics.ess import topology_ess
 from coaltree.posterior.trees.clades import enumerate_clades
 from coaltree.samplers.regraft.update import Rule
 
+from .labelled_tables import usps
 from .timing import table
 
 ITERATIONS, SETTLED = 300, 100
@@ -34,7 +42,18 @@ FEW_ROWS = {
     "wine, 178 x 13": lambda: load_wine().data,
     "of the model, 200 x 6": lambda: np.asarray(ct.simulate(200, 6, noise=0.1, random_state=5)[0]),
 }
+TOP = {  # and iterations after the warm-up
+    "breast cancer, 569 x 30": (lambda: load_breast_cancer().data, 1500),
+    "wine, 178 x 13": (lambda: load_wine().data, 700),
+    "digits, 500 x 64": (lambda: load_digits().data[:500], 700),
+    "digits, 1,797 x 64": (lambda: load_digits().data, 500),
+    "USPS, 500 x 256": (lambda: usps()[0].astype(float), 500),
+    "six blobs, 2,000 x 8": (TABLES["six blobs, 2,000 x 8"], 500),
+    "six blobs, 10,000 x 8": (lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0], 100),
+}
+N_OLDEST, CLUSTERS, TOP_WARMUP = 10, (3, 5, 10), 100
 BRIEFLY = {
+    "TOP": {"wine, 178 x 13": (lambda: load_wine().data, 60)},
     "TABLES": {"breast cancer, 569 x 30": TABLES["breast cancer, 569 x 30"]},
     "FEW_ROWS": {"iris, 150 x 4": FEW_ROWS["iris, 150 x 4"]},
     "ITERATIONS": 110,
@@ -61,6 +80,14 @@ class SweepsFirst(ct.Regraft):
         return *tree, info
 
 
+@dataclass(frozen=True)
+class WithoutClades(ct.Regraft):
+    """No clade moves with the scales of its leaves."""
+
+    _clades_per_block = 0
+
+
+CLADES = {"without": WithoutClades(), "with clades": ct.Regraft()}
 CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
 PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}
 FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")
@@ -69,6 +96,9 @@ FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology",
 def run():
     compare("candidates", CANDIDATES, TABLES)
     compare("covariance and noise", PARAMETERS, FEW_ROWS)
+    for name, (make, n_iterations) in TOP.items():
+        if any(part in name for part in os.environ.get("TABLES", "").split(";")):
+            compare_tops(name, make, n_iterations)
 
 
 def compare(what, samplers, tables):
@@ -80,12 +110,10 @@ def compare(what, samplers, tables):
 
 
 def figures(X, sampler):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit(X[:200], sampler, 1)  # compiles
-        began = time.process_time()
-        post = fit(X, sampler, ITERATIONS)
-        seconds = time.process_time() - began
+    fit(X[:200], sampler, 1)  # compiles
+    began = time.process_time()
+    post = fit(X, sampler, ITERATIONS)
+    seconds = time.process_time() - began
     theta = dict(post.theta)
     level = np.log(theta.pop("noise_level"))
     (covariance,) = (np.reshape(draws, (2 * ITERATIONS, -1)).T for draws in theta.values())
@@ -101,5 +129,55 @@ def figures(X, sampler):
     )
 
 
-def fit(X, sampler, n_iterations):
-    return ct.fit(X, sampler=sampler, n_samples=n_iterations, n_warmup=0, random_state=0, progress=False, n_jobs=1)
+def fit(X, sampler, n_iterations, n_warmup=0):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ct.fit(
+            X, sampler=sampler, n_samples=n_iterations, n_warmup=n_warmup, random_state=0, progress=False, n_jobs=1
+        )
+
+
+def compare_tops(name, make, n_iterations):
+    try:
+        X = make()
+    except FileNotFoundError:
+        print(f"\n{name}: left out, COALTREE_DATA names no folder with it")
+        return
+    rows, notes = {}, []
+    for method, sampler in CLADES.items():
+        fit(X[:150], sampler, 2)  # compiles
+        began = time.process_time()
+        post = fit(X, sampler, n_iterations, TOP_WARMUP)
+        seconds = time.process_time() - began
+        series = shown(post)
+        r_hat, ess = mixing(np.stack([draws.reshape(2, -1) for draws in series.values()]))
+        for figure, one, two in zip(series, r_hat, ess, strict=True):
+            rows.setdefault(figure, []).extend([f"{one:.3f}", f"{two:.0f}", f"{two / seconds:.2f}"])
+        alike = ", ".join(f"{agreement(post, k):.2f} at {k}" for k in CLUSTERS)
+        notes.append(f"{method}: {seconds:.0f} s; ARI of the chains' clusters {alike}")
+    print(f"\n{name}, {n_iterations} iterations")
+    header = [f"{figure}, {method}" for method in CLADES for figure in ("R-hat", "ESS", "ESS/s")]
+    table(("", *header), [(figure, *cells) for figure, cells in rows.items()])
+    print(*notes, sep="\n", flush=True)
+
+
+def shown(post):
+    """What is shown of a posterior, name → draws."""
+    oldest = np.sort(post.times, axis=1)[:, : -N_OLDEST - 1 : -1]
+    found = {f"merge {k + 1} from the root": oldest[:, k] for k in range(oldest.shape[1])}
+    found |= {"their mean": oldest.mean(axis=1), "tree length": post.times.sum(axis=1) + post.times[:, -1]}
+    found["log joint"] = post.log_joint
+    for name, draws in post.theta.items():
+        draws = np.asarray(draws)
+        if draws.ndim == 3:
+            eigenvalues = np.linalg.eigvalsh(draws)
+            found |= {"log determinant": np.log(eigenvalues).sum(axis=1), "first eigenvalue": eigenvalues[:, -1]}
+        elif draws.ndim == 1:
+            found[name] = draws
+    return found
+
+
+def agreement(post, k):
+    """Adjusted Rand index between the clusters of the two chains' mean trees."""
+    one, two = (post[np.flatnonzero(post.chain == c)].mean_tree().cut(k) for c in (0, 1))
+    return adjusted_rand_score(one, two)

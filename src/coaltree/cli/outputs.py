@@ -13,6 +13,7 @@ import pandas
 from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
+from ..posterior.clusters.explanation import explain
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.empty_leaves import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
@@ -102,9 +103,13 @@ def write_result(
     title: str | None,
     *,
     save_trees: bool = False,
+    explained: bool = False,
     only: Container[str] = tuple(FILES),
 ) -> Written:
-    """Write the files of `FILES` that are in `only` into `folder`; others of the kind, of another run, are removed."""
+    """Write the files of `FILES` that are in `only` into `folder`; others of the kind, of another run, are removed.
+
+    With `explained`, clusters.csv says which columns make the clusters.
+    """
     suggestion = None
     if n_clusters is None:
         with shell.stage("suggesting a number of clusters"):
@@ -120,7 +125,7 @@ def write_result(
     shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number
     temporary.mkdir()
     try:
-        _write_files(temporary, files, post, answer, suggestion, title)
+        _write_files(temporary, files, post, answer, suggestion, title, explained=explained)
         for name in files:
             move_into_place(temporary / name, folder / name)
         for name in {*FILES, NOTE} - set(files):
@@ -137,6 +142,8 @@ def _write_files(
     answer: ClusterAnswer,
     suggestion: ClusterSuggestion | None,
     title: str | None,
+    *,
+    explained: bool,
 ) -> None:
     from ..report import write_report
 
@@ -151,7 +158,7 @@ def _write_files(
         (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
         (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
         write_linkage(folder / "linkage.csv", tree)
-        write_clusters(folder / "clusters.csv", post, answer)
+        write_clusters(folder / "clusters.csv", post, answer, explained=explained)
     if FIGURES[0] in files:
         with shell.stage("drawing the figure"):
             paths = [folder / name for name in FIGURES]
@@ -168,10 +175,11 @@ def trees_to_write(n_leaves: int) -> int:
     return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
 
 
-def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
+def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explained: bool = False) -> None:
     """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations.
 
-    Rows with missing values only are in no tree; they have empty cells.
+    With `explained` also the columns in which its cluster differs most from the sister clade. Rows with missing values
+    only are in no tree; they have empty cells.
     """
     columns: dict[str, Iterable[Any]] = {
         leaves_one(leaves_are(post)): post.labels,
@@ -182,6 +190,10 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
         for c, probabilities in enumerate(answer.membership.T):
             columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
+    if explained and answer.n_clusters > 1:
+        found = explain(post, answer.labels)
+        said = [found.in_words(c) for c in range(answer.n_clusters)]
+        columns["differs_from_sister"] = [said[c] for c in answer.labels]
     annotations = {annotation.name: annotation.texts() for annotation in annotations_of(post)}
     for name, texts in annotations.items():
         own = name

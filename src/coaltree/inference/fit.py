@@ -20,13 +20,13 @@ from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
-from ..errors import CoaltreeWarning, InterruptedWarning, interruptions, is_interruption
+from ..errors import CoaltreeWarning, InputError, InterruptedWarning, interruptions, is_interruption
 from ..model.covariance import CovarianceLike
 from ..model.data.table import as_double, as_frame
 from ..model.data.transform import TransformLike
 from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
-from ..posterior.diagnostics import convergence
+from ..posterior.diagnostics import convergence, resamples
 from ..posterior.diagnostics.agreement import from_info
 from ..posterior.diagnostics.stop_reason import ENOUGH, PRELIMINARY, what_to_increase
 from ..posterior.io.pandas_output import remember_index
@@ -34,12 +34,13 @@ from ..samplers.base import SamplerLike
 from ..tree.tree import Tree
 from . import covariance_selection
 from .chains.initial_states import starts_of_chains
+from .chains.resampling import drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
 from .control.run import Run, bytes_per_draw
 from .control.run_state import RunState
 from .fit_data import FitData, prepare, to_posterior
-from .settings import RunSettings, check_settings, with_limits
+from .settings import DEFAULT_RESAMPLES, RunSettings, check_settings, with_limits
 
 
 def fit(
@@ -68,6 +69,8 @@ def fit(
     max_seconds: float | None = None,
     neighbors: Any = None,
     callback: Callable[[Posterior], object] | None = None,
+    resample: Literal["columns"] | None = None,
+    n_resamples: int = DEFAULT_RESAMPLES,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -94,7 +97,7 @@ def fit(
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (iterations done, total), the total
         being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
-        same result as without the interruption.
+        same result as without the interruption. Nothing is saved while covariance="best" selects; that begins again.
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that outliers do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.
@@ -127,6 +130,13 @@ def fit(
         each row are enough. It changes how fast chains mix, never what they converge to.
     callback : function of a `Posterior`, called with what there is after 40 iterations beyond the warm-up and whenever
         there are twice as many; ``info["preliminary"]`` is True there. Where it returns True, the run stops.
+    resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
+        posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
+        `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
+        10 + 6 iterations, or up to 40 + 15 above 300 rows, unless `n_warmup` and `n_samples` are numbers; the draws are
+        pooled. It needs a covariance without correlations: "spherical", "scaled" or "diagonal", among which "auto" and
+        "best" then choose.
+    n_resamples : number of resamples; a support is then uncertain by at most 0.5 / √n_resamples.
 
     Returns
     -------
@@ -137,14 +147,16 @@ def fit(
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
     with interruptions():
-        settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
+        settings = check_settings(
+            sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
+        )
         data = prepare(
             X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
         )
         run = begin_run(data, settings, start, random_state, checkpoint)
         if data.candidates:
             data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
-        run.to_posterior = LastPosterior(data)
+        run.to_posterior = LastPosterior(data, run.settings)
         if callback is not None:
             run.callback = lambda run: callback(posterior_of(data, run))
         complete(run, n_jobs, progress)
@@ -159,6 +171,11 @@ def begin_run(
     data: FitData, settings: RunSettings, start: Any, random_state: RandomState, checkpoint: PathLike | None
 ) -> Run:
     """A run that has not taken any iteration yet, if there is memory for it."""
+    if settings.resample is not None and start is not None:
+        raise InputError(
+            "start= continues chains of one likelihood, and each resample has its own; for more resamples, fit with "
+            "another random_state and join the posteriors by coaltree.concat."
+        )
     if data.candidates:
         covariance_selection.check_best(data, settings, start)
     starts = starts_of_chains(start, data.rows, data.chains, settings.n_chains)
@@ -192,25 +209,31 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
 class LastPosterior:
     """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not asked again."""
 
-    def __init__(self, data: FitData) -> None:
+    def __init__(self, data: FitData, settings: RunSettings) -> None:
         self.data: FitData = data
+        self.settings: RunSettings = settings
         self._made: tuple[tuple[int | None, int, int], Posterior] | None = None
 
     def __call__(self, state: RunState) -> Posterior:
         draws = (state.n_warmup, state.thin, state.n_draws)
         if self._made is None or self._made[0] != draws:
             self._made = None  # before the next one takes as much memory
-            every = state.all_draws
+            every, weights = state.all_draws, None
+            if self.settings.resample is not None:
+                every, weights = pooled(self.data.chains, self.settings, state.seed, state.draws)
             reported = {name: np.nanmean(value) for name, value in every.info.items() if not np.isnan(value).all()}
-            info = {f"mean_{name}": float(value) for name, value in reported.items()}
-            self._made = draws, to_posterior(self.data, every, info, chain=state.chain_of_draws)
+            info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
+            if weights is not None:
+                of = self.settings.resample
+                info["resample"] = {"of": of, "drift": drift(every.log_joint, state.chain_of_draws)}
+            self._made = draws, to_posterior(self.data, every, info, weights, chain=state.chain_of_draws)
         return self._made[1]
 
 
 def posterior_of(data: FitData, run: Run) -> Posterior:
     """The posterior of what a run has kept, and how it came about in `info`."""
     settings, state = run.settings, run.state
-    make = run.to_posterior or LastPosterior(data)
+    make = run.to_posterior or LastPosterior(data, settings)
     post = make(state)
     is_preliminary = not (state.reason or run.is_interrupted)
     post.info.update(
@@ -236,13 +259,16 @@ def _judge(post: Posterior) -> None:
     """Diagnostics, and a warning where they are bad; where they cannot be had, no draws are lost for it."""
     try:
         with single_threaded_blas():
-            post.info["convergence"] = convergence.figures(post)
+            post.info["convergence"] = resamples.figures(post) if post.is_resampled else convergence.figures(post)
     except Exception as error:
         if is_interruption(error):
             raise
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
+        if post.is_resampled:
+            resamples.warn_if_bad(post.info["convergence"], stacklevel=3)
+            return
         increase = " and ".join(what_to_increase(post.info.get("stopping")))
         agreement = from_info(post.info.get("stopping"))
         convergence.warn_if_bad(post.info["convergence"], agreement, stacklevel=3, increase=increase)

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..._runtime.formatting import some
 from ..._runtime.memory import require_room_for_kernels
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
+from ..options import DEFAULT_CHAINS, DEFAULT_RESAMPLES
 from ..parameter_types import GRID, INPUTS, NOISE
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option("--save-trees", is_flag=True, help="Write sampled trees as well (NEXUS, at most 1,000).")
+@click.option("--explain", is_flag=True, help="Say in clusters.csv which columns make each row's cluster.")
 @options.seed_option
 @options.force_option
 @shell.quiet_option
@@ -105,12 +108,11 @@ def fit(
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
     inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
-    quiet = given.pop("quiet")
+    quiet, explained = given.pop("quiet"), given.pop("explain")
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
     title = title or data.stem
-    fit_table(
-        source, settings, out, n_clusters=clusters, title=title, force=force, save_trees=save_trees, inputs=inputs
-    )
+    written: dict[str, Any] = {"force": force, "save_trees": save_trees, "explained": explained, "inputs": inputs}
+    fit_table(source, settings, out, n_clusters=clusters, title=title, **written)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -139,6 +141,7 @@ def _settings(
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
+    _check_resample(settings)
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
@@ -162,6 +165,17 @@ def _settings(
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
+
+
+def _check_resample(settings: dict[str, Any]) -> None:
+    if settings["resample"] is None:
+        if settings["n_resamples"] != DEFAULT_RESAMPLES:
+            raise InputError("--resamples needs --resample columns.")
+        return
+    for name in ("n_chains", "max_iterations", "max_seconds"):
+        if settings[name] not in (None, DEFAULT_CHAINS):
+            option = name.removeprefix("n_").replace("_", "-")
+            raise InputError(f"--{option} is not for --resample; give --resamples, --warmup and --samples.")
 
 
 def _transform(source: "TableFile", log: tuple[str, ...], center: str | None, scale: str | None) -> Any:
@@ -191,6 +205,7 @@ def fit_table(
     title: str,
     force: bool,
     save_trees: bool = False,
+    explained: bool = False,
     inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
@@ -203,6 +218,8 @@ def fit_table(
     is_new, checkpoint, quick = not out.exists(), out / CHECKPOINT, settings.pop("quick", False)
     if quick and settings.get("n_samples", "auto") != "auto":
         raise InputError("--quick stops by itself; leave --samples out.")
+    if quick and settings.get("resample") is not None:
+        raise InputError("--quick is for chains that are compared; with --resample each is short.")
     so_far = SoFar(out, n_clusters, title, lambda post: _annotate(post, source), quick=quick)
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
@@ -216,7 +233,7 @@ def fit_table(
                 out.rmdir()
         raise
     try:
-        result = write_result(out, post, n_clusters, title, save_trees=save_trees)
+        result = write_result(out, post, n_clusters, title, save_trees=save_trees, explained=explained)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
@@ -234,12 +251,13 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...model.data.columns import choice_for, is_auto
     from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
+    from ...posterior.diagnostics.resamples import MEANING
 
     shell.say(source.description)
     read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
     is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
     if is_auto(settings["covariance"]) and is_plain:
-        shell.say(f"covariance: {choice_for(source.table.values)}")
+        shell.say(f"covariance: {choice_for(source.table.values, settings.get('resample') is None)}")
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
@@ -251,6 +269,9 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         shell.say(f"distances: {post.info['distances']}")
     if "choice" in post.info:
         shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+    if post.is_resampled:
+        n_resamples = len(set(post.chain.tolist()))
+        shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
         shell.say(f"sampling: {ending}")
@@ -300,6 +321,11 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint)
     option_of = {option.name: option.opts[0] for option in fit.params}
     for warning in held:
+        if post.is_resampled:
+            names = {"n_resamples": "--resamples", "n_warmup": "--warmup"}
+            text = reduce(lambda said, name: said.replace(name, names[name]), names, str(warning))
+            shell.show_warning(text, ConvergenceWarning)
+            continue
         increase = " and ".join(option_of[name] for name in what_to_increase(post.info.get("stopping")))
         text = f"the chains have not converged: {'; '.join(warning.findings)}. Increase {increase}."
         shell.show_warning(text, ConvergenceWarning)
@@ -344,5 +370,9 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
         shell.say(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
-    if checks.wrong:
-        shell.say(f"{checks.headline} What to try is shown by: coaltree check {out}")
+    if checks.concern is not None:
+        advice = checks.concern.advice
+        tries = "" if advice is None else advice.to_text(options=True)
+        shell.say(
+            f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"
+        )

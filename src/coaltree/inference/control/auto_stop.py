@@ -29,7 +29,7 @@ from ..settings import FIRST_LOOK, FIRST_RESULT, RunSettings
 from .run_state import RunState
 
 GROWTH, GROWTH_IN_WARMUP = 1.25, 1.5  # iterations at the next look, as a multiple of those at this one
-DROPPED_SHARE = 4  # one draw in so many, where they turn out to be warm-up
+DROPPED_SHARE = 0.25  # of the draws, where they turn out to be warm-up
 MAX_PROJECTION = 10.0  # times as many iterations as were taken: beyond, figures of few draws say nothing
 
 ToPosterior = Callable[[RunState], Posterior]  # the posterior of the draws so far
@@ -55,7 +55,7 @@ def _looked_at(settings: RunSettings, state: RunState) -> RunState:
     chains = [concatenate(blocks) for blocks in state.draws]
     n_warmup, seen = state.n_warmup or 0, look(chains)
     if settings.n_warmup is None and not convergence.is_converged(seen) and seen["n_draws"] >= FIRST_LOOK:
-        later = [draws.part(slice(len(draws.times) // DROPPED_SHARE, None)) for draws in chains]
+        later = [draws.part(slice(int(DROPPED_SHARE * len(draws.times)), None)) for draws in chains]
         if _is_nearer(chains, later):
             n_warmup += (seen["n_draws"] - len(later[0].times)) * state.thin
             chains, seen = later, look(later)

@@ -79,7 +79,7 @@ def same_clusters(found: ChainAgreement) -> str:
 def chains_agree(posterior: "Posterior") -> ChainAgreement | None:
     """Compare the chains; None where there is one, or where trees or draws are too few to have an answer each."""
     chains = by_chain(posterior.chain)
-    is_series = posterior.is_chain and posterior.has_equal_weights
+    is_series = posterior.is_chain and posterior.has_equal_weights and not posterior.is_resampled
     if not is_series or len(chains) < 2 or posterior.n < 4 or min(map(len, chains)) < MIN_DRAWS:
         return None
     part, n_clusters = _part_of(posterior)

@@ -27,6 +27,7 @@ from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ..base import Merges, Tails
 from .candidates import add_every_branch
+from .clades.clade_scales import move_one_clade
 from .outlier_blocks import Neighborhoods, draw_block, neighborhoods
 from .outlier_scales import (
     ScaleCells,
@@ -232,24 +233,32 @@ def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarra
 
 
 @jit
-def _move_blocks(
-    engine: Engine, merges: Merges, around: Neighborhoods, n_blocks: Int, cells: ScaleCells, state: np.ndarray
+def _move_all(
+    engine: Engine,
+    merges: Merges,
+    around: Neighborhoods,
+    numbers: tuple[Int, Int],
+    cells: ScaleCells,
+    state: np.ndarray,
 ) -> None:
     children, times = merges
+    n_blocks, n_clades = numbers
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for _ in range(n_blocks):
         _move(engine, draw_block(around, state), cells, state)
+    for _ in range(n_clades):
+        move_one_clade(engine, around.seeds, cells, state)
     unload(engine.tree, children, times)
 
 
 def move_together(
-    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray
+    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, n_clades: int, state: np.ndarray
 ) -> tuple[Merges, np.ndarray]:
-    """Move `n_blocks` blocks one after another; returns the tree and the scales."""
+    """Move so many blocks and clades around outliers one after another; returns the tree and the scales."""
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
     merges = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     cells = cells_of(tails)
-    _move_blocks(engine, merges, around, n_blocks, cells, state)
+    _move_all(engine, merges, around, (n_blocks, n_clades), cells, state)
     return merges, cells.scale

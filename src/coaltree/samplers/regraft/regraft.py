@@ -5,6 +5,7 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 
     update           prune, propose, Metropolis–Hastings, regraft; sweeps
     outlier_moves    a few rows at once, with the scales of their noise
+    clades           a clade at once, with the same
     candidates       which branches are considered, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages
@@ -67,6 +68,7 @@ class Regraft(Sampler):
     is_chain = True
     takes_leaf_variances = True
     _rule = Rule()  # tests vary it
+    _clades_per_block = 6  # all of them take as long as a block
 
     def __post_init__(self) -> None:
         check_choice("candidates", self.candidates, ("auto", "all", "local"))
@@ -154,13 +156,16 @@ class Regraft(Sampler):
         neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Move outliers that resemble each other together (`outlier_moves`); at least eight rows are needed."""
+        """Move outliers that resemble each other together, and the clades around them (`outlier_moves`,
+        `clades.clade_scales`); at least eight rows are needed.
+        """
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0])
+        n_clades = n_blocks * self._clades_per_block
+        tree, scale = move_together(engine, tree, tails, n_blocks, n_clades, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 
