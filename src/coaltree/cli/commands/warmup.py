@@ -52,8 +52,8 @@ def use_everything(folder: Path) -> None:
 
     from ...inference.fit import fit
     from ...model.process.simulation import simulate
-    from ...posterior.clusters.answer import answer_for
-    from ..outputs import write_all
+    from ...tree.merges import restricted_trees
+    from ..outputs import write_result
 
     # long enough to compute R-hat, as runs of the default length do, and intervals of times
     short: dict[str, Any] = {"max_iterations": 40, "n_warmup": 4, "random_state": 0, "progress": False}
@@ -63,7 +63,10 @@ def use_everything(folder: Path) -> None:
     with_missing[1, 2] = np.nan
     for covariance, X in (("full", few), ("scaled", few), ("diagonal", with_missing)):
         post = fit(X, covariance, **short)
-        write_all(folder, post, answer_for(post, 2), "warm-up", suggestion=post.suggest_n_clusters())
+        write_result(folder, post, 2, "warm-up", save_trees=True)
+        post.suggest_n_clusters()
+        post.agreement()
+        restricted_trees(post.children, post.times, np.arange(3))
         post.check()
         post.loo()
         post.support([0, 1])
