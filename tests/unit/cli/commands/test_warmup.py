@@ -6,6 +6,7 @@ import pytest
 from coaltree._runtime import jit
 from coaltree.cli import main
 from coaltree.cli.commands import warmup
+from coaltree.inference.control import compile_ahead
 
 
 @pytest.mark.slow
@@ -35,3 +36,16 @@ def test_warmup_says_in_a_line_what_it_did(monkeypatch, capsys):
         monkeypatch.setattr(jit, "cache_folder", lambda folder=kept: folder)
         assert main(["warmup"]) == 0
         assert capsys.readouterr().out == f"{said}\n"
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_warmup_of_a_helper_uses_all_parts_from_its_own_on_and_says_nothing(first, monkeypatch, capsys):
+    used = []
+    names = ["_use_outlier_moves", "_use_posterior", "_use_fit"]
+    for name in names:
+        monkeypatch.setattr(warmup, name, lambda folder, name=name: used.append(name))
+    monkeypatch.setattr(compile_ahead, "say_complete", lambda: used.append("complete"))
+    assert main(["warmup", "--part", str(first)]) == 0
+    first %= len(names)
+    assert used == [*names[first:], *names[:first], "complete"]
+    assert capsys.readouterr().out == ""
