@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count, is_whole
-from .errors import CoaltreeWarning
+from .errors import CoaltreeWarning, interruptions
 from .inference.fit import fit
 from .inference.settings import DEFAULT_RESAMPLES, DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
-from .model.data.table import Table
+from .model.data.table import Table, as_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
@@ -118,6 +118,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return self
 
     def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
+        X = as_frame(X)
         dtypes = (np.float64, np.float32)  # float32 stays, all else becomes float64
         values = validate_data(self, X, dtype=dtypes, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
@@ -186,7 +187,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def _place(self, X: ArrayLike, **options: Any) -> Placement:
         check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        values = validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
 
     def __sklearn_tags__(self) -> Any:
@@ -212,7 +213,8 @@ def _unchanged_if_it_fails(estimator: Any) -> Iterator[None]:
     """Leave no mixture of an old fit and a new one behind."""
     before = dict(vars(estimator))
     try:
-        yield
+        with interruptions():
+            yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)

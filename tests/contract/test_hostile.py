@@ -4,9 +4,11 @@ A case is a function of an empty folder; its words are those of the sentence. `d
 what is promised.
 """
 
+import contextlib
 import functools
 import io
 import os
+import pickle
 import re
 import shlex
 import struct
@@ -884,6 +886,41 @@ def test_hostile_input_is_refused_in_one_sentence_and_leaves_nothing(work, words
     assert not any(tmp_path.iterdir())
 
 
+class Executed:
+    """Whose unpickling would leave a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [ct.load, lambda path: read_file(path, TableOptions()), lambda path: read_sparse_matrix(path, 6)],
+    ids=["posterior", "table", "neighbour graph"],
+)
+@pytest.mark.parametrize("name", ["X", "data"])
+@pytest.mark.parametrize("suffix", ["npz", "npy", "pkl"])
+def test_files_with_a_pickle_are_read_and_nothing_is_executed(suffix, name, read, tmp_path):
+    mark, path = tmp_path / "executed", tmp_path / f"x.{suffix}"
+    array = np.array([Executed(mark)], dtype=object)
+    if suffix == "npz":
+        matrix = sparse.csr_array(1.0 - np.eye(6))
+        parts = {"format": b"csr", "shape": (6, 6), "indptr": matrix.indptr, "indices": matrix.indices}
+        np.savez(path, **(parts | {"data": matrix.data, name: array}))
+    elif suffix == "npy":
+        np.save(path, array, allow_pickle=True)
+    else:
+        path.write_bytes(pickle.dumps(array))
+    with contextlib.suppress(ct.InputError):  # a member that is not needed is not read
+        read(path)
+    assert not mark.exists()
+    pickle.loads(pickle.dumps(array))[0].close()  # negative control
+    assert mark.exists()
+
+
 def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     """The same large array under many names is read once."""
     name = "x" * 10
@@ -961,41 +998,17 @@ COMMANDS = [
 ]
 
 
-def hostile_folder(folder):
-    """Posteriors, tables, links, pipes and folders where files should be."""
-    for name in ("a", "b", "sd", "pipes", "folders"):
-        (folder / name).mkdir()
-    for name in ("a", "b"):
-        post().save(folder / name / "posterior.npz")
-    table = pandas.DataFrame(data(9), columns=["u", "v", "w"])
-    for name in ("t.csv", "sd/clusters.csv"):
-        table.to_csv(folder / name, index=False)
-    np.savez(folder / "sd" / "checkpoint.npz", X=data())
-    sparse.save_npz(folder / "near.npz", sparse.csr_array(1.0 - np.eye(9)))
-    (folder / "near.npz").rename(folder / "sd" / "report.html")
-    (folder / "link.npz").symlink_to(folder / "a" / "posterior.npz")
-    os.link(folder / "sd" / "clusters.csv", folder / "link.csv")
-    for name in ("pipe.html", "pipe.png", "pipes/tree.png", "pipes/data.csv"):
-        os.mkfifo(folder / name)
-    (folder / "folders" / "report.html").mkdir()
-
-
-def contents(folder):
-    found = sorted(path for path in folder.rglob("*"))
-    return {path: path.read_bytes() if path.is_file() else None for path in found}
-
-
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize(("command", "words"), COMMANDS, ids=[command[:40] for command, _ in COMMANDS])
 def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words, force, tmp_path, monkeypatch, capsys):
-    hostile_folder(tmp_path)
+    hostile.hostile_folder(tmp_path)
     monkeypatch.chdir(tmp_path)
-    before = contents(tmp_path)
+    before = hostile.contents(tmp_path)
     given = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
     assert main(given) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert words in said or (not force and "already exists" in said)
-    assert contents(tmp_path) == before
+    assert hostile.contents(tmp_path) == before
 
 
 # --- control characters -----------------------------------------------------------------------------------------------

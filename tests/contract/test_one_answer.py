@@ -253,7 +253,7 @@ def folder(request, tmp_path_factory):
         for i, row in enumerate(rows_with_gaps() if grouped else iris_rows()):
             rows.writerow([f"row {i}", f"sample {i % 24}", *("" if np.isnan(x) else x for x in row)])
     about = ["--groups", "sample"] if grouped else ["--drop", "sample"]
-    short = ["--samples", "15", "--warmup", "10", "--seed", "1", "--clusters", "3", "--no-trees"]
+    short = ["--samples", "15", "--warmup", "10", "--seed", "1", "--clusters", "3"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert main(["fit", str(place / "table.csv"), "--out", str(place / "out"), *about, *short]) == 0

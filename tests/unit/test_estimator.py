@@ -83,12 +83,27 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "max_iterations": None,
         "max_seconds": 60.0,
         "neighbors": None,
+        "resample": "columns",
+        "n_resamples": 5,
     }
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}
     model.fit(X)
     settings["transform"] = settings.pop("preprocess")
     assert seen == {**settings, "progress": False, "errors": None}
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_estimator_of_resampled_columns_predicts_and_does_not_score():
+    X, classes = groups()
+    model = ct.CoalescentClustering(
+        len(np.unique(classes)), resample="columns", n_resamples=3, n_samples=4, random_state=0
+    ).fit(X)
+    assert model.posterior_.is_resampled
+    assert model.posterior_.info["n_warmup"] == 10
+    assert np.mean(model.predict(X) == model.labels_) > 0.9
+    with pytest.raises(ct.InputError, match="score_samples needs one likelihood"):
+        model.score(X)
 
 
 def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):

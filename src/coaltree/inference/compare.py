@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.fielddocs import field_docs
-from .._runtime.formatting import some
+from .._runtime.formatting import field_docs, some
 from .._runtime.notebook import html_table, paragraph
 from .._runtime.typing import ArrayLike, ProgressLike
-from ..errors import CoaltreeWarning, InputError
+from ..errors import CoaltreeWarning, InputError, interruptible
 from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
 
@@ -95,6 +94,7 @@ class Comparison(NamedTuple):
         return "\n".join([*("  ".join(line) for line in lines), *warning])
 
 
+@interruptible
 def compare(
     posteriors: Mapping[str, Posterior],
     X_heldout: ArrayLike | None = None,

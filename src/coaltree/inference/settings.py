@@ -12,14 +12,17 @@ AUTO = "auto"
 DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
-# Iterations of each chain where columns are resampled; of few leaves each has several sweeps.
-WARMUP_OF_RESAMPLE, SAMPLES_OF_RESAMPLE = (10, 40), (6, 15)
-MAX_LEAVES_SHORT = 300
+# Where columns are resampled, a chain has 10 + 6 iterations, of several sweeps each; above so many leaves, of one sweep
+# each, 40 + 15, but all chains together no more than about twice those of a usual run.
+MAX_LEAVES_OF_SWEEPS = 300
+RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
+MAX_RESAMPLED_SHARE = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
+FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
 MAX_CHAINS = 10**4
-WARMUP_SHARE = 4  # at most one iteration in so many is warm-up
-MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 1_200_000
+WARMUP_SHARE = 0.25  # of the iterations, at most
+MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 2_400_000
 MAX_DRAWS, MIN_DRAWS, MAX_BYTES = 1_000, 100, 1e9  # of each chain, and of the draws of all chains
 
 
@@ -50,7 +53,7 @@ class RunSettings(NamedTuple):
     @property
     def max_warmup(self) -> int:
         """Iterations after which the warm-up ends at the latest."""
-        return self.max_iterations // WARMUP_SHARE if self.n_warmup is None else self.n_warmup
+        return int(WARMUP_SHARE * self.max_iterations) if self.n_warmup is None else self.n_warmup
 
     @property
     def first_look(self) -> int:
@@ -126,13 +129,24 @@ def default_max_iterations(n: int) -> int:
     return int(min(max(MAX_LEAF_ITERATIONS // n, MIN_ITERATIONS), MAX_ITERATIONS))
 
 
+def resampled_iterations(n: int) -> tuple[int, int]:
+    """Warm-up, and what is kept, of each chain of n leaves where columns are resampled."""
+    if n <= MAX_LEAVES_OF_SWEEPS:
+        return RESAMPLED
+    whole = sum(RESAMPLED_OF_MANY_LEAVES)
+    total = max(min(whole, default_max_iterations(n) // MAX_RESAMPLED_SHARE), sum(RESAMPLED))
+    samples = round(total * RESAMPLED_OF_MANY_LEAVES[1] / whole)
+    return total - samples, samples
+
+
 def with_limits(settings: RunSettings, n: int, d: int, bytes_per_draw: float, is_given_start: bool) -> RunSettings:
     """Settings for n leaves of d columns, of which a draw of all chains takes so many bytes."""
     if settings.resample is not None:
-        is_large = n > MAX_LEAVES_SHORT
-        n_samples = SAMPLES_OF_RESAMPLE[is_large] if settings.n_samples is None else settings.n_samples
-        n_warmup = WARMUP_OF_RESAMPLE[is_large] if settings.n_warmup is None else settings.n_warmup
-        settings = settings._replace(n_samples=n_samples, n_warmup=n_warmup)
+        warmup, samples = resampled_iterations(n)
+        settings = settings._replace(
+            n_samples=samples if settings.n_samples is None else settings.n_samples,
+            n_warmup=warmup if settings.n_warmup is None else settings.n_warmup,
+        )
     if settings.n_samples is not None:
         settings = settings._replace(
             max_iterations=settings.max_warmup + settings.n_samples, max_draws=settings.n_samples

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.gridspec import GridSpec
 
-from .._runtime.fielddocs import field_docs
+from .._runtime.formatting import field_docs
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_choice, check_count
 from ..errors import InputError
@@ -105,6 +105,7 @@ def heatmap(
     tree_share: float = 0.5,
     time_scale: str = "auto",
     time_label: str | None = "time",
+    title: str | None = None,
 ) -> HeatmapAxes:
     """Draw the data beside the tree, one row of X (n, d) per leaf.
 
@@ -118,6 +119,7 @@ def heatmap(
     tree_share : float, width of the tree relative to that of the data
     clusters, n_clusters, support, labels, row_colors, time_scale, time_label : as in `dendrogram`
     z_score, standard_scale, cmap, center, value_label : as in `clustermap`
+    title : str, optional; by default a new figure's title says what is drawn
     """
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
@@ -153,8 +155,8 @@ def heatmap(
     add_legend(ax, [*lines, *strip_lines(strips)], parts)
     name_cells(ax, columns, [names[leaf] for leaf in order] if names else [], max_length=_MAX_NAME)
     ax.yaxis.tick_right()
-    if is_new:
-        set_title(parts.tree, f"{tree.n:,} rows in the order of their tree")
+    if is_new or title is not None:
+        set_title(parts.tree, f"{tree.n:,} rows in the order of their tree" if title is None else title)
     return parts
 
 

@@ -1,7 +1,7 @@
 """The chains of one fit, taken further in blocks through joblib; between blocks progress is shown and saved."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
@@ -11,12 +11,12 @@ from ..._runtime.progress import Progress
 from ..._runtime.validation import at_most_jobs
 from ...errors import InputError, interruptions
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
+from ...posterior.diagnostics.stop_reason import ENOUGH, SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
 from ..chains.initial_states import Start
 from ..chains.resampling import data_of_chains
 from ..chains.state import Chain, ChainData, ChainDraws
-from ..settings import RunSettings
+from ..settings import FIRST_RESULT, RunSettings
 from . import auto_stop
 from .checkpoint import Checkpoint
 from .run_state import RunState
@@ -26,7 +26,7 @@ MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
 MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n matrix
 NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
 SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-WARMUP_TIME_SHARE = 3  # at most one second in so many of `max_seconds` is warm-up
+WARMUP_TIME_SHARE = 1 / 3  # of `max_seconds`, at most
 
 
 class Run:
@@ -45,6 +45,8 @@ class Run:
         self.settings: RunSettings = settings
         self.starts: Sequence[Start] = starts
         self.checkpoint: Checkpoint | None = checkpoint
+        self.to_posterior: auto_stop.ToPosterior | None = None  # else nobody asks whether chains give the same answer
+        self.callback: Callable[[Run], object] | None = None  # for a run that has something to show; True ends it
         n_warmup = None if settings.n_warmup is None else max(0, settings.n_warmup - n_warmup_done)
         end = settings.first_look if n_warmup is None or settings.n_samples is None else n_warmup + settings.n_samples
         self.state: RunState = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
@@ -62,12 +64,15 @@ class Run:
                     if not self.state.chains:
                         self._begin(parallel, _threads_per_chain(1, n_jobs))
                     self._decide()
+                    self._show_result(is_due=self.state.n_draws * self.state.thin >= FIRST_RESULT)
                     while not self.state.reason:
                         before, began = self.state.iteration, time.perf_counter()
+                        due = auto_stop.next_result(self.state)
                         self._take_block(parallel, seconds_per_iteration)
-                        self._decide()
-                        self._save(finished=bool(self.state.reason))
                         seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
+                        self._decide()
+                        self._show_result(is_due=self.state.iteration == due)
+                        self._save(finished=bool(self.state.reason))
                         self._show(bar)
             except KeyboardInterrupt:
                 if self.state.chains:
@@ -101,7 +106,8 @@ class Run:
         state, seconds = self.state, SECONDS_PER_BLOCK
         if self.settings.max_seconds is not None:
             seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
-        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
+        stop = state.next_look if self.callback is None else min(state.next_look, auto_stop.next_result(state))
+        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), int(stop) - state.iteration)
         tasks = [
             delayed(advance)(data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
             for data, chain in zip(self.data_of_chains(), state.chains, strict=True)
@@ -123,15 +129,22 @@ class Run:
         if state.reason:
             return
         if state.iteration == state.next_look:
-            state = auto_stop.decide(settings, state)
+            state = auto_stop.decide(settings, state, self.to_posterior)
         if not state.reason and settings.max_seconds is not None:
             seconds = time.perf_counter() - self.began
-            is_long = seconds > settings.max_seconds / WARMUP_TIME_SHARE
+            is_long = seconds > WARMUP_TIME_SHARE * settings.max_seconds
             if state.n_warmup is None and state.iteration > 0 and is_long:
                 state = auto_stop.end_warmup(settings, state)
             elif seconds > settings.max_seconds and state.n_draws > 0:
                 state = state._replace(reason=SECONDS_SPENT)
         self.state = state
+
+    def _show_result(self, is_due: bool) -> None:
+        """Show what there is to `callback`, which may say that it is enough."""
+        if self.callback is None or not is_due or self.state.reason:
+            return
+        if self.callback(self) is True:
+            self.state = self.state._replace(reason=ENOUGH)
 
     def _save(self, finished: bool) -> None:
         if self.checkpoint is not None:
@@ -140,15 +153,16 @@ class Run:
     def _show(self, bar: Progress) -> None:
         state, note = self.state, "warm-up" if self.state.is_warmup else ""
         if state.figures is not None:
-            r_hat, ess = state.figures["r_hat"], np.fmin(state.figures["ess"], state.figures["topology_ess"])
-            note = f"R-hat {r_hat:.3f}/{convergence.R_HAT_TARGET}, ESS {ess:.0f}/{convergence.ESS_BELOW}"
+            r_hat, ess = state.figures["r_hat"], state.figures["ess"]
+            note = f"R-hat {r_hat:.2f} (≤ {convergence.R_HAT_ABOVE}), ESS {ess:.0f} (≥ {convergence.ESS_BELOW})"
         total = auto_stop.expected_iterations(self.settings, state)
         bar.show(state.iteration * len(state.chains), total * len(state.chains), note)
 
     def require_memory(self, n: int) -> None:
         """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
         n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
-        work = 4 * n_chains * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
+        work = 4 * at_once * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
         require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
 
