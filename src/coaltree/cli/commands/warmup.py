@@ -114,16 +114,15 @@ def _use_posterior(folder: Path) -> None:
     import numpy as np
 
     from ...model.process.coalescent import simulate_tree
-    from ...posterior.clusters.answer import answer_for
     from ...posterior.posterior import Posterior
-    from ..outputs import write_all
+    from ..outputs import write_result
 
     rng, n_draws = np.random.default_rng(0), 40
     trees = [simulate_tree(N_ROWS, rng) for _ in range(n_draws)]
     children, times = np.array([tree.children for tree in trees]), np.array([tree.times for tree in trees])
     chain, X = np.arange(n_draws) // (n_draws // 2), rng.standard_normal((N_ROWS, 3))
     post = Posterior(children, times, log_joint=rng.standard_normal(n_draws), chain=chain, X=X)
-    write_all(folder, post, answer_for(post, 2), "warm-up", suggestion=post.suggest_n_clusters())
+    write_result(folder, post, None, "warm-up")
 
 
 def _use_fit(folder: Path) -> None:
@@ -131,10 +130,9 @@ def _use_fit(folder: Path) -> None:
 
     from ...inference.fit import fit
     from ...model.process.simulation import simulate
-    from ...posterior.clusters.answer import answer_for
-    from ..outputs import write_all
+    from ..outputs import write_result
 
     X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
     post = fit(X, max_iterations=40, n_warmup=4, random_state=0, progress=False)
-    write_all(folder, post, answer_for(post, 2), "warm-up", suggestion=post.suggest_n_clusters())
+    write_result(folder, post, None, "warm-up")
     post.check()
