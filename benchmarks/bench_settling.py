@@ -84,7 +84,8 @@ class SweepsFirst(ct.Regraft):
 class WithoutClades(ct.Regraft):
     """No clade moves with the scales of its leaves."""
 
-    _clades_per_block = 0
+    def move_outliers(self, *args, n_clades=0, **options):
+        return super().move_outliers(*args, n_clades=0, **options)
 
 
 CLADES = {"without": WithoutClades(), "with clades": ct.Regraft()}
