@@ -88,7 +88,7 @@ javascript: | $(STAMP) ## lint of the report page's script (Biome), where there 
 	fi
 
 verify: $(STAMP)-test ## the long statistical runs, and many random examples for each Hypothesis test
-	$(BIN)/python -m pytest --numprocesses 2 -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile random $(ARGS)
 
 bench: $(STAMP)-bench ## times, beside what a user would pick instead, in short (ONLY=name for one, FULL=1 for all of it)
 	$(BIN)/python -m benchmarks $(ONLY) $(ARGS)
@@ -106,6 +106,8 @@ dist: $(STAMP)-dist ## wheel and sdist into dist/, the wheel proved in a clean e
 	rm -rf dist build
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	@test $$(cat dist/*.tar.gz | wc -c) -lt $(MOST_BYTES) || { echo "The sdist is larger than $(MOST_BYTES) bytes." >&2; exit 1; }
 	@for python in $(PYTHONS); do $(BIN)/python packaging/try_wheel.py "$$python" dist/*.whl || exit 1; done
 MOST_BYTES := 4000000

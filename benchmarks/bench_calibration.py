@@ -31,6 +31,7 @@ from scipy.optimize import linear_sum_assignment
 
 import coaltree as ct
 from coaltree.posterior.clusters.answer import answer_for
+from coaltree.posterior.diagnostics.model_checks import check_or_reason
 from coaltree.posterior.trees.transfer_support import greatest
 
 from .off_model import TABLES, agrees, masks_of, to_move, true_nodes
@@ -42,6 +43,7 @@ SURE = 0.95
 PAIRS = 40
 LEVEL = 0.9
 WORDS = ("stable", "doubtful", "dissolved")
+MAX_EXCESS, SMALL_EXCESS = 0.1, 0.05  # of supports: a warning is asked for above, and none below
 
 
 class How(NamedTuple):
@@ -109,6 +111,7 @@ def run():
     print_reliability("memberships: said, true (± standard error) [rows]", "memberships", results)
     print_stability(results)
     print_intervals(results)
+    print_cards(results)
     if fewest < setting.n_tables:
         print(f"\nNot measured whole, which is {setting.n_tables} tables of each kind.")
 
@@ -131,7 +134,7 @@ def measure(setting, name, method, number):
         nodes = true_nodes(drawn, how.as_groups)
         result = {
             "commit": commit().strip(" ,"),
-            "wrong": wrong(post),
+            **warned(post),
             "clades": of_clades(post, nodes),
             "transfer": of_transfer(post, nodes),
         }
@@ -161,12 +164,14 @@ def fitted(setting, how, drawn, number, path):
     return ct.load(path)
 
 
-def wrong(post):
-    """What `post.check()`, and so the report page, says is wrong with the model; nothing where rows are too few."""
-    try:
-        return [one.name for one in post.check(random_state=0).wrong]
-    except ct.InputError:
-        return []
+def warned(post):
+    """What `post.check()` finds wrong, and the check of the red card and of the last line of `coaltree fit`, if any."""
+    found = check_or_reason(post)
+    return {
+        "wrong": [one.name for one in found.wrong],
+        "card": None if found.concern is None else found.concern.name,
+        "effect": 0.0 if found.concern is None else found.concern.effect,
+    }
 
 
 def pairs(said, true):
@@ -316,7 +321,7 @@ def print_stability(results):
 def print_intervals(results):
     print(
         "\nshare of 90 % intervals that are right; by how much groups with a support of at least 0.5 are too sure;"
-        "\nwhat post.check() finds wrong, and in how many of the tables that were checked"
+        "\nwhat post.check() finds wrong, and what the report page warns of, and in how many tables"
     )
     rows = []
     for (name, method), found in results.items():
@@ -325,9 +330,30 @@ def print_intervals(results):
             share = ["" if point is None else f"{point.true:.2f} ± {point.error:.2f}" for point in points]
             clades = reliability(found, "clades", 0.5, 2.0)
             excess = "" if clades is None else f"{clades.said - clades.true:+.2f} ± {clades.error:.2f}"
-            checked = [result["wrong"] for result in found if "wrong" in result]
-            times_said = Counter(one for names in checked for one in names)
-            said = ", ".join(f"{one} {n}" for one, n in times_said.most_common(3))
-            said = f"{said or 'nothing'} of {len(checked)}"
-            rows.append((f"{name}: {method}", *share, excess, said))
-    table(("", "times", "number", "too sure by", "wrong"), rows)
+            said = _counted(one for result in found for one in result["wrong"])
+            warned_of = _counted(result["card"] for result in found if result["card"])
+            rows.append((f"{name}: {method}", *share, excess, said, f"{warned_of} of {len(found)}"))
+    table(("", "times", "number", "too sure by", "wrong", "warned of"), rows)
+
+
+def _counted(names):
+    return ", ".join(f"{name} {number}" for name, number in Counter(names).most_common(3)) or "nothing"
+
+
+def print_cards(results):
+    """Whether the red card is there where supports or memberships are too high, and is not where they are right."""
+    print(
+        f"\ntables of kinds in which what is said with 0.5 and more is too high by more than {MAX_EXCESS} and have a "
+        f"warning,\nand of kinds in which it is by less than {SMALL_EXCESS}, or nothing is said, and have none"
+    )
+    rows = []
+    for of, keys in (("supports or memberships", ("clades", "memberships")), ("supports alone", ("clades",))):
+        far, right = [], []
+        for found in results.values():
+            points = [reliability(found, key, 0.5, 2.0) for key in keys if found and key in found[0]]
+            excess = max((point.said - point.true for point in points if point is not None), default=0.0)
+            cards = [result["card"] is not None for result in found]
+            far += cards if excess > MAX_EXCESS else []
+            right += cards if excess < SMALL_EXCESS else []
+        rows.append((of, f"{sum(far)} of {len(far)}", f"{len(right) - sum(right)} of {len(right)}"))
+    table(("", "too high: warned", "right: not warned"), rows)

@@ -13,7 +13,7 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
-settings.register_profile("random", max_examples=2000, deadline=None, database=None, print_blob=True)
+settings.register_profile("random", max_examples=500, deadline=None, database=None, print_blob=True)
 settings.load_profile("same")
 
 

@@ -1,9 +1,12 @@
 """Files made to harm: archives with a valid check sum and crafted content, and the run that a checkpoint belongs to."""
 
 import json
+import os
 import zipfile
 
 import numpy as np
+import pandas
+from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
@@ -144,3 +147,28 @@ def npy_header(shape, descr="<f8"):
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     text += " " * (-(len(text) + 11) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def hostile_folder(folder):
+    """Posteriors, tables, links, pipes and folders where files should be."""
+    rng = np.random.default_rng(0)
+    for name in ("a", "b", "sd", "pipes", "folders"):
+        (folder / name).mkdir()
+    for name in ("a", "b"):
+        small_posterior().save(folder / name / "posterior.npz")
+    table = pandas.DataFrame(rng.normal(size=(9, 3)), columns=["u", "v", "w"])
+    for name in ("t.csv", "sd/clusters.csv"):
+        table.to_csv(folder / name, index=False)
+    np.savez(folder / "sd" / "checkpoint.npz", X=rng.normal(size=(6, 3)))
+    sparse.save_npz(folder / "near.npz", sparse.csr_array(1.0 - np.eye(9)))
+    (folder / "near.npz").rename(folder / "sd" / "report.html")
+    (folder / "link.npz").symlink_to(folder / "a" / "posterior.npz")
+    os.link(folder / "sd" / "clusters.csv", folder / "link.csv")
+    for name in ("pipe.html", "pipe.png", "pipes/tree.png", "pipes/data.csv"):
+        os.mkfifo(folder / name)
+    (folder / "folders" / "report.html").mkdir()
+
+
+def contents(folder):
+    """Every path of a folder, and the bytes of those that are files."""
+    return {path: path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}

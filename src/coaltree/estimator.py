@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count, is_whole
-from .errors import CoaltreeWarning
+from .errors import CoaltreeWarning, interruptions
 from .inference.fit import fit
-from .inference.settings import DEFAULT_WARMUP_OF_ESTIMATOR
+from .inference.settings import DEFAULT_RESAMPLES, DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
-from .model.data.table import Table
+from .model.data.table import Table, as_frame
 from .model.data.transform import TransformLike
 from .model.process.noise import NoiseLike
 from .posterior import Posterior
@@ -39,7 +39,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, preprocess, max_iterations, max_seconds, neighbors :
+    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, preprocess, max_iterations, max_seconds, neighbors, \
+    resample, n_resamples :
         As in `coaltree.fit`, whose `transform` is `preprocess` here.
 
     Attributes
@@ -85,6 +86,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         neighbors: Any = None,
+        resample: Literal["columns"] | None = None,
+        n_resamples: int = DEFAULT_RESAMPLES,
     ) -> None:
         self.n_clusters = n_clusters
         self.covariance = covariance
@@ -101,6 +104,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.neighbors = neighbors
+        self.resample = resample
+        self.n_resamples = n_resamples
 
     def fit(self, X: ArrayLike, y: Any = None, errors: ArrayLike | None = None) -> Self:
         """Draw trees for the rows of X (n, d), an array or a DataFrame; NaN is missing. y is ignored.
@@ -113,13 +118,14 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         return self
 
     def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
+        X = as_frame(X)
         dtypes = (np.float64, np.float32)  # float32 stays, all else becomes float64
         values = validate_data(self, X, dtype=dtypes, ensure_all_finite="allow-nan", ensure_min_samples=2)
         if self.n_clusters is not None:
             check_count("n_clusters", self.n_clusters, 1, len(values))
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "n_clusters"}
         settings["transform"] = settings.pop("preprocess")  # scikit-learn takes what has `transform` for a transformer
-        if is_whole(self.n_samples) and self.n_warmup == "auto":
+        if is_whole(self.n_samples) and self.n_warmup == "auto" and self.resample is None:
             settings["n_warmup"] = DEFAULT_WARMUP_OF_ESTIMATOR
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's older generator
             settings["random_state"] = int(self.random_state.randint(np.iinfo(np.int32).max))
@@ -138,9 +144,26 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
             self.labels_ = np.array(in_given_places(self.posterior_, answer.labels, -1))
             self.membership_ = np.array(in_given_places(self.posterior_, answer.membership, nowhere))
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out."""
-        return self.predict_proba(X).argmax(axis=1)
+    def predict(self, X: ArrayLike, *, outliers: bool = False) -> np.ndarray:
+        """Return (m,) the most probable cluster of each new row (see `Posterior.place`); NaN is integrated out.
+
+        Rows that are less likely than all but 1 % of rows like those fitted (`is_typical`) are warned of; with
+        `outliers` they are labelled -1 instead.
+        """
+        check_is_fitted(self)
+        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
+        assert placed.class_probability is not None
+        labels = placed.class_probability.argmax(axis=1)
+        if outliers:
+            return np.where(placed.is_typical, labels, -1)
+        if not placed.is_typical.all():
+            advice = "their clusters mean little; predict(X, outliers=True) labels them -1."
+            warnings.warn(f"{placed.unlike_in_words()}; {advice}", CoaltreeWarning, stacklevel=2)
+        return labels
+
+    def is_typical(self, X: ArrayLike) -> np.ndarray:
+        """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
+        return self._place(X).is_typical
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return (m, k) the probability of each cluster, in the order of `membership_`.
@@ -154,6 +177,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) log densities of new rows given those fitted; without noise a fitted row has an infinite one."""
+        check_is_fitted(self)
+        self.posterior_.require_one_likelihood("score_samples")
         return self._place(X).log_density
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
@@ -162,7 +187,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def _place(self, X: ArrayLike, **options: Any) -> Placement:
         check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        values = validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
 
     def __sklearn_tags__(self) -> Any:
@@ -188,7 +213,8 @@ def _unchanged_if_it_fails(estimator: Any) -> Iterator[None]:
     """Leave no mixture of an old fit and a new one behind."""
     before = dict(vars(estimator))
     try:
-        yield
+        with interruptions():
+            yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)

@@ -143,3 +143,14 @@ def test_links_between_pages_lead_somewhere():
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_promises_name_tests_that_exist():
+    page = (ROOT / "docs" / "background" / "reliability.md").read_text(encoding="utf-8")
+    promised = page.split("## What is not promised")[0]
+    rows = [line.split(" | ") for line in promised.splitlines() if line.startswith("| ") and "---" not in line]
+    rows = [row for row in rows if row[0] != "| promise"]
+    assert len(rows) > 25 and all(re.findall(r"`test_\w+`", row[-1]) for row in rows)
+    files = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    known = {name for text in files for name in re.findall(r"^def (test_\w+)", text, flags=re.MULTILINE)}
+    assert set(re.findall(r"`(test_\w+)`", page)) - known == set()

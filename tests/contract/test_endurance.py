@@ -25,6 +25,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"),
 ]
 
+N_KILLS = 20
+
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
@@ -57,19 +59,19 @@ def undisturbed(table, tmp_path_factory):
     return draws(out), time.monotonic() - began
 
 
-def test_checkpoint_survives_fifty_kills(table, undisturbed, tmp_path):
+def test_checkpoint_survives_many_kills(table, undisturbed, tmp_path):
     """The same command again and again, killed at a random moment each time, ends in the same draws and files."""
     expected, seconds = undisturbed
     rng = np.random.default_rng(0)
     kills = 0
     for number in itertools.count():
-        if kills >= 50:
+        if kills >= N_KILLS:
             break
         out = tmp_path / f"out{number}"
         while not is_complete(out):
             with subprocess.Popen(command(table, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
                 try:
-                    running.wait(timeout=float(rng.uniform(0.1, seconds)) if kills < 50 else None)
+                    running.wait(timeout=float(rng.uniform(0.1, seconds)) if kills < N_KILLS else None)
                 except subprocess.TimeoutExpired:
                     running.kill()
                     kills += 1

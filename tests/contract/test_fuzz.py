@@ -1,8 +1,9 @@
-"""Fuzzers: whatever a file holds, it is read or refused in one sentence; never a traceback, never nonsense.
+"""Fuzzers: whatever a file or a command holds, it is read or refused in one sentence; no traceback, no nonsense.
 
 The same cases each time in `make test`, and many more in `make verify`.
 """
 
+import shutil
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 
 import coaltree as ct
 from coaltree._runtime import archive
+from coaltree.cli import main
 from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
@@ -155,7 +157,7 @@ NEWICK = [
 LETTERS = "()[]',:;_ \n\r\t=.0123456789eE+-abc#&\u00e9\u6771\ufeff\0"
 
 
-@pytest.mark.parametrize("n_cases", [pytest.param(100_000, marks=pytest.mark.slow), 1500])
+@pytest.mark.parametrize("n_cases", [pytest.param(40_000, marks=pytest.mark.slow), 1500])
 def test_newick_that_is_mangled_is_refused_or_a_tree(n_cases):
     rng = np.random.default_rng(n_cases)
     for _ in range(n_cases):
@@ -171,7 +173,7 @@ def test_newick_that_is_mangled_is_refused_or_a_tree(n_cases):
             np.testing.assert_allclose(again.cophenetic(), tree.cophenetic(), rtol=4e-15, atol=0)
 
 
-@pytest.mark.parametrize("n_cases", [pytest.param(2000, marks=pytest.mark.slow), 15])
+@pytest.mark.parametrize("n_cases", [pytest.param(500, marks=pytest.mark.slow), 15])
 def test_nexus_of_any_names_is_read_by_dendropy(n_cases, tmp_path):
     dendropy = pytest.importorskip("dendropy")
     rng = np.random.default_rng(n_cases)
@@ -203,7 +205,7 @@ TABLES = [
 PIECES = [*',;\t"\n\r |.-+0123456789abé東', "NA", "inf", "1e400", "1_0", "10%", "$1", "True", "\r\n", '""', "9" * 40]
 
 
-@pytest.mark.parametrize("n_cases", [pytest.param(30_000, marks=pytest.mark.slow), 400])
+@pytest.mark.parametrize("n_cases", [pytest.param(15_000, marks=pytest.mark.slow), 400])
 def test_table_from_mangled_text_is_refused_or_whole(n_cases, tmp_path):
     rng = np.random.default_rng(n_cases)
     path = tmp_path / "x.csv"
@@ -233,28 +235,31 @@ def test_table_from_mangled_text_is_refused_or_whole(n_cases, tmp_path):
                 assert len(table.labels) >= sum(any(map(str.isalnum, line)) for line in lines) - 1
 
 
-@pytest.mark.parametrize("n_cases", [pytest.param(5000, marks=pytest.mark.slow), 90])
-@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet", "xlsx"])
+@pytest.mark.parametrize("n_cases", [pytest.param(2000, marks=pytest.mark.slow), 90])
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet", "dictionary.parquet", "xlsx"])
 def test_mangled_arrays_are_refused_or_a_whole_table(n_cases, suffix, tmp_path):
     path, X = tmp_path / f"x.{suffix}", np.random.default_rng(0).normal(size=(5, 3))
+    options = TableOptions(label=("text",)) if suffix == "dictionary.parquet" else TableOptions()
     if suffix == "npy":
         np.save(path, X)
     elif suffix == "npz":
         np.savez_compressed(path, X=X, labels=list("abcde"), columns=["u", "v", "w"])
     else:
         pandas = pytest.importorskip("pandas")
-        pytest.importorskip("pyarrow" if suffix == "parquet" else "openpyxl")
+        pytest.importorskip("openpyxl" if suffix == "xlsx" else "pyarrow")
         frame = pandas.DataFrame(X, columns=["u", "v", "w"], index=list("abcde"))
-        frame.to_parquet(path) if suffix == "parquet" else frame.to_excel(path)
+        if options.label:  # text that is stored once and counted
+            frame = pandas.concat([frame.assign(text=["x" * 50, "yes", "x" * 50, None, "yes"])] * 8, ignore_index=True)
+        frame.to_excel(path) if suffix == "xlsx" else frame.to_parquet(path, row_group_size=16)
     whole, rng = path.read_bytes(), np.random.default_rng(n_cases)
     for _ in range(n_cases):
         path.write_bytes(mangled(whole, rng))
-        if not refused(lambda: read_file(path, TableOptions())):
-            table = read_file(path, TableOptions()).table
+        if not refused(lambda: read_file(path, options)):
+            table = read_file(path, options).table
             assert table.values.shape == (len(table.labels), len(table.features))
 
 
-@pytest.mark.parametrize("n_cases", [pytest.param(5000, marks=pytest.mark.slow), 150])
+@pytest.mark.parametrize("n_cases", [pytest.param(2000, marks=pytest.mark.slow), 150])
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
 def test_neighbour_graphs_with_wrong_arrays_are_refused_or_whole(n_cases, kind, tmp_path):
     """Arrays of the right names, with values, types and lengths of any sort: none may reach SciPy unchecked."""
@@ -282,3 +287,69 @@ def test_neighbour_graphs_with_wrong_arrays_are_refused_or_whole(n_cases, kind, 
             found = read_sparse_matrix(path, 6)
             assert found.shape == (6, 6) and found.toarray().shape == (6, 6)
             assert all(len(ends) == len(found.data) and np.all((ends >= 0) & (ends < 6)) for ends in found.coords)
+
+
+# --- command lines ----------------------------------------------------------------------------------------------------
+
+PATHS = [
+    "a", "a/posterior.npz", "b", "b/posterior.npz", "t.csv", "link.npz", "link.csv", "sd", "sd/clusters.csv", "./a",
+    "sd/checkpoint.npz", "sd/report.html", "pipes", "pipe.html", "pipe.png", "folders", "folders/report.html", "..",
+    "new", "new/deeper/still", "new.csv", "new.html", "new.png", "new.svg", "new.xyz", "t.csv/x", "a/../t.csv", "-",
+    "", " ", "x\0y", "x\ny", "\x1b[31m.html", "\udcff", "x" * 300, "x/" * 3000, "/dev/null", "/dev/full", "/proc", "'",
+    "/proc/self/mem", "/proc/x", "/dev/stdin/x", "--", ".", "~", "con", "%s", "$HOME", "\u6771.html",
+]  # fmt: skip
+COMMANDS = {
+    "info": ["in"], "check": ["in"], "report": ["in", "-o"], "plot": ["in", "-o"], "place": ["in", "in", "-o"],
+    "compare": ["in", "in", "--heldout", "-o"], "simulate": ["-o"], "fit": ["in", "-o", "--neighbors"],
+}  # fmt: skip
+LIKELY = {"info": "a", "check": "a", "report": "a", "plot": "a", "place": "a", "compare": "a", "fit": "t.csv"}
+
+
+def random_command(rng):
+    """A command with paths of any sort, the first of them often a right one; and the paths that it reads."""
+    name = str(rng.choice(list(COMMANDS)))
+    given, read = [name], []
+    for option in COMMANDS[name]:
+        path = str(rng.choice(PATHS))
+        if option != "-o":
+            path = LIKELY[name] if len(given) == 1 and rng.random() < 0.7 else path
+            read.append(path)
+        if option == "in" or rng.random() < 0.8:
+            given += [path] if option == "in" else [option, path]
+    given += ["--force"] * int(rng.random() < 0.5 and name not in ("info", "check"))
+    return given + (["--samples", "2", "--warmup", "1", "--chains", "1"] if name == "fit" else []), read
+
+
+@pytest.mark.parametrize("n_cases", [pytest.param(400, marks=pytest.mark.slow), 12])
+def test_commands_with_any_paths_end_well_and_keep_what_they_read(n_cases, tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(n_cases)
+    (tmp_path / "here").mkdir()
+    hostile.hostile_folder(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    before = hostile.contents(tmp_path)
+    ours = set(filter(archive.is_archive, before))
+    assert len(ours) == 3  # and one of them a link
+    for _ in range(n_cases):
+        given, read = random_command(rng)
+        status = main(given)
+        said = capsys.readouterr().err
+        assert status in (0, 2), (given, said)
+        assert "Traceback" not in said and (status == 0 or said.splitlines()[-1].startswith("coaltree: ")), (
+            given,
+            said,
+        )
+        after = hostile.contents(tmp_path)
+        kept = {path for path in before if path in ours or any(is_same(path, name) for name in read)}
+        assert {path: after.get(path) for path in kept} == {path: before[path] for path in kept}, given
+        for path in after.keys() - before.keys():
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        for path in [path for path in before if after.get(path) != before[path]]:
+            path.write_bytes(before[path])  # which --force was asked to overwrite
+
+
+def is_same(path, name):
+    """Whether a name is that of a file."""
+    try:
+        return path.samefile(name)
+    except (OSError, ValueError):
+        return False

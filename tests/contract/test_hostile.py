@@ -4,9 +4,11 @@ A case is a function of an empty folder; its words are those of the sentence. `d
 what is promised.
 """
 
+import contextlib
 import functools
 import io
 import os
+import pickle
 import re
 import shlex
 import struct
@@ -96,6 +98,56 @@ def a_billion_chains(folder):
 @case("n_samples must be a whole number from 1 to 1000000000, not 1")
 def samples_beyond_counting(folder):
     ct.fit(data(), n_samples=10**400)
+
+
+@case("2 chains of 1000000000 trees would need ")
+def a_billion_samples(folder):
+    ct.fit(data(), n_samples=10**9)
+
+
+@case("max_iterations must be a whole number from 1 to 1000000000, not 1000000001.")
+def more_than_a_billion_iterations(folder):
+    ct.fit(data(), max_iterations=10**9 + 1)
+
+
+@case("1000000000 trees over 6 rows would need 80.0 GB of memory")
+def a_billion_trees(folder):
+    ct.sample_trees(data(), n_samples=10**9)
+
+
+@case("n_samples must be a whole number from 1 to 1000000000, not 1000")
+def trees_beyond_counting(folder):
+    """Which was an OverflowError."""
+    ct.sample_trees(data(), n_samples=10**400)
+
+
+@case("n_particles must be a whole number from 1 to 1000000000, not 9223372036854775808.")
+def particles_beyond_counting(folder):
+    """Which was a ValueError of NumPy."""
+    ct.sample_trees(data(), sampler=ct.MPost2(n_particles=2**63))
+
+
+@case("1000000000 random streams would need 32.0 GB of memory")
+def a_billion_particles(folder):
+    """Which was a MemoryError."""
+    with mock.patch("coaltree._runtime.memory.available_bytes", return_value=20 * 10**9):
+        ct.sample_trees(data(), sampler=ct.MPost2(n_particles=10**9))
+
+
+@case("1000000000 rows of 3 columns would need 372.0 GB of memory")
+def simulated_rows_without_end(folder):
+    ct.simulate(10**9, 3)
+
+
+@case("5 rows of 1000000000 columns would need 120.0 GB of memory")
+def simulated_columns_without_end(folder):
+    ct.simulate(5, 10**9)
+
+
+@case("random_state must be below 2**1024, not a number of thousands of digits.")
+def a_seed_of_five_thousand_digits(folder):
+    """Which no file could hold, after sampling."""
+    ct.fit(data(), random_state=10**5000)
 
 
 @case("path must be a path, such as 'tree/posterior.npz', not 3.")
@@ -834,6 +886,41 @@ def test_hostile_input_is_refused_in_one_sentence_and_leaves_nothing(work, words
     assert not any(tmp_path.iterdir())
 
 
+class Executed:
+    """Whose unpickling would leave a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [ct.load, lambda path: read_file(path, TableOptions()), lambda path: read_sparse_matrix(path, 6)],
+    ids=["posterior", "table", "neighbour graph"],
+)
+@pytest.mark.parametrize("name", ["X", "data"])
+@pytest.mark.parametrize("suffix", ["npz", "npy", "pkl"])
+def test_files_with_a_pickle_are_read_and_nothing_is_executed(suffix, name, read, tmp_path):
+    mark, path = tmp_path / "executed", tmp_path / f"x.{suffix}"
+    array = np.array([Executed(mark)], dtype=object)
+    if suffix == "npz":
+        matrix = sparse.csr_array(1.0 - np.eye(6))
+        parts = {"format": b"csr", "shape": (6, 6), "indptr": matrix.indptr, "indices": matrix.indices}
+        np.savez(path, **(parts | {"data": matrix.data, name: array}))
+    elif suffix == "npy":
+        np.save(path, array, allow_pickle=True)
+    else:
+        path.write_bytes(pickle.dumps(array))
+    with contextlib.suppress(ct.InputError):  # a member that is not needed is not read
+        read(path)
+    assert not mark.exists()
+    pickle.loads(pickle.dumps(array))[0].close()  # negative control
+    assert mark.exists()
+
+
 def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     """The same large array under many names is read once."""
     name = "x" * 10
@@ -885,6 +972,13 @@ COMMANDS = [
     ("simulate -o pipes", SPECIAL),
     ("report a -o /dev/full", SPECIAL),
     ("place a t.csv -o /dev/full", SPECIAL),
+    ("fit t.csv -o out --samples 1000000001", "is not auto or a whole number from 1 to 1000000000."),
+    ("fit t.csv -o out --samples 1000000000", "2 chains of 1000000000 trees would need "),
+    ("fit t.csv -o out --chains 1000000000", "1000000000 is not in the range 1<=x<=10000."),
+    ("fit t.csv -o out --jobs 1000000000", "1000000000 is not in the range 1<=x<=10000."),
+    ("fit t.csv -o out --max-iterations 9999999999", "9999999999 is not in the range 1<=x<=1000000000."),
+    ("fit t.csv -o out --noise 1e300", "'1e300' is not student, learn or a number from 0 to 1e+150."),
+    ("simulate -o out --n 1000000000", "1000000000 rows of 8 columns would need "),
     ("fit t.csv -o ''", "an empty name is no path."),
     ("report a -o ''", "an empty name is no path."),
     ("place '' t.csv", "an empty name is no path."),
@@ -904,41 +998,17 @@ COMMANDS = [
 ]
 
 
-def hostile_folder(folder):
-    """Posteriors, tables, links, pipes and folders where files should be."""
-    for name in ("a", "b", "sd", "pipes", "folders"):
-        (folder / name).mkdir()
-    for name in ("a", "b"):
-        post().save(folder / name / "posterior.npz")
-    table = pandas.DataFrame(data(9), columns=["u", "v", "w"])
-    for name in ("t.csv", "sd/clusters.csv"):
-        table.to_csv(folder / name, index=False)
-    np.savez(folder / "sd" / "checkpoint.npz", X=data())
-    sparse.save_npz(folder / "near.npz", sparse.csr_array(1.0 - np.eye(9)))
-    (folder / "near.npz").rename(folder / "sd" / "report.html")
-    (folder / "link.npz").symlink_to(folder / "a" / "posterior.npz")
-    os.link(folder / "sd" / "clusters.csv", folder / "link.csv")
-    for name in ("pipe.html", "pipe.png", "pipes/tree.png", "pipes/data.csv"):
-        os.mkfifo(folder / name)
-    (folder / "folders" / "report.html").mkdir()
-
-
-def contents(folder):
-    found = sorted(path for path in folder.rglob("*"))
-    return {path: path.read_bytes() if path.is_file() else None for path in found}
-
-
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize(("command", "words"), COMMANDS, ids=[command[:40] for command, _ in COMMANDS])
 def test_commands_refuse_to_destroy_files_and_paths_that_are_none(command, words, force, tmp_path, monkeypatch, capsys):
-    hostile_folder(tmp_path)
+    hostile.hostile_folder(tmp_path)
     monkeypatch.chdir(tmp_path)
-    before = contents(tmp_path)
+    before = hostile.contents(tmp_path)
     given = shlex.split(command) + (["--force"] if force and not command.startswith("info") else [])
     assert main(given) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert words in said or (not force and "already exists" in said)
-    assert contents(tmp_path) == before
+    assert hostile.contents(tmp_path) == before
 
 
 # --- control characters -----------------------------------------------------------------------------------------------

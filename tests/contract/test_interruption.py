@@ -1,12 +1,21 @@
-"""Ctrl-C at any moment of any verb is a KeyboardInterrupt (or the trees so far), and exit status 130 of a command."""
+"""Ctrl-C at any moment of any verb is a KeyboardInterrupt (or the trees so far), and exit status 130 of a command.
+
+Python handles a signal where it calls a function: a profiler that raises KeyboardInterrupt there is a Ctrl-C that comes
+at a chosen moment, also within Numba, where it once became a SystemError. Timers interrupt at moments of their own.
+"""
 
 import _thread
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import coaltree as ct
 from coaltree.cli import main
@@ -17,8 +26,8 @@ SETTINGS = {"n_samples": 30, "n_warmup": 5, "random_state": 0, "progress": False
 
 
 def fresh():
-    """A posterior that has cached nothing yet."""
-    return ct.concat([FITTED["post"]])
+    """The posterior of the test, or one that has cached nothing yet."""
+    return FITTED.get("same") or ct.concat([FITTED["post"]])
 
 
 FITTED = {}
@@ -93,21 +102,82 @@ def interrupt(work, n_times, seed=0):
         return [interrupted_after(delay, work) for delay in rng.uniform(0.0, seconds, n_times)]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_interrupted_verbs_raise_keyboard_interrupt(verb, tmp_path):
-    def work():
-        VERBS[verb](tmp_path)
-        (tmp_path / "c.npz").unlink(missing_ok=True)
+class CtrlC:
+    """A profiler that counts the calls of Python functions, or raises KeyboardInterrupt at one of them."""
 
-    outcomes = interrupt(work, 2)
-    assert all(map(is_a_traceback_free_end, outcomes)), outcomes
-    work()  # and nothing is broken by it
+    def __init__(self, at=None):
+        self.at, self.n_calls, self.in_numba = at, 0, []
+
+    def __call__(self, frame, event, arg):
+        if event != "call":
+            return
+        self.n_calls += 1
+        if self.n_calls == self.at:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+        if self.at is None and "numba" in frame.f_code.co_filename:
+            self.in_numba.append(self.n_calls)
+
+    def outcome_of(self, work):
+        sys.setprofile(self)
+        try:
+            return work()
+        except BaseException as error:  # which is what is asked for
+            return type(error)
+        finally:
+            sys.setprofile(None)
+
+
+def moments(watched, n_moments, rng):
+    """Numbers of calls, half of them in Numba where there are any."""
+    found = rng.integers(1, watched.n_calls + 1, n_moments)
+    if watched.in_numba:
+        found[::2] = rng.choice(watched.in_numba, len(found[::2]))
+    return found.tolist()
+
+
+def numbers_of(result):
+    """What must be the same if an answer is asked for again, as far as it is numbers."""
+    for name in ("log_joint", "log_density", "times", "labels", "membership"):
+        result = getattr(result, name, result) if not isinstance(result, np.ndarray) else result
+    return np.asarray(result) if isinstance(result, np.ndarray) else None
+
+
+def process_state():
+    """What Ctrl-C must not leave changed."""
+    return [(one["filepath"], one["num_threads"]) for one in threadpool_info()], np.geterr()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("n_moments", [pytest.param(40, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("verb", VERBS)
+def test_interrupted_verbs_raise_keyboard_interrupt_and_answer_when_asked_again(verb, n_moments, tmp_path):
+    def work():
+        (tmp_path / "c.npz").unlink(missing_ok=True)
+        return VERBS[verb](tmp_path)
+
+    expected = work()
+    FITTED["same"] = ct.concat([FITTED["post"]])  # whose caches an interruption must not leave half filled
+    try:
+        watched, before = CtrlC(), process_state()
+        watched.outcome_of(work)
+        for at in moments(watched, n_moments, np.random.default_rng(len(verb))):
+            FITTED["same"] = ct.concat([FITTED["post"]])
+            outcome = CtrlC(at).outcome_of(work)
+            assert is_a_traceback_free_end(outcome), (at, outcome)
+        again = work()
+    finally:
+        del FITTED["same"]
+    assert process_state() == before
+    if numbers_of(expected) is not None:
+        np.testing.assert_array_equal(numbers_of(again), numbers_of(expected))
+    assert not list(tmp_path.glob(".*.tmp"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_interrupted_verbs_raise_keyboard_interrupt_whenever_it_comes(verb, tmp_path):
-    outcomes = interrupt(lambda: VERBS[verb](tmp_path), 300, seed=1)
+    outcomes = interrupt(lambda: VERBS[verb](tmp_path), 30, seed=1)
     assert all(map(is_a_traceback_free_end, outcomes)), outcomes
     assert KeyboardInterrupt in outcomes or verb.startswith(("fit", "sample"))  # which return the trees so far
 
@@ -121,12 +191,15 @@ COMMANDS = {
 }
 
 
-def interrupted_commands(name, folder, n_times, seed):
+def command_in(folder, name):
     np.savetxt(folder / "x.csv", X, delimiter=",", header="0,1,2", comments="")
     FITTED["post"].save(folder / "p.npz")
     command = COMMANDS[name].format(folder).split()
-    if name in ("place", "fit"):
-        command.append("--header")
+    return command + (["--header"] if name in ("place", "fit") else [])
+
+
+def interrupted_commands(name, folder, n_times, seed):
+    command = command_in(folder, name)
     return interrupt(lambda: main(command), n_times, seed)
 
 
@@ -140,6 +213,27 @@ def test_interrupted_commands_end_with_130(name, tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_interrupted_commands_end_with_130_whenever_it_comes(name, tmp_path, capsys):
-    outcomes = interrupted_commands(name, tmp_path, 60, 3)
+    outcomes = interrupted_commands(name, tmp_path, 12, 3)
     assert set(outcomes) <= {0, 130}, capsys.readouterr().err
     assert 130 in outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of Unix")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_interrupted_processes_end_with_130(name, tmp_path):
+    """As a shell starts them: imports, and kernels that are read from their files, are interrupted too."""
+    command = [sys.executable, "-m", "coaltree", *command_in(tmp_path, name)]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    seconds = time.perf_counter() - began
+    for delay in np.random.default_rng(4).uniform(0.0, seconds, 6):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+            time.sleep(delay)
+            running.send_signal(signal.SIGINT)
+            said = running.stderr.read()
+        assert running.returncode in (0, 130, -signal.SIGINT), said
+        if running.returncode == -signal.SIGINT:  # before Python had loaded the command
+            assert "KeyboardInterrupt" in said or not said
+        else:
+            assert "Traceback" not in said and "Error" not in said

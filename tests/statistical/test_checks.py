@@ -37,18 +37,18 @@ def test_check_passes_a_model_with_the_noise_that_was_missing():
 @pytest.mark.slow
 def test_check_blames_true_models_in_at_most_a_twentieth_of_tables():
     blamed, of_one = [], []
-    for seed in range(50):
+    for seed in range(20):
         for case in TRUE.values():
             found = checked(case, seed, 60, 4)
             blamed.append(bool(found.wrong))
-            of_one += [one.p_value < 0.05 for one in found]
+            of_one.append(np.mean([one.p_value < 0.05 for one in found]))
     assert np.mean(blamed) < 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / len(blamed))
-    assert np.mean(of_one) < 0.06
+    assert np.mean(of_one) < 0.05 + 3.0 * np.std(of_one, ddof=1) / math.sqrt(len(of_one))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in WRONG if name != "Student steps (2 df), all columns alike"])
 def test_check_finds_what_is_wrong_most_of_the_time(name):
     case = WRONG[name]
-    found = [{one.name for one in checked(case, seed, 150, 6).wrong} & set(case.found) for seed in range(8)]
-    assert sum(map(bool, found)) >= 5
+    found = [{one.name for one in checked(case, seed, 150, 6).wrong} & set(case.found) for seed in range(6)]
+    assert sum(map(bool, found)) >= 4

@@ -53,9 +53,8 @@ def imputation_coverage(n_data_sets, rng, n_samples, n=24, d=8):
     return np.array(found)
 
 
-@pytest.mark.parametrize(("n_sets", "n_samples"), [pytest.param(16, 100, marks=pytest.mark.slow), (8, 60)])
-def test_intervals_of_missing_entries_hold_the_truth(n_sets, n_samples):
-    found = imputation_coverage(n_sets, np.random.default_rng(0), n_samples)
+def test_intervals_of_missing_entries_hold_the_truth():
+    found = imputation_coverage(8, np.random.default_rng(0), 60)
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / math.sqrt(len(found))
     assert abs(mean[0] - 0.9) < 4.5 * error[0] + 0.01  # the draws of a chain are not quite independent
     assert abs(mean[1] - 0.5) < 4.5 * error[1] + 0.01
@@ -80,25 +79,25 @@ def test_tree_hardly_changes_where_a_tenth_is_missing():
     assert np.corrcoef(whole, shuffled)[0, 1] < 0.5
 
 
-def parameter_coverage(n_data_sets, rng, n=64, d=64):
+def parameter_coverage(n_data_sets, rng, n=32, d=32):
     """In how many data sets the intervals of each parameter hold the truth: (2, 3), 90 % and 50 % intervals."""
     hits = []
     for _ in range(n_data_sets):
         theta, _, X = draw_problem(n, d, rng)
-        post = quiet_fit(X, n_samples=400, n_warmup=60, n_chains=1, random_state=rng)
+        post = quiet_fit(X, n_samples=300, n_warmup=60, n_chains=1, random_state=rng)
         hits.append([[covered(post.theta[name], theta[name], level) for name in PRIORS] for level in (0.9, 0.5)])
     return np.sum(hits, axis=0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [71, 72, 73])
-def test_intervals_of_parameters_hold_the_truth(seed):
+def test_intervals_of_parameters_hold_the_truth():
     """Of 100 intervals of 90 %, 82 to 96 hold the truth.
 
-    The seeds were fixed before any was run. A right sampler leaves 82 … 96 with a probability of 1.2 % for one
+    The seed was fixed before it was run. A right sampler leaves 82 … 96 with a probability of 1.2 % for one
     parameter and one seed: a seed that does so is no proof of a mistake (4 is one, for the noise), and one that does
     not is no proof of the contrary. Sharper is the calibration of the update alone, below.
     """
+    seed = 71
     hits = parameter_coverage(100, np.random.default_rng(seed))
     print(f"\ntruths of 100 in 90 % and 50 % intervals, seed {seed}:", dict(zip(PRIORS, hits.T.tolist(), strict=True)))
     assert np.all((hits[0] >= 82) & (hits[0] <= 96)), dict(zip(PRIORS, hits[0], strict=True))
@@ -135,9 +134,9 @@ def test_update_of_a_covariance_is_calibrated(d):
 
 
 @pytest.mark.slow
-def test_intervals_of_missing_entries_hold_the_truth_to_two_percent():
-    found = imputation_coverage(200, np.random.default_rng(5), 100)
+def test_intervals_of_missing_entries_hold_the_truth_at_length():
+    found = imputation_coverage(60, np.random.default_rng(5), 100)
     error = found.std(axis=0, ddof=1) / math.sqrt(len(found))
-    assert error[0] < 0.008
+    assert error[0] < 0.015  # it was below 0.008 with 200 tables
     assert abs(found[:, 0].mean() - 0.9) < 4.5 * error[0] + 0.01
     assert abs(found[:, 1].mean() - 0.5) < 4.5 * error[1] + 0.01

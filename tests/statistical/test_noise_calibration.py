@@ -77,8 +77,8 @@ def calibrate(noise, leaf, n_data_sets, seed, d=3, n_draws=15, thin=5, misread=1
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_noise_level_scales_times_and_topology_are_calibrated(case):
-    p, z = calibrate(*CASES[case], n_data_sets=160, seed=31)
-    print(f"\np-values of uniform ranks, {case}, 160 data sets:")
+    p, z = calibrate(*CASES[case], n_data_sets=120, seed=31)
+    print(f"\np-values of uniform ranks, {case}, 120 data sets:")
     print(", ".join(f"{name} {value:.3f}" for name, value in p.items()), f"; z of a clade {z:.2f}")
     assert min(p.values()) > 1e-4
     assert abs(z) < 4.0

@@ -83,12 +83,27 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "max_iterations": None,
         "max_seconds": 60.0,
         "neighbors": None,
+        "resample": "columns",
+        "n_resamples": 5,
     }
     model = ct.CoalescentClustering(2, **settings)
     assert model.get_params() == {"n_clusters": 2, **settings}
     model.fit(X)
     settings["transform"] = settings.pop("preprocess")
     assert seen == {**settings, "progress": False, "errors": None}
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_estimator_of_resampled_columns_predicts_and_does_not_score():
+    X, classes = groups()
+    model = ct.CoalescentClustering(
+        len(np.unique(classes)), resample="columns", n_resamples=3, n_samples=4, random_state=0
+    ).fit(X)
+    assert model.posterior_.is_resampled
+    assert model.posterior_.info["n_warmup"] == 10
+    assert np.mean(model.predict(X) == model.labels_) > 0.9
+    with pytest.raises(ct.InputError, match="score_samples needs one likelihood"):
+        model.score(X)
 
 
 def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):
@@ -152,6 +167,17 @@ def test_predict_puts_new_rows_into_their_group(fitted):
     np.testing.assert_allclose(probability.sum(axis=1), 1.0)
     np.testing.assert_array_equal(probability.argmax(axis=1), of)
     assert (model.predict_proba([[12.0, 6.0, 0.0]]) < 0.999).all()  # between two groups it is not sure
+
+
+def test_predict_warns_of_rows_unlike_the_fitted_ones_or_labels_them(fitted):
+    model, _, _ = fitted
+    new, of = groups(6, seed=5)
+    new[2, 1] = 1e6
+    np.testing.assert_array_equal(model.is_typical(new), np.arange(6) != 2)
+    np.testing.assert_array_equal(model.predict(new, outliers=True), np.where(np.arange(6) == 2, -1, of))
+    with pytest.warns(ct.CoaltreeWarning, match=r"1 of 6 new rows is unlike the fitted ones .*: 2; .* outliers=True"):
+        labels = model.predict(new)
+    assert (labels >= 0).all()
 
 
 def test_estimator_with_missing_entries_of_fitted_and_new_rows():

@@ -11,8 +11,11 @@ import numpy as np
 
 from ..errors import InputError
 from .jit import jit
+from .memory import require_memory
 from .typing import RandomState
-from .validation import is_whole
+from .validation import is_whole, shown
+
+_MAX_SEED_BITS = 1024
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
@@ -33,13 +36,16 @@ def seed_of(random_state: RandomState) -> int:
 
 def _checked_seed(random_state: Any) -> int:
     if not is_whole(random_state) or random_state < 0:
-        given = " ".join(repr(random_state).split())
-        raise InputError(f"random_state must be a non-negative int, a numpy.random.Generator or None, not {given}.")
+        wanted = "a non-negative int, a numpy.random.Generator or None"
+        raise InputError(f"random_state must be {wanted}, not {shown(random_state)}.")
+    if int(random_state).bit_length() > _MAX_SEED_BITS:
+        raise InputError(f"random_state must be below 2**{_MAX_SEED_BITS}, not {shown(random_state)}.")
     return int(random_state)
 
 
 def make_streams(rng: np.random.Generator, n_streams: int) -> np.ndarray:
     """Draw (n_streams, 4) uint64 states from `rng`; the generator moves on, so a second call gives other streams."""
+    require_memory(32 * n_streams, f"{n_streams} random streams", "use fewer particles")
     return rng.integers(0, 2**64, size=(n_streams, 4), dtype=np.uint64)
 
 

@@ -22,11 +22,12 @@ _max_threads: ContextVar[int | None] = ContextVar("coaltree_max_threads", defaul
 @contextmanager
 def at_most_threads(limit: int | None) -> Iterator[None]:
     """Let nothing that is called within take more threads; None sets no limit of its own."""
-    token = _max_threads.set(_max_threads.get() if limit is None else limit)
+    before = _max_threads.get()
     try:
+        _max_threads.set(before if limit is None else limit)
         yield
     finally:
-        _max_threads.reset(token)
+        _max_threads.set(before)
 
 
 def allowed_threads() -> int:

@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from .formatting import shortened
+
+MAX_COUNT = 10**9  # of rows, draws or iterations; beyond, a number is a slip of the pen
+MAX_JOBS = 10_000
+_MAX_SHOWN = 120  # letters of a value in a message
 
 
 def is_whole(value: Any) -> bool:
@@ -24,11 +29,22 @@ def as_number(value: Any) -> float:
         return math.nan
 
 
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, in one line and not too long."""
+    try:
+        text = repr(value)
+    except ValueError:  # of a number with more than 4,300 digits
+        text = "a number of thousands of digits"
+    return shortened(" ".join(text.split()), _MAX_SHOWN)
+
+
 def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number from `least` to `most`."""
-    if not is_whole(value) or value < least or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{name} must be a whole number {wanted}, not {value!r}.")
+    """Return a whole number from `least` to `most`, a billion unless it is given."""
+    largest = MAX_COUNT if most is None else most
+    if not is_whole(value) or not least <= value <= largest:
+        is_open = most is None and not (is_whole(value) and value > largest)
+        wanted = f"of at least {least}" if is_open else f"from {least} to {largest}"
+        raise InputError(f"{name} must be a whole number {wanted}, not {shown(value)}.")
     return int(value)
 
 
@@ -38,7 +54,7 @@ def check_number(name: str, value: Any, least: float = -math.inf, most: float = 
     if not least <= number <= most:
         bounds = [f"from {least:g} to {most:g}", f"of at least {least:g}", f"of at most {most:g}", ""]
         wanted = f"a number {bounds[2 * math.isinf(least) + math.isinf(most)]}".strip()
-        raise InputError(f"{name} must be {wanted}, not {value!r}.")
+        raise InputError(f"{name} must be {wanted}, not {shown(value)}.")
     return number
 
 
@@ -46,7 +62,7 @@ def check_positive(name: str, value: Any, zero: bool = False) -> float:
     """Return a finite number above 0 (with `zero`, also 0)."""
     number = as_number(value)
     if not (0.0 < number < math.inf or (zero and number == 0.0)):
-        raise InputError(f"{name} must be a positive number{' or 0' if zero else ''}, not {value!r}.")
+        raise InputError(f"{name} must be a positive number{' or 0' if zero else ''}, not {shown(value)}.")
     return number
 
 
@@ -54,7 +70,7 @@ def check_level(name: str, value: Any) -> float:
     """Return a probability strictly between 0 and 1."""
     number = as_number(value)
     if not 0.0 < number < 1.0:
-        raise InputError(f"{name} must be a number between 0 and 1, such as 0.9, not {value!r}.")
+        raise InputError(f"{name} must be a number between 0 and 1, such as 0.9, not {shown(value)}.")
     return number
 
 
@@ -63,16 +79,20 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         *others, last = (f'"{choice}"' for choice in choices)
         wanted = f"{', '.join(others)} or {last}" if others else last
-        raise InputError(f"{name} must be {wanted}, not {value!r}.")
+        raise InputError(f"{name} must be {wanted}, not {shown(value)}.")
     return value
-
-
-MAX_JOBS = 10_000
 
 
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of jobs that joblib would not take, or that no machine has processors for."""
     if is_whole(n_jobs) and abs(n_jobs) > MAX_JOBS:
-        raise InputError(f"n_jobs must be a whole number from {-MAX_JOBS} to {MAX_JOBS}, or None, not {n_jobs!r}.")
+        raise InputError(f"n_jobs must be a whole number from {-MAX_JOBS} to {MAX_JOBS}, or None, not {shown(n_jobs)}.")
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
-        raise InputError(f"n_jobs must be a whole number other than 0 (-1: every processor) or None, not {n_jobs!r}.")
+        raise InputError(
+            f"n_jobs must be a whole number other than 0 (-1: every processor) or None, not {shown(n_jobs)}."
+        )
+
+
+def at_most_jobs(n_jobs: int | None, n_tasks: int) -> int | None:
+    """Return a number of jobs for so many tasks: joblib would start a process for each job, whatever there is to do."""
+    return n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, max(n_tasks, 1))

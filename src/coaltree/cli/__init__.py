@@ -5,7 +5,7 @@ Exit status: 0 done, 1 the run failed, 2 bad usage or input, 130 interrupted. An
 ``--debug`` adds the traceback.
 """
 
-from .commands import check, compare, demo, fit, info, place, plot, report, simulate, warmup  # noqa: F401
+from .commands import check, compare, demo, explain, fit, info, place, plot, report, simulate, warmup  # noqa: F401
 from .shell import commands, main
 
 __all__ = ["commands", "main"]

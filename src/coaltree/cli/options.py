@@ -11,7 +11,7 @@ import click
 
 from .._runtime.atomic_write import check_writable
 from ..errors import InputError
-from .parameter_types import COUNT, POSITIVE_COUNT, PathName
+from .parameter_types import COUNT, MAX_CHAINS, MAX_COUNT, MAX_JOBS, POSITIVE_COUNT, PathName
 from .shell import echo
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 POSTERIOR = "posterior.npz"
+DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `coaltree.fit`, which is imported only when it runs
 INPUT = PathName(path_type=Path)
 FOLDER = PathName(path_type=Path, file_okay=False)
 FILE = PathName(path_type=Path, dir_okay=False)
@@ -60,15 +61,28 @@ def sampling_options(command: Any) -> Any:
     iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than
         300 rows]"""
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
+    resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
+        columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
+        it takes 10 + 6 iterations, or up to 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
+    resamples = "With --resample columns: number of resamples, each a chain."
     seconds = "With --samples auto: maximum time."
+    chains = "Number of independent chains."
     return _add_options(
         command,
         click.option("--samples", "n_samples", type=POSITIVE_COUNT, help=samples, **length),
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
-        click.option("--max-iterations", type=click.IntRange(1), metavar="NUMBER", help=iterations),
+        click.option("--max-iterations", type=click.IntRange(1, MAX_COUNT), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
-        click.option("--chains", "n_chains", type=click.IntRange(1), default=2, help="Number of independent chains."),
-        click.option("--jobs", "n_jobs", type=click.IntRange(1), help=jobs),
+        click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS, help=chains),
+        click.option("--resample", type=click.Choice(("columns",)), help=resample),
+        click.option(
+            "--resamples",
+            "n_resamples",
+            type=click.IntRange(2, MAX_CHAINS),
+            default=DEFAULT_RESAMPLES,
+            help=resamples,
+        ),
+        click.option("--jobs", "n_jobs", type=click.IntRange(1, MAX_JOBS), help=jobs),
     )
 
 

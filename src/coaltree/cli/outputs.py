@@ -12,6 +12,7 @@ import pandas
 from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning
 from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
+from ..posterior.clusters.explanation import explain
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.empty_leaves import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
@@ -49,10 +50,12 @@ def write_all(
     *,
     suggestion: ClusterSuggestion | None = None,
     with_trees: bool = True,
+    explained: bool = False,
 ) -> dict[str, str]:
     """Write the files of `FILES` into `folder`, replacing existing ones, and return what each one is.
 
-    `suggestion` is where the number of clusters comes from, if the user gave none.
+    `suggestion` is where the number of clusters comes from, if the user gave none; with `explained`, clusters.csv says
+    which columns make them.
     """
     from ..report import write_report
 
@@ -73,7 +76,7 @@ def write_all(
             (temporary / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
             (temporary / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
             write_linkage(temporary / "linkage.csv", tree)
-            write_clusters(temporary / "clusters.csv", post, answer)
+            write_clusters(temporary / "clusters.csv", post, answer, explained=explained)
         with shell.stage("drawing the figure"):
             paths = [temporary / "tree.png", temporary / "tree.svg"]
             draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
@@ -93,10 +96,11 @@ def trees_to_write(n_leaves: int) -> int:
     return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
 
 
-def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
+def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explained: bool = False) -> None:
     """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations.
 
-    Rows with missing values only are in no tree; they have empty cells.
+    With `explained` also the columns in which its cluster differs most from the sister clade. Rows with missing values
+    only are in no tree; they have empty cells.
     """
     columns: dict[str, Iterable[Any]] = {
         leaves_one(leaves_are(post)): post.labels,
@@ -107,6 +111,10 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer) -> None:
     if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
         for c, probabilities in enumerate(answer.membership.T):
             columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
+    if explained and answer.n_clusters > 1:
+        found = explain(post, answer.labels)
+        said = [found.in_words(c) for c in range(answer.n_clusters)]
+        columns["differs_from_sister"] = [said[c] for c in answer.labels]
     annotations = {annotation.name: annotation.texts() for annotation in annotations_of(post)}
     for name, texts in annotations.items():
         own = name

@@ -9,6 +9,8 @@ import click
 
 from .._runtime.formatting import shortened
 
+MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
+
 
 class _Parsed(click.ParamType):
     """A value that `parse` makes of text; `expected` names it in the message of a refusal."""
@@ -24,7 +26,7 @@ class _Parsed(click.ParamType):
         try:
             return self.parse(value)
         except ValueError:
-            return self.fail(f"{value!r} is not {self.expected}.", param, ctx)
+            return self.fail(f"{shortened(value)!r} is not {self.expected}.", param, ctx)
 
 
 class PathName(click.Path):
@@ -47,7 +49,7 @@ class PathName(click.Path):
 def _count(text: str, minimum: int) -> int | str:
     if text == "auto":
         return text
-    if not re.fullmatch(r"\d{1,9}", text) or int(text) < minimum:
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not minimum <= int(text) <= MAX_COUNT:
         raise ValueError
     return int(text)
 
@@ -65,20 +67,22 @@ def _grid(text: str) -> tuple[int, ...]:
 
 
 def _noise(text: str) -> float | str:
-    return text if text in ("student", "learn") else _number(text, 0.0, 1e150)
+    return text if text in ("student", "learn") else _number(text, 0.0, MAX_NOISE)
 
 
 def _inputs(text: str) -> tuple[float, ...] | str:
     return text if text == "names" else tuple(float(part) for part in text.split(","))
 
 
-COUNT: "click.ParamType[Any]" = _Parsed("count", lambda text: _count(text, 0), "auto or a whole number of at least 0")
+COUNT: "click.ParamType[Any]" = _Parsed(
+    "count", lambda text: _count(text, 0), f"auto or a whole number from 0 to {MAX_COUNT}"
+)
 POSITIVE_COUNT: "click.ParamType[Any]" = _Parsed(
-    "count", lambda text: _count(text, 1), "auto or a whole number of at least 1"
+    "count", lambda text: _count(text, 1), f"auto or a whole number from 1 to {MAX_COUNT}"
 )
 INCHES: "click.ParamType[Any]" = _Parsed(
     "inches", lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100"
 )
 GRID: "click.ParamType[Any]" = _Parsed("grid", _grid, "the shape of a grid, such as 16x16")
-NOISE: "click.ParamType[Any]" = _Parsed("noise", _noise, "student, learn or a number of at least 0")
+NOISE: "click.ParamType[Any]" = _Parsed("noise", _noise, f"student, learn or a number from 0 to {MAX_NOISE:g}")
 INPUTS: "click.ParamType[Any]" = _Parsed("inputs", _inputs, "names, or numbers such as 0,0.5,1")

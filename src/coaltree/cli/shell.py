@@ -57,17 +57,16 @@ def main(args: Sequence[str] | None = None) -> int:
 @contextlib.contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
     """Let SIGTERM, or a terminal that closes, end a run as Ctrl-C does: saved, and with its workers."""
-    changed = []
+    numbers = []
     if threading.current_thread() is threading.main_thread():  # no other thread may
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
-                signal.signal(number, signal.default_int_handler)
-                changed.append(number)
+        known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        numbers = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores SIGHUP
     try:
+        for number in numbers:
+            signal.signal(number, signal.default_int_handler)
         yield
     finally:
-        for number in changed:
+        for number in numbers:
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -20,7 +20,7 @@ from .._runtime.fielddocs import field_docs
 from .._runtime.formatting import some
 from .._runtime.notebook import html_table, paragraph
 from .._runtime.typing import ArrayLike, ProgressLike
-from ..errors import CoaltreeWarning, InputError
+from ..errors import CoaltreeWarning, InputError, interruptible
 from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
 
@@ -95,6 +95,7 @@ class Comparison(NamedTuple):
         return "\n".join([*("  ".join(line) for line in lines), *warning])
 
 
+@interruptible
 def compare(
     posteriors: Mapping[str, Posterior],
     X_heldout: ArrayLike | None = None,
@@ -119,6 +120,9 @@ def compare(
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')
+    for name, one in posteriors.items():
+        if isinstance(one, Posterior):
+            one.require_one_likelihood(f"compare() of {name!r}")
     for name, post in posteriors.items():
         if not isinstance(post, Posterior):
             raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")

@@ -25,7 +25,7 @@ from .chains.initial_states import Start, start_at
 from .compare import Comparison, compared
 from .control.run import Run
 from .fit_data import FitData, is_best, to_posterior
-from .settings import RunSettings
+from .settings import DEFAULT_CHAINS, RunSettings
 
 __all__ = ["check_best", "is_best", "run_of_best", "select"]
 
@@ -53,10 +53,13 @@ def run_of_best(data: FitData, run: Run, n_jobs: int | None, progress: ProgressL
         table = run.checkpoint.selection(run.state.seed, data.candidates)
     if table is None:
         table, starts = select(data, run, n_jobs, progress)
+        starts = starts if run.settings.resample is None else run.starts  # resamples begin with their own columns
     data = data.with_model(data.candidates[table["covariance"]])
-    n_short, _ = short_iterations(run.settings.max_iterations, len(data.rows.distinct.first))
-    # Its chains continue where the short ones ended, which is not to be forgotten in tempered iterations.
-    settings = run.settings._replace(n_tempered=0)
+    n_short, settings = 0, run.settings
+    if settings.resample is None:
+        n_short, _ = short_iterations(settings.max_iterations, len(data.rows.distinct.first))
+        # Its chains continue where the short ones ended, which is not to be forgotten in tempered iterations.
+        settings = settings._replace(n_tempered=0)
     best = Run(data.chains, settings, run.state.seed, starts, run.checkpoint, n_warmup_done=n_short)
     best.require_memory(len(data.rows.labels))
     best.state, best.began = best.state._replace(selection=table), run.began
@@ -79,13 +82,16 @@ def select(data: FitData, whole: Run, n_jobs: int | None, progress: ProgressLike
         max_seconds=None,
         n_tempered=min(whole.settings.n_tempered, n_warmup // 2),
     )
+    starts = whole.starts
+    if settings.resample is not None:  # the families are compared by the table as it is
+        settings, starts = settings._replace(resample=None, n_chains=DEFAULT_CHAINS), starts[:DEFAULT_CHAINS]
     among = np.sort(np.random.default_rng([_STREAM, seed]).permutation(data.rows.kept)[:MAX_ROWS])
     left_out, runs, failed = {}, {}, {}
     with Progress(False if callable(progress) else progress, unit="candidate") as bar:
         for number, (name, model) in enumerate(data.candidates.items()):
             bar.show(number, len(data.candidates))
             candidate = data.with_model(model)
-            run = Run(candidate.chains, settings, _seed_of_candidate(seed, number), whole.starts)
+            run = Run(candidate.chains, settings, _seed_of_candidate(seed, number), starts)
             run.require_memory(len(data.rows.labels))
             try:
                 left_out[name], runs[name] = _leave_one_out(candidate, run, among, n_jobs), run

@@ -22,7 +22,8 @@ from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
 from ..posterior.io.pandas_output import INDEX
-from ..posterior.predictive.placement import covariance_of, transform_new_rows
+from ..posterior.predictive.placement import transform_new_rows
+from ..posterior.predictive.row_densities import covariance_of
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.insertion import graft
@@ -51,6 +52,7 @@ def extend(
 
     `Posterior.extend` explains the parameters.
     """
+    posterior.require_one_likelihood("extend()", 'fit all rows together with resample="columns"')
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
     (table, taken), rng = transform_new_rows(posterior, X_new), as_generator(random_state)

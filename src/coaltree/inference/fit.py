@@ -20,24 +20,25 @@ from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
-from ..errors import CoaltreeWarning, InterruptedWarning, interruptions, is_interruption
+from ..errors import CoaltreeWarning, InputError, InterruptedWarning, interruptions, is_interruption
 from ..model.covariance import CovarianceLike
 from ..model.data.table import as_double, as_frame
 from ..model.data.transform import TransformLike
 from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
-from ..posterior.diagnostics import convergence
+from ..posterior.diagnostics import convergence, resamples
 from ..posterior.diagnostics.stop_reason import what_to_increase
 from ..posterior.io.pandas_output import remember_index
 from ..samplers.base import SamplerLike
 from ..tree.tree import Tree
 from . import covariance_selection
 from .chains.initial_states import starts_of_chains
+from .chains.resampling import drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
 from .control.run import Run, bytes_per_draw
 from .fit_data import FitData, prepare, to_posterior
-from .settings import RunSettings, check_settings, with_limits
+from .settings import DEFAULT_RESAMPLES, RunSettings, check_settings, with_limits
 
 
 def fit(
@@ -65,6 +66,8 @@ def fit(
     max_iterations: int | None = None,
     max_seconds: float | None = None,
     neighbors: Any = None,
+    resample: Literal["columns"] | None = None,
+    n_resamples: int = DEFAULT_RESAMPLES,
 ) -> Posterior:
     """Sample trees and covariance parameters given data, and impute missing values.
 
@@ -91,7 +94,7 @@ def fit(
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (iterations done, total), the total
         being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
-        same result as without the interruption.
+        same result as without the interruption. Nothing is saved while covariance="best" selects; that begins again.
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that outliers do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.
@@ -122,6 +125,13 @@ def fit(
     neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows, as from
         `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp``; only the places of its entries are read. 15 for
         each row are enough. It changes how fast chains mix, never what they converge to.
+    resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
+        posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
+        `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
+        10 + 6 iterations, or up to 40 + 15 above 300 rows, unless `n_warmup` and `n_samples` are numbers; the draws are
+        pooled. It needs a covariance without correlations: "spherical", "scaled" or "diagonal", among which "auto" and
+        "best" then choose.
+    n_resamples : number of resamples; a support is then uncertain by at most 0.5 / √n_resamples.
 
     Returns
     -------
@@ -132,7 +142,9 @@ def fit(
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
     with interruptions():
-        settings = check_settings(sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds)
+        settings = check_settings(
+            sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
+        )
         data = prepare(
             X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
         )
@@ -151,6 +163,11 @@ def begin_run(
     data: FitData, settings: RunSettings, start: Any, random_state: RandomState, checkpoint: PathLike | None
 ) -> Run:
     """A run that has not taken any iteration yet, if there is memory for it."""
+    if settings.resample is not None and start is not None:
+        raise InputError(
+            "start= continues chains of one likelihood, and each resample has its own; for more resamples, fit with "
+            "another random_state and join the posteriors by coaltree.concat."
+        )
     if data.candidates:
         covariance_selection.check_best(data, settings, start)
     starts = starts_of_chains(start, data.rows, data.chains, settings.n_chains)
@@ -183,7 +200,11 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
 
 def posterior_of(data: FitData, run: Run) -> Posterior:
     """The posterior of what a run has kept, and how it came about in `info`."""
-    settings, state, draws = run.settings, run.state, run.state.all_draws
+    settings, state, weights = run.settings, run.state, None
+    if settings.resample is None:
+        draws = state.all_draws
+    else:
+        draws, weights = pooled(data.chains, settings, state.seed, state.draws)
     reported = {name: float(np.nanmean(value)) for name, value in draws.info.items() if not np.isnan(value).all()}
     info = {
         "seed": state.seed,
@@ -194,22 +215,27 @@ def posterior_of(data: FitData, run: Run) -> Posterior:
         **data.info,
         "interrupted": run.is_interrupted,
     }
+    if weights is not None:
+        info["resample"] = {"of": settings.resample, "drift": drift(draws.log_joint, state.chain_of_draws)}
     if state.selection is not None:
         info |= {"choice": state.selection, "covariance_given": "best"}
     if settings.is_auto:
         info["stopping"] = auto_stop.summary(settings, state)
-    return to_posterior(data, draws, info, chain=state.chain_of_draws)
+    return to_posterior(data, draws, info, weights, chain=state.chain_of_draws)
 
 
 def _judge(post: Posterior) -> None:
     """Diagnostics, and a warning where they are bad; where they cannot be had, no draws are lost for it."""
     try:
-        post.info["convergence"] = convergence.figures(post)
+        post.info["convergence"] = resamples.figures(post) if post.is_resampled else convergence.figures(post)
     except Exception as error:
         if is_interruption(error):
             raise
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:
+        if post.is_resampled:
+            resamples.warn_if_bad(post.info["convergence"], stacklevel=3)
+            return
         increase = " and ".join(what_to_increase(post.info.get("stopping")))
         convergence.warn_if_bad(post.info["convergence"], stacklevel=3, increase=increase)

@@ -27,6 +27,7 @@ from ..model.data.transform import Transform, transformed
 from ..model.process.noise import Noise, as_noise, noise_model
 from ..posterior import Posterior
 from ..samplers.base import Sampler
+from .chains.resampling import check_resampling
 from .chains.state import ChainData, ChainDraws, collapse_replicates
 from .settings import RunSettings
 
@@ -107,13 +108,13 @@ def prepare(
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
     candidates = {}
     if is_best(covariance):
-        families = families_to_compare(recorded, ordered, inputs)
+        families = families_to_compare(recorded, ordered, inputs, allow_full=settings.resample is None)
         candidates = models_of(families, recorded, rows.kept, table.features)
         model = next(iter(candidates.values()))
     elif ordered or inputs is not None:
         raise InputError('ordered and inputs need covariance="best"; otherwise give SquaredExponential(inputs=…).')
     else:
-        model = _modelled_apart(recorded, rows, table, covariance, ties)
+        model = _modelled_apart(recorded, rows, table, covariance, ties, settings.resample is None)
         info |= {"ties_given": ties} if ties == "spread" else {}
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
     if is_table and not candidates and "covariance_choice" not in model.info:
@@ -122,7 +123,10 @@ def prepare(
     noise_of_rows = noise_model(noise, recorded if model.used is None else recorded[:, model.used], of_rows)
     missing = missing_entries(model.values)
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
-    chains = chains if candidates else collapse_replicates(chains)  # candidates are compared by rows
+    if settings.resample is not None:
+        check_resampling(chains, candidates.values() or [model], is_table)
+    elif not candidates:  # which are compared by rows
+        chains = collapse_replicates(chains)
     return FitData(table, rows, noise, model, chains, candidates, info, taken)
 
 
@@ -147,14 +151,16 @@ def _check_steps(metric: str, covariance: Any, transform: Any) -> tuple[Any, Any
     return "spherical" if is_auto(covariance) else covariance, {**words, "center": "rows", "scale": "rows"}
 
 
-def _modelled_apart(values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, ties: str) -> Modelled:
+def _modelled_apart(
+    values: np.ndarray, rows: LeafRows, table: Table, covariance: Any, ties: str, allow_full: bool
+) -> Modelled:
     """The model of distinct rows; ties are spread where rows are equal in every column that both have.
 
     Such rows are no copies, for two of them may differ where a third has no values, and have no density at distance 0.
     """
     if ties == "spread":
-        return modelled(values, rows.kept, table.features, covariance, SPREAD)
-    model = modelled(values, rows.kept, table.features, covariance)
+        return modelled(values, rows.kept, table.features, covariance, SPREAD, allow_full)
+    model = modelled(values, rows.kept, table.features, covariance, allow_full=allow_full)
     pair = None if rows.has_density or model.is_spread else agreeing_pair(model.values)
     if pair is None:
         return model
@@ -168,7 +174,7 @@ def _modelled_apart(values: np.ndarray, rows: LeafRows, table: Table, covariance
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoaltreeWarning)  # said already
-        return modelled(values, rows.kept, table.features, covariance, SPREAD)
+        return modelled(values, rows.kept, table.features, covariance, SPREAD, allow_full)
 
 
 def default_noise(sampler: Sampler) -> Noise:
@@ -192,12 +198,16 @@ def is_best(covariance: Any) -> bool:
     return isinstance(covariance, str) and covariance == "best"
 
 
-def families_to_compare(values: np.ndarray, ordered: bool, inputs: Any) -> dict[str, Covariance]:
+def families_to_compare(
+    values: np.ndarray, ordered: bool, inputs: Any, allow_full: bool = True
+) -> dict[str, Covariance]:
     """Families that suit distinct rows (n, d): a full matrix needs twice as many rows as varying columns."""
     n, d = values.shape
     n_varying = int((~constant_columns(values)).sum())
     names = ["scaled", "spherical", "diagonal", "full"]
-    if not 1 < n_varying <= min(n / 2, MAX_FULL_COLUMNS_OF_BEST):
+    if not allow_full and np.isnan(values).any():
+        names.remove("diagonal")  # see `resampling`
+    if not allow_full or not 1 < n_varying <= min(n / 2, MAX_FULL_COLUMNS_OF_BEST):
         names.remove("full")
     families = {name: as_covariance(name, d) for name in names}
     if ordered or inputs is not None:
@@ -221,7 +231,9 @@ def models_of(
     return found
 
 
-def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more: Any) -> Posterior:
+def to_posterior(
+    data: FitData, draws: ChainDraws, info: dict[str, Any], column_weights: np.ndarray | None = None, **more: Any
+) -> Posterior:
     """The posterior of draws over the distinct rows of a table, with its copies and left-out columns put back."""
     table, rows, model = data.table, data.rows, data.model
     children, times = rows.distinct.expand(draws.children, draws.times)
@@ -229,7 +241,7 @@ def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more:
     return Posterior(
         children,
         times,
-        log_joint=draws.log_joint,
+        log_joint=draws.log_joint if column_weights is None else None,  # else each chain has its own likelihood
         labels=rows.labels,
         theta=draws.theta,
         X=table.values,
@@ -244,6 +256,7 @@ def to_posterior(data: FitData, draws: ChainDraws, info: dict[str, Any], **more:
         groups=rows.leaf,
         row_labels=table.labels,
         tail_scale=draws.tail_scale[:, rows.places] if data.chains.noise.half_df > 0.0 else None,
+        column_weights=column_weights,
         info=info,
         **more,
     )

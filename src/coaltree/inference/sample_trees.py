@@ -83,7 +83,8 @@ def sample_trees(
             f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion."
         )
     prepare = _from_rows if is_table else _from_distances
-    covariance, problem, distinct, used = prepare(table, covariance, sampler, d, leaf_var)
+    with interruptions():
+        covariance, problem, distinct, used = prepare(table, covariance, sampler, d, leaf_var)
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)

@@ -12,6 +12,7 @@ annotated and saved like any other.
     ari_curves     agreement with known classes at every number of clusters
     traces         trace plots of the chains
     comparison     how well several models predict the rows
+    explain        which columns make each cluster
     checks         whether the model holds
 """
 
@@ -20,10 +21,10 @@ from .clustermap import ClusterMap, clustermap
 from .dendrogram import dendrogram
 from .densitree import cloud
 from .diagnostics import checks, comparison, traces
-from .matrices import coclustering, heatmap
+from .matrices import coclustering, explain, heatmap
 from .tanglegram import TanglegramAxes, tanglegram
 
 __all__ = [
     "ClusterMap", "TanglegramAxes", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison",
-    "dendrogram", "heatmap", "tanglegram", "traces",
+    "dendrogram", "explain", "heatmap", "tanglegram", "traces",
 ]  # fmt: skip

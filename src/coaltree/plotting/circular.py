@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from .._runtime.typing import ArrayLike
 from .geometry import signed_sqrt, sqrt_ticks
-from .style import INCHES_PER_CHARACTER, LEGEND_FONT, PALE, as_text, legend_line, new_axes
+from .style import INCHES_PER_CHARACTER, LEGEND_FONT, PALE, NameStyle, as_texts, legend_line, new_axes
 
 _SHARE_OF_CIRCLE = 0.97  # the rest is a gap between the last leaf and the first, for the times
 _HOLE = 0.04  # radius of the root, where 1 is that of the leaves
@@ -100,6 +100,7 @@ class Circle:
         for time in ticks.tolist():
             ax.plot(*_polar(self.radius(time), around).T, color=PALE, lw=0.4, zorder=0.5)
             text: dict[str, Any] = {"fontsize": LEGEND_FONT - 1, "color": "0.45", "ha": "center", "va": "center"}
+            text["bbox"] = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no line through the number
             ax.text(0.0, float(self.radius(time)), f"{time:.3g}", zorder=0.6, **text)
 
     def legend_line(self, time_label: str) -> list[Artist]:
@@ -107,35 +108,19 @@ class Circle:
         said = f"{time_label} (square-root scale)" if self.is_sqrt else time_label
         return legend_line("circles", [Line2D([], [], color=PALE, lw=0.8, label=said)])
 
-    def name_leaves(
-        self,
-        ax: Axes,
-        positions: ArrayLike,
-        names: Sequence[str],
-        size: float | None,
-        *,
-        colors: Sequence[str] | None = None,
-        distance: float = 0.0,
-    ) -> None:
+    def name_leaves(self, ax: Axes, positions: ArrayLike, names: Sequence[str], style: NameStyle) -> None:
         """Write the names around the circle, all readable from left to right; with no size, none."""
-        if not size:
+        if not style.size:
             return
-        radius = 1.02 + distance
         angles = self.angle(positions)
-        for k, (angle, name) in enumerate(zip(angles.tolist(), names, strict=True)):
+        texts = as_texts(names, _MAX_NAME)
+        colors = style.colors or [None] * len(texts)
+        places = _polar(np.full(len(texts), 1.02 + style.distance), angles).tolist()
+        for (x, y), angle, name, color in zip(places, angles.tolist(), texts, colors, strict=True):
             is_left = np.cos(angle) < 0
-            x, y = _polar(np.array(radius), np.array(angle))
-            ax.text(
-                x,
-                y,
-                as_text(name, _MAX_NAME),
-                rotation=np.degrees(angle) + (180.0 if is_left else 0.0),
-                rotation_mode="anchor",
-                ha="right" if is_left else "left",
-                va="center",
-                fontsize=min(size, LEGEND_FONT),
-                color=colors[k] if colors else None,
-            )
+            turned: dict[str, Any] = {"rotation": np.degrees(angle) + (180.0 if is_left else 0.0), "va": "center"}
+            turned |= {"rotation_mode": "anchor", "ha": "right" if is_left else "left"}
+            ax.text(x, y, name, fontsize=min(style.size, LEGEND_FONT), color=color, **turned)
 
 
 def _polar(radius: ArrayLike, angle: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
 
 from .._runtime.fielddocs import field_docs
-from .._runtime.formatting import shortened, some
+from .._runtime.formatting import some
 from .._runtime.typing import RandomState
 from ..errors import InputError
 from ..model.data.table import Table, read_table
@@ -25,7 +25,7 @@ from ..tree.rooted import default_labels
 from ..tree.tree import Tree
 from .clusters import as_clusters
 from .color_scale import MISSING, ZScore, draw_table, rescaled
-from .dendrogram import TreeSettings, draw_dendrogram, side_branch_line, support_dots
+from .dendrogram import NO_SUPPORT, TreeSettings, draw_dendrogram, side_branch_line, support_dots, support_number
 from .geometry import Direction, arrange
 from .matrices import number_runs
 from .strips import Strip, as_strips, legend_entries
@@ -154,8 +154,8 @@ def clustermap(
     beside = row_strips if number is None else [*row_strips, _cluster_strip(number)]
 
     values = shown[np.ix_(rows.reordered_ind, cols.reordered_ind)]
-    row_names = [shortened(table.labels[i], _MAX_NAME_LENGTH) for i in rows.reordered_ind]
-    column_names = [shortened(columns[j], _MAX_NAME_LENGTH) for j in cols.reordered_ind]
+    row_names = [table.labels[i] for i in rows.reordered_ind]
+    column_names = [columns[j] for j in cols.reordered_ind]
     if hasattr(frame, "iloc"):
         values = type(frame)(values, frame.index[rows.reordered_ind], frame.columns[cols.reordered_ind])
     found = _make_map(rows, cols, values, (len(beside), len(col_strips)), (row_names, column_names), figsize)
@@ -240,7 +240,9 @@ def _make_map(
     from matplotlib import pyplot
 
     n, d = values.shape
-    for_rows, for_columns = (0.55 * MAX_FONT / 72.0 * max(map(len, of_side)) for of_side in names)  # inches
+    for_rows, for_columns = (  # inches
+        0.55 * MAX_FONT / 72.0 * min(max(map(len, of_side)), _MAX_NAME_LENGTH) for of_side in names
+    )
     widths = [0.05 if rows.tree is None else 1.5, max(_STRIP_INCHES * n_strips[0], 0.01), np.clip(0.24 * d, 2.4, 10.0)]
     heights = [0.05 if cols.tree is None else 1.1, max(_STRIP_INCHES * n_strips[1], 0.01), np.clip(0.17 * n, 2.4, 10.5)]
     figure = pyplot.figure(figsize=figsize or (sum(widths) + for_rows + 1.2, sum(heights) + for_columns + 0.2))
@@ -283,6 +285,8 @@ def _draw_tree(ax: Axes, side: Side, orientation: str, **settings: Any) -> set[s
     settings |= {"support": support, "labels": False, "max_leaves": None, "time_label": None}
     _, lines = draw_dendrogram(tree, ax, TreeSettings(**settings, number_clusters=False))
     marks = {str(entry.get_label()).rstrip(":") for line in lines for entry in line}
+    if NO_SUPPORT in marks:  # among the clades that are large enough
+        marks -= {NO_SUPPORT, "support"}
     return {"numbers"} | marks if ax.texts else marks
 
 
@@ -327,8 +331,8 @@ def _add_legend(
         sections.append(("clusters", [*lines, side_branch_line()] if "side branch" in marks else lines))
     sections += [(strip.title, legend_entries(strip)) for strip in strips if strip.meanings]
     if marks & {"support", "numbers"}:
-        title = "support, in %" if "numbers" in marks else "support"
-        sections.append((title, support_dots(4) if "support" in marks else []))
+        numbers = [support_number()] if "numbers" in marks else []
+        sections.append(("support", [*numbers, *(support_dots(4) if "support" in marks else [])]))
     titles = [text_entry(title) for title, _ in sections]
     handles = [entry for title, (_, entries) in zip(titles, sections, strict=True) for entry in (title, *entries)]
     if has_missing:

@@ -35,13 +35,16 @@ from .style import (
     MIN_FONT,
     PALE,
     PALETTE,
+    NameStyle,
     add_legend,
     cluster_lines,
     color_of,
     font_that_fits,
     is_alone,
     legend_line,
+    number_branches,
     set_title,
+    text_entry,
 )  # fmt: skip
 
 _MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed as numbers; below, as shaded dots
@@ -49,6 +52,7 @@ _MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with nam
 _MAX_TIPS = 60  # of a larger tree
 _MIN_TIPS = 12  # of a larger tree: where there are fewer clusters, the largest are opened
 _MIN_SUPPORT = 0.5  # that is shown
+NO_SUPPORT = f"below {100 * _MIN_SUPPORT:.0f} % everywhere, not shown"  # in the legend, where there is none to show
 _DASHES = (0, (2.2, 1.4))  # of side branches, in widths of the line
 _GRADES = ((0.95, INK), (0.75, PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
 _BOX_COLOR = "#B8860B"  # of highlighted clades
@@ -271,6 +275,11 @@ def support_dots(size: float) -> list[Line2D]:
     ]
 
 
+def support_number(label: str = "in %") -> Line2D:
+    """Return the legend entry of supports that are written as numbers."""
+    return Line2D([], [], ls="", marker="$95$", ms=8, color=INK, mew=0.2, label=label)
+
+
 def side_branch_line() -> Line2D:
     """Return the legend entry of side branches."""
     return Line2D([], [], color=INK, lw=1.2, ls=_DASHES, label="side branch")
@@ -380,6 +389,8 @@ class _Drawing(NamedTuple):
             low, high = self.tree.node_times[[node, up]]
             time = low + min(0.25 * (high - low), 0.02 * self.tree.times[-1])
             corners.append(self.direction.box((ends[node, 0] + 0.08, ends[node, 1] - 0.08), (0.0, time)))
+        if not corners:
+            return
         boxes = PolyCollection(corners, facecolors=_BOX_COLOR, edgecolors=_BOX_COLOR, linewidths=1.0, zorder=1.2)
         boxes.set(alpha=0.25, label="highlighted")
         self.ax.add_collection(boxes, autolim=False)
@@ -387,7 +398,7 @@ class _Drawing(NamedTuple):
     def write_names(self, names: Sequence[str] | None, distance: float) -> None:
         """Write the names of the leaves and the sizes of folded clades this far away from the tips."""
         if names is None:
-            self.direction.name_leaves(self.ax, [], [], None)
+            self.direction.name_leaves(self.ax, [], [], NameStyle())
             return
         layout = self.layout
         texts = [names[node] if node < self.tree.n else f"({layout.size[node]})" for node in layout.tips.tolist()]
@@ -399,7 +410,7 @@ class _Drawing(NamedTuple):
         positions = layout.across[layout.tips]
         size = font_that_fits(np.diff(positions).min() * self.direction.length_across(self.ax) / layout.total_width)
         colors = self.colors(layout.tips) if (self.cluster >= 0).any() else None
-        self.direction.name_leaves(self.ax, positions, texts, size, colors=colors, distance=distance)
+        self.direction.name_leaves(self.ax, positions, texts, NameStyle(size, colors, distance))
 
     def number_clusters(self) -> list[np.ndarray]:
         """Write the number of each cluster on the branch above its largest clade, larger ones first; return where."""
@@ -407,37 +418,28 @@ class _Drawing(NamedTuple):
         order = np.argsort(-self.layout.size[child], kind="stable")
         order = order[self.cluster[child[order]] >= 0]
         _, first = np.unique(self.cluster[child[order]], return_index=True)
-        distance = 11 * self.ax.figure.dpi / 72.0
-        taken: list[np.ndarray] = []
-        for edge in order[np.sort(first)].tolist():
-            node, cluster = child[edge], int(self.cluster[child[edge]])
-            times = self.tree.node_times[[parent[edge], node]]
-            above, below = self.ax.transData.transform(self.direction.points(self.layout.across[node], times))
-            spots = [below + (above - below) * share for share in (0.5, 0.9, 0.1)]
-            spot = next((s for s in spots if all(np.abs(s - t).max() > distance for t in taken)), spots[0])
-            taken.append(spot)
-            box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": color_of(cluster), "lw": 0.8}
-            font: dict[str, Any] = {"fontsize": MAX_FONT - 1.5, "fontweight": "bold", "color": color_of(cluster)}
-            at: Any = self.ax.transData.inverted().transform(spot)
-            self.ax.annotate(
-                str(cluster + 1), at, ha="center", va="center", bbox=box, zorder=5, annotation_clip=False, **font
-            )
-        return taken
+        edges = order[np.sort(first)]
+        if self.cluster[-1] >= 0:  # one cluster has no branch of its own
+            return []
+        ends = np.stack([parent[edges], child[edges]], axis=1)
+        places = np.repeat(self.layout.across[child[edges]][:, None], 2, axis=1)
+        points = self.direction.points(places, self.tree.node_times[ends])
+        return number_branches(self.ax, self.cluster[child[edges]].tolist(), list(points))
 
     def draw_support(self, support: np.ndarray, taken: Sequence[np.ndarray]) -> list[list[Artist]]:
         """Print the supports as numbers or, where room is small, as dots; return the line of the legend."""
         nodes = np.append(self.layout.open_nodes[:-1], self.layout.folded)  # all trees have the root's clade
         values = support[nodes - self.tree.n]
+        no_support = [legend_line("support", [text_entry(NO_SUPPORT)])] if len(nodes) else []
         if self.direction.length_across(self.ax) >= _MIN_POINTS_PER_NUMBER * len(self.layout.tips):
             is_written = self._write_support(nodes, values, taken)
-            number = Line2D([], [], ls="", marker="$95$", ms=8, color=INK, mew=0.2, label="support in %")
-            return [legend_line("numbers", [number])] if is_written else []
+            return [legend_line("numbers", [support_number("support in %")])] if is_written else no_support
         upper = np.inf
         for least, shade in _GRADES:
             x, y = self.points_of(nodes[(values >= least) & (values < upper)]).T
             self.ax.scatter(x, y, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)
             upper = least
-        return [legend_line("support", support_dots(3.5))]
+        return [legend_line("support", support_dots(3.5))] if (values >= _MIN_SUPPORT).any() else no_support
 
     def other_marks(self, highlight: float | None, intervals: object) -> list[list[Artist]]:
         """Return the line of the legend that explains boxes, bars, dashes and triangles, where there are any."""

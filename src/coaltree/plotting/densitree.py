@@ -14,15 +14,17 @@ from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.tree import Tree
 from .clusters import as_clusters
-from .geometry import Direction, arrange, time_scale_for
+from .geometry import Direction, arrange, node_clusters, time_scale_for
 from .style import (
     INK,
     PALETTE,
+    NameStyle,
     add_legend,
     cluster_lines,
     color_of,
     font_that_fits,
     legend_line,
+    number_branches,
     set_title,
 )  # fmt: skip
 
@@ -45,6 +47,7 @@ def cloud(
     n_clusters: int | None = None,
     time_scale: str = "auto",
     time_label: str | None = "time",
+    title: str | None = None,
     alpha: float | None = None,
 ) -> Axes:
     """Draw many trees of a posterior over one order of the leaves (a densitree).
@@ -61,6 +64,7 @@ def cloud(
     clusters, n_clusters : array (n,) of labels, or int, optional
         Clusters to colour, as in `dendrogram`, instead of topologies: a branch above leaves of one cluster has its
         colour.
+    title : str, optional; by default a new figure's title says what is drawn
     alpha : opacity of one tree; by default it depends on the number of trees
     orientation, labels, time_scale, time_label : as in `dendrogram`
     """
@@ -89,15 +93,17 @@ def cloud(
         entries = [legend_line("clusters", entries if cluster_names is None else cluster_lines(cluster_names))]
     if reference is not False:
         canvas.draw_reference(base, number)
+        if number is not None and cluster_names is None:
+            canvas.number_clusters(base, number)
         line = Line2D([], [], color=INK, lw=1.1, label="mean tree" if reference is True else "reference")
-        entries.append(legend_line("dark lines", [line]))
+        entries.append(legend_line("dark lines" if number is None else "bold lines", [line]))
     size = font_that_fits(direction.length_across(ax) / layout.total_width) if labels else None
     colors = None if number is None else [color_of(c) for c in number[layout.tips].tolist()]
     names = [base.labels[leaf] for leaf in layout.tips]
-    direction.name_leaves(ax, layout.across[layout.tips], names, size, colors=colors)
+    direction.name_leaves(ax, layout.across[layout.tips], names, NameStyle(size, colors))
     add_legend(ax, entries, above=orientation == "top")
-    if is_new:
-        set_title(ax, f"{len(picked)} sampled trees of {base.n:,} leaves")
+    if is_new or title is not None:
+        set_title(ax, f"{len(picked):,} sampled trees of {base.n:,} leaves" if title is None else title)
     return ax
 
 
@@ -139,6 +145,17 @@ class _Canvas(NamedTuple):
     def draw_reference(self, tree: Tree, number: np.ndarray | None) -> None:
         colors = INK if number is None else self._colors(tree.children[None], number, INK)
         self.draw(tree.children[None], tree.times[None], "reference", colors, linewidths=1.1, alpha=None, zorder=3)
+
+    def number_clusters(self, tree: Tree, number: np.ndarray) -> None:
+        """Write the number of each cluster on the branch above its largest clade, unless there is only one."""
+        cluster = node_clusters(tree, number)
+        if cluster[-1] >= 0:
+            return
+        lines = _lines(tree.children[None], tree.times[None], self.leaf_places, self.direction, self.shape)
+        child = tree.children.ravel()
+        order = np.argsort(-tree.sizes[child], kind="stable")
+        largest = {int(cluster[child[edge]]): edge for edge in order[::-1].tolist() if cluster[child[edge]] >= 0}
+        number_branches(self.ax, list(largest), [lines[edge][-2:] for edge in largest.values()])
 
     @staticmethod
     def _colors(children: np.ndarray, number: np.ndarray, mixed: str = _OTHERS) -> np.ndarray:

@@ -13,6 +13,7 @@ from ..posterior.diagnostics.model_checks import ModelCheck, format_p
 from ..posterior.posterior import Posterior
 from .style import INK, PALE, PALETTE, new_axes, set_title
 
+MAX_CHAINS_IN_LEGEND = 12
 _VERDICT_COLORS = {"fine": PALETTE[2], "doubtful": PALETTE[4], "wrong": PALETTE[1]}
 
 
@@ -54,7 +55,7 @@ def traces(
         panel.margins(x=0.01)
         panel.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("draw")
-    if len(chains) > 1:
+    if 1 < len(chains) <= MAX_CHAINS_IN_LEGEND:
         axes[0].legend(frameon=False, fontsize=7, ncols=len(chains), loc="lower right", bbox_to_anchor=(1, 0.98))
     return axes[0] if len(axes) == 1 else axes
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.ticker import FuncFormatter, Locator
 
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_choice, is_whole
 from ..errors import InputError
 from ..tree.rooted import RootedTree
-from .style import INCHES_PER_CHARACTER, MAX_NAME, MAX_UPRIGHT_NAME, as_text, new_axes
+from .style import INCHES_PER_CHARACTER, MAX_NAME, MAX_UPRIGHT_NAME, NameStyle, as_texts, new_axes
 
 MAX_UNFOLDED_LEAVES = 150  # that a new figure has room for; in larger trees clusters are folded
 _MAX_WIDTH_PER_DOUBLING = 0.3  # a folded clade of m leaves is up to 1 + 0.3 log2(m) leaves wide,
@@ -253,8 +253,7 @@ class Direction(NamedTuple):
         said = f"{time_label} (square-root scale)" if time_label and time_scale == "sqrt" else time_label
         time_axis.set_label_text(said or "")
         if time_scale == "sqrt" and time_label is not None:
-            length = (ax.bbox.height if self.is_upright else ax.bbox.width) * 72.0 / ax.figure.dpi
-            time_axis.set_major_locator(FixedLocator(sqrt_ticks(times[1], max(0.1, 24.0 / length)).tolist()))
+            time_axis.set_major_locator(SqrtLocator())
             time_axis.set_major_formatter(FuncFormatter(lambda time, _: f"{time:g}"))
         for side, spine in ax.spines.items():
             spine.set_visible(time_label is not None and side == ("left" if self.is_upright else "bottom"))
@@ -275,26 +274,40 @@ class Direction(NamedTuple):
         (first, last), (low, high) = across, times
         return self.points([first, first, last, last], [low, high, high, low])
 
-    def name_leaves(
-        self,
-        ax: Axes,
-        positions: ArrayLike,
-        names: Sequence[str],
-        size: float | None,
-        *,
-        colors: Sequence[str] | None = None,
-        distance: float = 0.0,
-    ) -> None:
-        """Write the names so many points away from the leaves; with no size, leave the axis empty."""
-        axis = self.leaf_axis(ax)
+    def name_leaves(self, ax: Axes, positions: ArrayLike, names: Sequence[str], style: NameStyle) -> None:
+        """Write the names beside the leaves; with no size, leave the axis empty."""
+        axis, size, at = self.leaf_axis(ax), style.size, np.asarray(positions, dtype=float)
         side = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}[self.root]
-        texts = [as_text(name, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME) for name in names] if size else []
-        axis.set_ticks(np.asarray(positions) if size else [], labels=texts)
+        texts = as_texts(names, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME) if size else []
+        axis.set_ticks(at if size else [], labels=texts)
         axis.set_ticks_position(side)  # type: ignore[attr-defined]
-        rotation = 90 if self.is_upright and any(len(name) > 3 for name in names) else 0
-        axis.set_tick_params(length=0, pad=2 + distance, labelsize=size, rotation=rotation)
-        for text, color in zip(axis.get_ticklabels(), colors if size and colors else (), strict=False):
+        is_turned = self.is_upright and _collide(texts, size or 0.0, at, self.length_across(ax) / np.ptp(ax.get_xlim()))
+        axis.set_tick_params(length=0, pad=2 + style.distance, labelsize=size, rotation=90 if is_turned else 0)
+        for text, color in zip(axis.get_ticklabels(), style.colors if size and style.colors else (), strict=False):
             text.set_color(color)
+
+
+def _collide(texts: Sequence[str], size: float, positions: np.ndarray, points_per_unit: float) -> bool:
+    """Whether names written side by side would touch, or are long enough to look better upright."""
+    if any(len(text) > 3 for text in texts):
+        return True
+    gaps = np.diff(positions) * points_per_unit
+    return any(0.32 * size * (len(a) + len(b) + 1) > gap for a, b, gap in zip(texts, texts[1:], gaps, strict=False))
+
+
+class SqrtLocator(Locator):
+    """Ticks of a square-root scale at round numbers, as many as the axis has room for when it is drawn."""
+
+    def __call__(self) -> np.ndarray:
+        """Return the ticks for the limits and the length that the axis has now."""
+        axis: Any = self.axis
+        box, is_upright = axis.axes.bbox, axis.axis_name == "y"
+        length = max((box.height if is_upright else box.width) * 72.0 / axis.axes.figure.dpi, 1.0)
+        return self.tick_values(*axis.get_view_interval(), gap=max(0.1, (18.0 if is_upright else 30.0) / length))
+
+    def tick_values(self, vmin: float, vmax: float, gap: float = 0.12) -> np.ndarray:
+        """Return the ticks between 0 and the larger limit."""
+        return sqrt_ticks(max(vmin, vmax), gap)
 
 
 def signed_sqrt(x: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Matrices in tree order: co-clustering probabilities, and the data beside the tree."""
+"""Matrices: co-clustering probabilities, the data beside the tree, and which columns make a cluster."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,8 +12,10 @@ from matplotlib.gridspec import GridSpec
 
 from .._runtime.fielddocs import field_docs
 from .._runtime.typing import ArrayLike
+from .._runtime.validation import check_choice, check_count
 from ..errors import InputError
 from ..model.data.table import column_names
+from ..posterior.clusters.explanation import columns_by_cluster
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import RootedTree, as_names
@@ -24,6 +26,9 @@ from .dendrogram import TreeSettings, draw_dendrogram, leaf_names
 from .geometry import arrange
 from .strips import as_strips, strip_lines
 from .style import INCHES_PER_CHARACTER, LEGEND_FONT, add_legend, as_text, color_of, name_cells, new_axes, set_title
+
+if TYPE_CHECKING:
+    import pandas
 
 _STRIP_WIDTH = 0.024  # as a share of the width of the data
 _MAX_NAME = 30  # characters of names of rows and columns
@@ -100,6 +105,7 @@ def heatmap(
     tree_share: float = 0.5,
     time_scale: str = "auto",
     time_label: str | None = "time",
+    title: str | None = None,
 ) -> HeatmapAxes:
     """Draw the data beside the tree, one row of X (n, d) per leaf.
 
@@ -113,6 +119,7 @@ def heatmap(
     tree_share : float, width of the tree relative to that of the data
     clusters, n_clusters, support, labels, row_colors, time_scale, time_label : as in `dendrogram`
     z_score, standard_scale, cmap, center, value_label : as in `clustermap`
+    title : str, optional; by default a new figure's title says what is drawn
     """
     values = np.asarray(X, dtype=float)
     if values.ndim != 2 or len(values) != tree.n:
@@ -148,9 +155,68 @@ def heatmap(
     add_legend(ax, [*lines, *strip_lines(strips)], parts)
     name_cells(ax, columns, [names[leaf] for leaf in order] if names else [], max_length=_MAX_NAME)
     ax.yaxis.tick_right()
-    if is_new:
-        set_title(parts.tree, f"{tree.n:,} rows in the order of their tree")
+    if is_new or title is not None:
+        set_title(parts.tree, f"{tree.n:,} rows in the order of their tree" if title is None else title)
     return parts
+
+
+def explain(
+    found: "pandas.DataFrame | Posterior",
+    ax: Axes | None = None,
+    *,
+    n_clusters: int | None = None,
+    against: Literal["sister", "others"] = "sister",
+    n_columns: int = 25,
+    cmap: Any = "RdBu_r",
+    colorbar: bool = True,
+) -> Axes:
+    """Draw which columns make a cluster: a circle for each, its size and colour the standardised difference.
+
+    Circles with a dark edge have an interval without 0. Columns are listed cluster by cluster, each where it differs
+    most, and there the larger differences first.
+
+    Parameters
+    ----------
+    found : DataFrame of `Posterior.explain`; or a Posterior, whose clusters are explained
+    n_clusters : int, number of clusters of a Posterior; by default the suggested number
+    against : "sister", the difference to the sister clade, or "others", to all other leaves
+    n_columns : int, how many columns are shown at most, those with the largest differences
+    cmap : colormap with a neutral middle
+    """
+    check_choice("against", against, ("sister", "others"))
+    check_count("n_columns", n_columns)
+    if isinstance(found, Posterior):
+        number = n_clusters or found.suggest_n_clusters().n_clusters
+        found = found.explain(found.cut(number, output="numpy"))
+    effect, low, high = (
+        found.pivot(index="column", columns="cluster", values=f"{against}{end}") for end in ("", "_low", "_high")
+    )
+    order = columns_by_cluster(effect.to_numpy().T, n_columns)
+    values, is_sure = effect.to_numpy()[order], (low * high > 0.0).to_numpy()[order]
+    clusters = list(effect.columns)
+    is_counted = all(isinstance(name, int | np.integer) for name in clusters)
+    names = [str(name + 1) if is_counted else str(name) for name in clusters]
+    ax = ax or new_axes(2.9 + 0.5 * len(names), 1.7 + 0.25 * len(order))
+    limit = max(float(np.abs(values).max()), 1.0)
+    across, down = np.meshgrid(np.arange(len(names)), np.arange(len(order)))
+    marks = ax.scatter(
+        across, down, s=15.0 + 200.0 * np.abs(values) / limit, c=values, cmap=cmap, vmin=-limit, vmax=limit,
+        edgecolors=np.where(is_sure.ravel(), "0.25", "0.85").tolist(), linewidths=0.8,
+    )  # fmt: skip
+    ax.set(xlim=(-0.6, len(names) - 0.4), ylim=(len(order) - 0.4, -0.6), xlabel="cluster")
+    ax.set_xticks(range(len(names)), names)
+    ax.set_yticks(range(len(order)), [as_text(effect.index[j], _MAX_NAME) for j in order], fontsize=8)
+    ax.tick_params(length=0)
+    ax.grid(color="0.93", zorder=0)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+    whom = "its sister clade" if against == "sister" else "all other rows"
+    set_title(ax, f"How each cluster differs\nfrom {whom}")
+    if colorbar:
+        bar = ax.figure.colorbar(marks, ax=ax, label="difference in standard deviations", fraction=0.05, pad=0.03)
+        bar.ax.yaxis.label.set_fontsize(9)
+        bar.ax.tick_params(labelsize=8)
+    return ax
 
 
 def _new_axes(n: int, columns: Sequence[str], rows: Sequence[str]) -> Axes:

@@ -11,15 +11,20 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize, is_color_like, to_hex, to_rgb
 from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from ..posterior.leaf_annotations import LeafAnnotation, read_annotations
 from .circular import Circle
 from .geometry import Direction, TreeLayout
-from .style import LEGEND_FONT, STRIP_PALETTE, as_text, legend_line, text_entry
+from .style import LEGEND_FONT, STRIP_PALETTE, as_text, as_texts, legend_line, text_entry
 
 _MAX_LEGEND_ENTRIES = 12
 _MAX_NAME_LENGTH, _MAX_NAME_BESIDE = 24, 16  # in the legend, and beside the strip
-_STRIP_WIDTH = 0.018  # as a share of the tree's axes
+_WIDTH, _PITCH, _GAP = (
+    9.0,
+    12.0,
+    2.0,
+)  # points of paper: a strip, from one to the next, and from the leaves to the first
 _BLACK = (0.0, 0.35, 0.6)  # share of black each time that the palette is used again
 _MISSING = "none"  # no colour
 
@@ -56,7 +61,7 @@ def _strip(column: LeafAnnotation, first: int, may_be_colors: bool) -> Strip:
     if column.numbers is not None:
         return _number_strip(column.name, column.numbers)
     are_colors = may_be_colors and all(map(_is_color, column.levels))
-    of_class = [to_hex(x) if are_colors else _class_color(first + k) for k, x in enumerate(column.levels)]
+    of_class = [to_hex(x) if are_colors else class_color(first + k) for k, x in enumerate(column.levels)]
     colors = np.array([*of_class, _MISSING])[column.codes]  # the code of what is missing is -1
     return Strip(column.name, colors, [] if are_colors else list(zip(column.levels, of_class, strict=True)))
 
@@ -66,7 +71,7 @@ def _is_color(text: str) -> bool:
     return len(text) > 1 and not text.replace(".", "").isdigit() and is_color_like(text)
 
 
-def _class_color(place: int) -> str:
+def class_color(place: int) -> str:
     """Return the colour of a class; darker ones after the last of the palette."""
     black = _BLACK[place // len(STRIP_PALETTE) % len(_BLACK)]
     red, green, blue = ((1 - black) * part for part in to_rgb(STRIP_PALETTE[place % len(STRIP_PALETTE)]))
@@ -92,14 +97,13 @@ def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, str
         return _draw_rings(ax, direction, layout, strips)
     text: dict[str, Any] = {"fontsize": LEGEND_FONT, "color": "0.25"}
     is_right = direction.root == "right"
-    for k, strip in enumerate(strips):
-        beside = 1.004 + 1.25 * _STRIP_WIDTH * k
-        start = beside if direction.root in ("left", "bottom") else 1 - beside - _STRIP_WIDTH
-        box = (0.0, start, 1.0, _STRIP_WIDTH) if direction.is_upright else (start, 0.0, _STRIP_WIDTH, 1.0)
-        inset = ax.inset_axes(box)
+    is_after = direction.root in ("left", "bottom")  # whether the leaves are at the right or above
+    names = as_texts([strip.name for strip in strips], _MAX_NAME_BESIDE)
+    for k, (strip, name) in enumerate(zip(strips, names, strict=True)):
+        start = (_GAP + _PITCH * k if is_after else -_GAP - _PITCH * k - _WIDTH) / 72.0
+        inset = _inset(ax, direction.is_upright, 1.0 if is_after else 0.0, start)
         inset.set_axis_off()
         _fill(inset, direction, layout, strip)
-        name = as_text(strip.name, _MAX_NAME_BESIDE)
         if direction.is_upright:
             inset.set_xlim(*layout.limits)
             inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", va="center", **text)
@@ -110,9 +114,19 @@ def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, str
                 name, (0.5, 1.0), (0, 2), xycoords="axes fraction", textcoords="offset points", va="bottom",
                 rotation_mode="anchor", **text,
             )  # fmt: skip
+    return _GAP + _PITCH * len(strips) if strips else 0.0
+
+
+def _inset(ax: Axes, is_upright: bool, edge: float, start: float) -> Axes:
+    """Make the axes of a strip along the whole tree, so many inches from the edge of its axes, whatever their size."""
     figure: Any = ax.figure
-    size = figure.get_figheight() if direction.is_upright else figure.get_figwidth()
-    return 72.0 * size * 1.25 * _STRIP_WIDTH * len(strips)
+    if is_upright:
+        inches = figure.dpi_scale_trans + ScaledTranslation(0.0, edge, ax.transAxes)
+        return ax.inset_axes(
+            (0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(ax.transAxes, inches)
+        )
+    inches = figure.dpi_scale_trans + ScaledTranslation(edge, 0.0, ax.transAxes)
+    return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, ax.transAxes))
 
 
 def _slices(layout: TreeLayout, strip: Strip) -> Iterator[tuple[tuple[float, float], str]]:
@@ -142,9 +156,9 @@ def _draw_rings(ax: Axes, circle: Circle, layout: TreeLayout, strips: Sequence[S
 def legend_entries(strip: Strip) -> list[Patch]:
     """Return legend entries of a strip: its classes, or some of its numbers."""
     shown = strip.meanings[:_MAX_LEGEND_ENTRIES]
-    entries = [
-        Patch(facecolor=color, edgecolor="none", label=as_text(text, _MAX_NAME_LENGTH + 6)) for text, color in shown
-    ]
+    texts = as_texts([text for text, _ in shown], _MAX_NAME_LENGTH + 6)
+    colors = [color for _, color in shown]
+    entries = [Patch(facecolor=color, edgecolor="none", label=x) for x, color in zip(texts, colors, strict=True)]
     n_more = len(strip.meanings) - len(shown)
     return [*entries, text_entry(f"and {n_more} more")] if n_more else entries
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .._runtime.formatting import shortened
+from .._runtime.formatting import escaped, shortened
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
 PALETTE = (
@@ -52,6 +52,30 @@ def as_text(name: str, max_length: int = MAX_NAME) -> str:
     return shortened(name, max_length).replace("$", r"\$")
 
 
+def as_texts(names: Sequence[str], max_length: int = MAX_NAME) -> list[str]:
+    """Return names for Matplotlib, cut by `cut_names`."""
+    return [as_text(name, max_length) for name in cut_names(names, max_length)]
+
+
+def cut_names(names: Sequence[str], max_length: int) -> list[str]:
+    """Return names without the ends of long ones, or without their middles where that keeps more of them apart."""
+    plain = [escaped(name) for name in names]
+    tail = (max_length - 1) // 2
+    ends, middles = (
+        [name if len(name) <= max_length else f"{name[: max_length - 1 - n]}…{name[len(name) - n :]}" for name in plain]
+        for n in (0, tail)
+    )
+    return middles if len(set(middles)) > len(set(ends)) else ends
+
+
+class NameStyle(NamedTuple):
+    """How the names of leaves are written: the font, or None for no names, colours, and how far from the leaves."""
+
+    size: float | None = None
+    colors: Sequence[str] | None = None
+    distance: float = 0.0  # points of paper, or radius of a circle
+
+
 def font_that_fits(points_per_line: float) -> float | None:
     """Return the font size for lines this far apart, or None where it would be too small to read."""
     size = min(MAX_FONT, points_per_line / LINE_HEIGHT)
@@ -72,14 +96,34 @@ def name_cells(
         if thinned and (size or 0.0) < MIN_THINNED_FONT:
             size, step = MIN_THINNED_FONT, int(np.ceil(LINE_HEIGHT * MIN_THINNED_FONT / points))
         shown = range(0, len(names), step) if size else range(0)
-        axis.set_ticks(shown, labels=[as_text(names[i], max_length) for i in shown])
+        texts = as_texts(names, max_length)
+        axis.set_ticks(shown, labels=[texts[i] for i in shown])
         axis.set_tick_params(length=0 if step == 1 else 2, labelsize=size)
     ax.tick_params(axis="x", rotation=90)
 
 
 def cluster_lines(names: Iterable[str]) -> list[Line2D]:
     """Return legend entries of clusters 0, 1, …"""
-    return [Line2D([], [], color=color_of(k), lw=2, label=as_text(name)) for k, name in enumerate(names)]
+    return [Line2D([], [], color=color_of(k), lw=2, label=name) for k, name in enumerate(as_texts(list(names)))]
+
+
+def number_branches(ax: Axes, clusters: Sequence[int], branches: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Write numbers of clusters, counted from 1, on branches, given by their two ends; return where, in pixels.
+
+    A number stands where it does not touch those before it, if the branch has such a place.
+    """
+    distance = 11 * ax.figure.dpi / 72.0
+    taken: list[np.ndarray] = []
+    for cluster, ends in zip(clusters, branches, strict=True):
+        above, below = ax.transData.transform(ends)
+        spots = [below + (above - below) * share for share in (0.5, 0.9, 0.1)]
+        spot = next((s for s in spots if all(np.abs(s - t).max() > distance for t in taken)), spots[0])
+        taken.append(spot)
+        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": color_of(cluster), "lw": 0.8}
+        font: dict[str, Any] = {"fontsize": MAX_FONT - 1.5, "fontweight": "bold", "color": color_of(cluster)}
+        at: Any = ax.transData.inverted().transform(spot)
+        ax.annotate(str(cluster + 1), at, ha="center", va="center", bbox=box, zorder=5, annotation_clip=False, **font)
+    return taken
 
 
 def text_entry(text: str) -> Patch:

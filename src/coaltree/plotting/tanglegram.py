@@ -15,7 +15,7 @@ from ..tree.tree import Tree
 from .clusters import as_clusters
 from .dendrogram import TreeSettings, draw_dendrogram
 from .geometry import MAX_UNFOLDED_LEAVES, Folding, arrange, child_lists
-from .style import INCHES_PER_CHARACTER, PALE, add_legend, color_of, new_axes, set_title
+from .style import INCHES_PER_CHARACTER, PALE, add_legend, color_of, cut_names, new_axes, set_title
 
 _MAX_PASSES = 20  # over both trees, to undo crossings
 _MAX_NAME = 24  # characters that a new figure has room for
@@ -73,9 +73,8 @@ def tanglegram(
     one, other = (_order(tree, flips) for tree, flips in zip((left, right), turned, strict=True))
     n_crossings = crossings(one, other)
     axes = _three_axes(ax, left.n, max(map(len, left.labels)) if labels else 0)
-    settings = TreeSettings(
-        labels=labels, max_leaves=None, ladder=False, time_scale=time_scale, clusters=number, number_clusters=False
-    )
+    names = cut_names(left.labels, _MAX_NAME) if labels else False
+    settings = TreeSettings(labels=names, max_leaves=None, ladder=False, time_scale=time_scale, clusters=number)
     lines: list[Any] = []
     for k, (given, tree) in enumerate(((a, left), (b, right))):
         shown: Any = False

@@ -4,6 +4,7 @@ A posterior that `coaltree fit --label` made keeps them in ``info["label_columns
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +70,20 @@ def annotations_of(posterior: "Posterior") -> list[LeafAnnotation]:
     return read_annotations(fitting, posterior.labels)
 
 
+def in_order(classes: Iterable[str]) -> list[str]:
+    """Classes in the order that people expect: numbers by size, and numbers within text, too ("plot 2", "plot 10")."""
+    found = list(classes)
+    if not any(math.isnan(_number(text)) for text in found):
+        return sorted(found, key=lambda text: (_number(text), text))
+
+    def parts(text: str) -> list[tuple[int, str]]:
+        # of two numbers without zeros at the front the longer one is larger
+        pieces = enumerate(re.split(r"([0-9]+)", text))  # text, number, text, …
+        return [(len(piece.lstrip("0")), piece.lstrip("0")) if k % 2 else (0, piece) for k, piece in pieces]
+
+    return sorted(found, key=lambda text: (parts(text), text))
+
+
 def of_leaves(values: Sequence[str], groups: np.ndarray | None) -> list[str]:
     """The value of each leaf: that of its row, or the commonest of its rows that have one, empty where none has."""
     if groups is None:
@@ -108,7 +123,7 @@ def _read_column(name: str, values: Any, n: int, what: str) -> LeafAnnotation:
     distinct = set(present)
     if are_numbers and (len(distinct) > _MAX_CLASSES or len(distinct) > max(len(present) / 2, _MAX_OWN_CLASSES)):
         return LeafAnnotation(name, (), np.full(len(texts), -1), np.array([_number(text) for text in texts]))
-    levels = sorted(distinct, key=(lambda text: (float(text), text)) if are_numbers else None)
+    levels = in_order(distinct)
     code_of = {level: code for code, level in enumerate(levels)} | {"": -1}
     return LeafAnnotation(name, tuple(levels), np.array([code_of[text] for text in texts]), None)
 

@@ -26,10 +26,12 @@ from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
 from ..tree.rooted import check_labels
 from .clusters.cut import beside, cut_mean_tree
+from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
 from .clusters.partitions import coclustering, whitened_rows
 from .clusters.stability import ClusterStability, membership, stability
 from .diagnostics import ess as diagnostics
+from .diagnostics import resamples
 from .io import pandas_output
 from .io.arviz import to_arviz
 from .io.nexus import annotated_tree, write_nexus
@@ -42,7 +44,14 @@ from .trees.group_support import GroupSupport, group_support
 from .trees.mcc import maximum_clade_credibility
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, check_trees, read_only
-from .validation import check_array, check_groups, check_log_weights, check_model, check_theta
+from .validation import (
+    check_array,
+    check_column_weights,
+    check_groups,
+    check_log_weights,
+    check_model,
+    check_theta,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +88,7 @@ class Posterior:
     used : numbers of the columns of X that are in the model, in order; all by default.
     fitted : (rows of X, number of those) their values as the model saw them, where they are not quite those of X.
     transform : steps that were taken before X was fitted, where there were any; X is what came out of them.
+    column_weights : (chains, columns in the model) how much each column counts in a chain, where they were resampled.
     info : settings and diagnostics of the run.
     """
 
@@ -103,6 +113,7 @@ class Posterior:
     used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
     fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
     transform: Transform | None  #: Steps that were taken before; X is what came out of them.
+    column_weights: np.ndarray | None  #: (chains, columns in the model) their weights where columns were resampled.
     info: dict[str, Any]  #: Settings and diagnostics of the run.
     _output: OutputLike  # what `set_output` said
     _index: "pandas.Index | None"  # of the leaves, where a DataFrame was fitted
@@ -130,6 +141,7 @@ class Posterior:
         used: ArrayLike | None = None,
         fitted: ArrayLike | None = None,
         transform: Transform | None = None,
+        column_weights: ArrayLike | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
         children, times = read_only(children, np.int32), read_only(times)
@@ -152,6 +164,7 @@ class Posterior:
         tail_scale = check_array("tail_scale", tail_scale, trees=n_trees, rows=n_rows)
         if tail_scale is not None and not np.all(tail_scale > 0.0):
             raise InputError("tail_scale must hold positive numbers.")
+        chain_of = check_array("chain", np.zeros(n_trees) if chain is None else chain, np.int64, trees=n_trees)
         self._set(
             children=children,
             times=times,
@@ -160,7 +173,7 @@ class Posterior:
             log_joint=check_array("log_joint", log_joint, trees=n_trees),
             log_evidence=None if log_evidence is None else float(log_evidence),
             theta=check_theta(theta, n_trees),
-            chain=check_array("chain", np.zeros(n_trees) if chain is None else chain, np.int64, trees=n_trees),
+            chain=chain_of,
             is_chain=chain is not None,
             X=X,
             columns=columns,
@@ -174,6 +187,7 @@ class Posterior:
             used=used,
             fitted=fitted,
             transform=transform,
+            column_weights=check_column_weights(column_weights, chain_of, X, used),
             info=dict(info or {}),
             _output=None,
             _index=None,
@@ -220,6 +234,18 @@ class Posterior:
     def has_equal_weights(self) -> bool:
         """Whether all trees count the same."""
         return bool(np.ptp(self.log_weights) == 0)
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether each chain weighs the columns in its own way, as with ``fit(resample="columns")``."""
+        return self.column_weights is not None
+
+    def require_one_likelihood(self, what: str, instead: str = "fit without resample for it") -> None:
+        """Refuse what would mix the likelihoods of resamples."""
+        if self.is_resampled:
+            raise InputError(
+                f"{what} needs one likelihood for all draws, and here each chain weighs the columns anew; {instead}."
+            )
 
     # The rows
 
@@ -306,7 +332,12 @@ class Posterior:
 
     @cached_property
     def ess(self) -> float:
-        """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles."""
+        """Effective sample size: that of the log joint for chains; 1 / Σ w² for weighted particles.
+
+        Where columns were resampled, that of the root time, from its spread between resamples.
+        """
+        if self.is_resampled:
+            return resamples.scalar_ess(self.times[:, -1], self.chain)
         found = np.nan
         if self.is_chain and self.has_equal_weights and self.log_joint is not None:
             found = diagnostics.series_ess(self.log_joint, self.chain)
@@ -315,6 +346,8 @@ class Posterior:
     @cached_property
     def topology_ess(self) -> float:
         """Effective sample size of the topology, from the clades that draws share; 1 / Σ w² for weighted particles."""
+        if self.is_resampled:
+            return resamples.topology_ess(self.clade_table.ids, self.chain)
         is_series = self.is_chain and self.has_equal_weights
         found = diagnostics.topology_ess(self.clade_table.ids, self.chain) if is_series else np.nan
         return found if np.isfinite(found) else effective_sample_size(self.weights)
@@ -338,6 +371,7 @@ class Posterior:
         n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.
         random_state : for what the model draws, which the data are compared with.
         """
+        self.require_one_likelihood("check()")
         if (n_trees, random_state) == (100, 0):
             return self._default_check
         from .diagnostics.model_checks import check
@@ -368,6 +402,7 @@ class Posterior:
 
         The result has `elpd`, its standard error `se`, and of each row `pointwise` and ArviZ's diagnostic `pareto_k`.
         """
+        self.require_one_likelihood("loo()")
         return loo(self, n_draws, n_jobs, progress)
 
     # Which tree
@@ -380,6 +415,7 @@ class Posterior:
     @interruptible
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
+        self.require_one_likelihood("map_tree()", "use mean_tree() or mcc_tree()")
         if self.log_joint is None:
             raise InputError("This posterior has no log_joint, so map_tree() cannot rank its trees: use mcc_tree().")
         possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
@@ -562,6 +598,27 @@ class Posterior:
         return stability(reference, cut_into, self.weights, level)
 
     @interruptible
+    def explain(self, groups: ArrayLike | Iterable[Any], *, level: float = 0.9) -> "pandas.DataFrame":
+        """Which columns make a cluster: its standardised differences to its sister clade and to all other leaves.
+
+        The sister clade is the other side of the merge above the cluster in the mean tree. A difference of means is
+        divided by the column's standard deviation within the cluster and its sister. Intervals hold it with
+        probability `level` over the draws: of the tree (the closest clades of each), of the noise and of missing
+        values. There are no p-values, since the clusters were found in the same data.
+
+        The DataFrame has one line for each cluster and column: `cluster`, `column`, `rank` (1 for the column that
+        differs most from the sister clade, by the end of the interval that is closer to 0), `sister`, `sister_low`,
+        `sister_high`, and the same for `others`.
+
+        Parameters
+        ----------
+        groups : (n,) labels, as of `cut` (-1 is not explained), or one group of leaves, as `support` takes it: names,
+            positions or a mask. One group is cluster 0 of the result.
+        level : float between 0 and 1
+        """
+        return explain(self, groups, level).frame()
+
+    @interruptible
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
         """Suggest a number of clusters, or a range, with the reason in a sentence and a probability for each number.
 
@@ -624,6 +681,9 @@ class Posterior:
         n_trees : how many of the posterior's trees are used, evenly spread by weight.
         n_clades : how many sister clades are kept for each row.
         random_state : for the branches and times that are drawn; probabilities and densities do not depend on it.
+
+        Where columns were resampled, each tree takes a row with the column weights of its chain; all chains count the
+        same, and `log_density` is NaN, since weighted columns have no density that rows could be compared by.
         """
         return place(self, X_new, classes=classes, n_trees=n_trees, n_clades=n_clades, random_state=random_state)
 

@@ -55,6 +55,18 @@ def check_groups(groups: ArrayLike | None, n: int) -> np.ndarray | None:
     return read_only(found, np.int64)
 
 
+def check_column_weights(weights: Any, chain: Any, X: np.ndarray | None, used: np.ndarray | None) -> np.ndarray | None:
+    """(chains, columns in the model) of numbers that are not negative, a row for every chain."""
+    if weights is None:
+        return None
+    d = None if X is None else X.shape[1] if used is None else len(used)
+    checked = check_array("column_weights", weights, chains=None, columns_in_use=d)
+    assert checked is not None
+    if chain.min() < 0 or chain.max() >= len(checked) or not np.all((checked >= 0.0) & np.isfinite(checked)):
+        raise InputError("column_weights must be numbers of at least 0, with a row for each chain.")
+    return checked
+
+
 def check_model(X: np.ndarray | None, used: Any, fitted: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Which columns of X are in the model, and with what values."""
     if X is None:

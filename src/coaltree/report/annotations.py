@@ -7,23 +7,26 @@ import numpy as np
 
 from ..metrics import agreement
 from ..posterior.clusters.answer import ClusterAnswer
-from ..posterior.leaf_annotations import LeafAnnotation, matched_places
+from ..posterior.leaf_annotations import LeafAnnotation
 from . import pixels
 from .figures import rounded
-from .partitions import N_COLOURS
 from .text import printable
 
 MAX_CLASSES = 62  # that one character can tell apart, one of them being "missing"
 
 
-def content(
-    columns: Sequence[LeafAnnotation], start: ClusterAnswer, answers: Sequence[ClusterAnswer]
-) -> list[dict[str, Any]]:
-    """Return the columns, with colours that follow the clusters the page opens with, and the agreement at each k."""
-    return [_classes(column, start, answers) if column.is_classes else _numbers(column) for column in columns]
+def content(columns: Sequence[LeafAnnotation], answers: Sequence[ClusterAnswer]) -> list[dict[str, Any]]:
+    """Return the columns, classes in the colours that plots give them, and the agreement with each partition."""
+    shown, first = [], 0
+    for column in columns:
+        shown.append(_classes(column, first, answers) if column.is_classes else _numbers(column))
+        first += len(shown[-1].get("levels", ()))
+    return shown
 
 
-def _classes(column: LeafAnnotation, start: ClusterAnswer, answers: Sequence[ClusterAnswer]) -> dict[str, Any]:
+def _classes(column: LeafAnnotation, first: int, answers: Sequence[ClusterAnswer]) -> dict[str, Any]:
+    from ..plotting.strips import class_color  # with Matplotlib
+
     levels, codes = _largest(column)
     seen = codes >= 0
     found = [agreement(answer.labels[seen], column.codes[seen]) for answer in answers]
@@ -31,7 +34,7 @@ def _classes(column: LeafAnnotation, start: ClusterAnswer, answers: Sequence[Clu
         "name": printable(column.name),
         "levels": [printable(level) for level in levels],
         "codes": pixels.numbers(codes + 1),  # 0 is missing
-        "colours": [place % N_COLOURS for place in matched_places(codes, start.labels, len(levels))],
+        "colours": [class_color(first + k) for k in range(len(levels))],
         "ari": rounded([one.ari for one in found], 4),
         "purity": rounded([one.purity for one in found], 4),
     }

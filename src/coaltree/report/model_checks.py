@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from .._runtime.formatting import listed
-from ..posterior.diagnostics.model_checks import ModelCheck
+from ..posterior.diagnostics.model_checks import ModelCheck, format_effect
 from . import svg
 from .summary_cards import Card
 
@@ -12,14 +11,14 @@ def card(model: ModelCheck) -> Card:
     """Return the result of all checks as a card."""
     if not model.checks:
         return Card("The model was not checked", sentence(model.reason), "unknown")
+    concern = model.concern
+    if concern is not None:
+        advice = f" {sentence(concern.advice)}" if concern.advice else ""
+        text = f"{sentence(concern.said)} On simulated tables like this, groups were true that much less often.{advice}"
+        return Card(f"Supports are about {format_effect(concern.effect)} too high", text, "poor")
     if not model.wrong:
         return Card("No sign of a wrong model", model.headline, "good")
-    advice = model.wrong[0].advice
-    text = f"See {listed([one.name for one in model.wrong])}.{f' {sentence(advice)}' if advice else ''}"
-    if model.is_too_sure:
-        claim = "Supports, memberships and intervals on this page are likely to be overconfident."
-        return Card("Supports may be too high", f"{claim} {text}", "poor")
-    return Card("The model is not quite right", text, "fair")
+    return Card("The model is not quite right", model.headline, "fair")
 
 
 def pictures(model: ModelCheck) -> dict[str, Any] | None:

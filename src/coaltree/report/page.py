@@ -23,7 +23,7 @@ from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.convergence_verdict import judge
 from ..posterior.diagnostics.covariance_selection import is_choice
-from ..posterior.diagnostics.model_checks import check_or_reason, format_p
+from ..posterior.diagnostics.model_checks import check_or_reason, format_effect, format_p
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
 from . import annotations, coclustering, figures, model_checks, outliers, parameters, partitions, reproduce, svg
@@ -106,7 +106,7 @@ def report_html(
         "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
-        "annotations": annotations.content(columns, answer, [partition.answer for partition in shown.values()]),
+        "annotations": annotations.content(columns, [partition.answer for partition in shown.values()]),
         "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
         "correlation": learnt["correlation"],
     }
@@ -146,7 +146,8 @@ def environment() -> "Environment":
         finalize=lambda value: value if hasattr(value, "__html__") or not isinstance(value, str) else printable(value),
     )
     made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": model_checks.sentence}
-    made.globals |= {"number": number, "count": count, "percent": percent, "format_p": format_p}
+    made.globals |= {"number": number, "count": count, "percent": percent}
+    made.globals |= {"format_p": format_p, "format_effect": format_effect}
     made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}
     return made
 

@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..posterior.clusters.answer import ClusterAnswer, answer_for
+from ..posterior.clusters.explanation import Explanation, columns_by_cluster, explain_partitions
 from ..posterior.clusters.stability import lower_end, similarity
 from ..posterior.leaf_annotations import matched_places
 from ..posterior.posterior import Posterior
 from . import pixels
 from .summary_cards import OpeningNumber, cluster_cards
+from .text import printable
 
 N_COLOURS = 10
+MAX_COLUMNS = 20  # in which differences are shown
 MAX_CLUSTERS = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
 
 
@@ -53,6 +56,7 @@ def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndar
 
 def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Partition]) -> list[dict[str, Any]]:
     """Return the partitions for the page's script, clusters and probabilities of leaves as characters."""
+    explained = explain_partitions(posterior, [answer.labels for answer, _ in shown.values()])
     return [
         {
             "k": k,
@@ -66,6 +70,18 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Parti
             "words": list(answer.stability.words),
             "colours": colours,
             "cards": [list(card) for card in cluster_cards(posterior, opening, answer)],
+            "differences": None if found is None else differences(found),
         }
-        for k, (answer, colours) in shown.items()
+        for (k, (answer, colours)), found in zip(shown.items(), explained, strict=True)
     ]
+
+
+def differences(found: Explanation) -> dict[str, Any]:
+    """Return how clusters differ from their sister clades, in words, and in a table of the columns that do most."""
+    columns = columns_by_cluster(found.effect[0], MAX_COLUMNS)
+    return {
+        "words": [printable(found.in_words(c)) for c in range(len(found.names))],
+        "columns": [printable(found.columns[j]) for j in columns],
+        "of": len(found.columns),
+        **{name: getattr(found, name)[0][:, columns].T.round(1).tolist() for name in ("effect", "low", "high")},
+    }

@@ -25,7 +25,18 @@ from ..samplers import as_sampler
 from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
-NO_SETTINGS = {"ties_given", "metric_given", "d_given", "convergence", "estimate", "choice", "stopping", INDEX, KEPT}
+NO_SETTINGS = {
+    "ties_given",
+    "metric_given",
+    "d_given",
+    "convergence",
+    "estimate",
+    "choice",
+    "stopping",
+    "resample",
+    INDEX,
+    KEPT,
+}
 SETTING_NAMES = {
     "n_warmup": "warm-up iterations",
     "mean_accepted": "accepted updates",
@@ -138,7 +149,11 @@ def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
         "covariance": _named(name, covariance),
         "sampler": _named(_sampler_name(sampler), sampler),
         **{name: _named(value, "") for name, value in length.items()},
-        "n_chains": _named(n_chains, ""),
+        **(
+            {"resample": _named("columns", ""), "n_resamples": _named(n_chains, "")}
+            if posterior.is_resampled
+            else {"n_chains": _named(n_chains, "")}
+        ),
         "random_state": _named(int(info["seed"]), ""),
         "noise": _named(noise, repr(posterior.noise)),
         **({"metric": _named(info["metric_given"], "")} if info.get("metric_given") in METRICS else {}),

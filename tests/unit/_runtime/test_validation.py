@@ -23,6 +23,12 @@ from coaltree._runtime import validation
             "k must be a whole number from 2 to 4, not {!r}.",
         ),
         (
+            lambda v: validation.check_count("k", v, 2),
+            (2, 10**9),
+            (10**9 + 1, 2**63),
+            "k must be a whole number from 2 to 1000000000, not {!r}.",
+        ),
+        (
             lambda v: validation.check_number("x", v),
             (-1, np.inf, np.array(2.0)),
             (np.nan, True, "1", None),
@@ -85,3 +91,15 @@ def test_checks_refuse_in_one_sentence(check, right, wrong, sentence):
         with pytest.raises(InputError) as raised:
             check(value)
         assert str(raised.value) == sentence.format(value)
+
+
+def test_refusals_show_any_value_in_one_short_line():
+    for value in (10**5000, np.zeros((50, 50)), "x" * 1000, 10**400):
+        with pytest.raises(InputError) as caught:
+            validation.check_count("k", value)
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(("n_jobs", "n_tasks", "used"), [(None, 2, None), (-1, 2, -1), (10_000, 2, 2), (3, 0, 1)])
+def test_at_most_jobs_is_no_more_than_there_are_tasks(n_jobs, n_tasks, used):
+    assert validation.at_most_jobs(n_jobs, n_tasks) == used

@@ -3,7 +3,11 @@
 import click
 import pytest
 
+from coaltree._runtime import validation
+from coaltree.cli import parameter_types
 from coaltree.cli.parameter_types import COUNT, GRID, INCHES, INPUTS, NOISE, POSITIVE_COUNT
+from coaltree.inference import settings
+from coaltree.model.process import noise
 
 
 @pytest.mark.parametrize(
@@ -12,6 +16,7 @@ from coaltree.cli.parameter_types import COUNT, GRID, INCHES, INPUTS, NOISE, POS
         (COUNT, "auto", "auto"),
         (COUNT, "0", 0),
         (POSITIVE_COUNT, "12", 12),
+        (POSITIVE_COUNT, "1000000000", 10**9),
         (INCHES, "6.5", 6.5),
         (GRID, "16x8", (16, 8)),
         (GRID, "2×3,4", (2, 3, 4)),
@@ -33,6 +38,7 @@ def test_parsed_values(kind, text, value):
         (COUNT, "-1"),
         (COUNT, "1e3"),
         (COUNT, "9" * 10),
+        (POSITIVE_COUNT, "1000000001"),
         (INCHES, "nan"),
         (INCHES, "0.5"),
         (GRID, "0x3"),
@@ -40,6 +46,7 @@ def test_parsed_values(kind, text, value):
         (NOISE, "-1"),
         (NOISE, "nan"),
         (NOISE, "inf"),
+        (NOISE, "1e300"),
         (INPUTS, "0,x"),
     ],
 )
@@ -47,3 +54,8 @@ def test_parsed_refuses_other_text_with_what_is_expected(kind, text):
     with pytest.raises(click.BadParameter) as caught:
         kind.convert(text, None, None)
     assert str(caught.value) == f"{text!r} is not {kind.expected}."
+
+
+def test_largest_values_are_those_of_fit():
+    known = parameter_types.MAX_COUNT, parameter_types.MAX_CHAINS, parameter_types.MAX_JOBS, parameter_types.MAX_NOISE
+    assert known == (validation.MAX_COUNT, settings.MAX_CHAINS, validation.MAX_JOBS, noise._MAX_LEVEL)

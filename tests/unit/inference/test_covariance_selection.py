@@ -81,6 +81,25 @@ def test_best_is_remembered_by_a_checkpoint(fitted, tmp_path, monkeypatch):
         ct.fit(correlated(), "full", checkpoint=path, **SHORT)
 
 
+def test_best_that_is_interrupted_while_it_selects_begins_again(fitted, tmp_path, monkeypatch):
+    """Nothing of a selection is saved: it takes less than the fit, and is the same when it is repeated."""
+    path, real = tmp_path / "run.npz", covariance_selection._leave_one_out
+    candidates = []
+
+    def stop_at_the_third(data, run, *options):
+        candidates.append(run)
+        if len(candidates) == 3:
+            raise KeyboardInterrupt
+        return real(data, run, *options)
+
+    monkeypatch.setattr(covariance_selection, "_leave_one_out", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        ct.fit(correlated(), "best", checkpoint=path, **SHORT)
+    assert not list(tmp_path.iterdir())
+    whole = ct.fit(correlated(), "best", checkpoint=path, **SHORT)
+    np.testing.assert_array_equal(whole.times, fitted.times)
+
+
 def test_families_to_compare_suit_the_table():
     rng = np.random.default_rng(0)
     assert list(families_to_compare(rng.normal(size=(20, 8)), False, None)) == [

@@ -57,7 +57,7 @@ def test_clustermap_fits_both_sides_and_shows_supports(frame, tmp_path):
     assert rows.labels == tuple(frame.index)
     assert columns.labels == tuple(frame.columns)
     assert columns.X.shape == (D, N)
-    assert legend_of(made) == ["clusters", "1", "2", "support, in %", "missing"]
+    assert legend_of(made) == ["clusters", "1", "2", "support", "in %", "missing"]
     made.savefig(tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
 

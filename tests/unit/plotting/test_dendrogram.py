@@ -327,3 +327,25 @@ def test_dendrogram_refuses_to_cut_a_consensus():
     with pytest.raises(InputError, match="only a binary tree can be cut into n_clusters"):
         plotting.dendrogram(consensus, n_clusters=2)
     assert len(collection(plotting.dendrogram(consensus, clusters=[0, 0, 1]), "branches").get_segments()) == 3
+
+
+def test_dendrogram_does_not_number_one_cluster(tree):
+    assert not plotting.dendrogram(tree, n_clusters=1).texts
+    assert {text.get_text() for text in plotting.dendrogram(tree, n_clusters=2).texts} == {"1", "2"}
+
+
+@pytest.mark.parametrize("size", [(6.0, 0.65), (6.0, 6.0)])
+def test_dendrogram_says_that_no_support_is_shown_and_explains_no_box_that_is_not_there(tree, size):
+    figure = Figure(figsize=size)
+    ax = plotting.dendrogram(tree, figure.add_subplot(), support=np.full(4, 0.3), highlight=0.95)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [text for text in texts if text] == ["support:", "below 50 % everywhere, not shown"]
+    assert not [one for one in ax.collections if one.get_label() == "highlighted"]
+
+
+def test_dendrogram_turns_short_names_that_would_touch():
+    wide = plotting.dendrogram(random_tree(20, np.random.default_rng(0)), orientation="top")
+    labels = [str(100 + i) for i in range(120)]
+    narrow = plotting.dendrogram(random_tree(120, np.random.default_rng(0)).relabel(labels), orientation="top")
+    assert {text.get_rotation() for text in wide.xaxis.get_ticklabels()} == {0.0}
+    assert {text.get_rotation() for text in narrow.xaxis.get_ticklabels()} == {90.0}

@@ -64,3 +64,13 @@ def test_cloud_refuses_wrong_arguments(posterior):
         plotting.cloud(posterior, shape="round")
     with pytest.raises(InputError, match="max_trees must be a whole number of at least 1, not 0"):
         plotting.cloud(posterior, max_trees=0)
+
+
+def test_cloud_numbers_clusters_and_has_the_title_that_is_asked_for(posterior):
+    ax = plotting.cloud(posterior, n_clusters=3, title="some trees")
+    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3"]
+    assert ax.get_title(loc="left") == "some trees"
+    texts = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    assert "bold lines:" in texts and "dark lines:" not in texts
+    assert not plotting.cloud(posterior, n_clusters=1).texts
+    assert plotting.cloud(posterior).get_title(loc="left") == "8 sampled trees of 12 leaves"

@@ -1,7 +1,10 @@
 """Layout of trees: where nodes and folded clades stand."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from coaltree import InputError, Tree
 from coaltree.plotting import geometry
@@ -108,3 +111,15 @@ def test_layout_leaves_of_tips_are_all_leaves_once():
 def test_direction_points_put_time_along_the_tree():
     assert geometry.Direction.of("top").points(1.0, 2.0).tolist() == [1.0, 2.0]
     assert geometry.Direction.of("left").points(1.0, 2.0).tolist() == [2.0, 1.0]
+
+
+def test_sqrt_locator_has_fewer_ticks_where_the_axis_is_short():
+    counts = []
+    for width in (1.2, 8.0):
+        ax = Figure(figsize=(width, 3)).add_subplot()
+        geometry.Direction("left").frame(ax, (-0.5, 9.5), 3.0, "sqrt", "time")
+        ax.figure.canvas.draw()
+        ticks = [text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()]
+        assert all(not a.overlaps(b) for a, b in pairwise(ticks))
+        counts.append(len(ticks))
+    assert 2 <= counts[0] < counts[1]

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from coaltree import plotting
 from coaltree.plotting import geometry
@@ -51,3 +52,16 @@ def test_strips_of_a_folded_clade_show_its_classes_in_proportion():
     heights = [path.get_extents().height for path in strip.get_paths()]
     assert len(heights) == 3
     assert max(heights) / min(heights) == pytest.approx(38)
+
+
+@pytest.mark.parametrize("orientation", ["left", "right", "top", "bottom"])
+@pytest.mark.parametrize("size", [(3.0, 3.0), (9.0, 9.0)])
+def test_strips_are_as_wide_on_paper_whatever_the_figure_and_none_touches_another(tree, orientation, size):
+    ax = Figure(figsize=size).add_subplot()
+    kinds = {"a rather long name": [*"xxyyz"], "other": [*"uuvvw"]}
+    plotting.dendrogram(tree, ax, row_colors=kinds, orientation=orientation)
+    ax.figure.canvas.draw()
+    across = "width" if orientation in ("left", "right") else "height"
+    boxes = [inset.get_window_extent() for inset in ax.child_axes]
+    assert [getattr(box, across) for box in boxes] == pytest.approx([9.0 * ax.figure.dpi / 72.0] * 2)
+    assert not boxes[0].overlaps(boxes[1]) and not boxes[0].overlaps(ax.get_window_extent())

@@ -1,5 +1,6 @@
 """Colours and legends."""
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,6 +16,23 @@ def test_color_of_outliers_is_pale():
 def test_as_text_shows_dollars_and_cuts_long_names():
     assert style.as_text("$x$") == r"\$x\$"
     assert style.as_text("abcdef", 4) == "abc…"
+
+
+def test_cut_names_keeps_apart_what_begins_alike():
+    alike = [f"a sample of the laboratory, number {i}" for i in range(12)]
+    cut = style.cut_names(alike, 12)
+    assert len(set(cut)) == 12 and all(len(name) <= 12 and "…" in name for name in cut)
+    units = [f"substance {i} in millimoles per litre" for i in range(4)]
+    assert style.cut_names(units, 13) == [f"substance {i} …" for i in range(4)]  # the end is cut where that is enough
+    assert style.as_texts(["$a$", "b"], 12) == [r"\$a\$", "b"]
+
+
+def test_number_branches_moves_a_number_that_would_cover_another():
+    ax = Figure(figsize=(4, 4)).add_subplot()
+    ends = np.array([[0.0, 0.5], [1.0, 0.5]])
+    first, second = style.number_branches(ax, [0, 1], [ends, ends])
+    assert abs(first - second).max() > 11 * ax.figure.dpi / 72
+    assert [text.get_text() for text in ax.texts] == ["1", "2"]
 
 
 def test_font_that_fits_is_none_where_it_could_not_be_read():

@@ -82,3 +82,11 @@ def test_tanglegram_refuses_wrong_input(tree, posterior):
         plotting.tanglegram(tree, tree, Figure().add_axes((0.1, 0.1, 0.8, 0.8)))
     small = Tree([[0, 1]], [1.0])
     assert plotting.tanglegram(small, small).crossings == 0
+
+
+def test_tanglegram_numbers_clusters_and_cuts_long_names():
+    tree = random_tree(12, np.random.default_rng(0)).relabel([f"{'a long name ' * 4}{i}" for i in range(12)])
+    parts = plotting.tanglegram(tree, random_tree(12, np.random.default_rng(1)).relabel(tree.labels), n_clusters=3)
+    for ax in (parts.left, parts.right):
+        assert {text.get_text() for text in ax.texts} >= {"1", "2", "3"}
+        assert len(set(names(ax))) == 12 and max(map(len, names(ax))) <= 24

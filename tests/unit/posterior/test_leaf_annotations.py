@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.leaf_annotations import KEPT, annotations_of, of_leaves, read_annotations
+from coaltree.posterior.leaf_annotations import KEPT, annotations_of, in_order, of_leaves, read_annotations
 from tests.posteriors import random_posterior
 
 LEAVES = ("a", "b", "c", "d")
@@ -72,3 +72,10 @@ def test_of_leaves_passes_over_missing_values():
 def test_read_annotations_takes_infinite_numbers_as_classes():
     (column,) = read_annotations({"k": [np.inf, 1.0, -np.inf, 2.5]}, LEAVES)
     assert column.texts() == ["inf", "1", "-inf", "2.5"]
+
+
+def test_in_order_puts_numbers_by_size_alone_and_within_text():
+    assert in_order(["10", "1", "2", "-3", "1.5"]) == ["-3", "1", "1.5", "2", "10"]
+    assert in_order(["plot 10", "plot 2", "plot 02", "a", "plot"]) == ["a", "plot", "plot 02", "plot 2", "plot 10"]
+    (column,) = read_annotations({"kind": ["g10", "g2", "g1", "g2"]}, LEAVES)
+    assert column.levels == ("g1", "g2", "g10")

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from coaltree.metrics import agreement
+from coaltree.plotting.strips import as_strips
+from coaltree.plotting.style import PALETTE
 from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.leaf_annotations import read_annotations
 from coaltree.report import annotations
@@ -16,7 +18,7 @@ def answers(posterior):
 
 
 def content(posterior, classes, answers):
-    return annotations.content(read_annotations(classes, posterior.labels), answers[-1], answers)
+    return annotations.content(read_annotations(classes, posterior.labels), answers)
 
 
 def test_annotations_of_classes_have_codes_and_agreement(posterior, answers):
@@ -27,11 +29,20 @@ def test_annotations_of_classes_have_codes_and_agreement(posterior, answers):
     expected = answers[-1].labels + 1
     expected[3] = 0
     np.testing.assert_array_equal(decoded(column["codes"]), expected)
-    assert column["colours"] == [0, 1, 2, 3]  # those of the clusters
     seen = expected > 0
     found = [agreement(answer.labels[seen], expected[seen]) for answer in answers]
     np.testing.assert_allclose(column["ari"], [one.ari for one in found], rtol=1e-3)
     np.testing.assert_allclose(column["purity"], [one.purity for one in found], rtol=1e-3)
+
+
+def test_annotations_have_the_colours_that_plots_give_them_and_none_of_a_cluster(posterior, answers):
+    classes = {"kind": ["x", "y"] * 20, "size": np.linspace(0, 1, 40), "place": [*"abcde"] * 8}
+    shown = [column for column in content(posterior, classes, answers) if "levels" in column]
+    strips = [strip for strip in as_strips(classes, posterior.labels) if strip.name != "size"]
+    assert [column["colours"] for column in shown] == [[color for _, color in strip.meanings] for strip in strips]
+    colours = [colour for column in shown for colour in column["colours"]]
+    assert len(set(colours)) == 7
+    assert not set(map(str.lower, colours)) & set(map(str.lower, PALETTE))
 
 
 def test_annotations_of_numbers_run_from_the_lowest_to_the_highest(posterior, answers):

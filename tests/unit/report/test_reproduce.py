@@ -28,7 +28,10 @@ def test_python_call_repeats_the_run(length):
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-@pytest.mark.parametrize("settings", [{}, {"noise": 0.1}, {"noise": "learn", "sampler": ct.Regraft()}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"noise": 0.1}, {"noise": "learn", "sampler": ct.Regraft()}, {"resample": "columns", "n_resamples": 3}],
+)
 def test_command_line_repeats_the_run(tmp_path, monkeypatch, settings):
     X, _ = ct.simulate(n=10, d=3, random_state=0)
     post = ct.fit(X, "scaled", n_samples=5, n_warmup=2, random_state=3, progress=False, **settings)

@@ -137,7 +137,7 @@ def to_dendropy(text, **options):
     return dendropy.Tree.get(data=text, schema="newick", **alike, **options)
 
 
-def same_as_dendropy(tree, other):
+def assert_same_as_dendropy(tree, other):
     """Same names, same splits, same ages."""
     other.calc_node_ages(ultrametricity_precision=1e-6 * max(tree.times[-1], 1e-300))
     theirs = {
@@ -152,7 +152,7 @@ def same_as_dendropy(tree, other):
 
 @given(trees(times=st.floats(1e-3, 10), labels=shared_labels))
 def test_newick_is_read_by_dendropy(tree):
-    same_as_dendropy(tree, to_dendropy(tree.to_newick()))
+    assert_same_as_dendropy(tree, to_dendropy(tree.to_newick()))
 
 
 @given(trees(times=st.floats(1e-3, 10), labels=shared_labels), st.booleans(), st.booleans())
@@ -170,9 +170,9 @@ def test_newick_keeps_awkward_names_through_dendropy():
     tree = random_tree(len(AWKWARD), np.random.default_rng(1)).relabel(AWKWARD)
     other = to_dendropy(tree.to_newick(node_labels=["0.5"] * (tree.n - 1)))
     assert {taxon.label for taxon in other.taxon_namespace} == set(AWKWARD)
-    same_as_dendropy(tree, other)
+    assert_same_as_dendropy(tree, other)
     text = other.as_string("newick")
-    same_as_dendropy(Tree.from_newick(text, labels=AWKWARD, keep_underscores=False), other)
+    assert_same_as_dendropy(Tree.from_newick(text, labels=AWKWARD, keep_underscores=False), other)
 
 
 def test_newick_of_a_tree_simulated_by_dendropy():
@@ -180,7 +180,7 @@ def test_newick_of_a_tree_simulated_by_dendropy():
     other = treesim.pure_kingman_tree(
         dendropy.TaxonNamespace([f"s{i}" for i in range(50)]), pop_size=1, rng=random.Random(4)
     )
-    same_as_dendropy(Tree.from_newick(other.as_string("newick")), other)
+    assert_same_as_dendropy(Tree.from_newick(other.as_string("newick")), other)
 
 
 # What is refused

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..._runtime.formatting import some
 from ..._runtime.memory import require_room_for_kernels
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
+from ..options import DEFAULT_CHAINS, DEFAULT_RESAMPLES
 from ..parameter_types import GRID, INPUTS, NOISE
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
+@click.option("--explain", is_flag=True, help="Say in clusters.csv which columns make each row's cluster.")
 @options.seed_option
 @options.force_option
 @shell.quiet_option
@@ -101,10 +104,11 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
     inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
-    quiet = given.pop("quiet")
+    quiet, explained = given.pop("quiet"), given.pop("explain")
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
     title = title or data.stem
-    fit_table(source, settings, out, n_clusters=clusters, title=title, force=force, with_trees=trees, inputs=inputs)
+    written: dict[str, Any] = {"force": force, "with_trees": trees, "explained": explained, "inputs": inputs}
+    fit_table(source, settings, out, n_clusters=clusters, title=title, **written)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -133,6 +137,7 @@ def _settings(
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
+    _check_resample(settings)
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
@@ -156,6 +161,17 @@ def _settings(
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
+
+
+def _check_resample(settings: dict[str, Any]) -> None:
+    if settings["resample"] is None:
+        if settings["n_resamples"] != DEFAULT_RESAMPLES:
+            raise InputError("--resamples needs --resample columns.")
+        return
+    for name in ("n_chains", "max_iterations", "max_seconds"):
+        if settings[name] not in (None, DEFAULT_CHAINS):
+            option = name.removeprefix("n_").replace("_", "-")
+            raise InputError(f"--{option} is not for --resample; give --resamples, --warmup and --samples.")
 
 
 def _transform(source: "TableFile", log: tuple[str, ...], center: str | None, scale: str | None) -> Any:
@@ -185,6 +201,7 @@ def fit_table(
     title: str,
     force: bool,
     with_trees: bool = True,
+    explained: bool = False,
     inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
@@ -215,7 +232,8 @@ def fit_table(
             n_clusters = suggestion.n_clusters
         with shell.stage("cutting the mean tree into clusters"):
             answer = answer_for(post, n_clusters)
-        files = write_all(out, post, answer, title, suggestion=suggestion, with_trees=with_trees)
+        how: dict[str, Any] = {"suggestion": suggestion, "with_trees": with_trees, "explained": explained}
+        files = write_all(out, post, answer, title, **how)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
@@ -233,13 +251,14 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     from ...model.data.columns import choice_for, is_auto
     from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
+    from ...posterior.diagnostics.resamples import MEANING
     from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
     read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
     is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
     if is_auto(settings["covariance"]) and is_plain:
-        shell.say(f"covariance: {choice_for(source.table.values)}")
+        shell.say(f"covariance: {choice_for(source.table.values, settings.get('resample') is None)}")
     if checkpoint.exists():
         shell.say(f"resuming from {checkpoint}")
     post = _sample(source.table, settings, checkpoint, force)
@@ -251,6 +270,9 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         shell.say(f"distances: {post.info['distances']}")
     if "choice" in post.info:
         shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
+    if post.is_resampled:
+        n_resamples = len(np.unique(post.chain))
+        shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
         shell.say(f"sampling: {ending}")
@@ -290,6 +312,11 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint)
     option_of = {option.name: option.opts[0] for option in fit.params}
     for warning in held:
+        if post.is_resampled:
+            names = {"n_resamples": "--resamples", "n_warmup": "--warmup"}
+            text = reduce(lambda said, name: said.replace(name, names[name]), names, str(warning))
+            shell.show_warning(text, ConvergenceWarning)
+            continue
         increase = " and ".join(option_of[name] for name in what_to_increase(post.info.get("stopping")))
         text = f"the chains have not converged: {'; '.join(warning.findings)}. Increase {increase}."
         shell.show_warning(text, ConvergenceWarning)
@@ -330,5 +357,9 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
         shell.say(compare_annotation(answer, annotation))
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
-    if checks.wrong:
-        shell.say(f"{checks.headline} What to try is shown by: coaltree check {out}")
+    if checks.concern is not None:
+        advice = checks.concern.advice
+        tries = "" if advice is None else advice.to_text(options=True)
+        shell.say(
+            f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"
+        )

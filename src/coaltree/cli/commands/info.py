@@ -60,6 +60,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
 
     from ...posterior.diagnostics.covariance_selection import in_a_line
     from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
+    from ...posterior.diagnostics.resamples import MEANING
 
     yield "leaves", f"{post.n}: {some(post.labels, 4)}"
     rows = describe_rows(post)
@@ -73,7 +74,10 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         yield "missing values", str(int(np.isnan(post.X).sum()))
     if post.transform is not None:
         yield "transform", shortened(post.transform.describe(), 400)
-    yield "trees", f"{len(post)} from {count(len(np.unique(post.chain)), 'chain')}"
+    n_chains = len(np.unique(post.chain))
+    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}"
+    if post.is_resampled:
+        yield "resampled", f"columns: {MEANING}"
     for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)

@@ -1,12 +1,14 @@
 """``coaltree place``: where new rows would join the trees of a posterior."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..._runtime.formatting import escaped
+from ...errors import CoaltreeWarning
 from .. import options
 from ..shell import commands, debug_option, echo
 
@@ -22,11 +24,19 @@ MAX_NAMED_LEAVES = 5  # of a clade
 @options.file_option("Output CSV file. [default: print to the terminal]")
 @options.clusters_option()
 @options.table_options
+@click.option("--outliers", is_flag=True, help="Give rows that are unlike the fitted ones the cluster -1.")
 @click.option("--trees", type=click.IntRange(min=1), default=200, help="Number of sampled trees to use.")
 @options.force_option
 @debug_option
 def place(
-    posterior: Path, rows: Path, out: Path | None, clusters: int | None, table_options: Any, trees: int, force: bool
+    posterior: Path,
+    rows: Path,
+    out: Path | None,
+    clusters: int | None,
+    table_options: Any,
+    outliers: bool,
+    trees: int,
+    force: bool,
 ) -> None:
     """Show where new rows would join the trees of a posterior.
 
@@ -35,7 +45,9 @@ def place(
 
     \b
     The result is a CSV table with one line per new row:
-      log_density          log predictive density of the row, given the fitted ones
+      log_density          log predictive density of the row, given the fitted ones (empty with --resample columns)
+      typicality           how probably a row like the fitted ones is no likelier than this one; below 0.01
+                           the row is unlike them, and a warning says so (empty with --resample columns)
       cluster              its most probable cluster, numbered as in clusters.csv
       probability          probability of that cluster
       time_low, time_high  90 % interval of the time at which it joins
@@ -45,7 +57,7 @@ def place(
     \b
     Examples:
       coaltree place wines new.csv
-      coaltree place wines new.csv --clusters 3 -o placed.csv
+      coaltree place wines new.csv --clusters 3 --outliers -o placed.csv
     """
     from ..outputs import write_csv
 
@@ -54,7 +66,11 @@ def place(
     post = options.load_posterior(posterior)
     table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
-    columns = _columns(post.place(table, classes=labels, n_trees=trees))
+    placed = post.place(table, classes=labels, n_trees=trees)
+    columns = _columns(placed, outliers)
+    if not placed.is_typical.all():
+        advice = "Their cluster is -1." if outliers else "Their clusters mean little; with --outliers it is -1."
+        warnings.warn(f"{placed.unlike_in_words()}. {advice}", CoaltreeWarning, stacklevel=1)
     if out is None:
         if sys.stdout.isatty():
             columns |= {name: [escaped(str(cell)) for cell in columns[name]] for name in ("row", "clade")}
@@ -64,12 +80,16 @@ def place(
         echo(out)
 
 
-def _columns(placed: "Placement") -> dict[str, Any]:
+def _columns(placed: "Placement", outliers: bool) -> dict[str, Any]:
+    import numpy as np
+
     probability: Any = placed.class_probability
+    best = probability.argmax(axis=1) + 1
     clades = [placed.nearest_clades(i, 1)[0] for i in range(len(placed.labels))]
     numbers = {
         "log_density": placed.log_density,
-        "cluster": probability.argmax(axis=1) + 1,
+        "typicality": placed.typicality,
+        "cluster": np.where(placed.is_typical, best, -1) if outliers else best,
         "probability": probability.max(axis=1),
         "time_low": placed.time_interval(0.9)[:, 0],
         "time_high": placed.time_interval(0.9)[:, 1],
@@ -77,7 +97,7 @@ def _columns(placed: "Placement") -> dict[str, Any]:
     }
     return {
         "row": placed.labels,
-        **{name: [f"{value:.6g}" for value in values] for name, values in numbers.items()},
+        **{name: ["" if value != value else f"{value:.6g}" for value in values] for name, values in numbers.items()},
         "clade_size": [len(leaves) for _, leaves in clades],
         "clade": [_some_names(leaves) for _, leaves in clades],
     }

@@ -82,7 +82,7 @@ def _check_colormap(name: str | None) -> None:
 
 def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str, colormap: str | None = None) -> None:
     from ... import plotting
-    from ...posterior.clusters.answer import answer_for
+    from ...posterior.clusters.answer import answer_for, leaves_are
     from ...posterior.leaf_annotations import annotations_of
     from ..outputs import MAX_NAMED_LEAVES, draw_tree
 
@@ -90,8 +90,10 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
         plotting.checks(post, ax)
         return
     n_clusters = clusters or post.suggest_n_clusters().n_clusters
+    said = f"{post.n:,} {leaves_are(post)}" + (f" in {n_clusters} clusters" if n_clusters > 1 else "")
     if kind == "cloud":
-        plotting.cloud(post, ax, n_clusters=n_clusters if n_clusters > 1 else None)
+        several = n_clusters if n_clusters > 1 else None
+        plotting.cloud(post, ax, n_clusters=several, title=f"Sampled trees of {said}")
         return
     if kind == "coclustering":
         plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
@@ -110,4 +112,5 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
             n_clusters=n_clusters if n_clusters > 1 else None,
             z_score=Z_SCORES[scale],
             cmap=colormap,
+            title=f"{said}, and their mean tree",
         )

@@ -43,8 +43,14 @@ def simulate(n: int, d: int, covariance: str, length2: float, noise: float, out:
     phi = families.Spherical()
     if covariance == "squared_exponential":
         phi = families.SquaredExponential(length2=length2, noise=noise)
+    is_new = not out.exists()
     output_folder(out, ("data.csv", "tree.newick", "linkage.csv"), force)
-    X, tree = draw(n, d, phi, random_state=seed)
+    try:
+        X, tree = draw(n, d, phi, random_state=seed)
+    except BaseException:
+        if is_new:
+            out.rmdir()
+        raise
     write_csv(out / "data.csv", {"leaf": tree.labels, **{f"x{j}": column for j, column in enumerate(X.T)}})
     with replacing(out / "tree.newick") as file:
         file.write(f"{tree.to_newick()}\n")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 
+from ..._runtime.formatting import count
 from ..._runtime.memory import require_memory
 from ...errors import InputError
 from .cells import RawTable, TableError
@@ -48,9 +49,10 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
         if any("." in field.name for field in fields) or len({field.name for field in fields}) < len(fields):
             names, needed = {field.name for field in fields}, fields  # they cannot be told apart by name
         texts = [field.name for field in needed if not _is_number(field.type)]
+        columns = [field.name for field in fields if field.name in names]
+        _require_readable(path, None if len(columns) == len(fields) else columns)
         in_full = _check_decoded_size(path, metadata, names, set(texts))
         texts = [name for name in texts if name not in in_full]
-        columns = [field.name for field in fields if field.name in names]
         frame = pyarrow.parquet.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
         if len(names) < len(fields):
             empty = pandas.Series(pandas.arrays.ArrowExtensionArray(pyarrow.nulls(len(frame))), frame.index)
@@ -67,17 +69,30 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
+def _require_readable(path: Path, columns: list[str] | None) -> None:
+    """Begin to read each part of these columns: where what is said of a part is damaged, a reader raises an error.
+
+    To ask pyarrow's metadata for such a part, as is done next, would end the process.
+    """
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for group in range(file.metadata.num_row_groups):
+            next(file.iter_batches(1, row_groups=[group], columns=columns, use_threads=False), None)
+
+
 def _check_decoded_size(path: Path, metadata: Any, names: set[str], texts: set[str]) -> set[str]:
     """Refuse columns that would be far larger decoded than in the file, by what the file says of their parts.
 
     Return those whose texts pyarrow cannot leave in a dictionary.
     """
     n_bytes, stored, in_full, largest = 8 * metadata.num_rows, 0, set(), 1
+    paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for part in map(group.column, range(group.num_columns)):
-            name = part.path_in_schema
+        for j, name in enumerate(paths):
             if name not in names:
                 continue
+            part = group.column(j)
             stored += part.total_compressed_size
             n_bytes += 8 * group.num_rows
             if name in texts:
@@ -123,9 +138,25 @@ def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
             ["" if cell is None else str(cell).strip() for cell in row] for row in sheet.iter_rows(values_only=True)
         ]
         _require_stored_results(path, sheet.title, rows)
+        n_filled = _fill_merged(sheet, rows)
     lines = [i for i, row in enumerate(rows) if any(row)]
     raw = table_of_rows([rows[i] for i in lines], [i + 1 for i in lines], "row", ".", header)
-    return raw._replace(read_as=f"sheet {sheet.title!r}, {raw.read_as}")
+    said = [f"sheet {sheet.title!r}", raw.read_as]
+    said += [f"{count(n_filled, 'row')} of merged cells filled with the value of the first"] if n_filled else []
+    said += [f"{count(len(rows) - len(lines), 'empty row')} skipped"] if len(lines) < len(rows) else []
+    return raw._replace(read_as=", ".join(said))
+
+
+def _fill_merged(sheet: Any, rows: list[list[str]]) -> int:
+    """Write what a cell that goes over several rows says into each of them; return into how many it was written."""
+    n_filled = 0
+    for merged in sheet.merged_cells.ranges:
+        column, first, last = merged.min_col - 1, merged.min_row - 1, min(merged.max_row, len(rows))
+        for row in rows[first + 1 : last]:
+            if column < len(row) and not row[column] and rows[first][column]:
+                row[column] = rows[first][column]
+                n_filled += 1
+    return n_filled
 
 
 def _require_stored_results(path: Path, title: str, rows: list[list[str]]) -> None:

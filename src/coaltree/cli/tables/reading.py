@@ -15,15 +15,16 @@ import numpy as np
 import pandas
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from ..._runtime.formatting import escaped, shortened, some
+from ..._runtime.formatting import escaped, listed, shortened, some
 from ...errors import InputError
 from ...model.data.table import Table
+from ...posterior.leaf_annotations import in_order
 from . import cells as cell_rules
 from .binary_files import read_arrays, read_excel, read_parquet
 from .cells import SUFFIXES, RawTable, TableError, is_missing, quoted, shell_quoted
 from .rearranging import TableFile, TableOptions, rearranged
 from .text_files import SEPARATORS, read_text
-from .written_numbers import are_dates, days, understand
+from .written_numbers import are_dates, days, shows_thousands, understand
 
 __all__ = ["TableFile", "TableOptions", "read_file"]
 
@@ -79,13 +80,15 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     fitted = [name for name in options.columns or frame.columns if name not in {*excluded, index}]
     if not fitted:
         raise TableError(f"no column of numbers is left; the columns are {some(frame.columns)}.")
-    values, understood = _values(raw, fitted, options.dates)
+    values, understood = _values(raw, fitted, options.dates, is_named=index is not None)
     labels, named_by = _row_names(raw, index)
     table = Table(values, tuple(labels), tuple(fitted))
     groups = None if options.groups is None else _groups(raw, options.groups)
     errors = None if options.errors is None else _errors(raw, options.errors)
     annotations = {name: _annotation(frame[name], name) for name in options.label}
     lines: list[str] = []
+    if index is not None and index == frame.columns[0] and not heading:
+        named_by = "the first column, which has no heading"
     lines.append(f"  read with  {raw.read_as}{', ' if raw.read_as else ''}rows named by {named_by}")
     if understood:
         said = [f"{shortened(name, 30)}: {how}" for name, how in understood.items()]
@@ -98,7 +101,7 @@ def _with_roles(raw: RawTable, options: TableOptions, file: str) -> TableFile:
     if errors is not None:
         lines.append(f"  errors     {errors.min():.4g} to {errors.max():.4g}, in the column {options.errors!r}")
     for name, cells in annotations.items():
-        distinct = sorted(set(cells) - {""})
+        distinct = in_order(set(cells) - {""})
         lines.append(f"  label      {name!r}: {len(distinct)} distinct values, {some(distinct, 4)}")
     return TableFile(table, file, lines, groups, errors, annotations)
 
@@ -156,10 +159,12 @@ def _annotation(column: pandas.Series, name: str) -> list[str]:
     return cells
 
 
-def _values(raw: RawTable, names: Sequence[str], dates: Sequence[str] = ()) -> tuple[np.ndarray, dict[str, str]]:
+def _values(
+    raw: RawTable, names: Sequence[str], dates: Sequence[str] = (), is_named: bool = True
+) -> tuple[np.ndarray, dict[str, str]]:
     """The columns as floats, NaN where a value is missing, and how those that are no plain numbers were understood.
 
-    float32 where all of them are.
+    float32 where all of them are. `is_named`: whether a column names the rows already.
     """
     columns = [raw.frame[name] for name in names]
     is_single = all(column.dtype == np.float32 for column in columns)
@@ -174,6 +179,9 @@ def _values(raw: RawTable, names: Sequence[str], dates: Sequence[str] = ()) -> t
         numbers = [cell_rules.number(cell, raw.decimal) for cell in cells]
         if names[j] in dates or any(x is None and not is_missing(cell) for x, cell in zip(numbers, cells, strict=True)):
             found = days(cells) if names[j] in dates else understand(cells, raw.decimal)
+            if found is None and names[j] not in dates:
+                thousands = shows_thousands(cell for other in raw.frame for cell in _texts(raw.frame[other]))
+                found = understand(cells, raw.decimal, thousands=True) if thousands else None
             if found is None and names[j] in dates:
                 raise TableError(f"column {quoted(names[j])} (--dates) has cells that are no dates such as 2024-01-31.")
             if found is not None:
@@ -183,12 +191,13 @@ def _values(raw: RawTable, names: Sequence[str], dates: Sequence[str] = ()) -> t
         if rows:
             wrong[names[j]] = rows
     if wrong:
-        raise _not_numbers(raw, wrong)
+        raise _not_numbers(raw, wrong, is_named)
     return values, understood
 
 
-def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
+def _not_numbers(raw: RawTable, wrong: dict[str, list[int]], is_named: bool) -> TableError:
     """The error of cells that are no numbers: of whole columns of text, if there are any, else of the first cell."""
+    _refuse_second_header(raw)
     columns = [name for name in wrong if cell_rules.is_text(_texts(raw.frame[name]), raw.decimal)]
     name = next(iter(columns or wrong))
     row, cells = wrong[name][0], _texts(raw.frame[name])
@@ -198,17 +207,51 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]]) -> TableError:
         advice = cell_rules.advice_for(cells[row], raw.decimal)
         where = f"{raw.where(row)}, column {quoted(name)}"
         return TableError(f"{quoted(cells[row])} is not a number{others}; {advice}.", where)
-    which, them = f"column {quoted(name)} contains", "it"
+    which = f"column {quoted(name)} contains"
     if len(columns) > 1:
-        which, them = f"columns {some([name[:30] for name in columns])} contain", "them"
-    drop, label = (" ".join(f"--{option} {shell_quoted(name)}" for name in columns) for option in ("drop", "label"))
-    instead = f"show and compare {them} with {label}"
-    if all(are_dates(_texts(raw.frame[name])) for name in columns):
-        instead = f"read dates as numbers of days with {drop.replace('--drop ', '--dates ')}"
-    if len(set(cells)) == len(cells) and "" not in cells:
-        instead = f"use {quoted(name)} as row names with --names {shell_quoted(name)}"
+        which = f"columns {some([name[:30] for name in columns])} contain"
+    dates = [name for name in columns if are_dates(_texts(raw.frame[name]))]
+    others = [name for name in columns if name not in dates]
+    own = [name for name in others if _are_different(_texts(raw.frame[name]))][: 0 if is_named else 1]
+    others = [name for name in others if name not in own]
+    instead = [f"use {quoted(name)} as row names with {_options('names', own)}" for name in own]
+    if others:
+        which_others = some(others) if own or dates else _them(others)
+        instead.append(f"show and compare {which_others} with {_options('label', others)}")
+    if dates:
+        instead.append(f"read dates as numbers of days with {_options('dates', dates)}")
     text = f"text ({quoted(cells[row])} in {raw.where(row)})"
-    return TableError(f"{which} {text}; leave {them} out with {drop}, or {instead}.")
+    return TableError(
+        f"{which} {text}; leave {_them(columns)} out with {_options('drop', columns)}, or {listed(instead)}."
+    )
+
+
+def _are_different(cells: Sequence[str]) -> bool:
+    """Whether every cell has content of its own, as names have."""
+    return len(set(cells)) == len(cells) and "" not in cells
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _options(option: str, names: Sequence[str]) -> str:
+    """An option for each name, as one pastes it."""
+    return " ".join(f"--{option} {shell_quoted(name)}" for name in names)
+
+
+def _refuse_second_header(raw: RawTable) -> None:
+    """Refuse a first row without a number where columns of numbers have text, such as units below their names."""
+    firsts, above = raw.frame.iloc[0].astype(str).tolist(), []
+    if len(raw.frame) < 3 or any(cell_rules.looks_like_a_number(cell) for cell in firsts):
+        return
+    for cell, (name, column) in zip(firsts, raw.frame.items(), strict=True):
+        below = [text for text in _texts(column)[1:] if not is_missing(text)]
+        if not is_missing(cell) and below and all(map(cell_rules.looks_like_a_number, below)):
+            above.append(f"{quoted(cell)} in column {quoted(str(name))}")
+    if above:
+        what = f"looks like a second header ({above[0]}); remove it, so that rows follow the names of the columns."
+        raise TableError(f"this {raw.unit} {what}", raw.where(0))
 
 
 def _texts(column: pandas.Series) -> list[str]:

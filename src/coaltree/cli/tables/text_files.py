@@ -22,7 +22,7 @@ import pandas
 
 from ..._runtime.formatting import count
 from ..._runtime.memory import require_memory
-from .cells import NAME_HEADINGS, SUFFIXES, RawTable, TableError, is_missing, looks_like_a_number, number
+from .cells import NAME_HEADINGS, SUFFIXES, RawTable, TableError, is_missing, looks_like_a_number, number, quoted
 
 SEPARATORS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}  # by suffix; None: to be found
 MEMORY_PER_BYTE = 15  # bytes of memory for the cells of a file as strings
@@ -55,10 +55,11 @@ def read_text(
     if "\0" in text:
         raise TableError(f"not a text file, it contains zero bytes; expected {SUFFIXES}.")
     mark = mark or _find_separator(text, decimal)
-    rows, lines, n_lines = _split(text, mark, multiline)
+    rows, lines, n_lines, n_empty = _split(text, mark, multiline)
     raw = table_of_rows(rows, lines, "line", decimal, header)
     separated = f"separator {_SPOKEN.get(mark, repr(mark))}, " if mark else ""
-    return raw._replace(read_as=f"{separated}{raw.read_as}, {count(n_lines, 'line')}")
+    skipped = f" ({n_empty:,} empty)" if n_empty else ""
+    return raw._replace(read_as=f"{separated}{raw.read_as}, {count(n_lines, 'line')}{skipped}")
 
 
 def table_of_rows(rows: Rows, lines: list[int], unit: str, decimal: str, header: bool | None) -> RawTable:
@@ -66,6 +67,9 @@ def table_of_rows(rows: Rows, lines: list[int], unit: str, decimal: str, header:
     if not rows:
         raise TableError("the file is empty; expected rows and columns.")
     first = f"{unit} {lines[0]}"
+    if header is None and _is_title(rows):
+        why = f"{quoted(rows[0][0])} looks like a title above the table"
+        raise TableError(f"{why}; remove this {unit}, so that the first one has the names of the columns.", first)
     names, read_as = [str(j) for j in range(len(rows[0]))], "no header"
     has_header = _has_header(rows, decimal, first) if header is None else header
     if has_header:
@@ -80,15 +84,26 @@ def table_of_rows(rows: Rows, lines: list[int], unit: str, decimal: str, header:
             raise TableError(f"{first} has {cells}, but this {unit} has {len(row)}.", f"{unit} {line}")
     frame = pandas.DataFrame(rows, columns=names, dtype=object)
     if has_header:  # lines that end in a separator have a last column without name and content
-        frame = frame.loc[:, [bool(name) or any(column) for name, column in frame.items()]]
+        is_kept = [bool(name) or any(column) for name, column in frame.items()]
+        frame = frame.loc[:, is_kept]
+        n_empty = len(is_kept) - sum(is_kept)
+        read_as += f", {count(n_empty, 'empty column')} skipped" if n_empty else ""
     return RawTable(frame, lines, unit, decimal, read_as)
 
 
-def _split(text: str, separator: str | None, multiline: bool) -> tuple[Rows, list[int], int]:
-    """Rows of cells without empty lines, the number of the line that each ends in, and that of all lines."""
+def _is_title(rows: Rows) -> bool:
+    """Whether the first line has one cell of text and the second several, none of which looks like a number."""
+    if len(rows) < 3 or not rows[0][0] or any(rows[0][1:]) or looks_like_a_number(rows[0][0]):
+        return False
+    below = [cell for cell in rows[1] if cell]
+    return len(below) > 1 and len(rows[1]) > 2 and not any(map(looks_like_a_number, below))
+
+
+def _split(text: str, separator: str | None, multiline: bool) -> tuple[Rows, list[int], int, int]:
+    """Rows of cells without empty lines, the number of the line that each ends in, and those of all and empty lines."""
     if separator == " ":  # any number of blanks is one
         text = "\n".join(line.strip(" ") for line in text.split("\n"))
-    rows, lines = [], []
+    rows, lines, n_empty = [], [], 0
     reader, before = _reader(text, separator, strict=multiline), 0
     try:
         for row in reader:
@@ -99,9 +114,11 @@ def _split(text: str, separator: str | None, multiline: bool) -> tuple[Rows, lis
             if any(cells):
                 rows.append(cells)
                 lines.append(reader.line_num)
+            else:
+                n_empty += 1
     except csv.Error as error:
         raise TableError(f"{error}.", f"line {reader.line_num}") from None
-    return rows, lines, reader.line_num
+    return rows, lines, reader.line_num, n_empty
 
 
 def _reader(text: str, separator: str | None, strict: bool = False) -> Any:

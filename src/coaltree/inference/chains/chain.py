@@ -25,6 +25,7 @@ from ...samplers.base import Sampler, Tails
 from ...samplers.starts import first_tree
 from ..settings import RunSettings
 from .gibbs_parameters import draw_parameters
+from .resampling import weighted
 from .state import Chain, ChainData, ChainDraws, Merges, concatenate
 from .tempering import tempered
 
@@ -52,7 +53,7 @@ def begin(
 
     What is given of an earlier draw (`tree`, `theta`, …) is where it starts instead.
     """
-    rng, theta = np.random.default_rng(seed), dict(theta or {})
+    rng, theta, data = np.random.default_rng(seed), dict(theta or {}), weighted(data)
     covariance = data.covariance.with_theta({name: value for name, value in theta.items() if name != NOISE_LEVEL})
     noise = first_draw(data.noise, rng if dispersed else None)
     if NOISE_LEVEL in theta:
@@ -88,7 +89,7 @@ def advance(
 
     Kept is every `thin`-th iteration after the warm-up, or each one where `n_warmup` is None: it may end with any.
     """
-    data, scales = _writeable(data), chain.noise.tail_scale
+    data, scales = weighted(_writeable(data)), chain.noise.tail_scale
     chain = chain._replace(  # an interruption must leave what is the caller's where it was
         tree=(np.array(chain.tree[0]), np.array(chain.tree[1])),
         noise=chain.noise._replace(tail_scale=None if scales is None else np.array(scales)),
@@ -199,6 +200,7 @@ def share_neighbors(
     first = chains[0]
     if data.n <= MANY_LEAVES:
         return chains
+    data = weighted(data)
     sampler = settings.sampler.for_warmup() if _is_warmup(first, n_warmup) else settings.sampler
     with single_threaded_blas(), at_most_threads(settings.n_threads):
         problem = problem_of(data, settings.sampler, first)

@@ -22,6 +22,8 @@ def starts_of_chains(start: Any, rows: LeafRows, data: ChainData, n_chains: int)
         return [{}] * n_chains
     if not isinstance(start, Posterior | Tree):
         raise InputError(f"start must be a Posterior or a Tree, not {type(start).__name__}.")
+    if isinstance(start, Posterior):
+        start.require_one_likelihood("start=", 'give fit(…, resample="columns") no start')
     if start.labels != rows.labels:
         raise InputError("start must have the same rows as X, by name and in order; its labels differ.")
     if isinstance(start, Tree):

@@ -25,6 +25,7 @@ class ChainData(NamedTuple):
     missing: np.ndarray | None = None  # (N, d) of bool, if any entry is
     graph: NeighborGraph | None = None  # neighbours of the leaves, where a user has given them
     within: Within | None = None  # what is left of rows that were put together into leaves
+    weights: np.ndarray | None = None  # (d,) how much each column is to count; see `resampling`
 
     @property
     def n(self) -> int:
@@ -34,7 +35,9 @@ class ChainData(NamedTuple):
     @property
     def n_missing(self) -> int:
         """Number of missing entries."""
-        return 0 if self.missing is None else int(self.missing.sum())
+        if self.missing is None:
+            return 0
+        return int(self.missing.sum() if self.weights is None else self.missing.sum(axis=0) @ self.weights)
 
     @property
     def n_scales(self) -> int:

@@ -25,7 +25,7 @@ from ..settings import FIRST_LOOK, RunSettings
 from .run_state import RunState
 
 GROWTH, GROWTH_IN_WARMUP = 1.25, 1.5  # iterations at the next look, as a multiple of those at this one
-DROPPED_SHARE = 4  # one draw in so many, where they turn out to be warm-up
+DROPPED_SHARE = 0.25  # of the draws, where they turn out to be warm-up
 MAX_PROJECTION = 10.0  # times as many iterations as were taken: beyond, figures of few draws say nothing
 
 
@@ -38,7 +38,7 @@ def decide(settings: RunSettings, state: RunState) -> RunState:
     chains, n_warmup, thin = [concatenate(blocks) for blocks in state.draws], state.n_warmup, state.thin
     seen = look(chains)
     if settings.n_warmup is None and not convergence.is_converged(seen) and seen["n_draws"] >= FIRST_LOOK:
-        later = [draws.part(slice(len(draws.times) // DROPPED_SHARE, None)) for draws in chains]
+        later = [draws.part(slice(int(DROPPED_SHARE * len(draws.times)), None)) for draws in chains]
         if _is_nearer(seen, later):
             n_warmup += (seen["n_draws"] - len(later[0].times)) * thin
             chains, seen = later, look(later)

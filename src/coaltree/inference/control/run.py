@@ -8,11 +8,13 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
+from ..._runtime.validation import at_most_jobs
 from ...errors import InputError, interruptions
 from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
 from ..chains.initial_states import Start
+from ..chains.resampling import data_of_chains
 from ..chains.state import Chain, ChainData, ChainDraws
 from ..settings import RunSettings
 from . import auto_stop
@@ -24,7 +26,7 @@ MAX_ROOT = 1e30  # where a scale is learnt: the coalescent puts the root near 2
 MAX_LINKAGE_LEAVES = 5_000  # more start by insertion, which needs no n × n matrix
 NEIGHBOR_BYTES = 4_096  # a leaf, twice while they are handed over
 SECONDS_PER_BLOCK = 1.0  # how often progress is shown, and how much an interruption costs
-WARMUP_TIME_SHARE = 3  # at most one second in so many of `max_seconds` is warm-up
+WARMUP_TIME_SHARE = 1 / 3  # of `max_seconds`, at most
 
 
 class Run:
@@ -48,12 +50,13 @@ class Run:
         self.state: RunState = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
         self.is_interrupted: bool = False
+        self._given: tuple[int, list[ChainData]] | None = None
 
     def complete(self, n_jobs: int | None, bar: Progress) -> None:
         """Run all iterations that are left, or those before an interruption, if it leaves any draws."""
         self.settings = self.settings._replace(n_threads=_threads_per_chain(self.settings.n_chains, n_jobs))
         seconds_per_iteration = np.inf
-        with Parallel(n_jobs=n_jobs) as parallel:
+        with Parallel(n_jobs=at_most_jobs(n_jobs, self.settings.n_chains)) as parallel:
             try:
                 with interruptions():
                     if not self.state.chains:
@@ -73,14 +76,21 @@ class Run:
                     raise
                 self.is_interrupted = True
 
+    def data_of_chains(self) -> list[ChainData]:
+        """What each chain is given: the same, unless columns are resampled."""
+        seed = self.state.seed  # a checkpoint may bring another one
+        if self._given is None or self._given[0] != seed:
+            self._given = seed, data_of_chains(self.data, self.settings, seed)
+        return self._given[1]
+
     def _begin(self, parallel: Parallel, n_threads: int | None) -> None:
         seeds = np.random.SeedSequence(self.state.seed).spawn(self.settings.n_chains)
         tasks = [
-            delayed(begin)(self.data, self.settings, seed, number > 0, **start)
-            for number, (start, seed) in enumerate(zip(self.starts, seeds, strict=True))
+            delayed(begin)(data, self.settings, seed, number > 0 and data.weights is None, **start)
+            for number, (data, start, seed) in enumerate(zip(self.data_of_chains(), self.starts, seeds, strict=True))
         ]
         settings = self.settings._replace(n_threads=n_threads)
-        chains = share_neighbors(self.data, settings, list(parallel(tasks)), self.state.n_warmup)
+        chains = share_neighbors(self.data_of_chains()[0], settings, list(parallel(tasks)), self.state.n_warmup)
         self.state = self.state._replace(chains=tuple(chains))
 
     def _take_block(self, parallel: Parallel, seconds_per_iteration: float) -> None:
@@ -93,8 +103,8 @@ class Run:
             seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
         n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
         tasks = [
-            delayed(advance)(self.data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
-            for chain in state.chains
+            delayed(advance)(data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
+            for data, chain in zip(self.data_of_chains(), state.chains, strict=True)
         ]
         chains, blocks = zip(*parallel(tasks), strict=True)
         if state.n_warmup is None:  # of these iterations only the log joint is of use
@@ -116,7 +126,7 @@ class Run:
             state = auto_stop.decide(settings, state)
         if not state.reason and settings.max_seconds is not None:
             seconds = time.perf_counter() - self.began
-            is_long = seconds > settings.max_seconds / WARMUP_TIME_SHARE
+            is_long = seconds > WARMUP_TIME_SHARE * settings.max_seconds
             if state.n_warmup is None and state.iteration > 0 and is_long:
                 state = auto_stop.end_warmup(settings, state)
             elif seconds > settings.max_seconds and state.n_draws > 0:
@@ -138,9 +148,10 @@ class Run:
     def require_memory(self, n: int) -> None:
         """Refuse a run over n rows that the machine has no memory for: draws, the work of the chains, a first tree."""
         n_chains, n_draws = self.settings.n_chains, self.settings.max_draws
-        work = 4 * n_chains * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
+        at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
+        work = 4 * at_once * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
-        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples, or thin several runs")
+        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
 
 
 def bytes_per_draw(data: ChainData, n: int) -> int:

@@ -16,6 +16,7 @@ from ...posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT, SE
 from ...posterior.trees.stacked import check_trees
 from ...samplers.base import Sampler
 from ...tree import Tree
+from ..chains.resampling import data_of_chains, weighted_covariance
 from ..chains.state import Chain, ChainData, ChainDraws, concatenate
 from ..settings import RunSettings
 
@@ -78,9 +79,11 @@ class RunState(NamedTuple):
         cls, content: dict[str, Any], data: ChainData, settings: RunSettings, first: "RunState"
     ) -> "RunState":
         """Undo `to_dict` for a run that began as `first`; ValueError where a field cannot be one of it."""
-        chains = tuple(_chain_from_dict(state, data, settings) for state in content["chains"])
-        if len(chains) != settings.n_chains or len(content["draws"]) != settings.n_chains:
+        if len(content["chains"]) != settings.n_chains or len(content["draws"]) != settings.n_chains:
             raise ValueError("it has another number of chains")
+        given = data_of_chains(data, settings, content["seed"])
+        saved = zip(content["chains"], given, strict=True)
+        chains = tuple(_chain_from_dict(state, own, settings) for state, own in saved)
         if len({chain.iteration for chain in chains}) > 1:
             raise ValueError("its chains have taken different numbers of iterations")
         iteration, n_warmup, thin = chains[0].iteration, content["n_warmup"], content["thin"]
@@ -93,7 +96,8 @@ class RunState(NamedTuple):
         if content["reason"] and (n_warmup is None or n_warmup >= iteration):
             raise ValueError("it has stopped in its warm-up")
         n_draws = 0 if n_warmup is None else max(0, iteration - n_warmup) // thin
-        draws = tuple(_draws_from_dict(block, data, n_draws) for block in content["draws"])
+        blocks = zip(content["draws"], given, strict=True)
+        draws = tuple(_draws_from_dict(block, own, n_draws) for block, own in blocks)
         fields = {name: content[name] for name in (*_SCHEDULE, "seed", "selection")}
         return cls(**fields | {"chains": chains, "draws": draws, "log_joints": tuple(content["log_joints"])})
 
@@ -174,7 +178,7 @@ def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Ch
     tree = (np.array(content["children"]), np.array(content["times"]))
     if len(tree[1]):
         Tree(*tree)  # says what is wrong with it
-    covariance, noise = data.covariance.with_theta(content["theta"]), NoiseDraw(**content["noise"])
+    covariance, noise = weighted_covariance(data).with_theta(content["theta"]), NoiseDraw(**content["noise"])
     return Chain(tree, covariance, noise, content["imputed"], content["neighbors"], rng, content["iteration"])
 
 

@@ -66,11 +66,11 @@ class InverseGamma(Prior):
         self._require(np.greater(self.shape, 0), "the improper prior 1/x cannot be drawn from")
         return self.scale / rng.standard_gamma(self.shape, size=size)
 
-    def given(self, n: int, sum_of_squares: Any) -> "InverseGamma":
-        """The posterior after n draws of N(0, x) with this sum of squares."""
+    def given(self, n: int | np.ndarray, sum_of_squares: Any) -> "InverseGamma":
+        """The posterior after n draws of N(0, x) with this sum of squares; n need not be whole."""
         return InverseGamma(self.shape + 0.5 * n, self.scale + 0.5 * sum_of_squares)
 
-    def log_marginal(self, n: int, sum_of_squares: Any) -> float:
+    def log_marginal(self, n: int | np.ndarray, sum_of_squares: Any) -> float:
         """Log density of n draws of N(0, x) with x integrated out, as a function of their sum of squares.
 
         Summed over the elements, up to a constant. It is asked for many times an iteration: nothing is checked.

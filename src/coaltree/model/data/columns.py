@@ -43,16 +43,18 @@ def modelled(
     names: Sequence[str] | None,
     covariance: CovarianceLike,
     avoid: frozenset[str] = frozenset(),
+    allow_full: bool = True,
 ) -> Modelled:
     """Choose covariance and columns for the distinct rows (g, d), of these numbers in the user's table; warn once.
 
-    `avoid` adds to what the covariance cannot take (see `Covariance.cannot_take`).
+    `avoid` adds to what the covariance cannot take (see `Covariance.cannot_take`); without `allow_full` "auto" is never
+    "full".
     """
     d = values.shape[1]
     info = {"covariance_given": covariance} if isinstance(covariance, str) else {}
     constant = constant_columns(values)
     if is_auto(covariance):
-        covariance, info["covariance_choice"] = choose_family(values, ~constant)
+        covariance, info["covariance_choice"] = choose_family(values, ~constant, allow_full)
         avoid = avoid | {"constant"}  # whichever family it is
     covariance = as_covariance(covariance, d)
     avoid = covariance.cannot_take | avoid
@@ -86,7 +88,7 @@ def is_auto(covariance: Any) -> bool:
     return isinstance(covariance, str) and covariance == "auto"
 
 
-def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
+def choose_family(values: np.ndarray, varying: np.ndarray, allow_full: bool = True) -> tuple[str, str]:
     """The family for distinct rows (n, d) of which some columns vary, and the reason in words.
 
     "full" has d(d+1)/2 parameters and needs 3/2 as many rows. Else columns in one unit are "spherical", since those
@@ -95,20 +97,26 @@ def choose_family(values: np.ndarray, varying: np.ndarray) -> tuple[str, str]:
     n, d = len(values), int(varying.sum())
     if d == 0:
         raise _nothing_varies(values)
-    needed = math.ceil(0.75 * d * (d + 1))
+    needed = rows_for_full(d)
     columns = f"{d:,} column{'s' * (d != 1)}"
-    if n >= needed:
+    if n >= needed and allow_full:
         return "full", f"full ({n:,} rows are enough for {columns})"
     why_not = _why_not_one_unit(values[:, j] for j in np.flatnonzero(varying))
     if why_not:
-        return "scaled", f"scaled ({why_not}; full needs {needed:,} rows for {columns})"
+        why_not_full = f"full needs {needed:,} rows for {columns}" if allow_full else "full cannot be resampled"
+        return "scaled", f"scaled ({why_not}; {why_not_full})"
     return "spherical", "spherical (columns have similar ranges, as in one unit: their differences in spread count)"
 
 
-def choice_for(values: np.ndarray) -> str:
+def rows_for_full(d: int) -> int:
+    """How many distinct rows a full covariance of d columns needs."""
+    return math.ceil(0.75 * d * (d + 1))
+
+
+def choice_for(values: np.ndarray, allow_full: bool = True) -> str:
     """What `choose_family` says of a table (n, d)."""
     rows = as_double(values[find_distinct(values, quiet=True).first])
-    return choose_family(rows, ~constant_columns(rows))[1]
+    return choose_family(rows, ~constant_columns(rows), allow_full)[1]
 
 
 def constant_columns(values: np.ndarray) -> np.ndarray:

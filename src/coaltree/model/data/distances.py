@@ -115,6 +115,6 @@ def hint_of_distances(table: Table) -> str | None:
     if np.diagonal(values).any() or values.min() < 0.0 or not np.array_equal(values, values.T):
         return None
     return (
-        "X is symmetric with zeros on the diagonal, as tables of distances are, and its rows are fitted like any "
-        'measurements; give metric="distances" (--metric distances) if it holds distances, or "squared_distances".'
+        "the table is symmetric with zeros on the diagonal, as tables of distances are, and its rows are fitted like "
+        'any measurements; give metric="distances" (--metric distances) if it holds distances, or "squared_distances".'
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._runtime.formatting import count
 from ...errors import CoaltreeWarning
 
 
@@ -72,9 +73,9 @@ def find_distinct(
         twin = distinct.first[distinct.group[i]]
         names = (labels[twin], labels[i]) if labels else (twin, i)
         warnings.warn(
-            f"X has {distinct.n_copies} duplicate row(s), equal exactly or to within rounding (for example "
-            f"{names[0]!r} and {names[1]!r}); they are merged at time 0. A fixed noise, such "
-            "as noise=0.1, keeps them apart.",
+            f"X has {count(distinct.n_copies, 'duplicate row')} (for example {names[0]!r} and {names[1]!r}, equal "
+            "exactly or to within rounding), merged at time 0. A fixed noise, such as noise=0.1 (--noise 0.1), keeps "
+            "them apart.",
             CoaltreeWarning,
             stacklevel=3,
         )

@@ -75,13 +75,13 @@ def rows_of_distances(table: Table, metric: str = "squared_distances", d: int | 
     assumed = "taken as squared distances" if metric == "squared_distances" else "taken as distances, and squared"
     fewer = f" of {n_possible}" if n_axes < n_possible else ""
     sentence = (
-        f"{assumed}; classical scaling: {n_axes}{fewer} {'axis' if n_axes == 1 else 'axes'}, negative eigenvalues: "
+        f"{assumed}; classical scaling: {n_axes}{fewer} dimension{'s' * (n_axes > 1)}, negative eigenvalues: "
         f"{100 * share:.1f} % of the total"
     )
     if share > _MIN_NEGATIVE_SHARE:
         warnings.warn(
-            f"the distances are not Euclidean (negative eigenvalues: {100 * share:.2g} % of the total); axes "
-            "no longer than the most negative one are left out.",
+            f"the distances are not Euclidean (negative eigenvalues: {100 * share:.2g} % of the total); "
+            "dimensions no longer than the most negative one are left out.",
             CoaltreeWarning,
             stacklevel=4,
         )

@@ -83,6 +83,8 @@ def read_table(X: Any, *, allow_missing: bool = False, minimum_rows: int = 2, ke
 def _refuse_other_tables(X: Any) -> None:
     """Refuse tables that are not in memory, and whose own conversion would lose their names."""
     package = type(X).__module__.split(".")[0]
+    if callable(getattr(X, "collect", None)) and not hasattr(X, "to_pandas") and not isinstance(X, type):
+        raise InputError(f"X is a {package} {type(X).__name__}, which is not in memory; give X.collect().")
     if package in CONVERSIONS and hasattr(X, "columns"):
         name = f"{package} {type(X).__name__}"
         raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example {CONVERSIONS[package]}.")

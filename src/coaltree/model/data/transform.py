@@ -253,8 +253,9 @@ def _through(transformer: Any, table: Table, method: str) -> Table:
     name = type(transformer).__name__
     if isinstance(transformer, str):
         raise InputError(
-            f"the transformer of this posterior ({transformer.partition('(')[0]}) was not saved with it; transform new "
-            "rows yourself, and fit a table that is transformed already."
+            f"the transformer of this posterior ({transformer.partition('(')[0]}) was not saved with it, so new rows "
+            "cannot be placed after loading; place them before saving, or fit a table that is transformed already, and "
+            "give new rows transformed likewise."
         )
     try:
         values = np.asarray(getattr(transformer, method)(as_double(table.values)), dtype=np.float64)

@@ -135,3 +135,27 @@ def _send_out(walk: Walk, sibling: int, k: int) -> None:
     s2 = walk.outward_var[depth - 1] + parent_time - walk.times[k]
     _, w1, w2, walk.outward_var[depth] = join(s1, s2)
     blend(w1, walk.mean[sibling], w2, walk.outward[depth - 1], walk.outward[depth])
+
+
+def expected_leaves(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf_var: Variances) -> np.ndarray:
+    """(n, p) expected values of the leaves themselves, of which X (n, p) are measurements with these variances.
+
+    Given all other rows a leaf is N(m, q Φ), and with its own row at x and noise v it is expected at
+
+        m + q / (q + v) · (x - m) .
+    """
+    walk = begin_walk(children, times, X, leaf_var)
+    found = np.empty_like(X, dtype=np.float64)
+    _expect(walk, found)
+    return found
+
+
+@jit(allocates=False)
+def _expect(walk: Walk, found: np.ndarray) -> None:
+    i = next_leaf(walk)
+    while i >= 0:
+        q, depth = expected_var(walk), walk.depth[0]
+        share = q / (q + walk.var[i]) if walk.var[i] > 0.0 else 1.0
+        for f in range(found.shape[1]):
+            found[i, f] = walk.outward[depth, f] + share * (walk.mean[i, f] - walk.outward[depth, f])
+        i = next_leaf(walk)

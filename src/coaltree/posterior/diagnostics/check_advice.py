@@ -1,6 +1,7 @@
 """What the result of a model check means: what was seen, why it matters, and what to change."""
 
 import math
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..._runtime.formatting import shortened, some
 from ...model.covariance import Diagonal, Scaled, Spherical
+from ...model.data.columns import rows_for_full
 from ...model.process.pivots import lateness, shuffles
 from ..trees.clades import leaves_under
 from .check_statistics import pairs_of
@@ -16,7 +18,11 @@ from .check_statistics import pairs_of
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
+RESAMPLE = 'resample="columns"', "--resample columns"  # where no model of the columns helps: argument and option
 _CLEARLY = 3.5  # standard deviations from which on a column is counted with the worst one
+_SOMEWHAT = 1.5  # from which on its logarithm is taken, where that of the worst one is
+_FEW_VALUES = 2  # in a column that no function changes
+_MAX_NAMED = 8  # columns in advice
 _MAX_TREES_FOR_LATENESS = 100
 
 
@@ -49,6 +55,8 @@ class Result(NamedTuple):
     excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
     draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
     replicates: np.ndarray
+    expected: np.ndarray  # mean over the replicates, of all entries
+    sd: np.ndarray  # over the replicates
 
 
 def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool) -> tuple[str, Advice | None]:
@@ -75,7 +83,7 @@ def _noise(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
 def _tails(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     noise, is_heavy = posterior.noise, result.z[result.worst] > 0.0
     column = result.worst - (1 if posterior.tail_scale is None else 2)
-    why_heavy = "a few large differences then decide where rows go, and supports are too high"
+    why_heavy = "a few large differences then decide where rows go"
     why_light = "counts, ranks and few distinct values do this; it matters little to the tree"
     if column == -2:
         seen = f"the noise has {'heavier' if is_heavy else 'lighter'} tails than Student's t with {noise.df:g} df"
@@ -90,7 +98,7 @@ def _tails(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     seen = f"contrasts have heavier tails than a normal distribution{where}: most are small, a few are large"
     if noise.tails != "student":
         return seen, Advice(why_heavy, "", 'noise="student"', "--noise student")
-    return seen, Advice(why_heavy, f"look at the largest values{where}; try logarithms or ranks")
+    return seen, Advice(why_heavy, f"look at the largest values{where}", *RESAMPLE)
 
 
 def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
@@ -99,7 +107,7 @@ def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
         why = "repeated measurements of one thing are then counted as separate leaves"
         return seen, Advice(why, "", "groups=", "--groups")
     seen = f"some rows are far from all others and join the tree late: {some(latest_leaves(posterior), 5)}"
-    why = "outliers bend the tree, and supports are too high"
+    why = "outliers bend the tree"
     if posterior.noise.tails == "student":
         return seen, Advice(why, "look at these rows")
     return seen, Advice(why, "look at these rows", 'noise="student"', "--noise student")
@@ -125,11 +133,45 @@ def _skewness(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
         seen = f"{name} varies more where its values are {high}"
     else:
         seen = f"{name} has a long tail of {high} values"
-    change = "square or the ranks"
-    if is_up:
-        is_positive = np.nanmin(posterior.model_values()[:, column]) > 0.0
-        change = "logarithm" if is_positive else "square root or the ranks"
-    return seen, Advice(f"{high} values then weigh too much, and supports are too high", f"try the {change} of {name}")
+    why = f"{high} values then weigh too much"
+    return seen, _straightened(posterior, why, name, column, of_kind if is_up else -of_kind, is_up)
+
+
+def _straightened(posterior: "Posterior", why: str, name: str, worst: int, z: np.ndarray, is_up: bool) -> Advice:
+    """What makes a column less skewed: its logarithm where that can be taken and was not yet, else something else."""
+    assert posterior.X is not None
+    values = posterior.X[:, worst if posterior.used is None else posterior.used[worst]]  # before ties were spread
+    if len(np.unique(values[~np.isnan(values)])) <= _FEW_VALUES:
+        return Advice(why, f"no change is needed: {name} has two values, and so has every function of it")
+    if posterior.transform is not None and posterior.transform.transformer is not None:
+        return Advice(why, f"try another transformer, or the ranks of {name}")
+    logged = _logged(posterior)
+    if logged[worst]:
+        return Advice(why, f"try {'the ranks' if is_up else 'the square root'} of {name} in place of its logarithm")
+    given = posterior.given_values()
+    given = given if posterior.used is None else given[:, posterior.used]
+    is_positive = np.nanmin(given, axis=0) > 0.0
+    if not is_up or not is_positive[worst]:
+        return Advice(why, f"try the {'square root' if is_up else 'square'} or the ranks of {name}")
+    return Advice(why, "", *_logarithms(posterior, np.flatnonzero((z > _SOMEWHAT) & is_positive & ~logged), z))
+
+
+def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray) -> tuple[str, str]:
+    """Argument and option for the logarithms of these columns of the model, or of the most skewed of many."""
+    names = posterior.model_columns
+    if len(columns) == len(names):
+        return 'transform="log"', "--log all"
+    few = np.sort(columns[np.argsort(-z[columns], kind="stable")][:_MAX_NAMED]).tolist()
+    of = [names[j] if posterior.columns is not None else int(names[j]) for j in few]
+    return f'transform={{"log": {of}}}', " ".join(f"--log {shlex.quote(names[j])}" for j in few)
+
+
+def _logged(posterior: "Posterior") -> np.ndarray:
+    """(k,) whether the logarithm of each column of the model was taken."""
+    logged = np.zeros(0 if posterior.X is None else posterior.X.shape[1], bool)
+    if posterior.transform is not None and posterior.transform.transformer is None:
+        logged[posterior.transform.log] = True
+    return logged if posterior.used is None else logged[posterior.used]
 
 
 def _spread(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
@@ -147,8 +189,29 @@ def _correlation(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     beyond = "" if is_diagonal else " beyond what the covariance says"
     correlation = f"(correlation {float(result.excess[strongest]):.2f})"
     seen = f"columns vary together along the tree{beyond}, {first} and {second} most {correlation}"
-    why = "correlated columns are counted as independent evidence, and supports are too high"
-    return seen, Advice(why, "", 'covariance="full"', "--covariance full")
+    why = "correlated columns are counted as independent evidence"
+    return seen, _with_correlation(posterior, why)
+
+
+def _with_correlation(posterior: "Posterior", why: str) -> Advice:
+    """A covariance that has correlations, where there are rows enough or an order of the columns to learn it from."""
+    d = len(posterior.model_columns)
+    is_diagonal = isinstance(posterior.covariance, (Diagonal, Scaled, Spherical))
+    if posterior.n >= rows_for_full(d):
+        return Advice(why, "", 'covariance="full"', "--covariance full")
+    if is_diagonal and _are_numbers_in_order(posterior.columns):
+        kernel = 'covariance="squared_exponential", inputs=X.columns.astype(float)'
+        return Advice(why, "", kernel, "--covariance squared_exponential --inputs names")
+    return Advice(why, "", *RESAMPLE)
+
+
+def _are_numbers_in_order(columns: tuple[str, ...] | None) -> bool:
+    """Whether the columns are named by increasing numbers, as times and wavelengths are."""
+    try:
+        numbers = np.array([float(name) for name in columns or ()])
+    except ValueError:
+        return False
+    return len(numbers) > 2 and bool(np.isfinite(numbers).all() and (np.diff(numbers) > 0.0).all())
 
 
 def _clades(posterior: "Posterior", result: Result) -> tuple[str, Advice]:

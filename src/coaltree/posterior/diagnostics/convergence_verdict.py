@@ -9,7 +9,7 @@ import numpy as np
 from ..._runtime.formatting import count, listed, number, percent
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
-from . import convergence
+from . import convergence, resamples
 from .stop_reason import in_a_line
 
 NAMES = {
@@ -22,6 +22,8 @@ NAMES = {
     "ess": "Effective sample size",
     "topology_ess": "Effective sample size of topologies",
     "stop_reason": "Sampling",
+    "support_error": "Standard error of supports",
+    "drift": "Drift within resamples",
 }
 HEADINGS = {
     "good": "No sign of poor convergence",
@@ -65,6 +67,8 @@ def judge(posterior: Posterior) -> Verdict:
         return Verdict(
             "Convergence cannot be checked", text, "unknown", [Finding("one_tree", "1", "unknown", _FIT)], {}
         )
+    if posterior.is_resampled:
+        return _of_resamples(posterior)
     if posterior.is_chain and posterior.has_equal_weights:
         return _of_chains(posterior)
     if posterior.has_equal_weights:
@@ -84,6 +88,32 @@ def _of_particles(posterior: Posterior) -> Verdict:
     return _verdict(
         findings, f"The {len(posterior):,} weighted trees have an effective sample size of {number(ess)}.", {}
     )
+
+
+def _of_resamples(posterior: Posterior) -> Verdict:
+    found = resamples.figures(posterior)
+    n_resamples, ess = found["n_resamples"], found["topology_ess"]
+    more = "Use more of them (n_resamples), or join posteriors with other seeds (coaltree.concat)."
+    findings = [
+        _graded(
+            "support_error",
+            found["support_error"],
+            (resamples.ERROR_ABOVE, resamples.ERROR_BAD),
+            f"{found['support_error']:.3f} ({count(n_resamples, 'resample')} of columns)",
+            f"Supports are rough. {more}",
+            unknown="No group has a support of 10 %.",
+        ),
+        _graded(
+            "drift",
+            abs(found["drift"]),
+            resamples.drift_limits(n_resamples),
+            f"{found['drift']:.2f} standard deviations",
+            "The warm-up was too short: increase n_warmup.",
+        ),
+        Finding("topology_ess", f"{number(ess)} of {len(posterior):,}", "plain"),
+    ]
+    n_trees = count(len(posterior) // n_resamples, "tree")
+    return _verdict(findings, f"{count(n_resamples, 'resample')} of {n_trees}: {resamples.MEANING}.", {})
 
 
 def _of_chains(posterior: Posterior) -> Verdict:

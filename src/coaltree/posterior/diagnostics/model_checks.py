@@ -32,8 +32,9 @@ from ...model.data.replicates import replicates_of
 from ...model.process import pivots
 from ...numerics.weighted import pick_trees
 from ...tree.merges import restricted
-from ..predictive.placement import covariance_of, rows_of
+from ..predictive.row_densities import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
+from .check_effects import LIMIT, effect_of, size_of
 from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
 if TYPE_CHECKING:
@@ -48,11 +49,6 @@ _MIN_REPLICATES = 200  # in all, so that p-values can be small enough
 _MAX_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
 _BAND = np.array([0.05, 0.95])
 
-# Where one of these failed in simulations, supports or intervals claimed too much (docs/calibration.md); the second two
-# where tails are heavier and outliers farther than the model has them, not the other way round.
-_TOO_SURE = frozenset(("skewness", "correlation"))
-_TOO_SURE_ABOVE = frozenset(("tails", "outliers"))
-
 
 @dataclass(frozen=True)
 class Check:
@@ -64,6 +60,8 @@ class Check:
     said: str  #: What was seen, in words.
     advice: Advice | None  #: Why it matters and what to try; None where all is fine.
     z: float  #: The largest standardised discrepancy, with its sign.
+    size: float  #: How large what it found is, whatever the number of rows; 0 where that does not bear on supports.
+    effect: float  #: By how much supports of one half and more are expected to be too high; 0 where all is fine.
     draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
     replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
 
@@ -108,22 +106,41 @@ class ModelCheck:
         return tuple(sorted((one for one in self.checks if one.verdict == "wrong"), key=lambda one: one.p_value))
 
     @property
+    def concern(self) -> Check | None:
+        """The check that supports suffer from most, by more than 0.1; None where they are about right.
+
+        Skewed columns have heavy tails and outliers for that reason alone: skewness comes first, unless its effect is
+        less than half of theirs.
+        """
+        found = {one.name: one for one in self.checks if one.effect > LIMIT}
+        if "skewness" in found:
+            least = 2.0 * found["skewness"].effect
+            for name in ("tails", "outliers"):
+                if name in found and found[name].effect < least:
+                    del found[name]
+        return max(found.values(), key=lambda one: one.effect, default=None)
+
+    @property
     def is_too_sure(self) -> bool:
-        """Whether a check fails that goes with supports, memberships and intervals that claim too much."""
-        return any(one.name in _TOO_SURE or (one.name in _TOO_SURE_ABOVE and one.z > 0.0) for one in self.wrong)
+        """Whether supports are expected to be too high by more than 0.1."""
+        return self.concern is not None
 
     @property
     def headline(self) -> str:
         """The result in a sentence."""
         if not self.checks:
             return f"The model cannot be checked: {self.reason}."
+        concern = self.concern
+        if concern is not None:
+            off = format_effect(concern.effect)
+            return f"Supports are expected to be {off} too high ({concern.name}): {concern.said}."
         if not self.wrong:
             doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
             but = f"; doubtful: {listed(doubtful)}" if doubtful else ""
             return f"None of {len(self)} checks finds the model wrong{but}."
-        sure = " Supports and intervals are likely to be too sure." if self.is_too_sure else ""
         names = listed([one.name for one in self.wrong])
-        return f"The model does not describe these data in every way: see {names}.{sure}"
+        but = f"supports are expected to be off by less than {LIMIT:g}"
+        return f"The model does not describe these data in every way (see {names}), but {but}."
 
     @property
     def note(self) -> str:
@@ -137,15 +154,22 @@ class ModelCheck:
         if not self.checks:
             return self.headline
         width = max(len(one.name) for one in self.checks)
-        lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   what was seen"]
+        lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   effect  what was seen"]
         for one in self.checks:
-            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.verdict:8}  {one.said}")
+            effect = format_effect(one.effect)
+            lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.verdict:8}  {effect:>6}  {one.said}")
             if one.advice is not None:
-                lines.append(f"{'':{width + 21}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
-        return "\n".join(lines + (["", self.note] if self.note else []))
+                lines.append(f"{'':{width + 29}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
+        lines += ["", "effect: by how much supports are expected to be too high, from simulated tables like this"]
+        return "\n".join(lines + ([self.note] if self.note else []))
 
     def __repr__(self) -> str:
         return self.to_text()
+
+
+def format_effect(effect: float) -> str:
+    """An effect in two digits, on its side of the limit: 0.1004 is not 0.10, which would be none to warn of."""
+    return f"{max(effect, LIMIT + 0.01) if effect > LIMIT else min(effect, LIMIT):.2f}"
 
 
 def format_p(p_value: float) -> str:
@@ -206,8 +230,10 @@ def _compare(
         result = compare_with_replicates(np.array(of_data[name]), np.array(of_model[name]), weights)
         verdict = _verdict(result.p_value, len(names))
         said, advice = explain(name, posterior, result, is_fine=verdict == "fine")
-        z = float(result.z[result.worst])
-        checks.append(Check(name, result.p_value, verdict, said, advice, z, result.draws, result.replicates))
+        size = size_of(name, result, len(posterior.model_columns), has_scales=posterior.tail_scale is not None)
+        effect, z = 0.0 if verdict == "fine" else effect_of(name, size), float(result.z[result.worst])
+        of_worst = result.draws, result.replicates
+        checks.append(Check(name, result.p_value, verdict, said, advice, z, size, effect, *of_worst))
     figures = Figures(
         age=np.exp(weights @ np.array(log_ages)),
         size=weights @ np.array(of_data["sizes"]),
@@ -230,7 +256,8 @@ def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndar
     replicates = (made - made_mean) / unit
     as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
     draws = (seen[:, worst] - made_mean[worst]) / unit[worst]
-    return Result((1 + as_far) / (1 + len(made)), worst, z, mean - made_mean, draws, replicates[:, worst])
+    p_value = (1 + as_far) / (1 + len(made))
+    return Result(p_value, worst, z, mean - made_mean, draws, replicates[:, worst], made_mean, unit)
 
 
 def _verdict(p_value: float, n_checks: int) -> str:

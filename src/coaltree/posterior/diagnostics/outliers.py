@@ -51,7 +51,7 @@ def describe_rows(posterior: "Posterior") -> str | None:
 
 
 def describe_noise(posterior: "Posterior") -> str:
-    """Describe the noise, such as "learnt, as much as 0.12 of time (90 %: 0.09 to 0.16), Student's t with 4 df".
+    """Describe the noise, such as "learnt, as a branch of length 0.12 (90 %: 0.09 to 0.16), Student's t with 4 df".
 
     Its variance is a multiple of the covariance, which a branch of that length adds as well.
     """
@@ -60,9 +60,9 @@ def describe_noise(posterior: "Posterior") -> str:
         return "none"
     tails = f", Student's t with {noise.df:g} df" if noise.tails == "student" else ""
     if not noise.is_learnt:
-        return f"as much as {noise.level:g} of time{tails}"
+        return f"as a branch of length {noise.level:g}{tails}"
     draws = posterior.theta.get(NOISE_LEVEL)
     if draws is None:
         return f"learnt{tails}"
     low, middle, high = weighted_quantile(draws, posterior.weights, np.array([0.05, 0.5, 0.95]))
-    return f"learnt, as much as {middle:.3g} of time (90 %: {low:.2g} to {high:.2g}){tails}"
+    return f"learnt, as a branch of length {middle:.3g} (90 %: {low:.2g} to {high:.2g}){tails}"

@@ -36,6 +36,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
         names = ("X", "errors", "groups", "row_labels", "used", "fitted", "transform")
         about_rows = {name: getattr(first, name) for name in names}
         about_rows |= {name: _joined(posteriors, name) for name in ("tail_scale", "imputed")}
+        about_rows["column_weights"] = _joined_weights(posteriors)
     return Posterior(
         np.concatenate([post.children for post in posteriors]),
         np.concatenate([post.times for post in posteriors]),
@@ -66,6 +67,10 @@ def _check_alike(post: Posterior, first: Posterior, number: int) -> None:
     ):
         if ours != theirs:
             raise InputError(f"Posterior {number} has other {what} than the first: {ours}, not {theirs}.")
+    if post.is_resampled != first.is_resampled:
+        raise InputError(
+            f"columns were resampled in only one of posterior {number} and the first; join like with like."
+        )
     if post.X is not None and first.X is not None and not _same(post.X, first.X):
         raise InputError(f"Posterior {number} is of another table than the first; only the same rows can be joined.")
     for name, what in (("used", "columns in the model"), ("errors", "errors"), ("groups", "groups")):
@@ -77,6 +82,12 @@ def _joined(posteriors: list[Posterior], name: str) -> np.ndarray | None:
     """The draws of all posteriors, or None where one has none."""
     parts = [getattr(post, name) for post in posteriors]
     return None if any(part is None for part in parts) else np.concatenate(parts)
+
+
+def _joined_weights(posteriors: list[Posterior]) -> np.ndarray | None:
+    """The column weights of all chains, which are renumbered in this order."""
+    parts = [post.column_weights[np.unique(post.chain)] for post in posteriors if post.column_weights is not None]
+    return np.concatenate(parts) if parts else None
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:

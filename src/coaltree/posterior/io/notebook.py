@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._runtime.notebook import paragraph
 from ...errors import ConvergenceWarning
+from ..diagnostics.resamples import MEANING
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -19,7 +20,9 @@ def posterior_html(posterior: "Posterior") -> str:
     """HTML for the output of a cell: what it holds, warnings, how many clusters and how stable, and the mean tree."""
     n_chains = len(np.unique(posterior.chain))
     parts = [f"{len(posterior):,} trees of {posterior.n:,} leaves"]
-    if posterior.is_chain:
+    if posterior.is_resampled:
+        parts.append(f"{n_chains} resamples of columns ({MEANING})")
+    elif posterior.is_chain:
         parts.append(f"{n_chains} chain{'s' if n_chains > 1 else ''}")
     if posterior.covariance is not None:
         parts.append(f"covariance {type(posterior.covariance).__name__}")
@@ -50,12 +53,13 @@ def _clusters(posterior: "Posterior") -> tuple[int | None, str]:
 
 def _warning(posterior: "Posterior") -> str:
     """What `fit` warned of, if chains have not converged; else nothing."""
-    from ..diagnostics.convergence import figures, warn_if_bad
+    from ..diagnostics import convergence, resamples
 
     if not posterior.is_chain:
         return ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_if_bad(figures(posterior))
+        judge = resamples if posterior.is_resampled else convergence
+        judge.warn_if_bad(judge.figures(posterior))
     messages = [str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning)]
     return "".join(f"<p><strong>Warning</strong>: {escape(message)}</p>" for message in messages)

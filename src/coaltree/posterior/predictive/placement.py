@@ -9,20 +9,20 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import percent, some
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.random_streams import as_generator, make_streams
 from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike, RandomState
 from ..._runtime.validation import check_count, check_level
 from ...errors import InputError
-from ...model.covariance.base import Covariance, cholesky_whitener
+from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.duplicates import find_distinct
-from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table, as_frame, column_names, read_table
 from ...model.data.transform import Transform
@@ -32,6 +32,8 @@ from ...numerics.weighted import pick_trees, weighted_quantile
 from ...samplers.regraft.placement import locate
 from ..io.pandas_output import in_order_of
 from ..trees.clades import leaves_under
+from .row_densities import covariance_of, rows_of
+from .typicality import MIN_TYPICALITY, typicality
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -53,13 +55,14 @@ class Placement:
     """
 
     labels: tuple[str, ...]
-    log_density: np.ndarray  # (m,) predictive log density of the entries a row has
+    log_density: np.ndarray  # (m,) predictive log density of the entries a row has; NaN where columns were resampled
     trees: np.ndarray  # (s,)
     weights: np.ndarray  # (m, s) of the trees given the row
     nodes: np.ndarray  # (m, s) the node below the drawn branch
     times: np.ndarray  # (m, s) the drawn time
     classes: np.ndarray | None  # (k,) and how likely a row's nearest leaves are of each
     class_probability: np.ndarray | None  # (m, k)
+    _observed: np.ndarray = field(repr=False)  # (m, columns in the model) of bool
     _clades: list[Clades] = field(repr=False)
     _posterior: "Posterior" = field(repr=False)
 
@@ -69,7 +72,8 @@ class Placement:
     def __repr__(self) -> str:
         density = f"{np.min(self.log_density):.4g} to {np.max(self.log_density):.4g}"
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
-        return f"<Placement of {rows} on {len(self.trees)} trees: log density {density}>"
+        density = "" if np.isnan(self.log_density).any() else f": log density {density}"
+        return f"<Placement of {rows} on {len(self.trees)} trees{density}>"
 
     def _repr_html_(self) -> str:
         rows, ends = [], self.time_interval()
@@ -83,6 +87,29 @@ class Placement:
         header = ["row", "log density", "joins at (90 %)", *(["class"] if self.classes is not None else []), "joins"]
         more = len(self) - len(rows)
         return html_table(header, rows) + (paragraph(f"… and {more:,} more rows") if more else "")
+
+    @cached_property
+    def typicality(self) -> np.ndarray:
+        """(m,) how probably a row like those fitted is as unlikely as the new row, or less likely; NaN where unknown.
+
+        Its log density is compared with leave-one-out densities of the fitted rows in the same columns, of at most 400
+        rows, which takes a while the first time. It is unknown of a row without values, and beside fewer than ten rows.
+        """
+        return typicality(self._posterior, self.log_density, self._observed)
+
+    @property
+    def is_typical(self) -> np.ndarray:
+        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows."""
+        return ~(self.typicality < MIN_TYPICALITY)
+
+    def unlike_in_words(self, most: int = 5) -> str:
+        """Such as "2 of 9 new rows are unlike the fitted ones (less likely than all but 1 % of such rows): a, b"."""
+        unlike = [self.labels[i] for i in np.flatnonzero(~self.is_typical)]
+        are, new = "is" if len(unlike) == 1 else "are", f"{len(self):,} new row{'s' * (len(self) != 1)}"
+        limit = f"less likely than all but {percent(MIN_TYPICALITY)} of such rows"
+        return (
+            f"{len(unlike):,} of {new} {are} unlike the fitted ones ({limit}){': ' * bool(unlike)}{some(unlike, most)}"
+        )
 
     def nearest_clades(self, row: int, n_clades: int = 5) -> list[tuple[float, tuple[str, ...]]]:
         """The most probable sister clades of a row, each with its probability and the names of its leaves."""
@@ -142,11 +169,14 @@ def place(
                 which, node = np.nonzero(share > _MIN_SHARE)
                 listed.append((rows[which], np.full(len(which), j), node, share[which, node]))
     weights, total = _reweigh(log_density, prior_weights)
+    if posterior.is_resampled:
+        weights, total = _reweigh_chains(log_density, prior_weights, posterior.chain[trees]), np.full(m, np.nan)
     probability = None if by_class is None else np.einsum("ms,smk->mk", weights, by_class)
     rows, at, node, share = (np.concatenate(part) for part in zip(*listed, strict=True))
     by_row = _sister_clades(posterior, rows, trees[at], node, share * weights[rows, at])
     clades = [(shares[:n_clades], where[:n_clades]) for shares, where in (by_row.get(i, ((), [])) for i in range(m))]
-    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, clades, posterior)
+    observed = ~np.isnan(table.values)
+    return Placement(table.labels, total, trees, weights, nodes, times, names, probability, observed, clades, posterior)
 
 
 def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
@@ -225,16 +255,22 @@ def _whitened(
     n = posterior.n
     values, leaf_var = _leaf_messages(posterior, tree, copies)
     covariance = covariance_of(posterior, tree)
-    centre = values.mean(axis=0)
-    for rows, columns, twin in views:
-        old = values[:, columns] - centre[columns]
-        new = table.values[np.ix_(rows, columns)] - centre[columns]
+    centre, weights = values.mean(axis=0), np.ones(values.shape[1])
+    if posterior.column_weights is not None:
+        weights = posterior.column_weights[posterior.chain[tree]]
+    for rows, given, twin in views:
+        columns = given[weights[given] > 0.0]
+        root = np.sqrt(weights[columns])
+        old = (values[:, columns] - centre[columns]) * root
+        new = (table.values[np.ix_(rows, columns)] - centre[columns]) * root
         if len(columns) == 0:
             yield rows, Problem(old, None, 0, 0.0, leaf_var), new
             continue
-        if len(columns) == values.shape[1]:
-            whitener = covariance.whitener(len(columns))
-        else:
+        whitener = covariance.whitener(values.shape[1])
+        if len(columns) < values.shape[1] and isinstance(whitener, DiagonalWhitener):
+            sd = np.broadcast_to(whitener.sd, values.shape[1])[columns]
+            whitener = DiagonalWhitener(sd, 2.0 * float(np.log(sd).sum()))
+        elif len(columns) < values.shape[1]:
             matrix = covariance.matrix(values.shape[1])
             whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
@@ -247,7 +283,8 @@ def _whitened(
             )
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
-        yield rows, Problem(both[:n], None, len(columns), float(whitener.log_det), leaf_var), both[n:]
+        d: Any = len(columns) if posterior.column_weights is None else float(weights[columns].sum())
+        yield rows, Problem(both[:n], None, d, float(whitener.log_det), leaf_var), both[n:]
 
 
 def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -259,21 +296,6 @@ def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     along = V @ Q
     away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))
     return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
-
-
-def covariance_of(posterior: "Posterior", tree: int) -> Covariance:
-    """The covariance as it was drawn together with a tree."""
-    assert posterior.covariance is not None
-    names = [name for name in posterior.covariance.parameters if name in posterior.theta]
-    return posterior.covariance.with_theta({name: posterior.theta[name][tree] for name in names})
-
-
-def rows_of(posterior: "Posterior") -> LeafRows:
-    """The rows as `fit` read them."""
-    assert posterior.X is not None
-    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
-    table = Table(posterior.X, posterior.row_labels, posterior.columns)
-    return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
 
 
 def _copies(posterior: "Posterior") -> np.ndarray:
@@ -325,6 +347,14 @@ def _reweigh(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, 
         relative = np.where(log_density == top[:, None], 1.0, np.exp(log_density - top[:, None])) * weights
     total = relative.sum(axis=1)
     return relative / total[:, None], top + np.log(total)
+
+
+def _reweigh_chains(log_density: np.ndarray, weights: np.ndarray, chain: np.ndarray) -> np.ndarray:
+    """The same within each chain; between chains, which weigh columns in their own ways, no densities are compared."""
+    found = np.empty_like(log_density)
+    for draws in (np.flatnonzero(chain == number) for number in np.unique(chain)):
+        found[:, draws] = _reweigh(log_density[:, draws], weights[draws])[0] * weights[draws].sum()
+    return found
 
 
 def _sister_clades(

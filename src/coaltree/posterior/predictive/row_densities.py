@@ -15,11 +15,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..._runtime.threads import single_threaded_blas
+from ..._runtime.validation import at_most_jobs
 from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
-from ...model.data.leaves import LeafRows
+from ...model.data.leaves import LeafRows, read_rows
 from ...model.data.replicates import collapse
-from ...model.data.table import as_double
+from ...model.data.table import Table, as_double
 from ...model.process.coalescent import log_prior
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw, NoiseModel, noise_model
 from ...model.process.noise import log_prior as noise_log_prior
@@ -27,7 +28,6 @@ from ...model.process.whitened import Problem, make_problem
 from ...samplers.regraft.leave_one_out import log_density_of_leaves, log_density_of_replicates
 from ...samplers.regraft.nearest import neighbor_graphs
 from ...tree.merges import restricted
-from .placement import covariance_of, rows_of
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -51,10 +51,15 @@ def row_densities(
     draws: np.ndarray,
     *,
     among: np.ndarray | None = None,
+    columns: np.ndarray | None = None,
     n_jobs: int | None = None,
     watch: Callable[[int, int], object] | None = None,
 ) -> RowDensities:
-    """Log Z of every row, or of those `among` these numbers, for these draws; `watch` is told how many are done."""
+    """Log Z of every row, or of those `among` these numbers, for these draws; `watch` is told how many are done.
+
+    With `columns` it is the density of a row's values in these, missing ones as they were drawn, and a leaf with
+    several rows, by their mean, is left out whole: as of new rows, which join no leaf.
+    """
     require_model(posterior)
     rows = rows_of(posterior)
     n = len(rows.distinct.first)
@@ -68,8 +73,9 @@ def row_densities(
         W = _problem(posterior, int(draws[0]), rows).W
         assert W is not None
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
-    patterns = _patterns(posterior, rows, wanted)
+    patterns = _patterns(posterior, rows, wanted) if columns is None else _as_new(posterior, rows, wanted, columns)
     found = np.empty((len(draws), int(wanted.sum())))
+    n_jobs = at_most_jobs(n_jobs, len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
         jobs = (delayed(_densities_of_draw)(posterior, int(t), rows, patterns, neighbors) for t in draws)
         for j, densities in enumerate(parallel(jobs)):
@@ -89,6 +95,7 @@ def require_model(posterior: "Posterior") -> None:
 def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
+        posterior.require_one_likelihood("the density of a row")
         require_model(posterior)
         return len(rows_of(posterior).distinct.first) >= _MIN_ROWS
     except InputError:
@@ -129,6 +136,21 @@ def _is_drawn(posterior: "Posterior", covariance: Covariance) -> bool:
     return posterior.theta.keys() >= drawn and set(getattr(covariance, "priors", ())) >= drawn
 
 
+def covariance_of(posterior: "Posterior", tree: int) -> Covariance:
+    """The covariance as it was drawn together with a tree."""
+    assert posterior.covariance is not None
+    names = [name for name in posterior.covariance.parameters if name in posterior.theta]
+    return posterior.covariance.with_theta({name: posterior.theta[name][tree] for name in names})
+
+
+def rows_of(posterior: "Posterior") -> LeafRows:
+    """The rows as `fit` read them."""
+    assert posterior.X is not None
+    names = None if posterior.groups is None else [posterior.labels[i] for i in posterior.groups]
+    table = Table(posterior.X, posterior.row_labels, posterior.columns)
+    return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
+
+
 class _Pattern(NamedTuple):
     """LeafRows that have the same columns; `is_alone` where no other row measures their leaf."""
 
@@ -149,6 +171,13 @@ def _patterns(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray) -> lis
         if len(these):
             found.append(_Pattern(None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
     return found
+
+
+def _as_new(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray, columns: np.ndarray) -> list[_Pattern]:
+    """All rows, as if they had these columns alone, and no other row measured their leaf."""
+    these = np.flatnonzero(wanted)
+    is_all = len(columns) == len(posterior.model_columns)
+    return [_Pattern(None if is_all else columns, these, np.ones(len(these), dtype=bool))]
 
 
 def _densities_of_draw(

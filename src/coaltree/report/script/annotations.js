@@ -6,13 +6,15 @@ const annotations = content.annotations.map((column) =>
     : { ...column, values: fine(column.values, column.low, column.high) },
 );
 
+const MOST_IN_LEGEND = 12; // classes, as in plots
+
 // The strips of the leaves in view, from the left end on: runs of leaves with the same colour.
 function annotationStrips(at, left) {
   const paths = new Map();
   annotations.forEach((column, i) => {
     const steps = column.levels ? null : ramp("heat-first", "heat-last");
     const colourOf = (leaf) => {
-      if (column.levels) return column.codes[leaf] < 0 ? null : `var(--c${column.colours[column.codes[leaf]]})`;
+      if (column.levels) return column.codes[leaf] < 0 ? null : column.colours[column.codes[leaf]];
       const value = column.values[leaf];
       const share = (value - column.low) / (column.high - column.low);
       return Number.isNaN(value) ? null : css(steps[clamp(Math.round(15 * share) * 17, 0, 255)]);
@@ -24,7 +26,7 @@ function annotationStrips(at, left) {
       const upper = Math.max(at.y(first - 0.5), 0);
       const lower = Math.min(at.y(position - 0.5), at.rows);
       if (colour === null || lower <= upper) continue;
-      const d = `M${left + STRIP * i} ${upper.toFixed(1)}h8V${lower.toFixed(1)}h-8z`;
+      const d = `M${left + STRIP * i} ${upper.toFixed(1)}h${STRIP - 3}V${lower.toFixed(1)}h${3 - STRIP}z`;
       paths.set(colour, (paths.get(colour) || "") + d);
     }
   });
@@ -40,20 +42,20 @@ function annotationNames(at) {
   return annotations.map((column, i) => {
     const letters = [...column.name];
     const text = letters.length > 13 ? `${letters.slice(0, 12).join("")}…` : column.name;
-    const [x, y] = [at.right + 20 + STRIP * i, at.head - 4];
+    const [x, y] = [at.right + STRIPS + 7 + STRIP * i, at.head - 4];
     return shape("text", { class: "strip-name", transform: `translate(${x.toFixed(1)} ${y}) rotate(-55)` }, text);
   });
 }
 
 const chip = (colour) => {
   const square = make("span", { class: "chip" });
-  square.style.background = `var(--c${colour})`;
+  square.style.background = colour;
   return square;
 };
 
 function annotationTable(column, at) {
   const { k, numbers, colours } = state.cut;
-  const rows = Array.from({ length: Math.min(k, MOST_GROUPS) }, (_, c) => make("tr", {}, make("th", { scope: "row" }, chip(colours[c]), `Cluster ${c + 1}`)));
+  const rows = Array.from({ length: Math.min(k, MOST_GROUPS) }, (_, c) => make("tr", {}, make("th", { scope: "row" }, chip(`var(--c${colours[c]})`), `Cluster ${c + 1}`)));
   const of = (c) => numbers.flatMap((cluster, leaf) => (cluster === c ? [leaf] : []));
   const table = make("table", { class: "grid groups annotations" });
   const heading = make("h4", {}, column.name);
@@ -86,14 +88,14 @@ function showKnown() {
   $("annotations").replaceChildren(...annotations.flatMap((column) => annotationTable(column, at)));
 }
 
-// What the strips are, from the left, and what their colours mean.
+// What the strips are, from the left, and what their colours mean, one line for each.
 function explainKnown() {
   const words = annotations.map((column) => {
-    if (!column.levels) return [make("span", {}, `${column.name}: ${number(column.low)}`, bar(ramp("heat-first", "heat-last")), number(column.high))];
-    const shown = column.levels.slice(0, 10).map((level, i) => make("span", {}, chip(column.colours[i]), level));
-    return [make("span", {}, `${column.name}:`), ...shown, ...(column.levels.length > 10 ? ["…"] : [])];
+    if (!column.levels) return make("div", {}, make("span", {}, `${column.name}: ${number(column.low)}`, bar(ramp("heat-first", "heat-last")), number(column.high)));
+    const shown = column.levels.slice(0, MOST_IN_LEGEND).map((level, i) => make("span", {}, chip(column.colours[i]), level));
+    return make("div", {}, make("span", {}, `${column.name}:`), ...shown, ...(column.levels.length > MOST_IN_LEGEND ? ["…"] : []));
   });
-  $("annotations-legend").replaceChildren(...words.flat());
+  $("annotations-legend").replaceChildren(...words);
 }
 
 if (annotations.length) {

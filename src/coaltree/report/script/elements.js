@@ -65,6 +65,17 @@ function fine(codes, low, high) {
   return values;
 }
 
+// Names with at most so many letters: without their ends, or without their middles where that keeps more of them apart.
+function cutNames(names, most) {
+  const cut = (end) => (name) => {
+    const letters = [...name];
+    if (letters.length <= most) return name;
+    return `${letters.slice(0, most - 1 - end).join("")}…${letters.slice(letters.length - end).join("")}`;
+  };
+  const [plain, middle] = [0, Math.floor((most - 1) / 2)].map((end) => names.map(cut(end)));
+  return new Set(middle).size > new Set(plain).size ? middle : plain;
+}
+
 // A canvas as sharp as the screen: sizes are those of the page.
 function prepare(canvas, width, height) {
   const density = window.devicePixelRatio || 1;

@@ -3,6 +3,7 @@
 const slider = $("cut");
 const cutNumber = $("cut-number");
 const MOST_GROUPS = 60;
+const isExplained = partitions.some(({ differences }) => differences);
 
 slider.max = partitions.length; // a step for each partition, whatever its number of clusters
 cutNumber.max = partitions.at(-1).k;
@@ -38,7 +39,7 @@ function stabilityWords(c) {
 const sideWords = (n) => make("div", { class: "beside" }, n === 0 ? "" : n === 1 ? "1 in a side branch" : `${n.toLocaleString("en")} in side branches`);
 
 function listGroups() {
-  const { k, sizes, beside, colours, runsOf, home } = state.cut;
+  const { k, sizes, beside, colours, home, differences } = state.cut;
   const largest = Math.max(...sizes);
   const rows = Array.from({ length: Math.min(k, MOST_GROUPS) }, (_, c) => {
     const look = make("button", { type: "button" }, make("span", { class: "chip" }), `Cluster ${c + 1}`);
@@ -57,8 +58,8 @@ function listGroups() {
       make("th", { scope: "row" }, look),
       make("td", {}, size, sizes[c].toLocaleString("en"), sideWords(beside[c])),
       make("td", { class: "stability" }, ...stabilityWords(c)),
-      ...(heat ? [make("td", { class: "marks" }, standsOutBy(runsOf[c], 3) || "–")] : []),
-      make("td", { class: "members" }, make("bdi", {}, members(c, heat ? 4 : 6))),
+      ...(isExplained ? [make("td", { class: "marks" }, differences?.words[c] || "–")] : []),
+      make("td", { class: "members" }, make("bdi", {}, members(c, isExplained ? 4 : 6))),
     );
   });
   $("groups").replaceChildren(...rows);
@@ -79,9 +80,38 @@ function members(c, most) {
   return found.join(", ") + (sizes[c] > most ? ` and ${(sizes[c] - most).toLocaleString("en")} more` : "");
 }
 
-if (heat) $("members").before(make("th", { scope: "col", class: "marks" }, "distinctive columns"));
+// Which columns make the clusters: differences to their sister clades, coloured by size and sign.
+function showDifferences() {
+  const found = state.cut.differences;
+  $("explain-heading").hidden = $("explain").hidden = !found;
+  if (!found) return;
+  const steps = ramp("heat-low", "heat-mid", "heat-high");
+  const most = Math.max(1, ...found.effect.flat().map(Math.abs));
+  const signed = (x) => `${x > 0 ? "+" : ""}${x.toFixed(1)}`;
+  const rows = found.columns.map((name, j) => {
+    const cells = found.effect[j].map((effect, c) => {
+      const [low, high] = [found.low[j][c], found.high[j][c]];
+      const isSure = low * high > 0;
+      const cell = make("td", { class: isSure ? "sure" : "", title: `${signed(low)} to ${signed(high)}` }, signed(effect));
+      const [red, green, blue] = steps[Math.round(127.5 + (127.5 * effect) / most)];
+      cell.style.background = `rgb(${red},${green},${blue})`;
+      cell.style.color = 0.299 * red + 0.587 * green + 0.114 * blue < 140 ? "#fff" : "#111";
+      return cell;
+    });
+    return make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, name)), ...cells);
+  });
+  const head = Array.from({ length: state.cut.k }, (_, c) => make("th", { scope: "col" }, String(c + 1)));
+  $("explain-head").replaceChildren(make("th", { scope: "col" }, "column"), ...head);
+  $("explain-rows").replaceChildren(...rows);
+  const rest = found.of - found.columns.length;
+  $("explain-more").textContent = rest > 0 ? `… and ${count(rest, "column")} with smaller differences.` : "";
+}
+
+if (isExplained) $("members").before(make("th", { scope: "col", class: "marks" }, "differs from its sister clade in"));
 on("cut", showCut);
 on("cut", listGroups);
+on("cut", showDifferences);
+on("theme", showDifferences);
 on("cut", () => {
   $("side-legend").hidden = state.cut.sideLeaves.length === 0;
 });

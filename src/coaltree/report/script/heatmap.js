@@ -14,6 +14,7 @@ function heatSteps() {
 
 function paintHeat() {
   const steps = heatSteps();
+  heat.steps = steps;
   heat.image = paint(heat.values, heat.rows, heat.columns, heat.low, heat.high, steps);
   const unit = heat.scaled ? " sd" : "";
   $("legend").replaceChildren(
@@ -25,7 +26,7 @@ function paintHeat() {
 
 // What dots and bars of the tree mean.
 function treeMarks() {
-  const meanings = { strong: "support 95 % or more", likely: "50 % to 95 %", weak: "below 50 %" };
+  const meanings = { strong: "support ≥ 95 %", likely: "≥ 75 %", weak: "≥ 50 %" };
   const dots = Object.entries(meanings).map(([kind, meaning]) => make("span", {}, dotPicture(kind), meaning));
   const bars = shape("svg", { viewBox: "0 0 25 12", class: "interval" }, shape("path", { d: "M4 6H21" }));
   return [...dots, make("span", {}, bars, `${percent(tree.level)} interval of the time`)];
@@ -73,18 +74,23 @@ function drawHeat() {
     pen.fillStyle = hatching(pen);
     pen.fillRect(0, head, width, rows);
   }
-  pen.imageSmoothingEnabled = rows < to - from || width < heat.columns;
+  pen.imageSmoothingEnabled = width < heat.columns;
   pen.imageSmoothingQuality = "high";
-  pen.drawImage(heat.image, 0, from, heat.columns, to - from, 0, head, width, rows);
+  const lines = Math.round(rows * (window.devicePixelRatio || 1));
+  if (lines < to - from) pen.drawImage(meanRows(from, to, lines), 0, head, width, rows);
+  else pen.drawImage(heat.image, 0, from, heat.columns, to - from, 0, head, width, rows);
   pen.fillStyle = css(colour("ink"));
   pen.font = "11px system-ui, sans-serif";
   if (named) {
     pen.textAlign = "right";
+    const room = heatLayout.foot - 8;
+    const letters = Math.floor(room / Math.max(...heat.names.map((name) => pen.measureText(name).width / [...name].length)));
+    const names = cutNames(heat.names, letters);
     heat.names.forEach((name, column) => {
       pen.save();
       pen.translate(((column + 0.5) * width) / heat.columns + 4, head + rows + 6);
       pen.rotate(-Math.PI / 2);
-      pen.fillText(shorten(pen, name, heatLayout.foot - 8), 0, 0);
+      pen.fillText(pen.measureText(name).width <= room ? name : names[column], 0, 0);
       pen.restore();
     });
     pen.textAlign = "left";
@@ -108,11 +114,20 @@ function drawHeat() {
   heat.frame = { width, head, rows };
 }
 
-function shorten(pen, text, room) {
-  if (pen.measureText(text).width <= room) return text;
-  const letters = [...text];
-  while (letters.length > 1 && pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
-  return `${letters.join("")}…`;
+// An image with as many rows as the screen has lines, each the mean of several. A smoothed image would mix columns, too.
+function meanRows(from, to, lines) {
+  heat.totals ||= columnSums();
+  const { sums, counts } = heat.totals;
+  const { columns } = heat;
+  const means = new Float32Array(lines * columns);
+  const edge = (line) => Math.round(from + ((to - from) * line) / lines) * columns;
+  for (let line = 0; line < lines; line++) {
+    const [first, last] = [edge(line), edge(line + 1)];
+    for (let j = 0; j < columns; j++) {
+      means[line * columns + j] = (sums[last + j] - sums[first + j]) / (counts[last + j] - counts[first + j]);
+    }
+  }
+  return paint(means, lines, columns, heat.low, heat.high, heat.steps);
 }
 
 function pointHeat(event) {
@@ -164,18 +179,16 @@ function columnSums() {
   return { sums, counts, mean, sd };
 }
 
-// The columns in which the leaves of a group, or of a cluster's runs, differ most from all leaves, in words.
-function standsOutBy(runs, most) {
-  if (!heat || runs[0].size === tree.n) return "";
+// The columns in which the leaves of a run differ most from the mean of all leaves, in words.
+function standsOutBy({ start, size }, most) {
+  if (!heat || size === tree.n) return "";
   heat.totals ||= columnSums();
   const { sums, counts, mean, sd } = heat.totals;
-  const cells = runs.map(({ start, size }) => [
-    Math.floor((start / tree.n) * heat.rows) * heat.columns,
-    Math.ceil(((start + size) / tree.n) * heat.rows) * heat.columns,
-  ]);
+  const first = Math.floor((start / tree.n) * heat.rows) * heat.columns;
+  const last = Math.ceil(((start + size) / tree.n) * heat.rows) * heat.columns;
   const found = [];
   for (let j = 0; j < heat.columns; j++) {
-    const within = (totals) => cells.reduce((all, [first, last]) => all + totals[last + j] - totals[first + j], 0);
+    const within = (totals) => totals[last + j] - totals[first + j];
     const far = (within(sums) / within(counts) - mean[j]) / sd[j];
     if (Math.abs(far) >= 0.5) found.push([far, heat.names[j]]); // half a standard deviation; NaN is less than any
   }

@@ -54,12 +54,20 @@ function timeWords(v) {
   return `${time}, ${percent(tree.level)} interval ${number(tree.low(v))} to ${number(tree.high(v))}${from}`;
 }
 
+// The columns that make a cluster, as the table of clusters has them; of other groups, what is high or low in them.
+function columnWords(v, cluster) {
+  const { differences, sizes } = state.cut;
+  if (differences && cluster >= 0 && tree.size[v] === sizes[cluster])
+    return differences.words[cluster] ? [`Differs from its sister clade in ${differences.words[cluster]}`] : [];
+  const marks = standsOutBy({ start: tree.start[v], size: tree.size[v] }, 3);
+  return marks ? [`Beside the mean of all leaves: ${marks}`] : [];
+}
+
 // What is shown about a node: a heading and some lines.
 function words(v) {
   const cluster = state.cut.of[v];
   const where = clusterWords(v, cluster);
-  const marks = standsOutBy([{ start: tree.start[v], size: tree.size[v] }], 3);
-  const marked = marks ? [`Distinctive columns: ${marks}`] : [];
+  const marked = columnWords(v, cluster);
   if (v < tree.n) {
     const up = tree.parent[v];
     const other = tree.child(up, 0) === v ? tree.child(up, 1) : tree.child(up, 0);

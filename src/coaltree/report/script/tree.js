@@ -5,10 +5,12 @@ const NAMED_FROM = 10; // pixels of a row from which on leaves are named
 const longestStrip = Math.max(0, ...content.annotations.map((column) => Math.min([...column.name].length, 13)));
 const HEAD = longestStrip ? 20 + 5 * longestStrip : 6; // room for the names of the strips above them
 const FOOT = 40;
-const STRIP = 10; // pixels that a strip of colour takes, for one column of leaf annotations
+const STRIP = 14; // pixels that a strip of colour takes, for one column of leaf annotations; less, and their names would touch
+const STRIPS = content.annotations.length ? 20 : 14; // from the tree to the first of them, past the clusters' colours
 const plot = $("plot");
 const drawing = $("drawing");
 const heatLayout = { foot: FOOT, beside: false }; // room below the rows for the names of columns; set by the heat map
+const cutLabels = { room: -1, texts: [] }; // names of the leaves as they fit
 let scene = null; // what was drawn, and where: for pointing
 
 function stageHeight() {
@@ -34,7 +36,7 @@ function measure() {
   const head = HEAD;
   const rows = height - head - (heatLayout.beside ? heatLayout.foot : FOOT);
   const forClusters = rows / tree.n >= NAMED_FROM ? 0 : width < 520 ? 76 : 128;
-  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width)) + STRIP * content.annotations.length;
+  const names = clamp(nameWidth + 30, forClusters, Math.max(76, 0.34 * width)) + STRIPS - 14 + STRIP * content.annotations.length;
   const { top, bottom, oldest } = state.view;
   const [left, right] = [16, width - names];
   const row = rows / (bottom - top);
@@ -90,8 +92,8 @@ function drawTree() {
     }
     if (v !== tree.root && lower - upper >= 12 && x > -8 && x - at.x(tree.time[tree.parent[v]]) >= 7) {
       const support = tree.support(v);
-      const kind = support >= 0.95 ? "strong" : support >= 0.5 ? "likely" : "weak";
-      dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
+      const kind = support >= 0.95 ? "strong" : support >= 0.75 ? "likely" : "weak";
+      if (support >= 0.5) dots[kind] += `M${f(x - 3)} ${f(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`;
       if (state.intervals && tree.low(v) !== null) spans.push(`M${f(at.x(tree.low(v)))} ${f(y)}H${f(at.x(tree.high(v)))}`);
       if (support >= 0.5 && lower - upper >= 26 && y >= 4 && y <= at.rows && x - Math.max(at.x(tree.time[tree.parent[v]]), 0) >= 34) {
         texts.append(shape("text", { x: f(x - 6), y: f(Math.max(y - 5, 9)), "text-anchor": "end" }, String(Math.round(100 * support))));
@@ -121,7 +123,7 @@ function rowNames(at) {
   const first = Math.max(0, Math.floor(state.view.top + 0.5));
   const last = Math.min(tree.n - 1, Math.ceil(state.view.bottom - 0.5));
   const strips = new Map();
-  const beside = at.right + 18 + STRIP * annotations.length; // where names begin
+  const beside = at.right + STRIPS + 4 + STRIP * annotations.length; // where names begin
   const wide = at.width - beside > 102;
   const named = at.row >= NAMED_FROM;
   const { runs, runsOf, sizes, colours } = state.cut;
@@ -142,19 +144,18 @@ function rowNames(at) {
     }
   }
   for (const [name, d] of strips) parts.push(shape("path", { class: `strip ${name}`, d }));
-  parts.push(...annotationStrips(at, at.right + 14));
+  parts.push(...annotationStrips(at, at.right + STRIPS));
   const found = new Set(state.matches);
   const room = Math.floor((at.width - beside - 8) / 6.3);
   if (named) {
+    if (cutLabels.room !== room) Object.assign(cutLabels, { room, texts: cutNames(tree.labels, room) });
     const group = shape("g", { class: "names" });
     group.style.fontSize = `${clamp(0.92 * at.row, 9, 12.5).toFixed(1)}px`;
     parts.push(group);
     for (let position = first; position <= last; position++) {
       const leaf = tree.leafAt[position];
-      const label = tree.labels[leaf];
-      const text = [...label].length > room ? `${[...label].slice(0, room - 1).join("")}…` : label;
       const y = (at.y(position) + Math.min(0.32 * at.row, 4)).toFixed(1);
-      group.append(shape("text", { x: beside, y, class: found.has(leaf) ? "found" : "leaf" }, text));
+      group.append(shape("text", { x: beside, y, class: found.has(leaf) ? "found" : "leaf" }, cutLabels.texts[leaf]));
     }
   }
   let hits = "";
@@ -179,7 +180,9 @@ function axis(at) {
     group.append(shape("text", { x: x.toFixed(1), y: base + 18, "text-anchor": "middle" }, number(t)));
   }
   group.prepend(shape("path", { d }));
-  group.append(shape("text", { x: at.left - 8, y: base + 34 }, state.squareRoot ? "time (0 at the leaves), square-root scale" : "time (0 at the leaves)"));
+  const scale = state.squareRoot ? ", square-root scale" : "";
+  const label = at.right - at.left < 260 ? `time${scale}` : `time (0 at the leaves)${scale}`;
+  group.append(shape("text", { x: at.left - 8, y: base + 34 }, label));
   return group;
 }
 

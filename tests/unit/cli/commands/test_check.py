@@ -13,7 +13,8 @@ def test_check_prints_the_checks_of_the_posterior(folder, capsys):
     out = capsys.readouterr().out
     found = ct.load(folder / "posterior.npz").check()
     assert out == found.to_text(options=True) + "\n"
-    assert [line.split("  ")[0] for line in out.splitlines()[3:] if line[:1].strip()] == [one.name for one in found]
+    table = out.split("\n\n")[1].splitlines()[1:]
+    assert [line.split("  ")[0] for line in table if line[:1].strip()] == [one.name for one in found]
     assert main(["check", str(folder / "posterior.npz")]) == 0
     assert capsys.readouterr().out == out
 
@@ -26,16 +27,22 @@ def test_check_says_why_it_cannot_check(tmp_path, capsys):
     assert "The model cannot be checked: this posterior does not include its data" in capsys.readouterr().out
 
 
-def test_check_is_named_by_fit_where_the_model_is_wrong(tmp_path, capsys, blank_pages):
-    X, _ = ct.simulate(60, 4, noise=0.5, random_state=0)
-    np.save(tmp_path / "data.npy", X)
-    how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--noise", "0", "--covariance", "spherical"]
+@pytest.mark.parametrize("mix", [0.9, 0.0])
+def test_check_is_named_by_fit_where_supports_are_too_high(tmp_path, capsys, blank_pages, mix):
+    X, _ = ct.simulate(60, 5, random_state=0)
+    np.save(tmp_path / "data.npy", mix * X[:, :1] + (1.0 - mix) * X[:, 1:])
+    how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--covariance", "scaled", "--clusters", "2"]
     assert main(["fit", str(tmp_path / "data.npy"), "--out", str(tmp_path / "out"), *how]) == 0
-    out = capsys.readouterr().out
-    assert "The model does not describe these data in every way: see noise" in out
-    assert f"coaltree check {tmp_path / 'out'}" in out
+    said = [line for line in capsys.readouterr().out.splitlines() if "coaltree check" in line]
+    if mix == 0.0:
+        assert said == []
+        return
+    (line,) = said
+    assert line.startswith("Supports are expected to be 0.")
+    assert "too high (correlation): columns vary together along the tree" in line
+    assert line.endswith(f" Try --covariance full. All checks: coaltree check {tmp_path / 'out'}")
     assert main(["check", str(tmp_path / "out")]) == 0
-    assert "→ try --noise student" in capsys.readouterr().out
+    assert "→ try --covariance full" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])

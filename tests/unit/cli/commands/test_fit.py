@@ -194,6 +194,30 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys):
     assert said in capsys.readouterr().out
 
 
+def test_fit_resamples_columns(data, tmp_path, capsys):
+    how = ["--drop", "Art", "--clusters", "2", "--resample", "columns", "--resamples", "3", "--out", str(tmp_path)]
+    assert main(["fit", str(data), *how, "--warmup", "3", "--samples", "4"]) == 0
+    out, err = capsys.readouterr()
+    meaning = "supports count how often a group is found when columns are drawn anew"
+    assert f"resampled: 3 times, 4 trees each; {meaning}" in out
+    assert "--resamples" in err or not err
+    post = ct.load(tmp_path)
+    assert post.column_weights.shape == (3, 4)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert meaning in page
+    assert "R-hat" not in page
+    assert "--resample columns --resamples 3" in page
+    assert "The model was not checked" in page
+    assert main(["info", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "12 from 3 resamples" in said
+    assert meaning in said
+    assert main(["place", str(tmp_path), str(data), "--drop", "Art"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split(",")[1] == ""
+    assert main(["check", str(tmp_path)]) == 2
+    assert "check() needs one likelihood" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -211,6 +235,9 @@ def test_fit_prints_why_it_stopped(data, tmp_path, capsys):
             "--max-iterations and --max-seconds need --samples auto.",
         ),
         (["--drop", "Art", "--noise", "-1"], "--noise"),
+        (["--drop", "Art", "--resamples", "9"], "--resamples needs --resample columns."),
+        (["--drop", "Art", "--resample", "columns", "--chains", "4"], "--chains is not for --resample"),
+        (["--drop", "Art", "--resample", "columns", "--max-seconds", "4"], "--max-seconds is not for --resample"),
         (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'best', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
         (["--columns", "b", "--columns", "c", "--names", "Art"], "'rot' is in line 2 and again in line 3"),
@@ -490,7 +517,7 @@ def test_fit_takes_squared_distances(tmp_path, capsys):
     path, out = written(tmp_path / "d.csv", ["name", *"abcdefgh"], D), tmp_path / "out"
     assert main(["fit", path, "--metric", "squared_distances", "--out", str(out), "--clusters", "2", *SHORT]) == 0
     said = capsys.readouterr().out
-    assert "distances: taken as squared distances; classical scaling: 2 axes" in said
+    assert "distances: taken as squared distances; classical scaling: 2 dimensions" in said
     assert "covariance:" not in said
     assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
     assert 'metric="squared_distances"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))

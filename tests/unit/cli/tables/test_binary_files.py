@@ -142,7 +142,7 @@ def test_read_excel_takes_header_names_and_missing_cells(read, workbook):
     np.testing.assert_array_equal(found.values, [[1, 0.1], [np.nan, np.nan], [2**60, -3]])
     assert read(path, array="other", header=False).values.tolist() == [[1.5, 2.5]]
     description = read_file(path, TableOptions()).description
-    read_with = "read with  sheet 'Blatt 1', header in row 1, rows named by the column 'name'"
+    read_with = "read with  sheet 'Blatt 1', header in row 1, 1 empty row skipped, rows named by the column 'name'"
     assert description.endswith(f"{read_with}\n  missing    2 of 6 values")
 
 
@@ -237,3 +237,16 @@ def test_read_parquet_of_texts_in_every_encoding(read, tmp_path, encoding):
     found = read(tmp_path / "x.parquet")
     assert found.labels == tuple(f"name {i}" for i in range(300))
     np.testing.assert_array_equal(found.values[:, 0], np.arange(300.0))
+
+
+def test_read_excel_fills_merged_cells_downwards_and_says_so(workbook):
+    import openpyxl
+
+    path = workbook(["plot", "species", "a"], ["p", "oak", 1], ["q", None, 2], ["r", None, 3], ["s", "elm", 4])
+    book = openpyxl.load_workbook(path)
+    book.worksheets[0].merge_cells("B2:B4")
+    book.save(path)
+    found = read_file(path, TableOptions(label=("species",)))
+    assert found.annotations == {"species": ["oak", "oak", "oak", "elm"]}
+    assert "header in row 1, 2 rows of merged cells filled with the value of the first, rows named" in found.description
+    assert "merged" not in read_file(workbook(["a", "b"], [1, 2], [3, 4]), TableOptions()).description

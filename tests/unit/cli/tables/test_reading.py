@@ -116,3 +116,47 @@ def test_read_file_offers_days_for_dates(refused):
     text = "a,when\n1,2024-01-31\n2,2024-01-31\n"
     assert "leave it out with --drop when, or read dates as numbers of days with --dates when." in refused(text)
     assert "column 'a' (--dates) has cells that are no dates" in refused("a,b\n1,2\n3,4\n", dates=("a",))
+
+
+def test_read_file_offers_dates_names_and_labels_for_what_each_column_is(refused):
+    dates = "name,a,since\n" + "".join(f"p{i},{i},2024-01-{i + 1:02}\n" for i in range(4))
+    assert refused(dates).endswith("--drop since, or read dates as numbers of days with --dates since.")
+    text = "kind,plot,a,day\n" + "".join(f"{'xy'[i % 2]},p{i},{i},2024-01-0{i + 1}\n" for i in range(4))
+    assert refused(text).endswith(
+        "or use 'plot' as row names with --names plot, show and compare kind with --label kind and read dates as "
+        "numbers of days with --dates day."
+    )
+    assert "--names" not in refused("name,city\na,x\nb,y\nc,z\n")  # rows have names
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Table 3: trees,,\nname,a,b\np,1,2\nq,3,4\n", "data.csv, line 1: 'Table 3: trees' looks like a title above"),
+        ("site,temp,ph\n,°C,\np,1,2\nq,3,4\n", "data.csv, line 2: this line looks like a second header ('°C' in"),
+        ("site,temp,ph\nname,°C,-\np,1,2\nq,3,4\n", "looks like a second header ('°C' in column 'temp'); remove it"),
+    ],
+)
+def test_read_file_refuses_lines_that_are_no_rows_by_what_they_are(refused, text, said):
+    assert said in refused(text)
+
+
+def test_read_file_says_which_lines_and_columns_it_skipped(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text(",a,,b\np,1,,2\n,,,\n\nq,3,,4\n")
+    lines = read_file(path, TableOptions()).description.splitlines()
+    said = "header in line 1, 1 empty column skipped, 5 lines (2 empty), rows named by the first column, which has no"
+    assert said in lines[3]
+
+
+def test_read_file_knows_thousands_from_another_column(table, refused):
+    rows = [("1,200.5", "1,234"), ("2,300.5", "5,678")]
+    text = "a;b\n" + "".join(f"{a};{b}\n" for a, b in rows)
+    np.testing.assert_array_equal(table(text).values, [[1200.5, 1234], [2300.5, 5678]])
+    assert "remove thousands separators, or give --decimal ," in refused("a;b\n1;1,234\n2;5,678\n")
+
+
+def test_read_file_lists_classes_that_are_numbers_by_size(tmp_path):
+    path = tmp_path / "classes.csv"
+    path.write_text("a,k\n" + "".join(f"{i},{i}\n" for i in range(1, 13)))
+    assert "'k': 12 distinct values, 1, 2, 3, 4 and 8 more" in read_file(path, TableOptions(label=("k",))).description

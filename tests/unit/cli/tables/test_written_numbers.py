@@ -18,6 +18,9 @@ from coaltree.cli.tables.written_numbers import are_dates, days, understand
         (["12 €", "1 200 €"], [12.0, 1200.0], "amounts in €, thousands set apart"),
         (["1,234", "999", "12,345,678"], [1234.0, 999.0, 12345678.0], "thousands set apart"),
         (["1,234.5", "2,345.75"], [1234.5, 2345.75], "thousands set apart"),
+        (["10.5 kg", "", "-3 kg"], [10.5, None, -3.0], "in kg"),
+        (["10mm", "3mm"], [10.0, 3.0], "in mm"),
+        (["1.5 °C", "2 °C"], [1.5, 2.0], "in °C"),
     ],
 )
 def test_consistent_columns_are_understood(cells, values, how):
@@ -28,6 +31,9 @@ def test_consistent_columns_are_understood(cells, values, how):
     "cells",
     [
         ["yes", "maybe"],
+        ["10 kg", "3 g"],
+        ["5A", "7A"],
+        ["kg 5", "kg 7"],
         ["10 %", "0.1"],
         ["$1", "€2"],
         ["$1", "2"],

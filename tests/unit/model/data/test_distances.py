@@ -85,10 +85,10 @@ def test_fit_squares_distances_and_says_so():
     plain = ct.fit(SQUARE, metric="distances", **SHORT)
     squared = ct.fit(np.square(SQUARE), metric="squared_distances", **SHORT)
     np.testing.assert_array_equal(plain.times, squared.times)
-    assert plain.info["distances"].startswith("taken as distances, and squared; classical scaling: 3 axes")
-    assert squared.info["distances"].startswith("taken as squared distances; classical scaling: 3 axes")
+    assert plain.info["distances"].startswith("taken as distances, and squared; classical scaling: 3 dimensions")
+    assert squared.info["distances"].startswith("taken as squared distances; classical scaling: 3 dimensions")
     fewer = ct.fit(CONDENSED, metric="distances", d=2, **SHORT)
-    assert "classical scaling: 2 of 3 axes" in fewer.info["distances"] and fewer.X.shape == (6, 2)
+    assert "classical scaling: 2 of 3 dimensions" in fewer.info["distances"] and fewer.X.shape == (6, 2)
     with pytest.raises(ct.InputError, match="d is the number of dimensions behind distances"):
         ct.fit(X, d=2, **SHORT)
 

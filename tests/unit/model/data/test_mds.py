@@ -79,7 +79,7 @@ def test_mds_keeps_three_small_axes_that_are_real():
 
 def test_mds_of_distances_far_from_euclidean_keeps_an_axis():
     random = np.triu(np.random.default_rng(1).random((30, 30)), 1)
-    with pytest.warns(ct.CoaltreeWarning, match="axes no longer than the most negative one are left out"):
+    with pytest.warns(ct.CoaltreeWarning, match="dimensions no longer than the most negative one are left out"):
         found = scaled((random + random.T) ** 2)
     assert found.table.values.shape[1] >= 1
     with pytest.warns(ct.CoaltreeWarning):  # the most negative eigenvalue is larger than any other
@@ -92,7 +92,7 @@ def test_mds_of_exact_distances_has_no_negative_share():
     found = scaled(np.array([[0.0, 2.0], [2.0, 0.0]]))
     assert (
         found.sentence
-        == "taken as squared distances; classical scaling: 1 axis, negative eigenvalues: 0.0 % of the total"
+        == "taken as squared distances; classical scaling: 1 dimension, negative eigenvalues: 0.0 % of the total"
     )
 
 
@@ -125,7 +125,7 @@ def test_fit_from_distances_is_fit_of_rows_with_these_distances():
     np.testing.assert_array_equal(post.log_joint, same.log_joint)
     labels = post.cut(2)
     assert ct.metrics.agreement(labels, np.arange(12) % 2).ari == 1.0
-    assert post.info["distances"].startswith("taken as squared distances; classical scaling: 4 axes")
+    assert post.info["distances"].startswith("taken as squared distances; classical scaling: 4 dimensions")
 
 
 @pytest.mark.parametrize(

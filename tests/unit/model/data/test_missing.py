@@ -5,7 +5,7 @@ import pytest
 
 from coaltree.errors import InputError
 from coaltree.model.covariance import Covariance, Diagonal, Fixed, Full, Matern32, Spherical, SquaredExponential
-from coaltree.model.data.missing import check_apart, check_observed, fill_at_random, impute, precision_of
+from coaltree.model.data.missing import check_apart, check_observed, draw_missing, fill_at_random, impute, precision_of
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 from tests.reference.missing import conditional_of_missing
@@ -131,3 +131,21 @@ def test_check_apart_refuses_rows_that_agree_where_observed():
     check_apart(X, ("a", "b", "c"))
     one_shared = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, np.nan]])
     check_apart(one_shared, ("a", "b"))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_draw_missing_draws_all_entries_of_a_column_at_once(noise):
+    covariance = Diagonal([1.0, 2.0, 0.5])
+    tree, X = example(6, 3, covariance, noise)
+    missing = np.zeros((6, 3), dtype=bool)
+    missing[[0, 1, 4], 2] = missing[5, 0] = True
+    gaps = np.where(missing, np.nan, X)
+    rng, variances = np.random.default_rng(1), np.full(6, noise)
+    sd = np.sqrt([1.0, 2.0, 0.5])
+    args = (tree.children, tree.times, gaps, sd, variances, rng)
+    draws = np.array([draw_missing(*args)[missing] for _ in range(4000)])
+    mean, cov = conditional_of_missing(tree.children, tree.times, X, missing, covariance.matrix(3), noise)
+    z = (draws - mean) @ np.linalg.inv(np.linalg.cholesky(cov)).T
+    assert np.all(np.abs(z.mean(axis=0)) < 4.5 / math.sqrt(4000))
+    assert np.all(np.abs(z.T @ z / 4000 - np.eye(4)) < 4.5 * math.sqrt(2 / 4000))
+    np.testing.assert_array_equal(draw_missing(*args)[~missing], X[~missing])

@@ -1,5 +1,7 @@
 """Tables that users hand in: arrays and data frames of every kind."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,3 +89,33 @@ def test_tables_of_other_packages_are_read_by_their_own_conversion():
     assert as_frame(frame) is frame and as_frame([[1.0]]) == [[1.0]]
     with pytest.raises(InputError, match="a Broken that cannot be made a DataFrame: no such thing"):
         read_table(Broken())
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow", "xarray"])
+def test_fit_and_estimator_take_tables_of_other_packages(package):
+    other = pytest.importorskip(package, reason=f"{package} is not installed")
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    X[:4] += 9.0
+    if package == "xarray":
+        table = other.Dataset({"a": ("row", X[:, 0]), "b": ("row", X[:, 1])})
+    else:
+        table = (other.DataFrame if package == "polars" else other.table)({"a": X[:, 0], "b": X[:, 1]})
+    short = {"n_samples": 4, "n_warmup": 2, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        post = ct.fit(table, progress=False, **short)
+        model = ct.CoalescentClustering(2, **short).fit(table)
+    np.testing.assert_array_equal(post.X, X)
+    assert post.columns == model.posterior_.columns == ("a", "b")
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
+
+
+def test_tables_that_are_not_in_memory_are_refused_with_what_to_do():
+    class LazyFrame:
+        columns = ("a", "b")
+
+        def collect(self):
+            return None
+
+    with pytest.raises(InputError, match=r"LazyFrame, which is not in memory; give X\.collect\(\)"):
+        read_table(LazyFrame())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coaltree.model.process.leaf_messages import begin_walk, expected_var, next_leaf
+from coaltree.model.process.leaf_messages import begin_walk, expected_leaves, expected_var, next_leaf
 from tests.reference import likelihood as reference
 from tests.strategies import coalescent_tree
 
@@ -25,3 +25,15 @@ def test_leaf_messages_are_the_dense_conditionals():
         X[i] = walk.mean[i] = rng.standard_normal(2)  # the leaves met later must see what has changed
         variances[i] = walk.var[i] = rng.exponential()
     assert sorted(seen) == list(range(5))
+
+
+def test_expected_leaves_are_the_dense_conditional_means():
+    rng = np.random.default_rng(5)
+    children, times = coalescent_tree(6)
+    X, variances = rng.standard_normal((6, 2)), rng.exponential(size=6)
+    variances[2] = 0.0  # known exactly
+    covariance = times[-1] - reference.cophenetic(children, times) + 1e7
+    dense = covariance @ np.linalg.solve(covariance + np.diag(variances), X)
+    found = expected_leaves(children, times, X, variances)
+    np.testing.assert_allclose(found, dense, atol=1e-5)
+    np.testing.assert_allclose(found[2], X[2], rtol=1e-12)

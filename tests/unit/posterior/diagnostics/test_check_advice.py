@@ -5,11 +5,13 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.diagnostics.check_advice import Advice, Result, explain
+from tests.fits import quick_fit
 from tests.posteriors import grouped_posterior, random_posterior
 
 
 def result(z, worst=0):
-    return Result(0.001, worst, np.asarray(z, float), np.asarray(z, float) / 5, np.zeros(3), np.zeros(3))
+    z = np.asarray(z, float)
+    return Result(0.001, worst, z, z / 5, np.zeros(3), np.zeros(3), np.zeros(len(z)), np.ones(len(z)))
 
 
 def data_posterior(**extra):
@@ -55,7 +57,50 @@ def test_explain_tails_of_student_noise_changes_its_degrees_of_freedom(z, argume
 def test_explain_skewness_counts_columns_and_asks_for_logarithms_of_positive_ones():
     seen, advice = explain("skewness", data_posterior(), result([9, 4, 1, 0, 0, 0]), is_fine=False)
     assert seen == "column 0 (and 1 more) varies more where its values are high"
-    assert str(advice) == "try the logarithm of column 0 (and 1 more)"
+    assert str(advice) == 'try transform={"log": [0, 1]}'
+    assert advice.to_text(options=True) == "try --log 0 --log 1"
     seen, advice = explain("skewness", data_posterior(), result([0, 0, 0, 0, -9, 0], 4), is_fine=False)
     assert seen == "column 1 has a long tail of low values"
     assert str(advice) == "try the square or the ranks of column 1"
+    _, advice = explain("skewness", data_posterior(), result([9, 4, 3, 0, 0, 0]), is_fine=False)
+    assert (advice.argument, advice.option) == ('transform="log"', "--log all")
+    named = data_posterior(columns=["a b", "c", "d"])
+    _, advice = explain("skewness", named, result([9, 0, 0, 0, 0, 0]), is_fine=False)
+    assert (advice.argument, advice.option) == ("transform={\"log\": ['a b']}", "--log 'a b'")
+
+
+def test_explain_skewness_never_goes_in_circles():
+    X = np.exp(np.random.default_rng(0).standard_normal((12, 3)))
+    X[:, 1] = np.arange(12) % 2
+    skewed = result([9, 0, 0, 0, 0, 0])
+    logged = quick_fit(X, "diagonal", transform={"log": [0]})
+    _, advice = explain("skewness", logged, skewed, is_fine=False)
+    assert str(advice) == "try the ranks of column 0 in place of its logarithm"
+    _, advice = explain("skewness", logged, result([-9, 0, 0, 0, 0, 0]), is_fine=False)
+    assert str(advice) == "try the square root of column 0 in place of its logarithm"
+    for z in (9, -9):  # of a column of two values
+        _, advice = explain("skewness", logged, result([0, z, 0, 0, 0, 0], 1), is_fine=False)
+        assert str(advice).startswith("no change is needed: column 1 has two values")
+    _, advice = explain("skewness", logged, result([2, 0, 9, 0, 0, 0], 2), is_fine=False)
+    assert advice.argument == 'transform={"log": [2]}'  # of the one that was not taken yet
+    below = data_posterior()
+    negative = random_posterior(0, X=below.X - 1.0, covariance=ct.Diagonal())
+    _, advice = explain("skewness", negative, skewed, is_fine=False)
+    assert str(advice) == "try the square root or the ranks of column 0"
+
+
+@pytest.mark.parametrize(
+    ("n", "columns", "option"),
+    [
+        (12, ["a", "b", "c"], "--covariance full"),
+        (7, ["1", "2.5", "4"], "--covariance squared_exponential --inputs names"),
+        (7, ["1", "4", "2.5"], "--resample columns"),
+        (7, ["a", "b", "c"], "--resample columns"),
+        (7, None, "--resample columns"),
+    ],
+)
+def test_explain_correlation_gives_the_one_option_that_helps(n, columns, option):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    post = random_posterior(0, n=n, X=X, columns=columns, covariance=ct.Diagonal())
+    _, advice = explain("correlation", post, result([5.0, 0.0, 0.0, 9.0]), is_fine=False)
+    assert advice.to_text(options=True) == f"try {option}"

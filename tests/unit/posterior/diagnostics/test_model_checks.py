@@ -55,10 +55,35 @@ def test_check_finds_and_names_what_is_wrong(name, how, words):
     assert words in found[name].said
     assert found[name].advice
     assert found[name] in found.wrong
-    assert name in found.headline
+    assert (name if found.concern is None else found.concern.name) in found.headline
     assert found[name].said in str(found)
-    assert ("too sure" in found.headline) == found.is_too_sure
-    assert found.is_too_sure or name not in ("tails", "skewness", "correlation")
+    assert ("too high" in found.headline) == found.is_too_sure == (found.concern is not None)
+    if name in ("tails", "skewness", "correlation"):
+        assert found.concern is found[name]
+        assert found[name].effect > 0.1
+
+
+def test_check_has_no_concern_where_a_violation_is_small_however_small_its_p_value():
+    def mixed(share):
+        return lambda X: X @ np.linalg.cholesky((1.0 - share) * np.eye(3) + share).T
+
+    slight, strong = (true_posterior(1, n=1500, change=mixed(share)).check() for share in (0.15, 0.7))
+    assert slight["correlation"].p_value == strong["correlation"].p_value
+    assert slight["correlation"].verdict == "wrong"
+    assert 0.0 < slight["correlation"].effect < 0.1
+    assert slight.concern is None
+    assert slight.headline == (
+        "The model does not describe these data in every way (see correlation), but supports are expected to be off by "
+        "less than 0.1."
+    )
+    assert strong.concern.name == "correlation"
+
+
+def test_check_names_skewness_where_tails_are_heavy_for_that_reason():
+    found = true_posterior(1, n=120, change=np.exp).check()
+    assert found["tails"].effect > 0.1
+    assert found.concern.name == "skewness"
+    assert found.concern.advice.option.startswith("--log")
 
 
 def test_check_finds_outliers_and_uneven_groups_by_the_tree():

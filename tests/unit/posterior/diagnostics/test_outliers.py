@@ -22,8 +22,8 @@ def test_describe_noise_gives_the_level_with_its_interval():
     ("noise", "said"),
     [
         (0.0, "none"),
-        (0.25, "as much as 0.25 of time"),
-        (ct.Noise(0.5, "student", df=3), "as much as 0.5 of time, Student's t with 3 df"),
+        (0.25, "as a branch of length 0.25"),
+        (ct.Noise(0.5, "student", df=3), "as a branch of length 0.5, Student's t with 3 df"),
         ("learn", "learnt"),
     ],
 )

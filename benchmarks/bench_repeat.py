@@ -1,0 +1,299 @@
+"""Are groups that are said to be sure found again in other columns of the same kind?
+
+Sixty rows of a table are drawn at random, and its columns are parted at random into two halves, each of which is
+fitted by itself: as usual ("plain") and with ``resample="columns"``. A group with support p in one half is looked for
+in the trees of the other half:
+
+    said       mean support of the groups in a range
+    repeated   mean share of the other half's trees that have them: drawn by the same method, and of its plain posterior
+    groups     how many there are, per half
+
+Beside them bootstrap probabilities (BP) and approximately unbiased ones (AU, by the multiscale bootstrap of columns;
+Shimodaira 2002) of the groups of an average linkage, as pvclust reports them; its trees are those of bootstrapped
+columns. They are computed here by NumPy and SciPy; R is not needed.
+
+Standard errors are those of other rows and halves (jackknife). Further tables: what resampling costs, what longer
+chains would change, and how far supports are from the truth on tables that are not from the model (`off_model`).
+
+Without FULL=1: a few halves and tables. Fits are kept in build/bench_repeat/, so that a run that was stopped resumes.
+"""
+
+import time
+import warnings
+from itertools import pairwise
+
+import numpy as np
+from scipy.cluster.hierarchy import linkage
+from scipy.stats import norm
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score
+
+import coaltree as ct
+from coaltree.model.process.coalescent import simulate_tree
+from coaltree.model.process.diffusion import simulate_data
+
+from .bench_calibration import of_clades, reliability
+from .kept import Kept, commits_of, is_full
+from .labelled_tables import _data_folder, load_tables
+from .off_model import TABLES, masks_of, true_nodes
+from .timing import commit, table
+
+ROWS = 60
+BINS = (0.5, 0.8, 0.95, 1.001)
+NOISE = 0.1  # level of the noise of tables from the model
+HALVES, HALVES_BRIEFLY = 20, 2
+DRAWN, DRAWN_BRIEFLY = 24, 2  # tables of each kind of `off_model`
+SCALES = np.linspace(0.5, 1.4, 10)  # of the multiscale bootstrap, as shares of the columns
+BOOTSTRAPS = 200  # at each scale
+METHODS = ("plain", "resampled")
+OFF_MODEL = {
+    "on the model": "scaled",
+    "correlated columns": "scaled",
+    "skewed columns": "scaled",
+    "curves": "spherical",
+}
+LONGER = 5  # times as many iterations
+
+
+def run():
+    n_halves, n_drawn = (HALVES, DRAWN) if is_full() else (HALVES_BRIEFLY, DRAWN_BRIEFLY)
+    found, missing = real_tables()
+    for line in missing:
+        print(line)
+    names, kept = [*found, *FROM_THE_MODEL], Kept("bench_repeat", (ROWS,))
+    drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in METHODS]
+    halves = [(f"{name} {number}", "halves") for number in range(n_halves) for name in names]
+    lengths = [(f"{name} {number}", "length") for number in range(2) for name in names]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        for method in METHODS:  # kernels are compiled before anything is timed
+            for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
+                fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
+    kept.complete(
+        sorted([*halves, *lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1])),  # some of all, then more
+        lambda name, method: {"commit": commit().strip(" ,"), **measured(found, *name.rsplit(" ", 1), method)},
+        announce=False,
+    )
+    by_name = {name: kept.all_of([step for step in halves if step[0].rsplit(" ", 1)[0] == name]) for name in names}
+    if not any(by_name.values()):
+        print("nothing measured")
+        return
+    print(f"\n{ROWS} rows, columns in two halves; {commits_of([one for many in by_name.values() for one in many])}")
+    print_repeats(by_name)
+    print_claims(by_name)
+    print_costs(by_name)
+    print_lengths({name: kept.all_of([(f"{name} {number}", "length") for number in range(2)]) for name in names})
+    print_off_model({(kind, method): kept.all_of([(f"{kind} {n}", method) for n in range(n_drawn)])
+                     for kind in OFF_MODEL for method in METHODS})  # fmt: skip
+
+
+# --- the tables -----------------------------------------------------------------------------------------------------
+
+
+def real_tables():
+    """Name → (rows, classes) of those that are there, and a line for each that is not."""
+    return load_tables({"digits": lambda: load_digits(return_X_y=True), "USPS": _usps, "yeast": _yeast})
+
+
+def _usps():
+    with np.load(_data_folder() / "usps.npz") as file:
+        return file["X"], file["y"]
+
+
+def _yeast():
+    """Genes that were measured at all times of all four experiments."""
+    with np.load(_data_folder() / "yeast_cellcycle.npz") as file:
+        complete = ~np.isnan(file["X"]).any(axis=1)
+        return file["X"][complete], file["phase"][complete]
+
+
+FROM_THE_MODEL = {"from the model, 73 columns": 73, "from the model, 256 columns": 256}
+
+
+def two_halves(found, name, number):
+    """The rows of one draw in two halves of their columns, and their classes (None from the model)."""
+    rng = np.random.default_rng([number, *map(ord, name)])
+    classes = None
+    if name in FROM_THE_MODEL:
+        X = simulate_data(simulate_tree(ROWS, rng), FROM_THE_MODEL[name], rng, leaf_var=NOISE)
+    else:
+        X, classes = found[name]
+        rows = rng.choice(len(X), ROWS, replace=False)
+        X, classes = X[rows], classes[rows]
+        X = X[:, np.ptp(X, axis=0) > 0]
+    order = rng.permutation(X.shape[1])
+    return [np.ascontiguousarray(X[:, half]) for half in np.array_split(order, 2)], classes
+
+
+def measured(found, name, number, method):
+    number = int(number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        if method == "halves":
+            return of_halves(*two_halves(found, name, number), number)
+        if method == "length":
+            return of_length(two_halves(found, name, number)[0][0], number)
+        drawn = TABLES[name](np.random.default_rng([number, *map(ord, name)]))
+        post, seconds = fitted(drawn.X, OFF_MODEL[name], method, number)
+        return {"clades": of_clades(post, true_nodes(drawn, as_groups=False)), "seconds": seconds}
+
+
+def fitted(X, covariance, method, seed, **settings):
+    """A posterior, and the seconds of all processors that it took."""
+    began = time.process_time()
+    settings |= {"resample": "columns"} if method == "resampled" else {}
+    post = ct.fit(X, covariance, random_state=seed, progress=False, **settings)
+    return post, time.process_time() - began
+
+
+def of_halves(halves, classes, seed):
+    """Pairs of support in one half and share in the other, by method; what it took, and agreement with the classes."""
+    posts = {method: [fitted(X, "spherical", method, seed) for X in halves] for method in METHODS}
+    shares = {method: [shares_of(post.children, post.n) for post, _ in both] for method, both in posts.items()}
+    result = {}
+    for method in METHODS:
+        result[method] = pairs_of(shares[method], shares[method])
+        result[f"{method}, in plain"] = pairs_of(shares[method], shares["plain"])
+        result[f"{method}, seconds"] = [seconds for _, seconds in posts[method]]
+        if classes is not None:
+            k = len(np.unique(classes))
+            result[f"{method}, ARI"] = [adjusted_rand_score(classes, post.cut(k)) for post, _ in posts[method]]
+    boots = [multiscale_bootstrap(X, np.random.default_rng([seed, side])) for side, X in enumerate(halves)]
+    for name, which in (("BP", 0), ("AU", 1)):
+        said = [boot[which] for boot in boots]
+        result[name] = pairs_of(said, [boot[2] for boot in boots])
+        result[f"{name}, in plain"] = pairs_of(said, shares["plain"])
+    return result
+
+
+def shares_of(trees, n):
+    """{group: share of the trees (T, n-1, 2) that have it}, single leaves and the whole apart."""
+    masks = np.concatenate([np.packbits(masks_of(children)[n:-1], axis=1) for children in trees])
+    groups, counts = np.unique(masks, axis=0, return_counts=True)
+    return {group.tobytes(): count / len(trees) for group, count in zip(groups, counts, strict=True)}
+
+
+def pairs_of(said, other):
+    """[support in one half, share in the other] of all groups with at least the lowest support, both ways round."""
+    return [
+        [round(float(support), 4), round(there.get(group, 0.0), 4)]
+        for here, there in (zip(said, other[::-1], strict=True))
+        for group, support in here.items()
+        if support >= BINS[0]
+    ]
+
+
+def multiscale_bootstrap(X, rng):
+    """{group: BP} and {group: AU} of the groups of an average linkage, and {group: share} of bootstrapped trees.
+
+    With π_r the share of a group in trees of r d columns drawn with replacement, -Φ⁻¹(π_r) = v √r + c / √r is fitted by
+    weighted least squares, and AU = Φ(c - v).
+    """
+    n, d = X.shape
+    own = list(shares_of([_merges(X)], n))
+    found = {}
+    for r in SCALES:
+        trees = [_merges(X[:, rng.integers(d, size=round(r * d))]) for _ in range(BOOTSTRAPS)]
+        found[float(r)] = shares_of(trees, n)
+    bootstrapped = found[min(found, key=lambda r: abs(r - 1.0))]
+    at, unbiased = np.array(list(found)), {}
+    for group in own:
+        shares = np.array([found[r].get(group, 0.0) for r in found])
+        inside = (shares > 0.0) & (shares < 1.0)
+        if inside.sum() < 3:
+            unbiased[group] = bootstrapped.get(group, 0.0)
+            continue
+        z, r = -norm.ppf(shares[inside]), at[inside]
+        weights = BOOTSTRAPS * norm.pdf(z) ** 2 / (shares[inside] * (1.0 - shares[inside]))
+        design = np.column_stack([np.sqrt(r), 1.0 / np.sqrt(r)]) * np.sqrt(weights)[:, None]
+        v, c = np.linalg.lstsq(design, z * np.sqrt(weights), rcond=None)[0]
+        unbiased[group] = float(norm.cdf(c - v))
+    return {group: bootstrapped.get(group, 0.0) for group in own}, unbiased, bootstrapped
+
+
+def _merges(X):
+    return linkage(X, "average")[:, :2].astype(np.int64)
+
+
+def of_length(X, seed):
+    """Supports from four resamples, and from the same weights in chains that are longer: [short, long]."""
+    short, _ = fitted(X, "spherical", "resampled", seed, n_resamples=4)
+    length = {"n_warmup": LONGER * short.info["n_warmup"], "n_samples": LONGER * len(short) // 4}
+    long, _ = fitted(X, "spherical", "resampled", seed, n_resamples=4, **length)
+    of_short, of_long = shares_of(short.children, short.n), shares_of(long.children, long.n)
+    groups = [group for group in of_short.keys() | of_long.keys() if of_long.get(group, 0.0) >= 0.2]
+    return {"pairs": [[of_short.get(group, 0.0), of_long.get(group, 0.0)] for group in groups]}
+
+
+# --- what is printed ------------------------------------------------------------------------------------------------
+
+ROWS_SHOWN = ("plain", "resampled", "BP", "AU")
+
+
+def print_repeats(by_name):
+    print("\ngroups with such a support: said, repeated by the same method, repeated in the plain posterior [per half]")
+    rows = []
+    for name, found in by_name.items():
+        for method in ROWS_SHOWN if found else ():
+            cells = []
+            for low, high in pairwise(BINS):
+                same = reliability(found, method, low, high)
+                plain = reliability(found, f"{method}, in plain", low, high)
+                cells.append("" if same is None else f"{same.said:.2f}, {same.true:.2f} ± {same.error:.2f}, "
+                             f"{plain.true:.2f} [{same.count / (2 * len(found)):.1f}]")  # fmt: skip
+            rows.append((f"{name}: {method} ({len(found)})", *cells))
+    table(("table: method (pairs of halves)", *(f"{low:g} to {min(high, 1):g}" for low, high in pairwise(BINS))), rows)
+
+
+def print_claims(by_name):
+    print("\ngroups with a support of at least 0.8: how many of the plain posterior's are kept, and how many repeat")
+    rows = []
+    for name, found in by_name.items():
+        if found:
+            points = {method: reliability(found, method, 0.8, 2.0) for method in ROWS_SHOWN}
+            plain, own = points["plain"], points["resampled"]
+            kept = "" if plain is None else f"{(own.count if own else 0) / plain.count:.2f}"
+            repeats = ["" if one is None else f"{one.true:.2f} ± {one.error:.2f}" for one in points.values()]
+            rows.append((name, kept, *repeats))
+    table(("", "kept", *(f"{method} repeats" for method in ROWS_SHOWN)), rows)
+
+
+def print_costs(by_name):
+    print("\nseconds of a fit of one half, all processors together, and agreement of clusters with classes (ARI)")
+    rows = []
+    for name, found in by_name.items():
+        if found:
+            seconds = [np.mean([one[f"{method}, seconds"] for one in found]) for method in METHODS]
+            aris = [f"{np.mean([one[f'{method}, ARI'] for one in found]):.2f}" if f"{method}, ARI" in found[0] else ""
+                    for method in METHODS]  # fmt: skip
+            rows.append((name, *(f"{x:.1f}" for x in seconds), f"{seconds[1] / seconds[0]:.2f}", *aris))
+    table(("", "plain", "resampled", "ratio", "ARI plain", "ARI resampled"), rows)
+
+
+def print_lengths(by_name):
+    print(f"\nfour resamples, and the same in chains {LONGER} times as long: supports of groups with at least 0.2")
+    rows = []
+    for name, found in by_name.items():
+        if found:
+            short, long = np.array([pair for one in found for pair in one["pairs"]]).T
+            sure = long >= 0.8
+            apart = short - long
+            rows.append((name, len(long), f"{apart.mean():+.3f}", f"{apart[sure].mean():+.3f}" if sure.any() else "",
+                         f"{np.sqrt(np.mean(apart**2)):.3f}"))  # fmt: skip
+    table(("", "groups", "difference", "of those above 0.8", "root mean square"), rows)
+
+
+def print_off_model(results):
+    print(
+        "\ntables of `off_model`, noise with heavy tails: said, true (± standard error) [groups], and how far too sure"
+    )
+    rows = []
+    for (kind, method), found in results.items():
+        if found:
+            points = [reliability(found, "clades", low, high) for low, high in pairwise(BINS)]
+            cells = ["" if p is None else f"{p.said:.2f}, {p.true:.2f} ± {p.error:.2f} [{p.count}]" for p in points]
+            every = reliability(found, "clades", BINS[0], 2.0)
+            excess = "" if every is None else f"{every.said - every.true:+.2f} ± {every.error:.2f}"
+            rows.append((f"{kind}: {OFF_MODEL[kind]}, {method} ({len(found)})", *cells, excess))
+    header = [f"{low:g} to {min(high, 1):g}" for low, high in pairwise(BINS)]
+    table(("table: method (tables)", *header, "too sure by"), rows)

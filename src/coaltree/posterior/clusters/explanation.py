@@ -1,0 +1,265 @@
+"""Which columns make a group: how far a cluster lies from its sister clade, and from all other rows, column by column.
+
+The sister S of a group A is the other side of the merge above it in the mean tree. In draw t let A_t and S_t be the
+clades closest to them (fewest leaves to move, as in `transfer_support`), and z_ij the values of the leaves without
+their noise, drawn given that tree, its noise and its draw of missing entries. With s_j the standard deviation of column
+j within A and S,
+
+    d_j = mean_t (z̄_j(A_t) - z̄_j(S_t)) / s_j ,      and likewise beside all leaves outside A_t ,
+
+with quantiles over the draws. The variance of the whole column counts as one row of s_j, so that a column that is
+constant within A and S has a finite difference. Columns are ranked by the end of the interval that is closer to 0.
+
+z is drawn by Matheron's rule: a table z* + e* that the model makes on the tree, z = z* + E[z | X - z* - e*].
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from ..._runtime.threads import single_threaded_blas
+from ..._runtime.typing import ArrayLike
+from ..._runtime.validation import check_level
+from ...errors import InputError
+from ...model.covariance.base import Whitener
+from ...model.data.replicates import collapse, leaf_means, replicates_of
+from ...model.process.diffusion import simulate_data
+from ...model.process.leaf_messages import expected_leaves
+from ...numerics.weighted import pick_trees, weighted_quantile
+from ...tree.merges import Layout, layout, parents
+from ..io.pandas_output import in_order_of
+from ..predictive.row_densities import covariance_of
+from ..trees.group_support import read_group
+from . import stability
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..posterior import Posterior
+
+LEVEL = 0.9  # of the intervals
+AGAINST = ("sister", "others")
+_MIN_DRAWS, _MAX_DRAWS, _MAX_CELLS = 10, 100, 5_000_000  # draws that are used; fewer of large tables
+_SEED = 4
+
+
+class Explanation(NamedTuple):
+    """Standardised differences of G groups in k columns, to their sister clades (0) and to all other leaves (1)."""
+
+    names: tuple[Any, ...]  # (G,) the labels of the groups
+    columns: tuple[str, ...]  # (k,)
+    members: np.ndarray  # (G, n) of bool
+    sisters: np.ndarray  # (G, n) of bool, in the mean tree
+    effect: np.ndarray  # (2, G, k) posterior means
+    low: np.ndarray  # (2, G, k) ends of the intervals
+    high: np.ndarray
+
+    def order(self, group: int, against: int = 0) -> np.ndarray:
+        """(k,) numbers of the columns, those first that surely differ most from the sister clade."""
+        low, high, effect = (part[against, group] for part in (self.low, self.high, self.effect))
+        sure = np.where(low * high > 0.0, np.minimum(np.abs(low), np.abs(high)), 0.0)
+        return np.lexsort((-np.abs(effect), -sure.round(12)))
+
+    def frame(self) -> "pandas.DataFrame":
+        """A line for each group and column, groups in order, columns by rank."""
+        import pandas
+
+        lines = []
+        for g, name in enumerate(self.names):
+            for rank, j in enumerate(self.order(g).tolist()):
+                values = [part[against, g, j] for against in (0, 1) for part in (self.effect, self.low, self.high)]
+                lines.append((name, self.columns[j], rank + 1, *map(float, values)))
+        ends = [f"{against}{end}" for against in AGAINST for end in ("", "_low", "_high")]
+        return pandas.DataFrame(lines, columns=["cluster", "column", "rank", *ends])
+
+    def in_words(self, group: int, most: int = 3) -> str:
+        """Such as "alcohol +2.1 (1.9 to 2.4), hue -1.2 (-1.4 to -1.0)": the first columns whose sign is sure."""
+        shown = [j for j in self.order(group).tolist() if self.low[0, group, j] * self.high[0, group, j] > 0.0]
+        return ", ".join(f"{self.columns[j]} {difference(self, group, j)}" for j in shown[:most])
+
+
+def difference(found: Explanation, group: int, column: int, against: int = 0) -> str:
+    """A difference and its interval as text: "+2.1 (1.9 to 2.4)"."""
+    effect, low, high = (part[against, group, column] for part in (found.effect, found.low, found.high))
+    return f"{effect:+.1f} ({low:.1f} to {high:.1f})"
+
+
+def columns_by_cluster(effect: np.ndarray, most: int) -> list[int]:
+    """Numbers of the columns of effect (G, k) with the largest entries, listed by the group where each is largest."""
+    size = np.abs(effect).max(axis=0)
+    chosen = np.argsort(-size, kind="stable")[:most]
+    home = np.abs(effect[:, chosen]).argmax(axis=0)
+    order: list[int] = chosen[np.lexsort((-size[chosen], home))].tolist()
+    return order
+
+
+def explain(posterior: "Posterior", groups: ArrayLike | Iterable[Any], level: float = LEVEL) -> Explanation:
+    """Explain all clusters of a partition, or one group of leaves; `Posterior.explain` says what `groups` may be."""
+    check_level("level", level)
+    given = np.asarray(in_order_of(groups, posterior))
+    if given.shape == (posterior.n,) and given.dtype != bool:
+        reference = stability.read_labels(given, posterior.n)
+        members = reference.numbers == np.arange(len(reference.clusters))[:, None]
+        return explain_groups(posterior, members, tuple(reference.clusters.tolist()), level)
+    return explain_groups(posterior, read_group(posterior, cast("Iterable[Any]", groups))[None], (0,), level)
+
+
+def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray]) -> list[Explanation | None]:
+    """`explain` of several partitions, numbered 0 … k-1, in one walk over the draws.
+
+    None for a single cluster, and for all of a posterior without values to explain clusters by.
+    """
+    masks = [labels == np.arange(labels.max() + 1)[:, None] for labels in partitions]
+    wanted = [mask for mask in masks if len(mask) > 1]
+    try:
+        _require_values(posterior)
+    except InputError:
+        wanted = []
+    if not wanted:
+        return [None] * len(partitions)
+    together = np.concatenate(wanted)
+    whole = explain_groups(posterior, together, tuple(range(len(together))), LEVEL)
+    found: list[Explanation | None] = []
+    first = 0
+    for mask in masks:
+        if len(mask) == 1:
+            found.append(None)
+            continue
+        part = slice(first, first + len(mask))
+        values = (each[:, part] for each in (whole.effect, whole.low, whole.high))
+        names = tuple(range(len(mask)))
+        found.append(Explanation(names, whole.columns, whole.members[part], whole.sisters[part], *values))
+        first += len(mask)
+    return found
+
+
+def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any, ...], level: float) -> Explanation:
+    """Explain groups of leaves, members (G, n) of bool, none of them all leaves."""
+    _require_values(posterior)
+    if members.all(axis=1).any():
+        raise InputError("a group of all leaves has nothing to be compared with; give at least two clusters.")
+    sisters = np.array([sister_of(posterior.mean_tree().children, rows) for rows in members])
+    unit = np.array([_unit(posterior, rows, beside) for rows, beside in zip(members, sisters, strict=True)])
+    d = len(posterior.model_columns)
+    n_draws = int(np.clip(_MAX_CELLS // (posterior.n * d), _MIN_DRAWS, _MAX_DRAWS))
+    draws, weights = pick_trees(posterior.weights, n_draws)
+    with single_threaded_blas():
+        steps = _differences(posterior, draws, members, sisters)
+        drawn = np.array([step / unit for step in steps])  # (draws, 2, G, k)
+    ends = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    columns = drawn.reshape(len(draws), -1).T
+    low, high = np.array([weighted_quantile(values, weights, ends) for values in columns]).T.reshape(
+        2, *drawn.shape[1:]
+    )
+    effect = np.tensordot(weights, drawn, 1)
+    return Explanation(names, posterior.model_columns, members, sisters, effect, low, high)
+
+
+def _require_values(posterior: "Posterior") -> None:
+    if posterior.X is None or posterior.covariance is None:
+        raise InputError("this posterior does not include its data or covariance, which explain needs.")
+    posterior.noise_level(0)  # refuses where there are no draws of it
+
+
+def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """(n,) of bool: the leaves on the other side of the merge above a group of a tree, without the group's own.
+
+    A group that is no clade is looked for by its closest clade. What hangs above it and is mostly of the group, as side
+    branches of a cluster are, belongs to it. All others are the sister where there is no merge above.
+    """
+    place = layout(children)
+    above = parents(children)
+    node = _closest(place, group)
+    while above[node] >= 0:
+        pair = children[above[node] - len(group)]
+        beside = _leaves(place, int(pair[0] if pair[1] == node else pair[1]))
+        if np.count_nonzero(group[beside]) <= 0.5 * len(beside):
+            sister = np.zeros(len(group), bool)
+            sister[beside] = True
+            sister[group] = False
+            return sister
+        node = int(above[node])
+    return ~group
+
+
+def _leaves(place: Layout, node: int) -> np.ndarray:
+    return place.order[place.start[node] : place.start[node] + place.size[node]]
+
+
+def _closest(place: Layout, group: np.ndarray) -> int:
+    """The node with fewest leaves to move to make it the group; of equal ones, with most leaves of the group."""
+    counted = np.append(0, np.cumsum(group[place.order]))
+    shared = counted[place.start + place.size] - counted[place.start]
+    moved = place.size - 2 * shared
+    return int(np.lexsort((-shared, moved))[0])
+
+
+def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
+    """(k,) standard deviation of each column within a group and its sister; the whole column counts as one row."""
+    values = posterior.model_values()
+    if posterior.groups is not None:
+        values = leaf_means(values, posterior.groups)
+    total = np.nanvar(values, axis=0)
+    squares, df = total.copy(), np.ones(values.shape[1])
+    for part in (values[group], values[sister]):
+        seen = np.count_nonzero(~np.isnan(part), axis=0)
+        mean = np.nansum(part, axis=0) / np.maximum(seen, 1)
+        squares += np.nansum(np.square(part - mean), axis=0)
+        df += np.maximum(seen - 1, 0)
+    found: np.ndarray = np.sqrt(squares / df)
+    return np.where(found > 0.0, found, 1.0)
+
+
+def _differences(
+    posterior: "Posterior", draws: np.ndarray, members: np.ndarray, sisters: np.ndarray
+) -> Iterator[np.ndarray]:
+    """(2, G, k) differences of each draw, in the units of the columns: to the sister clade, and to all other leaves."""
+    rng = np.random.default_rng(_SEED)
+    n = posterior.n
+    for t in draws.tolist():
+        place = layout(np.array(posterior.children[t]))
+        values = _leaf_values(posterior, t, rng)
+        sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values[place.order], axis=0)])
+        found = np.empty((2, len(members), values.shape[1]))
+        for g, (group, sister) in enumerate(zip(members, sisters, strict=True)):
+            own, own_size = _sum_over(place, sums, node := _closest(place, group))
+            beside, beside_size = _sum_over(place, sums, other := _closest(place, sister))
+            if _is_inside(place, node, other):
+                beside, beside_size = beside - own, beside_size - own_size
+            elif _is_inside(place, other, node):
+                own, own_size = own - beside, own_size - beside_size
+            if own_size in (0, n) or beside_size == 0:  # not there at all: as in the mean tree
+                own, own_size = values[group].sum(axis=0), int(group.sum())
+                beside, beside_size = values[sister].sum(axis=0), int(sister.sum())
+            mean = own / own_size
+            found[0, g] = mean - beside / beside_size
+            found[1, g] = mean - (sums[-1] - own) / (n - own_size)
+        yield found
+
+
+def _sum_over(place: Layout, sums: np.ndarray, node: int) -> tuple[np.ndarray, int]:
+    first, size = int(place.start[node]), int(place.size[node])
+    return sums[first + size] - sums[first], size
+
+
+def _is_inside(place: Layout, inner: int, outer: int) -> bool:
+    """Whether a clade is part of another, or the same."""
+    first, last = place.start[outer], place.start[outer] + place.size[outer]
+    return bool(first <= place.start[inner] and place.start[inner] + place.size[inner] <= last)
+
+
+def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, k) a draw of the leaves' values without noise, given tree, parameters and missing entries of draw t."""
+    values, variances = posterior.model_values(t), posterior.row_variances(t)
+    if posterior.groups is not None:
+        leaves = collapse(values, variances, replicates_of(posterior.groups))
+        values, variances = leaves.mean, leaves.var
+    if not variances.any():
+        return values
+    tree, d = posterior.trees[t], values.shape[1]
+    whitener: Whitener = covariance_of(posterior, t).whitener(d)
+    made = simulate_data(tree, d, rng, whitener.color)
+    noise = np.sqrt(variances)[:, None] * whitener.color(rng.standard_normal(values.shape))
+    made += expected_leaves(np.array(tree.children), np.array(tree.times), values - made - noise, variances)
+    return made

@@ -1,0 +1,44 @@
+"""By how much supports are expected to be off where a check finds something.
+
+Each check that bears on supports has a size, which is 0 where the model holds, whatever the number of rows:
+
+    correlation   mean square correlation of the contrasts of two columns, less that of the replicates
+    skewness      mean over the columns of |correlation between level and size of contrasts|, less what chance makes
+    tails         log of Geary's ratio, the mean over the columns, less that of a normal distribution
+    outliers      log of how late single leaves join, on average, less that of the coalescent
+
+and an effect, AT_REST + slope · size: what supports of one half and more say, less the share of them that are true, on
+simulated tables (`benchmarks/bench_effects.py`, which prints the numbers below). What the other checks find left
+supports as they were there, or moved them either way.
+"""
+
+import math
+
+import numpy as np
+
+from .check_advice import Result
+
+LIMIT = 0.1  # of an effect that is worth a warning
+AT_REST = 0.04  # on tables from the model, with the short chains of the benchmark
+SLOPES = {"correlation": 1.3, "skewness": 0.33, "tails": 1.1, "outliers": 1.4}
+_MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
+
+
+def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
+    """The size of what a check found in d columns; `has_scales` where the noise has Student's tails."""
+    excess = result.excess
+    if name == "correlation":
+        expected = float(result.expected[-1])
+        found = (expected + float(excess[-1])) ** 2 - expected**2
+    elif name == "skewness":
+        found = float(np.abs(excess[:d]).mean() - _MEAN_ABS * result.sd[:d].mean())
+    elif name == "tails":
+        found = float(excess[1 if has_scales else 0])
+    else:
+        found = float(excess[0]) if name in SLOPES else 0.0
+    return max(found, 0.0)
+
+
+def effect_of(name: str, size: float) -> float:
+    """By how much supports are expected to be too high; 0 where there is nothing that bears on them."""
+    return min(AT_REST + SLOPES[name] * size, 1.0) if size > 0.0 else 0.0

@@ -1,0 +1,98 @@
+"""How sure are supports from resampled columns? From the spread between resamples, which are independent.
+
+Each of B chains has a likelihood of its own, so that R-hat between them means nothing. The share f_b of a clade in
+chain b is a draw with the support for its mean, whatever the chain's length, and
+
+    standard error of a support = sd(f_b) / √B ,      effective sample size = Σ p (1 - p) / Σ (standard error)² ,
+
+sums over clades. A warm-up that was too short shows as a `drift` of the log joint within chains.
+"""
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._runtime.validation import as_number
+from ...errors import ConvergenceWarning
+from .ess import by_chain
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
+
+MIN_SUPPORT = 0.1  # of the clades whose errors are averaged
+ERROR_ABOVE, ERROR_BAD = 0.1, 0.2  # standard errors of supports
+DRIFT_ABOVE, DRIFT_BAD = 0.75, 1.5  # in standard deviations of one chain's
+MEANING = "supports count how often a group is found when columns are drawn anew"
+
+
+def figures(post: "Posterior") -> dict[str, Any]:
+    """Number of resamples, standard error of supports, effective sample size of topologies, and drift."""
+    ids, error = post.clade_table.ids, math.nan
+    mean, squared_error = _moments(ids, post.chain)
+    counts = mean >= MIN_SUPPORT
+    counts[ids[0, -1]] = False  # the whole leaf set, which has no choice
+    if counts.any():
+        error = math.sqrt(float(squared_error[counts].mean()))
+    kept = post.info.get("resample")
+    drift = as_number(kept.get("drift")) if isinstance(kept, dict) else math.nan
+    n_resamples = len(np.unique(post.chain))
+    return {"n_resamples": n_resamples, "support_error": error, "topology_ess": post.topology_ess, "drift": drift}
+
+
+def drift_limits(n_resamples: int) -> tuple[float, float]:
+    """Above these a drift is doubtful, and bad: four standard errors at least."""
+    chance = 4.0 / math.sqrt(n_resamples)
+    return max(DRIFT_ABOVE, chance), max(DRIFT_BAD, 2.0 * chance)
+
+
+def warn_if_bad(found: dict[str, Any], stacklevel: int = 2) -> None:
+    """Warn of what is out of bounds."""
+    findings, increase, limit = [], [], drift_limits(found["n_resamples"])[0]
+    if found["support_error"] > ERROR_ABOVE:
+        findings.append(f"supports have a standard error of {found['support_error']:.2f} (above {ERROR_ABOVE})")
+        increase.append("n_resamples")
+    if abs(found["drift"]) > limit:
+        findings.append(
+            f"the log joint still drifts within chains, by {found['drift']:.2f} standard deviations (above {limit:.2g})"
+        )
+        increase.append("n_warmup")
+    if findings:
+        message = f"resamples are too few or too short: {'; '.join(findings)}. Increase {' and '.join(increase)}."
+        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)
+
+
+def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:
+    """Effective sample size of topologies with clades `ids` (T, n-1), from 1 to T; NaN for one chain."""
+    if len(np.unique(chain)) < 2:
+        return math.nan
+    mean, squared_error = _moments(ids, chain)
+    return _bounded(float(np.sum(mean * (1.0 - mean))), float(squared_error.sum()), len(chain))
+
+
+def scalar_ess(values: np.ndarray, chain: np.ndarray) -> float:
+    """Effective sample size of a scalar, from 1 to T; NaN for one chain."""
+    means = np.array([values[draws].mean() for draws in by_chain(chain)])
+    if len(means) < 2:
+        return math.nan
+    return _bounded(float(values.var()), float(means.var(ddof=1)) / len(means), len(chain))
+
+
+def _moments(ids: np.ndarray, chain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over chains of the share of each clade, and its squared standard error."""
+    chains, n_clades = by_chain(chain), int(ids.max()) + 1
+    total, squares = np.zeros(n_clades), np.zeros(n_clades)
+    for draws in chains:
+        share = np.bincount(ids[draws].ravel(), minlength=n_clades) / len(draws)
+        total += share
+        squares += share * share
+    n = len(chains)
+    mean = total / n
+    return mean, np.maximum(squares - n * mean * mean, 0.0) / max(n - 1, 1) / n
+
+
+def _bounded(variance: float, squared_error: float, n_draws: int) -> float:
+    if squared_error <= 1e-12 * variance:
+        return float(n_draws)
+    return min(max(variance / squared_error, 1.0), float(n_draws))

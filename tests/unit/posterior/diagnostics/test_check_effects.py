@@ -1,0 +1,50 @@
+"""By how much supports are expected to be off."""
+
+import numpy as np
+import pytest
+
+from coaltree.posterior.diagnostics.check_advice import Result
+from coaltree.posterior.diagnostics.check_effects import AT_REST, LIMIT, SLOPES, effect_of, size_of
+
+
+def result(excess, expected, sd=0.1):
+    excess, expected = np.asarray(excess, float), np.asarray(expected, float)
+    none = np.zeros(3)
+    return Result(0.5, 0, excess / sd, excess, none, none, expected, np.full(len(excess), sd))
+
+
+def test_size_is_of_the_statistic_and_not_of_its_standard_error():
+    for sd in (0.01, 1.0):
+        found = size_of("correlation", result([0.5, 0.2, 0.3], [0.0, 0.0, 0.1], sd), 2, has_scales=False)
+        assert found == pytest.approx(0.4**2 - 0.1**2)
+        assert size_of("tails", result([9.0, 0.2], [0.0, 0.0], sd), 5, has_scales=True) == pytest.approx(0.2)
+        assert size_of("tails", result([0.3, 0.2], [0.0, 0.0], sd), 1, has_scales=False) == pytest.approx(0.3)
+        assert size_of("outliers", result([0.3], [0.0], sd), 5, has_scales=False) == pytest.approx(0.3)
+
+
+def test_size_of_skewness_is_that_of_all_columns_less_chance():
+    rng = np.random.default_rng(0)
+    sd = 0.2
+    by_chance = [
+        size_of("skewness", result(np.append(sd * rng.standard_normal(50), np.full(50, 9.0)), np.zeros(100), sd), 50,
+                has_scales=False)
+        for _ in range(200)
+    ]  # fmt: skip
+    assert np.mean(by_chance) < 0.02
+    one = size_of("skewness", result([0.5, 0, 0, 0, 0, 0], np.zeros(6), 0.0 + 1e-9), 3, has_scales=False)
+    both_ways = size_of("skewness", result([0.5, -0.5, 0.5, 0, 0, 0], np.zeros(6), 1e-9), 3, has_scales=False)
+    assert (one, both_ways) == (pytest.approx(0.5 / 3), pytest.approx(0.5))
+
+
+@pytest.mark.parametrize("name", ["tails", "outliers", "noise", "clades", "spread of columns"])
+def test_what_is_harmless_has_no_effect(name):
+    size = size_of(name, result([-0.4, -0.4], [0.0, 0.0]), 1, has_scales=False)
+    assert size == effect_of(name, size) == 0.0
+
+
+def test_effect_grows_with_the_size_from_what_tables_of_the_model_have():
+    for name, slope in SLOPES.items():
+        assert effect_of(name, 0.0) == 0.0
+        assert effect_of(name, 0.1) == pytest.approx(AT_REST + 0.1 * slope)
+        assert effect_of(name, 1e9) == 1.0
+        assert effect_of(name, 1e-9) < LIMIT
