@@ -28,8 +28,9 @@ from ..working_tree import WorkingTree, merge, prune, regraft
 
 _N_KNOTS = 13  # an odd number
 _MAX_LEAVES = 32
-_ABOVE = 0.75  # probability that it is not a leaf
-_ALONE = 0.75  # probability that the scale of one leaf alone is drawn anew
+_ABOVE = 0.85  # probability that it is not a leaf
+_HIGHER = 0.3  # probability that it is one step higher, at each step
+_ALONE = 0.85  # probability that the scale of one leaf alone is drawn anew
 _ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses at knots are known
 
 
@@ -189,7 +190,7 @@ def move_clade(engine: Engine, top: Int, leaves: np.ndarray, cells: ScaleCells, 
 
 @jit
 def move_one_clade(engine: Engine, seeds: np.ndarray, cells: ScaleCells, state: np.ndarray) -> bool:
-    """Try to move a seed, the first most often, or one of its ancestors: that j steps above, P(j) = 1/4, 3/8, 3/16, …
+    """Try to move a seed, the first most often, or one of its ancestors, its parent most often.
 
     Where the seed is in its clade, and how many leaves that has, are the same after the move.
     """
@@ -198,7 +199,7 @@ def move_one_clade(engine: Engine, seeds: np.ndarray, cells: ScaleCells, state: 
     top = leaf
     if uniform(state) < _ABOVE:
         top = np.int64(tree.parent[leaf])
-        while top >= 0 and uniform(state) < 0.5:
+        while top >= 0 and uniform(state) < _HIGHER:
             top = np.int64(tree.parent[top])
     alone = uniform(state) < _ALONE
     if top < 0 or tree.parent[top] < 0:
