@@ -81,14 +81,14 @@ class SweepsFirst(ct.Regraft):
 
 
 @dataclass(frozen=True)
-class WithoutClades(ct.Regraft):
-    """No clade moves with the scales of its leaves."""
+class WithClades(ct.Regraft):
+    """In each step nine clades around outliers are moved with the scales of their leaves."""
 
-    def move_outliers(self, *args, n_clades=0, **options):
-        return super().move_outliers(*args, n_clades=0, **options)
+    def move_outliers(self, *args, **options):
+        return super().move_outliers(*args, n_clades=9, **options)
 
 
-CLADES = {"without": WithoutClades(), "with clades": ct.Regraft()}
+CLADES = {"without": ct.Regraft(), "with clades": WithClades()}
 CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
 PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}
 FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")

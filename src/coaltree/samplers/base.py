@@ -110,9 +110,8 @@ class Sampler(ABC):
         *,
         neighbors: Neighbors = None,
         n_blocks: int = 1,
-        n_clades: int = 6,
     ) -> tuple[Merges, np.ndarray]:
-        """Move some outliers, and clades around them, with their Student scales; by default nothing moves."""
+        """Move some outliers together with their scales, where noise has Student's tails; by default nothing moves."""
         return tree, tails.scale
 
     def for_warmup(self) -> "Sampler":

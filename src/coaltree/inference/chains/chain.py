@@ -34,8 +34,6 @@ NEIGHBORS_EVERY = 10  # iterations of the warm-up
 MANY_LEAVES = 20_000  # above, neighbours are searched once: a search takes as long as several iterations
 FEW_LEAVES = 300  # up to here there are several sweeps an iteration, and blocks of outliers cost little beside them
 OUTLIER_BLOCKS, OUTLIER_BLOCKS_IN_WARMUP = 3, 8  # of outliers that are moved together in an iteration
-OUTLIER_CLADES, OUTLIER_CLADES_OF_MANY = 18, 3  # around outliers that are moved in an iteration
-MANY_ROWS, MANY_ENTRIES = 1_000, 20_000  # of a table: there a clade costs more, and no gain of so many has been seen
 
 
 def begin(
@@ -165,10 +163,7 @@ def _draw_tree(
         n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup or problem.n <= FEW_LEAVES else OUTLIER_BLOCKS
         n_blocks = 1 if problem.n > MANY_LEAVES else math.ceil(n_blocks / n_steps)  # a block costs O(n)
         tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
-        has_many = problem.n > MANY_ROWS or data.values.size > MANY_ENTRIES
-        n_clades = OUTLIER_CLADES_OF_MANY if has_many else OUTLIER_CLADES
-        numbers = {"n_blocks": n_blocks, "n_clades": math.ceil(n_clades / n_steps)}
-        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors, **numbers)
+        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
         noise = noise._replace(tail_scale=scale)
     return chain._replace(tree=tree, noise=noise), info
 

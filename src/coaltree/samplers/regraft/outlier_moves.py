@@ -27,7 +27,7 @@ from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ..base import Merges, Tails
 from .candidates import add_every_branch
-from .clades.clade_scales import move_one_clade
+from .clades.clade_scales import move_clades
 from .outlier_blocks import Neighborhoods, draw_block, neighborhoods
 from .outlier_scales import (
     ScaleCells,
@@ -233,21 +233,13 @@ def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarra
 
 
 @jit
-def _move_all(
-    engine: Engine,
-    merges: Merges,
-    around: Neighborhoods,
-    numbers: tuple[Int, Int],
-    cells: ScaleCells,
-    state: np.ndarray,
+def _move_blocks(
+    engine: Engine, merges: Merges, around: Neighborhoods, n_blocks: Int, cells: ScaleCells, state: np.ndarray
 ) -> None:
     children, times = merges
-    n_blocks, n_clades = numbers
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for _ in range(n_blocks):
         _move(engine, draw_block(around, state), cells, state)
-    for _ in range(n_clades):
-        move_one_clade(engine, around.seeds, cells, state)
     unload(engine.tree, children, times)
 
 
@@ -260,5 +252,7 @@ def move_together(
         return tree, tails.scale
     merges = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     cells = cells_of(tails)
-    _move_all(engine, merges, around, (n_blocks, n_clades), cells, state)
+    _move_blocks(engine, merges, around, n_blocks, cells, state)
+    if n_clades > 0:  # a kernel of its own, which is not compiled where none are wanted
+        move_clades(engine, merges, around.seeds, n_clades, cells, state)
     return merges, cells.scale

@@ -154,9 +154,12 @@ class Regraft(Sampler):
         *,
         neighbors: Neighbors = None,
         n_blocks: int = 1,
-        n_clades: int = 6,
+        n_clades: int = 0,
     ) -> tuple[Merges, np.ndarray]:
-        """Move blocks of outliers (`outlier_moves`) and clades around them (`clades`); needs at least eight rows."""
+        """Move blocks of outliers (`outlier_moves`), and clades around them (`clades`); at least eight rows are needed.
+
+        No clades by default: that they help is not shown (benchmarks/NOTES.md).
+        """
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):

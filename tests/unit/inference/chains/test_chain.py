@@ -116,25 +116,6 @@ class Counting(Regraft):
         return *super().step(problem, tree, rng, **options)[:2], {"count": count, "words": "are left out", **other}
 
 
-@pytest.mark.parametrize(("limits", "expected"), [((1000, 20_000), 18), ((39, 20_000), 3), ((1000, 79), 3)])
-def test_clades_are_fewer_in_tables_of_many_rows_or_entries(monkeypatch, limits, expected):
-    monkeypatch.setattr(module, "MANY_ROWS", limits[0])
-    monkeypatch.setattr(module, "MANY_ENTRIES", limits[1])
-    seen, move = [], Regraft.move_outliers
-
-    def watched(self, *args, n_clades, **options):
-        seen.append(n_clades)
-        return move(self, *args, n_clades=n_clades, **options)
-
-    monkeypatch.setattr(Regraft, "move_outliers", watched)
-    monkeypatch.setattr(Regraft, "steps_per_iteration", lambda *args: 1)
-    X = data(40, 2)
-    given = ChainData(X, Spherical().adapt(X), noise_model(Noise(tails="student"), X))
-    settings = RunSettings(Regraft())
-    advance(given, settings, begin(given, settings, np.random.SeedSequence(0)), 2)
-    assert seen == [expected, expected]
-
-
 def test_iteration_averages_what_the_sampler_reports():
     Counting.counts = itertools.count()
     given, settings = given_of(data(12, 2), Spherical()), RunSettings(Counting())

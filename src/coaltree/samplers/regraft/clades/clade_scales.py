@@ -21,10 +21,11 @@ from ...._runtime.jit import jit
 from ...._runtime.random_streams import uniform
 from ...._runtime.typing import Int
 from ....model.process.diffusion import squared_distance
+from ...base import Merges
 from ..candidates import Care, add_every_branch, renew_distances, sum_of_weights, weigh
 from ..outlier_scales import ScaleCells, log_weight_of, target_of
 from ..update import Engine, propose
-from ..working_tree import WorkingTree, merge, prune, regraft
+from ..working_tree import WorkingTree, load, merge, prune, regraft, unload
 
 _N_KNOTS = 13  # an odd number
 _MAX_LEAVES = 32
@@ -211,3 +212,15 @@ def move_one_clade(engine: Engine, seeds: np.ndarray, cells: ScaleCells, state: 
         leaves[0] = leaf
         leaves = leaves[:1]
     return move_clade(engine, top, leaves, cells, state)
+
+
+@jit
+def move_clades(
+    engine: Engine, merges: Merges, seeds: np.ndarray, n_clades: Int, cells: ScaleCells, state: np.ndarray
+) -> None:
+    """Try to move clades around seeds one after another, on a tree that is overwritten."""
+    children, times = merges
+    load(engine.tree, children, times, engine.W, cells.unit * cells.scale)
+    for _ in range(n_clades):
+        move_one_clade(engine, seeds, cells, state)
+    unload(engine.tree, children, times)
