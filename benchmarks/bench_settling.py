@@ -12,6 +12,7 @@ from different starts after a warm-up of 100 iterations, and how alike the clust
 environment's TABLES ("wine;USPS") has these for some of the tables alone.
 """
 
+import math
 import os
 import time
 import warnings
@@ -82,10 +83,11 @@ class SweepsFirst(ct.Regraft):
 
 @dataclass(frozen=True)
 class WithClades(ct.Regraft):
-    """In each step nine clades around outliers are moved with the scales of their leaves."""
+    """In each iteration 18 clades around outliers are moved with the scales of their leaves."""
 
-    def move_outliers(self, *args, **options):
-        return super().move_outliers(*args, n_clades=9, **options)
+    def move_outliers(self, problem, *args, neighbors, **options):
+        n_clades = math.ceil(18 / self.steps_per_iteration(problem.n, neighbors))
+        return super().move_outliers(problem, *args, neighbors=neighbors, n_clades=n_clades, **options)
 
 
 CLADES = {"without": ct.Regraft(), "with clades": WithClades()}

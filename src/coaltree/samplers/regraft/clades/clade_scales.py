@@ -29,9 +29,9 @@ from ..working_tree import WorkingTree, load, merge, prune, regraft, unload
 
 _N_KNOTS = 13  # an odd number
 _MAX_LEAVES = 32
-_ABOVE = 0.85  # probability that it is not a leaf
-_HIGHER = 0.3  # probability that it is one step higher, at each step
-_ALONE = 0.85  # probability that the scale of one leaf alone is drawn anew
+_ABOVE = 0.75  # probability that it is not a leaf
+_HIGHER = 0.5  # probability that it is one step higher, at each step
+_ALONE = 0.75  # probability that the scale of one leaf alone is drawn anew
 _ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses at knots are known
 
 
