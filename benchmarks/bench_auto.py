@@ -1,11 +1,12 @@
 """Runs that are as long as needed, beside a fixed 2 × 600 iterations: time and error.
 
 Ten tables, with defaults but for the length. Errors are those against a long run (`LONG` iterations of two chains after
-the warm-up): of supports, the root mean square over clades that it has in 10 to 90 % of its trees; of the log joint,
-that of its mean in standard deviations. Both include the error of the long run itself. Seconds are those of one core
-and of sampling alone. "at equal error" is the time that auto would take for the supports' error of the fixed run,
-relative to it: errors fall with the square root of time. R-hat is the worst of log joint, root and every entry of the
-parameters.
+the warm-up): of supports, the root mean square over clades that it has in 10 to 90 % of its trees; of memberships, that
+over the rows of their probabilities to be in each of three groups, which Ward's linkage gives, the same for all runs;
+of the log joint, that of its mean in standard deviations. All include the error of the long run itself. Seconds are
+those of one core and of sampling alone. "at equal error" is the time that auto would take for the supports' error of
+the fixed run, relative to it: errors fall with the square root of time. R-hat is the worst of all that is watched and
+of every entry of the parameters; ARI is that of the chains' clusters, where they were compared.
 
 What was measured is kept (`kept`); MINUTES=20 prints what there is then, with "-" for what lacks its long run.
 FULL=1 adds two seeds.
@@ -16,6 +17,7 @@ import time
 import warnings
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 
 import coaltree as ct
@@ -75,11 +77,19 @@ def measure(name, length, seed):
         "commit": commit().strip(" ,"),
     }
     if length == "auto":
-        result |= {"iterations": post.info["stopping"]["iterations"], "reason": post.info["stopping"]["reason"]}
+        stopping = post.info["stopping"]
+        result |= {name: stopping.get(name, math.nan) for name in ("iterations", "reason", "ari")}
     frequency = clades.frequencies(post.clade_table, post.weights)
     seen = frequency >= RARE
     shares = zip(post.clade_table.keys[seen], frequency[seen], strict=True)
+    result["membership"] = post.membership(groups_of(X), output="numpy").round(4).tolist()
     return result | {"clades": [[*map(int, key), round(float(share), 4)] for key, share in shares]}
+
+
+def groups_of(X):
+    """Three groups of rows, the same for every run: what the draws say of them is compared."""
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    return fcluster(linkage(filled / filled.std(axis=0).clip(1e-9), "ward"), 3, "maxclust") - 1
 
 
 def support_error(run, long):
@@ -89,7 +99,11 @@ def support_error(run, long):
     return np.sqrt(np.mean([(ours.get(clade, 0.0) - share) ** 2 for clade, share in unsure.items()]))
 
 
-KEPT = Kept("bench_auto", (LONG,))
+def membership_error(run, long):
+    return np.sqrt(np.mean(np.square(np.subtract(run["membership"], long["membership"]))))
+
+
+KEPT = Kept("bench_auto", (LONG, "memberships"))
 
 
 def run():
@@ -128,14 +142,16 @@ def report(seeds):
                     f"{shown['warmup']:.0f} + {shown['iterations'] - shown['warmup']:.0f}",
                     f"{shown['seconds']:.1f}",
                     figure(shown["support"], 3),
+                    figure(shown["membership"], 3),
                     figure(shown["joint"], 2),
                     figure(shown["r_hat"], 3),
+                    figure(np.mean([one["ari"] for one in runs[length]]), 2) if length == "auto" else "",
                     figure(ratio, 2) if length == "auto" else "",
                     ", ".join(sorted({one["reason"] for one in runs[length]})) if length == "auto" else "",
                 )
             )
     print(f"Measured at {commits_of(every)}; {len(seeds)} seed(s).\n")
-    errors = ("supports", "log joint", "R-hat", "at equal error", "stopped")
+    errors = ("supports", "memberships", "log joint", "R-hat", "ARI", "at equal error", "stopped")
     table(("table", "length", "iterations", "s", *errors), rows)
     print()
     ratios = [ratio for ratio in ratios if not math.isnan(ratio)]  # one blob has no clade that some trees have
@@ -152,9 +168,11 @@ def figure(value, digits):
 
 def means_of(runs, long):
     found = {name: float(np.mean([one[name] for one in runs])) for name in ("iterations", "warmup", "seconds")}
-    found |= {"r_hat": max(one["r_hat"] for one in runs), "support": math.nan, "joint": math.nan}
+    found |= {"r_hat": max(one["r_hat"] for one in runs), "support": math.nan, "membership": math.nan}
+    found["joint"] = math.nan
     if long is not None:
         mean, sd = long["log_joint"]
         found["support"] = float(np.sqrt(np.mean([support_error(one, long) ** 2 for one in runs])))
+        found["membership"] = float(np.sqrt(np.mean([membership_error(one, long) ** 2 for one in runs])))
         found["joint"] = float(np.sqrt(np.mean([((one["log_joint"][0] - mean) / sd) ** 2 for one in runs])))
     return found

@@ -83,7 +83,7 @@ def posterior_stages(n, watch):
     """A short fit of blobs, and all that the command makes of it."""
     from sklearn.metrics import adjusted_rand_score
 
-    from coaltree.cli.outputs import write_all
+    from coaltree.cli.outputs import write_result
     from coaltree.posterior.clusters.answer import answer_for
 
     rng = np.random.default_rng(n)
@@ -97,7 +97,7 @@ def posterior_stages(n, watch):
     suggestion = watch("number of clusters", post.suggest_n_clusters)
     answer = watch("clusters, membership, stability", answer_for, post, 20)
     with tempfile.TemporaryDirectory() as folder:
-        watch("files and page", write_all, Path(folder), post, answer, "growth", suggestion=suggestion)
+        watch("files and page", write_result, Path(folder), post, suggestion.n_clusters, "growth", save_trees=True)
     return {"ari": adjusted_rand_score(truth, answer.labels)}
 
 

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._runtime.fielddocs import field_docs
+from ._runtime.formatting import field_docs
 from ._runtime.jit import jit
 from ._runtime.memory import require_memory
 from ._runtime.typing import ArrayLike
 from ._runtime.validation import check_choice
 from .errors import InputError
 from .posterior import Posterior
+from .posterior.clusters.partitions import adjusted_rand
 from .posterior.io.pandas_output import in_order_of
 from .posterior.trees.clades import mean_cophenetic
 from .tree import Tree, unchecked_tree
@@ -166,17 +167,15 @@ def agreement(labels: ArrayLike, classes: ArrayLike) -> Agreement:
     Agreement
         Adjusted Rand index, purity, and the table of clusters (rows) and classes (columns), both in sorted order.
     """
-    from sklearn.metrics import adjusted_rand_score
-    from sklearn.metrics.cluster import contingency_matrix
-
     given, known = np.asarray(labels), np.asarray(classes)
     if given.ndim != 1 or given.shape != known.shape or len(given) == 0:
         raise InputError(
             f"labels and classes must be sequences of the same length, not of shapes {given.shape} and {known.shape}."
         )
     row, column = (np.unique(values, return_inverse=True)[1] for values in (given, known))
-    table = contingency_matrix(row, column)
-    return Agreement(float(adjusted_rand_score(column, row)), float(table.max(axis=1).sum() / len(given)), table)
+    table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.int64)
+    np.add.at(table, (row, column), 1)
+    return Agreement(adjusted_rand(row, column), float(table.max(axis=1).sum() / len(given)), table)
 
 
 def _draws(estimate: Tree | Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -55,17 +55,19 @@ def column_option(name: str, text: str, **more: Any) -> Decorator:
 def sampling_options(command: Any) -> Any:
     """How long to sample, and in how many chains."""
     length: Any = {"default": "auto", "metavar": "auto|NUMBER"}
-    samples = """Trees to keep from each chain. auto samples until the chains agree (R-hat at most 1.02) and there are
-        enough effective draws (100), or until --max-iterations or --max-seconds is reached."""
+    samples = """Trees to keep from each chain. auto samples until the chains give the same answer (R-hat at most 1.05,
+        the same clusters) and there are enough effective draws (50), or until --max-iterations or --max-seconds is
+        reached."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
     iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than
-        300 rows]"""
+        600 rows]"""
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
         columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
         it takes 10 + 6 iterations, or up to 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
     resamples = "With --resample columns: number of resamples, each a chain."
     seconds = "With --samples auto: maximum time."
+    quick = "Stop at the first result, 40 iterations after the warm-up, whether or not the chains agree."
     chains = "Number of independent chains."
     return _add_options(
         command,
@@ -73,6 +75,7 @@ def sampling_options(command: Any) -> Any:
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
         click.option("--max-iterations", type=click.IntRange(1, MAX_COUNT), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
+        click.option("--quick", is_flag=True, help=quick),
         click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS, help=chains),
         click.option("--resample", type=click.Choice(("columns",)), help=resample),
         click.option(

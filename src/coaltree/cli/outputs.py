@@ -2,16 +2,17 @@
 
 import os
 import shutil
+import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pandas
 
 from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning
-from ..posterior.clusters.answer import ClusterAnswer, leaves_are, leaves_one
+from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.explanation import explain
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.empty_leaves import given_labels, in_given_places
@@ -22,7 +23,9 @@ from . import shell
 from .options import POSTERIOR
 from .tables.cells import number
 
-TREES = "trees.nex"  # the only file that may be left out
+TREES = "trees.nex"  # written where it is asked for
+FIGURES = ("tree.png", "tree.svg")  # not drawn of what is not final
+NOTE = "PRELIMINARY.txt"
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
     "tree.newick": "the mean tree, nodes labelled with their transfer support",
@@ -35,60 +38,136 @@ FILES = {
     "report.html": "a page to explore in a browser; works offline",
 }
 
+SHOWN_SO_FAR = tuple(name for name in FILES if name not in (*FIGURES, TREES))
+SECONDS_BETWEEN = 5.0  # two preliminary results; more where writing one takes long
+MAX_TIME_SHARE = 1 / 10  # of the run that goes into writing them
 TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
 MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each
 MAX_NAMED_LEAVES = 150  # in the figure
 MAX_IN_LEGEND = 30  # clusters
+FIGURE_DPI = 150
 
 
-def write_all(
+class Written(NamedTuple):
+    """What a folder shows, and its files with what each of them is."""
+
+    suggestion: ClusterSuggestion | None  # where the number of clusters comes from, if the user gave none
+    answer: ClusterAnswer
+    files: dict[str, str]
+
+
+class SoFar:
+    """A callback of `fit`: writes what there is, tree, clusters and page, so that nobody waits to see something."""
+
+    def __init__(
+        self,
+        folder: Path,
+        n_clusters: int | None,
+        title: str | None,
+        annotate: Callable[[Posterior], object],
+        *,
+        quick: bool,
+    ) -> None:
+        self.folder: Path = folder
+        self.n_clusters: int | None = n_clusters
+        self.title: str | None = title
+        self.annotate: Callable[[Posterior], object] = annotate
+        self.quick: bool = quick
+        self._next_write = time.monotonic() + SECONDS_BETWEEN
+
+    def __call__(self, post: Posterior) -> bool:
+        """Write the files, unless that was a moment ago or took long; with --quick stop instead."""
+        began = time.monotonic()
+        if self.quick or began < self._next_write:
+            return self.quick
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CoaltreeWarning)  # which the end will repeat
+            self.annotate(post)
+            write_result(self.folder, post, self.n_clusters, self.title, only=SHOWN_SO_FAR)
+        shell.say_above_bar(f"{preliminary(post)}: {self.folder / 'report.html'}")
+        ended = time.monotonic()
+        self._next_write = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
+        return False
+
+
+def preliminary(post: Posterior) -> str:
+    """Such as "preliminary, 80 draws"; empty for a posterior that is no preliminary one."""
+    return f"preliminary, {len(post)} draws" if post.info.get("preliminary") is True else ""
+
+
+def write_result(
     folder: Path,
     post: Posterior,
-    answer: ClusterAnswer,
+    n_clusters: int | None,
     title: str | None,
     *,
-    suggestion: ClusterSuggestion | None = None,
-    with_trees: bool = True,
+    save_trees: bool = False,
     explained: bool = False,
-) -> dict[str, str]:
-    """Write the files of `FILES` into `folder`, replacing existing ones, and return what each one is.
+    only: Container[str] = tuple(FILES),
+) -> Written:
+    """Write the files of `FILES` that are in `only` into `folder`; others of the kind, of another run, are removed.
 
-    `suggestion` is where the number of clusters comes from, if the user gave none; with `explained`, clusters.csv says
-    which columns make them.
+    With `explained`, clusters.csv says which columns make the clusters.
     """
-    from ..report import write_report
-
-    files = {name: text for name, text in FILES.items() if with_trees or name != TREES}
+    suggestion = None
+    if n_clusters is None:
+        with shell.stage("suggesting a number of clusters"):
+            suggestion = post.suggest_n_clusters()
+        n_clusters = suggestion.n_clusters
+    with shell.stage("cutting the mean tree into clusters"):
+        answer = answer_for(post, n_clusters)
+    files = {name: text for name, text in FILES.items() if name in only and (save_trees or name != TREES)}
+    if preliminary(post):
+        files[NOTE] = "says that these files are preliminary"
     clear_away(folder, [TEMPORARY, *FILES])
     temporary = folder / f".{TEMPORARY}.{os.getpid()}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number
     temporary.mkdir()
     try:
-        with shell.stage("computing the mean tree"):
-            tree = post.mean_tree()
-        with shell.stage("saving the posterior"):
-            post.save(temporary / POSTERIOR)
-        if with_trees:
-            with shell.stage("writing the sampled trees"):
-                post.to_nexus(temporary / TREES, max_trees=trees_to_write(post.n))
-        with shell.stage("writing the tree with its supports, and the clusters"):
-            (temporary / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
-            (temporary / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
-            write_linkage(temporary / "linkage.csv", tree)
-            write_clusters(temporary / "clusters.csv", post, answer, explained=explained)
-        with shell.stage("drawing the figure"):
-            paths = [temporary / "tree.png", temporary / "tree.svg"]
-            draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
-        with shell.stage("writing the report page"):
-            write_report(post, temporary / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
+        _write_files(temporary, files, post, answer, suggestion, title, explained=explained)
         for name in files:
             move_into_place(temporary / name, folder / name)
-        if not with_trees:
-            (folder / TREES).unlink(missing_ok=True)  # of another run
+        for name in {*FILES, NOTE} - set(files):
+            (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return files
+    return Written(suggestion, answer, files)
+
+
+def _write_files(
+    folder: Path,
+    files: Container[str],
+    post: Posterior,
+    answer: ClusterAnswer,
+    suggestion: ClusterSuggestion | None,
+    title: str | None,
+    *,
+    explained: bool,
+) -> None:
+    from ..report import write_report
+
+    with shell.stage("computing the mean tree"):
+        tree = post.mean_tree()
+    with shell.stage("saving the posterior"):
+        post.save(folder / POSTERIOR)
+    if TREES in files:
+        with shell.stage("writing the sampled trees"):
+            post.to_nexus(folder / TREES, max_trees=trees_to_write(post.n))
+    with shell.stage("writing the tree with its supports, and the clusters"):
+        (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
+        (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
+        write_linkage(folder / "linkage.csv", tree)
+        write_clusters(folder / "clusters.csv", post, answer, explained=explained)
+    if FIGURES[0] in files:
+        with shell.stage("drawing the figure"):
+            paths = [folder / name for name in FIGURES]
+            draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
+    with shell.stage("writing the report page"):
+        write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
+    if NOTE in files:
+        text = f"These files are {preliminary(post)}: the run that makes them was not at its end.\n"
+        (folder / NOTE).write_text(text, encoding="utf-8")
 
 
 def trees_to_write(n_leaves: int) -> int:
@@ -180,9 +259,26 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
         clusters=answer.labels if k > 1 else None,
         side_branches=answer.side_branch,
         row_colors=annotations_of(post) or None,
-        title=f"Mean tree of {tree.n:,} {leaves_are(post)}" + (f" in {k} clusters" if k > 1 else ""),
+        title=_figure_title(tree.n, post, k),
         legend=lines,
     )
+
+
+def _figure_title(n: int, post: Posterior, k: int) -> str:
+    said = f"Mean tree of {n:,} {leaves_are(post)}" + (f" in {k} clusters" if k > 1 else "")
+    return f"{said} ({preliminary(post)})" if preliminary(post) else said
+
+
+def _lay_out(figure: Any) -> None:
+    """Find places for all parts, once for all formats: measuring hundreds of names takes longer than drawing them."""
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if not axis.label.get_text():
+                axis.set_label_coords(0.0, 0.0)  # else names are measured to find a place for nothing
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float, float]) -> None:
@@ -190,16 +286,19 @@ def draw(plot: Callable[[Any], object], paths: Iterable[Path], size: tuple[float
     import matplotlib
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, dpi=FIGURE_DPI, layout="constrained")
     # A fixed salt and no date: the same run leaves the same bytes. Text stays text, in the fonts of its reader.
     svg: Any = {"svg.hashsalt": "coaltree", "svg.fonttype": "none"}
     with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context(svg):
         warnings.simplefilter("always")
         plot(figure.add_subplot())
+        _lay_out(figure)
         for path in paths:
             suffix = path.suffix.removeprefix(".").lower()
             with replacing(path, "wb") as file:
-                figure.savefig(file, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
+                figure.savefig(
+                    file, format=suffix, dpi=FIGURE_DPI, metadata={"Date": None} if suffix == "svg" else None
+                )
     others = [warning for warning in caught if "missing from font" not in str(warning.message)]
     for warning in others:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

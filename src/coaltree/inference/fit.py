@@ -9,7 +9,7 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import joblib
@@ -27,7 +27,8 @@ from ..model.data.transform import TransformLike
 from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
 from ..posterior.diagnostics import convergence, resamples
-from ..posterior.diagnostics.stop_reason import what_to_increase
+from ..posterior.diagnostics.agreement import from_info
+from ..posterior.diagnostics.stop_reason import ENOUGH, PRELIMINARY, what_to_increase
 from ..posterior.io.pandas_output import remember_index
 from ..samplers.base import SamplerLike
 from ..tree.tree import Tree
@@ -36,7 +37,9 @@ from .chains.initial_states import starts_of_chains
 from .chains.resampling import drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
+from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
+from .control.run_state import RunState
 from .fit_data import FitData, prepare, to_posterior
 from .settings import DEFAULT_RESAMPLES, RunSettings, check_settings, with_limits
 
@@ -66,6 +69,7 @@ def fit(
     max_iterations: int | None = None,
     max_seconds: float | None = None,
     neighbors: Any = None,
+    callback: Callable[[Posterior], object] | None = None,
     resample: Literal["columns"] | None = None,
     n_resamples: int = DEFAULT_RESAMPLES,
 ) -> Posterior:
@@ -119,12 +123,14 @@ def fit(
         the total, from 1 % on with a warning.
     d : for distances: number of dimensions to keep, the longest ones; by default all that are not rounding. The more
         there are, the more a distance says, and the narrower are the intervals of times.
-    max_iterations : for "auto": iterations of each chain, warm-up included; by default 4,000 for up to 300 leaves,
-        and 1.2 million / n for n more, but at least 60.
+    max_iterations : for "auto": iterations of each chain, warm-up included; by default 4,000 for up to 600 leaves,
+        and 2.4 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
     neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows, as from
         `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp``; only the places of its entries are read. 15 for
         each row are enough. It changes how fast chains mix, never what they converge to.
+    callback : function of a `Posterior`, called with what there is after 40 iterations beyond the warm-up and whenever
+        there are twice as many; ``info["preliminary"]`` is True there. Where it returns True, the run stops.
     resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
         `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
@@ -141,6 +147,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
+    compile_ahead()
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
@@ -151,6 +158,9 @@ def fit(
         run = begin_run(data, settings, start, random_state, checkpoint)
         if data.candidates:
             data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
+        run.to_posterior = LastPosterior(data, run.settings)
+        if callback is not None:
+            run.callback = lambda run: callback(posterior_of(data, run))
         complete(run, n_jobs, progress)
         post = posterior_of(data, run)
         remember_index(post, X, groups)
@@ -198,36 +208,60 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
         warnings.warn(InterruptedWarning(message, n_draws, run.settings.max_draws), stacklevel=3)
 
 
+class LastPosterior:
+    """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not asked again."""
+
+    def __init__(self, data: FitData, settings: RunSettings) -> None:
+        self.data: FitData = data
+        self.settings: RunSettings = settings
+        self._made: tuple[tuple[int | None, int, int], Posterior] | None = None
+
+    def __call__(self, state: RunState) -> Posterior:
+        draws = (state.n_warmup, state.thin, state.n_draws)
+        if self._made is None or self._made[0] != draws:
+            self._made = None  # before the next one takes as much memory
+            every, weights = state.all_draws, None
+            if self.settings.resample is not None:
+                every, weights = pooled(self.data.chains, self.settings, state.seed, state.draws)
+            reported = {name: np.nanmean(value) for name, value in every.info.items() if not np.isnan(value).all()}
+            info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
+            if weights is not None:
+                of = self.settings.resample
+                info["resample"] = {"of": of, "drift": drift(every.log_joint, state.chain_of_draws)}
+            self._made = draws, to_posterior(self.data, every, info, weights, chain=state.chain_of_draws)
+        return self._made[1]
+
+
 def posterior_of(data: FitData, run: Run) -> Posterior:
     """The posterior of what a run has kept, and how it came about in `info`."""
-    settings, state, weights = run.settings, run.state, None
-    if settings.resample is None:
-        draws = state.all_draws
-    else:
-        draws, weights = pooled(data.chains, settings, state.seed, state.draws)
-    reported = {name: float(np.nanmean(value)) for name, value in draws.info.items() if not np.isnan(value).all()}
-    info = {
-        "seed": state.seed,
-        "sampler": repr(settings.sampler),
-        "n_warmup": state.n_warmup if settings.n_warmup is None else settings.n_warmup,
+    settings, state = run.settings, run.state
+    make = run.to_posterior or LastPosterior(data, settings)
+    post = make(state)
+    is_preliminary = not (state.reason or run.is_interrupted)
+    post.info.update(
+        seed=state.seed,
+        sampler=repr(settings.sampler),
+        n_warmup=state.n_warmup if settings.n_warmup is None else settings.n_warmup,
         **data.model.info,
-        **{f"mean_{name}": value for name, value in reported.items()},
         **data.info,
-        "interrupted": run.is_interrupted,
-    }
-    if weights is not None:
-        info["resample"] = {"of": settings.resample, "drift": drift(draws.log_joint, state.chain_of_draws)}
+        interrupted=run.is_interrupted,
+        preliminary=is_preliminary or state.reason == ENOUGH,
+    )
     if state.selection is not None:
-        info |= {"choice": state.selection, "covariance_given": "best"}
+        post.info.update(choice=state.selection, covariance_given="best")
     if settings.is_auto:
-        info["stopping"] = auto_stop.summary(settings, state)
-    return to_posterior(data, draws, info, weights, chain=state.chain_of_draws)
+        with single_threaded_blas():
+            post.info["stopping"] = auto_stop.summary(settings, state, make)
+        if is_preliminary:
+            post.info["stopping"]["reason"] = PRELIMINARY
+    return post
 
 
 def _judge(post: Posterior) -> None:
     """Diagnostics, and a warning where they are bad; where they cannot be had, no draws are lost for it."""
     try:
-        post.info["convergence"] = resamples.figures(post) if post.is_resampled else convergence.figures(post)
+        with single_threaded_blas():
+            post.info["convergence"] = resamples.figures(post) if post.is_resampled else convergence.figures(post)
     except Exception as error:
         if is_interruption(error):
             raise
@@ -238,4 +272,5 @@ def _judge(post: Posterior) -> None:
             resamples.warn_if_bad(post.info["convergence"], stacklevel=3)
             return
         increase = " and ".join(what_to_increase(post.info.get("stopping")))
-        convergence.warn_if_bad(post.info["convergence"], stacklevel=3, increase=increase)
+        agreement = from_info(post.info.get("stopping"))
+        convergence.warn_if_bad(post.info["convergence"], agreement, stacklevel=3, increase=increase)

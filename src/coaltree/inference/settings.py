@@ -19,9 +19,10 @@ RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
 MAX_RESAMPLED_SHARE = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
+FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 0.25  # of the iterations, at most
-MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 1_200_000
+MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 4_000, 60, 2_400_000
 MAX_DRAWS, MIN_DRAWS, MAX_BYTES = 1_000, 100, 1e9  # of each chain, and of the draws of all chains
 
 

@@ -139,7 +139,7 @@ def dendrogram(
         if is_circular and is_alone(ax):  # names are above the axes
             ax.figure.suptitle(said, fontsize=MAX_FONT, x=0.02, ha="left")
         else:
-            set_title(ax, said)
+            set_title(ax, said, y=1.0 if orientation in ("left", "right") and not is_circular else None)
     return ax
 
 

@@ -27,10 +27,13 @@ def traces(
     posterior : Posterior
     ax : Axes or sequence of Axes, one for each name; by default a new figure
     names : sequence of str, optional
-        Any of "log_joint", "root_time" and the covariance's parameters; by default all that are single numbers.
+        Any of what is watched: "log_joint", "root_time", "merge_2" to "merge_10" (older merges), "mean_of_oldest",
+        "tree_length", "log_determinant" and "largest_eigenvalue" of a covariance, and parameters that are single
+        numbers; by default log joint, root and parameters.
     """
     known = {name: draws for name, draws in series(posterior).items() if draws.ndim == 1}
-    wanted = list(known) if names is None else [names] if isinstance(names, str) else list(names)
+    shown = [name for name in known if name in ("log_joint", "root_time") or name in posterior.theta]
+    wanted = shown if names is None else [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name not in known:
             raise InputError(f"names must be among {', '.join(known)}, not {name!r}.")

@@ -178,6 +178,6 @@ def _broken(lines: Sequence[Sequence[Artist]], width: float) -> list[list[Artist
     return broken
 
 
-def set_title(ax: Axes, title: str, pad: float | None = None) -> None:
-    """Write a title at the left, in small letters."""
-    ax.set_title(title, loc="left", fontsize=MAX_FONT, pad=pad)
+def set_title(ax: Axes, title: str, pad: float | None = None, y: float | None = None) -> None:
+    """Write a title at the left, in small letters; at height `y` if that is known, which else takes long to find."""
+    ax.set_title(title, loc="left", fontsize=MAX_FONT, pad=pad, y=y)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from ..model.covariance import Covariance
     from ..samplers.base import SamplerLike
+    from .diagnostics.agreement import ChainAgreement
     from .diagnostics.model_checks import ModelCheck
 
 _PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
@@ -361,6 +362,21 @@ class Posterior:
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
     @interruptible
+    def agreement(self) -> "ChainAgreement | None":
+        """Whether the chains give the same answer: clusters of each chain's own mean tree, and supports.
+
+        Clusters are compared at the suggested number (2 where that is 1) by the adjusted Rand index, beside that of the
+        halves of one chain; supports are those of groups of at least 5 % of the leaves. None for one chain.
+        """
+        return self._agreement
+
+    @cached_property
+    def _agreement(self) -> "ChainAgreement | None":
+        from .diagnostics.agreement import chains_agree
+
+        return chains_agree(self)  # which the stopping rule, the report and the command line show
+
+    @interruptible
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
 
@@ -632,7 +648,11 @@ class Posterior:
         max_clusters : the largest number that is considered; by default a third of the leaves, at most 30. The search
             ends earlier where eight numbers in a row bring nothing.
         """
-        return suggest_n_clusters(self, max_clusters)
+        return self._suggestion if max_clusters is None else suggest_n_clusters(self, max_clusters)
+
+    @cached_property
+    def _suggestion(self) -> ClusterSuggestion:
+        return suggest_n_clusters(self)  # which stopping rule, report and command line all ask for
 
     # Parts of it
 

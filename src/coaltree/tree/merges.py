@@ -210,3 +210,30 @@ def restricted(children: np.ndarray, times: np.ndarray, kept: np.ndarray) -> tup
         else:
             node[n + k] = max(node[a], node[b])
     return np.array(pairs, dtype=np.int64).reshape(-1, 2), times[merges]
+
+
+def restricted_trees(children: np.ndarray, times: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`restricted` of stacked trees: children (T, g-1, 2) and times (T, g-1) over the leaves `kept` (g,) alone."""
+    pairs = np.empty((len(times), len(kept) - 1, 2), np.int32)
+    merges = np.empty(pairs.shape[:2], np.int64)
+    for t, tree in enumerate(children):
+        _restrict(np.ascontiguousarray(tree, dtype=np.int32), np.asarray(kept, dtype=np.int64), pairs[t], merges[t])
+    return pairs, np.take_along_axis(times, merges, axis=1)
+
+
+@jit
+def _restrict(children: np.ndarray, kept: np.ndarray, pairs: np.ndarray, merges: np.ndarray) -> None:
+    """Fill the pairs of the tree over `kept`, and the merge of `children` that each of them is."""
+    n, g = len(children) + 1, len(kept)
+    node = np.full(2 * n - 1, -1, np.int32)
+    for i in range(g):
+        node[kept[i]] = i
+    made = 0
+    for k in range(n - 1):
+        a, b = node[children[k, 0]], node[children[k, 1]]
+        if a >= 0 and b >= 0:
+            node[n + k] = g + made
+            pairs[made, 0], pairs[made, 1], merges[made] = a, b, k
+            made += 1
+        else:
+            node[n + k] = max(a, b)

@@ -39,7 +39,7 @@ def test_command_line_repeats_the_run(tmp_path, monkeypatch, settings):
     assert command in words_of(report_html(post))
     monkeypatch.chdir(tmp_path)
     np.save("DATA.npy", X)
-    monkeypatch.setattr("coaltree.cli.outputs.write_all", lambda folder, post, *_, **__: post.save("again.npz"))
+    monkeypatch.setattr("coaltree.cli.outputs.write_result", lambda folder, post, *_, **__: post.save("again.npz"))
     main([*command.replace("DATA", "DATA.npy").split()[1:], "--clusters", "2"])
     np.testing.assert_array_equal(ct.load("again.npz").times, post.times)
 

@@ -70,25 +70,29 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.option("--neighbors", type=options.EXISTING_FILE, metavar="FILE", help=NEIGHBORS_HELP)
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
-@click.option("--trees/--no-trees", default=True, help="Whether to write sampled trees as NEXUS, at most 1,000.")
+@click.option("--save-trees", is_flag=True, help="Write sampled trees as well (NEXUS, at most 1,000).")
 @click.option("--explain", is_flag=True, help="Say in clusters.csv which columns make each row's cluster.")
 @options.seed_option
 @options.force_option
 @shell.quiet_option
 @shell.debug_option
-def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: bool, force: bool, **given: Any) -> None:
+def fit(
+    data: Path, out: Path, clusters: int | None, title: str | None, save_trees: bool, force: bool, **given: Any
+) -> None:
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
     values. If the first column has names, they name the rows. How the file was read is shown before the run starts.
     Rows that measure the same thing repeatedly are named by --groups.
 
-    The output folder gets the posterior, trees (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
-    report.html. An interrupted run leaves a checkpoint there, and the same command resumes it.
+    The output folder gets the posterior, the tree (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
+    report.html. While a longer run goes on, tree, clusters and page of the draws so far are there already. An
+    interrupted run leaves these and a checkpoint, and the same command resumes it.
 
     \b
     Examples:
       coaltree fit wines.csv --out wines
+      coaltree fit wines.csv --quick --out first_look
       coaltree fit flowers.csv --label species --out flowers
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
@@ -107,7 +111,7 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, trees: b
     quiet, explained = given.pop("quiet"), given.pop("explain")
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
     title = title or data.stem
-    written: dict[str, Any] = {"force": force, "with_trees": trees, "explained": explained, "inputs": inputs}
+    written: dict[str, Any] = {"force": force, "save_trees": save_trees, "explained": explained, "inputs": inputs}
     fit_table(source, settings, out, n_clusters=clusters, title=title, **written)
 
 
@@ -200,7 +204,7 @@ def fit_table(
     n_clusters: int | None,
     title: str,
     force: bool,
-    with_trees: bool = True,
+    save_trees: bool = False,
     explained: bool = False,
     inputs: Sequence[Path] = (),
 ) -> None:
@@ -209,50 +213,45 @@ def fit_table(
     `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ..._runtime.atomic_write import clear_away
-    from ...posterior.clusters.answer import answer_for
-    from ..outputs import FILES, write_all
+    from ..outputs import FILES, NOTE, SoFar, write_result
 
-    is_new, checkpoint = not out.exists(), out / CHECKPOINT
+    is_new, checkpoint, quick = not out.exists(), out / CHECKPOINT, settings.pop("quick", False)
+    if quick and settings.get("n_samples", "auto") != "auto":
+        raise InputError("--quick stops by itself; leave --samples out.")
+    if quick and settings.get("resample") is not None:
+        raise InputError("--quick is for chains that are compared; with --resample each is short.")
+    so_far = SoFar(out, n_clusters, title, lambda post: _annotate(post, source), quick=quick)
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
-        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
+        options.output_folder(out, [*FILES, NOTE], force or checkpoint.exists(), inputs)
         options.keep_inputs(checkpoint, inputs)
         clear_away(out, [CHECKPOINT])
-        post = _run(source, settings, checkpoint, force)
+        post = _run(source, settings | {"callback": so_far}, checkpoint, force)
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):  # of a folder that is not empty
                 out.rmdir()
         raise
     try:
-        suggestion = None
-        if n_clusters is None:
-            with shell.stage("suggesting a number of clusters"):
-                suggestion = post.suggest_n_clusters()
-            n_clusters = suggestion.n_clusters
-        with shell.stage("cutting the mean tree into clusters"):
-            answer = answer_for(post, n_clusters)
-        how: dict[str, Any] = {"suggestion": suggestion, "with_trees": with_trees, "explained": explained}
-        files = write_all(out, post, answer, title, **how)
+        result = write_result(out, post, n_clusters, title, save_trees=save_trees, explained=explained)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
+    suggestion, files = result.suggestion, result.files
     if suggestion is not None:
-        shell.say(f"{suggestion.reason}{' Choose a number with --clusters K.' if n_clusters == 1 else ''}")
-    _print_clusters(post, answer, out)
+        advice = " Choose a number with --clusters K." if suggestion.n_clusters == 1 else ""
+        shell.say(f"{suggestion.reason}{advice}")
+    _print_clusters(post, result.answer, out)
     width = max(map(len, files))
     shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
-    import numpy as np
-
     from ...model.data.columns import choice_for, is_auto
     from ...model.data.table import read_table
     from ...posterior.diagnostics import covariance_selection, stop_reason
     from ...posterior.diagnostics.resamples import MEANING
-    from ...posterior.leaf_annotations import KEPT, of_leaves
 
     shell.say(source.description)
     read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
@@ -271,18 +270,28 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     if "choice" in post.info:
         shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
     if post.is_resampled:
-        n_resamples = len(np.unique(post.chain))
+        n_resamples = len(set(post.chain.tolist()))
         shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")
     ending = stop_reason.in_a_line(post.info.get("stopping"), post.info.get("n_warmup"))
     if ending is not None:
         shell.say(f"sampling: {ending}")
-    if source.annotations:
-        annotations = source.annotations
-        kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
-        if len(kept) == len(post.row_labels):  # rows with missing values only are in no tree
-            annotations = {name: [values[i] for i in kept] for name, values in annotations.items()}
-        post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in annotations.items()}
+    _annotate(post, source)
     return post
+
+
+def _annotate(post: "Posterior", source: "TableFile") -> None:
+    """Keep what is known of the leaves besides with their posterior."""
+    import numpy as np
+
+    from ...posterior.leaf_annotations import KEPT, of_leaves
+
+    if not source.annotations:
+        return
+    annotations = source.annotations
+    kept = (~np.isnan(source.table.values).all(axis=1)).nonzero()[0]
+    if len(kept) == len(post.row_labels):  # rows with missing values only are in no tree
+        annotations = {name: [values[i] for i in kept] for name, values in annotations.items()}
+    post.info[KEPT] = {name: of_leaves(values, post.groups) for name, values in annotations.items()}
 
 
 def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -341,9 +350,13 @@ def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force
 
 
 def _interrupted(checkpoint: Path) -> shell.Interrupted:
+    from ..outputs import NOTE
+
     if not checkpoint.exists():
         return shell.Interrupted("interrupted before the first checkpoint; nothing was saved.")
-    return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
+    has_result = (checkpoint.parent / NOTE).exists()
+    kept = f"what there was so far is in {checkpoint.parent}, and " if has_result else ""
+    return shell.Interrupted(f"interrupted; {kept}the same command resumes from {checkpoint}.")
 
 
 def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> None:

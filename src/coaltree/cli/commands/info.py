@@ -74,8 +74,9 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         yield "missing values", str(int(np.isnan(post.X).sum()))
     if post.transform is not None:
         yield "transform", shortened(post.transform.describe(), 400)
+    so_far = ", preliminary" if post.info.get("preliminary") is True else ""
     n_chains = len(np.unique(post.chain))
-    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}"
+    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}{so_far}"
     if post.is_resampled:
         yield "resampled", f"columns: {MEANING}"
     for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):
@@ -93,7 +94,7 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
 def _parameters(post: "Posterior") -> Iterator[tuple[str, str]]:
     """Median and 90 % interval of every parameter, or of each of its entries where they are few."""
     from ...numerics.weighted import weighted_quantile
-    from ...posterior.diagnostics.convergence import in_words
+    from ...posterior.diagnostics.watched import in_words
 
     for parameter, draws in post.theta.items():
         name = f"{in_words(parameter)} matrix" if draws.ndim > 2 else in_words(parameter)

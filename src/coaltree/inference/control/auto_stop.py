@@ -5,56 +5,93 @@ seed gives the same run with any number of jobs and with or without interruption
 
     warm-up     ends when the log joint has settled: over the last half of the iterations of every chain, its mean moves
                 no further than its standard deviation; at the latest after a quarter of `max_iterations`
-    a look      at R-hat and effective sample sizes (`convergence`): all within their targets, or more iterations
+    a look      at R-hat and effective sample sizes (`convergence`): all within their limits, or more iterations; once
+                they are, at whether the chains give the same answer (`agreement`), which takes longer to find out
     longer      where the largest R-hat is far nearer to 1 without the first quarter of the draws, that quarter was
     warm-up     warm-up as well, and is dropped
     thinning    where the next block would not fit into `max_draws`, every second draw is dropped, and from then on
                 every second one kept
+    a result    what there is can be shown after `FIRST_RESULT` iterations, and whenever there are twice as many
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...posterior import Posterior
 from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import CONVERGED, INTERRUPTED, ITERATIONS_SPENT
+from ...posterior.diagnostics.watched import is_merge, watched
 from ..chains.state import ChainDraws, concatenate
-from ..settings import FIRST_LOOK, RunSettings
+from ..settings import FIRST_LOOK, FIRST_RESULT, RunSettings
 from .run_state import RunState
 
 GROWTH, GROWTH_IN_WARMUP = 1.25, 1.5  # iterations at the next look, as a multiple of those at this one
 DROPPED_SHARE = 0.25  # of the draws, where they turn out to be warm-up
 MAX_PROJECTION = 10.0  # times as many iterations as were taken: beyond, figures of few draws say nothing
 
+ToPosterior = Callable[[RunState], Posterior]  # the posterior of the draws so far
 
-def decide(settings: RunSettings, state: RunState) -> RunState:
+
+def decide(settings: RunSettings, state: RunState, to_posterior: ToPosterior | None = None) -> RunState:
     """What follows at iteration `next_look`: the end of the warm-up, the next look, or a reason to stop."""
     if not settings.is_auto:
         return state._replace(reason=ITERATIONS_SPENT)
     if state.n_warmup is None:
         return _decide_on_warmup(settings, state)
-    chains, n_warmup, thin = [concatenate(blocks) for blocks in state.draws], state.n_warmup, state.thin
-    seen = look(chains)
+    state = with_answer(_looked_at(settings, state), to_posterior)
+    seen = state.figures or {}
+    if _is_long(state) and convergence.is_converged(seen) and not convergence.disagreements(seen.get("agreement")):
+        return state._replace(reason=CONVERGED)
+    if state.iteration >= settings.max_iterations:
+        return state._replace(reason=ITERATIONS_SPENT)
+    return _with_next_look(settings, state)
+
+
+def _looked_at(settings: RunSettings, state: RunState) -> RunState:
+    """The state with its figures, and without first draws that were warm-up as well."""
+    chains = [concatenate(blocks) for blocks in state.draws]
+    n_warmup, seen = state.n_warmup or 0, look(chains)
     if settings.n_warmup is None and not convergence.is_converged(seen) and seen["n_draws"] >= FIRST_LOOK:
         later = [draws.part(slice(int(DROPPED_SHARE * len(draws.times)), None)) for draws in chains]
-        if _is_nearer(seen, later):
-            n_warmup += (seen["n_draws"] - len(later[0].times)) * thin
+        if _is_nearer(chains, later):
+            n_warmup += (seen["n_draws"] - len(later[0].times)) * state.thin
             chains, seen = later, look(later)
-    is_long = seen["n_draws"] * thin >= FIRST_LOOK // 2  # few draws have no figures, which are no proof
-    reason, next_look = "", state.next_look
-    if is_long and convergence.is_converged(seen):
-        reason = CONVERGED
-    elif state.iteration >= settings.max_iterations:
-        reason = ITERATIONS_SPENT
-    else:
-        n_iterations = max(math.ceil(GROWTH * (state.iteration - n_warmup)), FIRST_LOOK)
-        while n_iterations > thin * settings.max_draws:
-            chains, thin = [draws.part(slice(1, None, 2)) for draws in chains], 2 * thin
-        next_look = min(n_warmup + math.ceil(n_iterations / thin) * thin, settings.max_iterations)
-    draws = tuple((one,) for one in chains)
-    return state._replace(n_warmup=n_warmup, thin=thin, draws=draws, reason=reason, next_look=next_look, figures=seen)
+    return state._replace(n_warmup=n_warmup, draws=tuple((one,) for one in chains), figures=seen)
+
+
+def with_answer(state: RunState, to_posterior: ToPosterior | None) -> RunState:
+    """The state with what its chains agree on among its figures, where all others are within their limits."""
+    seen = state.figures
+    if seen is None or to_posterior is None or not (_is_long(state) and convergence.is_converged(seen)):
+        return state
+    return state._replace(figures=seen | {"agreement": to_posterior(state).agreement()})
+
+
+def _is_long(state: RunState) -> bool:
+    return state.n_draws * state.thin >= FIRST_LOOK // 2  # few draws have no figures, which are no proof
+
+
+def _with_next_look(settings: RunSettings, state: RunState) -> RunState:
+    """When to look again, with every second draw dropped as often as is needed until then."""
+    chains, thin, n_warmup = [concatenate(blocks) for blocks in state.draws], state.thin, state.n_warmup or 0
+    n_iterations = max(math.ceil(GROWTH * (state.iteration - n_warmup)), FIRST_LOOK)
+    while n_iterations > thin * settings.max_draws:
+        chains, thin = [draws.part(slice(1, None, 2)) for draws in chains], 2 * thin
+    next_look = min(n_warmup + math.ceil(n_iterations / thin) * thin, settings.max_iterations)
+    return state._replace(thin=thin, draws=tuple((one,) for one in chains), next_look=next_look)
+
+
+def next_result(state: RunState) -> float:
+    """The iteration at which what there is is shown next: after few draws, and whenever there are twice as many."""
+    if state.n_warmup is None:
+        return math.inf
+    n_iterations = FIRST_RESULT
+    while state.n_warmup + n_iterations <= state.iteration:
+        n_iterations *= 2
+    return state.n_warmup + n_iterations
 
 
 def _decide_on_warmup(settings: RunSettings, state: RunState) -> RunState:
@@ -83,25 +120,29 @@ def has_settled(log_joints: np.ndarray) -> bool:
 def look(chains: Sequence[ChainDraws]) -> dict[str, Any]:
     """Convergence figures of the draws of all chains, which have as many each."""
     every = concatenate(chains)
-    return convergence.worst_figures(_scalars(every), every.children, _chain_of(chains))
+    return convergence.worst_figures(every.times, every.log_joint, every.theta, every.children, _chain_of(chains))
 
 
 def _chain_of(chains: Sequence[ChainDraws]) -> np.ndarray:
     return np.repeat(np.arange(len(chains)), len(chains[0].times))
 
 
-def _scalars(draws: ChainDraws) -> dict[str, np.ndarray]:
-    root = {"root_time": draws.times[:, -1]} if draws.times.shape[1] else {}
-    return {"log_joint": draws.log_joint, **root, **draws.theta}
+def _is_nearer(chains: Sequence[ChainDraws], later: Sequence[ChainDraws]) -> bool:
+    """Whether R-hat, too large with the first draws, is less than half as far from 1 without them.
+
+    Not that of merges at the top, which wander for long: what they do in one quarter is no sign of a warm-up.
+    """
+    with_first, without = (max(_r_hats_of_parameters(one), default=math.nan) for one in (chains, later))
+    return with_first > convergence.R_HAT_ABOVE and without - 1.0 < 0.5 * (with_first - 1.0)
 
 
-def _is_nearer(seen: dict[str, Any], later: Sequence[ChainDraws]) -> bool:
-    """Whether R-hat, too large with the first draws, is less than half as far from 1 without them."""
-    if not seen["r_hat"] > convergence.R_HAT_ABOVE:
-        return False
-    scalars = _scalars(concatenate(later)).values()
-    r_hats = [convergence.scalar_figures(draws, _chain_of(later))["r_hat"] for draws in scalars]
-    return all(r_hat - 1.0 < 0.5 * (seen["r_hat"] - 1.0) for r_hat in r_hats if not math.isnan(r_hat))
+def _r_hats_of_parameters(chains: Sequence[ChainDraws]) -> list[float]:
+    every, chain = concatenate(chains), _chain_of(chains)
+    scalars = {
+        name: one for name, one in watched(every.times, every.log_joint, every.theta).items() if not is_merge(name)
+    }
+    r_hats = [convergence.scalar_figures(draws, chain)["r_hat"] for draws in scalars.values()]
+    return [r_hat for r_hat in r_hats if not math.isnan(r_hat)]
 
 
 def expected_iterations(settings: RunSettings, state: RunState) -> int:
@@ -117,7 +158,7 @@ def expected_iterations(settings: RunSettings, state: RunState) -> int:
     return max(int(min(needed, settings.max_iterations)), state.next_look)
 
 
-def summary(settings: RunSettings, state: RunState) -> dict[str, Any]:
+def summary(settings: RunSettings, state: RunState, to_posterior: ToPosterior | None = None) -> dict[str, Any]:
     """What ``info["stopping"]`` keeps of a run; `stop_reason` puts it into words."""
     found: dict[str, Any] = {
         "reason": state.reason or INTERRUPTED,
@@ -129,7 +170,10 @@ def summary(settings: RunSettings, state: RunState) -> dict[str, Any]:
         found["n_warmup_given"] = settings.n_warmup
     if settings.max_seconds is not None:
         found["max_seconds"] = settings.max_seconds
-    found |= {"r_hat_target": convergence.R_HAT_TARGET, "ess_target": float(convergence.ESS_BELOW)}
+    found |= {"r_hat_target": convergence.R_HAT_ABOVE, "ess_target": float(convergence.ESS_BELOW)}
     if state.figures is None or state.figures["n_draws"] != state.n_draws:
-        return found | look([concatenate(blocks) for blocks in state.draws])
-    return found | state.figures
+        state = state._replace(figures=look([concatenate(blocks) for blocks in state.draws]))
+        state = with_answer(state, to_posterior if state.reason else None)
+    seen = dict(state.figures or {})
+    agreement = seen.pop("agreement", None)
+    return found | seen | ({} if agreement is None else agreement._asdict())

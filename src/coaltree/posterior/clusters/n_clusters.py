@@ -31,13 +31,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.fielddocs import field_docs
-from ..._runtime.formatting import percent
+from ..._runtime.formatting import field_docs, percent
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.validation import check_count
 from ...errors import CoaltreeWarning
 from ...tree.cuts import check_cut
-from .partitions import cut_labels, whitened_rows
+from .partitions import cut_labels
 from .stability import WORD_LEVEL, most_similar, read_labels, stability
 from .t_mixture import mixture_evidence
 
@@ -97,6 +96,9 @@ class ClusterSuggestion(NamedTuple):
     def __str__(self) -> str:
         return self.reason
 
+    def __repr__(self) -> str:
+        return f"<ClusterSuggestion: {self.reason.rstrip('.')}>"
+
     @property
     def numbers(self) -> str:
         """Such as "3 clusters", "3 or 4 clusters", "5 to 8 clusters"."""
@@ -112,7 +114,14 @@ class ClusterSuggestion(NamedTuple):
 
 def suggest_n_clusters(posterior: "Posterior", max_clusters: int | None = None) -> ClusterSuggestion:
     """A number of clusters from 1 to `max_clusters`, by default a third of the leaves, at most 30."""
-    n, rows = posterior.n, whitened_rows(posterior)
+    return suggest_from_rows(posterior, posterior.whitened_rows, max_clusters)
+
+
+def suggest_from_rows(
+    posterior: "Posterior", rows: np.ndarray | None, max_clusters: int | None = None
+) -> ClusterSuggestion:
+    """The same of trees whose leaves have these rows (n, p), where they are known."""
+    n = posterior.n
     basis = "trees" if rows is None else "rows"
     largest = min(n // _MIN_ROWS_PER_CLUSTER, MAX_CLUSTERS)
     if max_clusters is not None:

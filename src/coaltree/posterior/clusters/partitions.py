@@ -102,6 +102,22 @@ def coclustering(
     return np.asarray(np.minimum(together, 1.0))
 
 
+def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
+    """Adjusted Rand index of two partitions, labels (n,) from 0: 1 where they are equal, about 0 by chance."""
+    table = np.bincount(a * (int(b.max()) + 1) + b, minlength=(int(a.max()) + 1) * (int(b.max()) + 1))
+    table = table.reshape(int(a.max()) + 1, -1)
+    both, first, second = (_pairs(counts) for counts in (table, table.sum(axis=1), table.sum(axis=0)))
+    expected = first * second / max(_pairs(np.array([len(a)])), 1.0)
+    most = 0.5 * (first + second)
+    return 1.0 if most == expected else float((both - expected) / (most - expected))
+
+
+def _pairs(counts: np.ndarray) -> float:
+    """Σ c (c - 1) / 2"""
+    counts = counts.astype(np.float64)
+    return float((0.5 * counts * (counts - 1.0)).sum())
+
+
 def _outlier_factor(p: int) -> float:
     """How many times the median squared distance from its centre an outlier is away, in p dimensions."""
     from scipy.special import fdtri

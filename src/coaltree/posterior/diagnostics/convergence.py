@@ -1,7 +1,13 @@
 """Have the chains of a fit converged? All limits, the figures, and a warning where they are out of bounds.
 
-Scalars (log joint, root height, parameters): split R-hat, rank-normalised, and bulk effective sample size.
-Topologies: effective sample size, and the average standard deviation of clade frequencies across chains.
+There is one set of limits: where a run with ``n_samples="auto"`` may stop is where nothing is warned of.
+
+    scalars (`watched`)     split R-hat, rank-normalised, and bulk effective sample size
+    entries of a            the effective sample size of the slowest, which may be half as large: the slowest of many is
+    covariance              far below what most have, and nothing that is shown depends on it alone
+    topologies              effective sample size, and the average standard deviation of clade frequencies across chains
+    the answer              whether chains give the same clusters, and the same support of large clades (`agreement`);
+                            looked at once all of the above are within bounds
 """
 
 import math
@@ -16,22 +22,26 @@ from ...errors import ConvergenceWarning
 from ...numerics.ess import MIN_DRAWS, mixing
 from ..posterior import Posterior
 from ..trees.clades import enumerate_clades
+from .agreement import ChainAgreement
 from .ess import last_of_chains, split_frequency_sd, topology_ess
+from .watched import entries, in_words, is_covariance, watched
 
-R_HAT_TARGET = 1.02  # at most, where a run with n_samples="auto" may stop
-R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2  # above the first `fit` warns; above the second the report calls it bad
-ESS_BELOW, ESS_BAD = 100, 25  # the same below; a run may stop from the first on
+# A run may stop, and is not warned of, within the first limit of each pair; beyond the second the report calls it bad.
+R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2
+ESS_BELOW, ESS_BAD = 50, 25
+ENTRY_ESS_BELOW, ENTRY_ESS_BAD = 25, 10
+TOPOLOGY_ESS_BELOW, TOPOLOGY_ESS_BAD = 200, 50
 SPLIT_SD_ABOVE, SPLIT_SD_BAD = 0.05, 0.1
+SUPPORT_ABOVE, SUPPORT_BAD = 0.1, 0.2  # difference between chains; that of clusters has its limit in `agreement`
 
-MAX_ENTRIES = 1_000  # of an array parameter: a very large matrix is judged by a selection of its entries
+MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 
 Figures = dict[str, Any]
 
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
-    """What is watched from draw to draw, (T, …): log joint, time of the root, parameters."""
-    joint = {} if post.log_joint is None else {"log_joint": post.log_joint}
-    return {**joint, "root_time": post.times[:, -1], **post.theta}
+    """What is watched from draw to draw, (T, …): `watched`, and the parameters that it stands for."""
+    return {**watched(post.times, post.log_joint, post.theta), **entries(post.theta)}
 
 
 def figures(post: Posterior) -> Figures:
@@ -57,9 +67,16 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     return {"r_hat": float(np.max(r_hat)), "ess": float(np.min(ess))}
 
 
-def worst_figures(scalars: Mapping[str, np.ndarray], children: np.ndarray, chain: np.ndarray) -> Figures:
-    """The worst figure of all named scalars (T, …), with its name, and the figures of topologies (T, n-1, 2)."""
-    found = {name: scalar_figures(draws, chain) for name, draws in scalars.items()}
+def worst_figures(
+    times: np.ndarray,
+    log_joint: np.ndarray,
+    theta: Mapping[str, np.ndarray],
+    children: np.ndarray,
+    chain: np.ndarray,
+) -> Figures:
+    """The worst figure of all that is watched, with its name, and the figures of topologies (T, n-1, 2)."""
+    found = {name: scalar_figures(draws, chain) for name, draws in watched(times, log_joint, theta).items()}
+    of_entries = [scalar_figures(draws, chain)["ess"] for draws in entries(theta).values()]
     of_r_hat = max(found, key=lambda name: np.nan_to_num(found[name]["r_hat"], nan=-np.inf, posinf=np.inf))
     of_ess = min(found, key=lambda name: np.nan_to_num(found[name]["ess"], nan=np.inf))
     topology = sd = math.nan
@@ -75,39 +92,70 @@ def worst_figures(scalars: Mapping[str, np.ndarray], children: np.ndarray, chain
         "of_ess": of_ess,
         "topology_ess": topology,
         "split_frequency_sd": sd,
+        **({"entry_ess": min(of_entries)} if of_entries else {}),
     }
 
 
 def times_more_draws(worst: Figures) -> float:
-    """How many times as many draws would meet all targets, if errors fall as they should; 1 where they are met.
+    """How many times as many draws would meet all limits, if errors fall as they should; 1 where they are met.
 
     A figure that does not exist, of what never changes, is no obstacle.
     """
     factors: list[float] = [
-        (worst["r_hat"] - 1.0) / (R_HAT_TARGET - 1.0),
+        (worst["r_hat"] - 1.0) / (R_HAT_ABOVE - 1.0),
         ESS_BELOW / worst["ess"],
-        ESS_BELOW / worst["topology_ess"],
+        ENTRY_ESS_BELOW / worst.get("entry_ess", math.inf),
+        TOPOLOGY_ESS_BELOW / worst["topology_ess"],
         (worst["split_frequency_sd"] / SPLIT_SD_ABOVE) ** 2,
     ]
     return max([1.0, *(factor for factor in factors if not math.isnan(factor))])
 
 
 def is_converged(worst: Figures) -> bool:
-    """Whether all targets are met."""
+    """Whether all limits are kept but those on the answer, which `disagreements` asks for."""
     return times_more_draws(worst) <= 1.0
 
 
-def in_words(name: str) -> str:
-    """A parameter as people read it."""
-    return {"Phi": "covariance"}.get(name, name)
+def disagreements(found: ChainAgreement | None) -> list[str]:
+    """What the chains do not agree on, in words."""
+    said = []
+    if found is not None and not found.gives_same_clusters:
+        said.append(
+            f"the chains give different clusters: adjusted Rand index {found.ari:.2f} between them, "
+            f"{found.ari_of_halves:.2f} between halves of one chain"
+        )
+    if found is not None and found.support_difference > SUPPORT_ABOVE:
+        difference = beside(found.support_difference, SUPPORT_ABOVE, 2)
+        said.append(f"supports of large groups differ between chains by {difference} (above {SUPPORT_ABOVE})")
+    return said
 
 
-def warn_if_bad(found: Figures, stacklevel: int = 2, increase: str = "n_warmup and n_samples") -> None:
+def warn_if_bad(
+    found: Figures,
+    agreement: ChainAgreement | None = None,
+    *,
+    stacklevel: int = 2,
+    increase: str = "n_warmup and n_samples",
+) -> None:
     """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
-    scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
-    r_hats = [(value["r_hat"], name) for name, value in scalars.items() if value["r_hat"] > R_HAT_ABOVE]
-    sizes = [(value["ess"], name) for name, value in scalars.items() if value["ess"] < ESS_BELOW]
+    findings = [*_scalars_out_of_bounds(found), *disagreements(agreement)]
     sd = found["split_frequency_sd"]
+    if sd > SPLIT_SD_ABOVE:
+        findings.append(
+            f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
+        )
+    if findings:
+        advice = f"increase {increase}, or continue this run with start=posterior"
+        message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
+        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)
+
+
+def _scalars_out_of_bounds(found: Figures) -> list[str]:
+    scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
+    judged = {name: value for name, value in scalars.items() if not is_covariance(name)}
+    r_hats = [(value["r_hat"], name) for name, value in judged.items() if value["r_hat"] > R_HAT_ABOVE]
+    sizes = [(value["ess"], name) for name, value in judged.items() if value["ess"] < ESS_BELOW]
+    slow = [value["ess"] for name, value in scalars.items() if is_covariance(name) and value["ess"] < ENTRY_ESS_BELOW]
     findings = []
     if r_hats:
         r_hat, name = max(r_hats)
@@ -119,11 +167,7 @@ def warn_if_bad(found: Figures, stacklevel: int = 2, increase: str = "n_warmup a
         findings.append(
             f"effective sample size of {in_words(name)} is {beside(size, ESS_BELOW, 0)} (below {ESS_BELOW})"
         )
-    if sd > SPLIT_SD_ABOVE:
-        findings.append(
-            f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
-        )
-    if findings:
-        advice = f"increase {increase}, or continue this run with start=posterior"
-        message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
-        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)
+    if slow:
+        size = beside(min(slow), ENTRY_ESS_BELOW, 0)
+        findings.append(f"an entry of the covariance has {size} effective draws (below {ENTRY_ESS_BELOW})")
+    return findings

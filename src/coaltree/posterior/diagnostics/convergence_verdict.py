@@ -10,7 +10,9 @@ from ..._runtime.formatting import count, listed, number, percent
 from ...numerics.weighted import effective_sample_size
 from ..posterior import Posterior
 from . import convergence, resamples
+from .agreement import MIN_CLADE_SHARE, ChainAgreement, same_clusters
 from .stop_reason import in_a_line
+from .watched import in_words, is_covariance
 
 NAMES = {
     "one_tree": "Trees",
@@ -20,7 +22,10 @@ NAMES = {
     "r_hat": "R-hat",
     "split_frequency_sd": "Standard deviation of split frequencies",
     "ess": "Effective sample size",
+    "entry_ess": "Effective sample size of the covariance's entries",
     "topology_ess": "Effective sample size of topologies",
+    "clusters": "Clusters of the chains",
+    "support_difference": "Supports in the chains",
     "stop_reason": "Sampling",
     "support_error": "Standard error of supports",
     "drift": "Drift within resamples",
@@ -120,40 +125,64 @@ def _of_chains(posterior: Posterior) -> Verdict:
     figures = convergence.figures(posterior)
     scalars = {name: value for name, value in figures.items() if isinstance(value, dict)}
     n_chains, n_draws = len(np.unique(posterior.chain)), len(posterior)
-    split_sd, topology_ess = figures["split_frequency_sd"], posterior.topology_ess
-    of_r_hat, r_hat = _extreme(scalars, "r_hat", max)
-    of_ess, ess = _extreme(scalars, "ess", min)
-    ess = min(ess, n_draws)
-    enough = (-convergence.ESS_BELOW, -convergence.ESS_BAD)
-    sd_limits = (convergence.SPLIT_SD_ABOVE, convergence.SPLIT_SD_BAD)
-    rough = f"Supports are rough: they may be off by ± {percent(2 * np.nan_to_num(split_sd))}. {_LONGER}"
-    one_chain = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
-    two_chains = "This needs at least two chains: run with n_chains=2."
     findings = [
-        _graded(
-            "r_hat",
-            r_hat,
-            (convergence.R_HAT_ABOVE, convergence.R_HAT_BAD),
-            f"{r_hat:.3f} (largest: {of_r_hat})",
-            _LONGER,
-            good=one_chain if n_chains == 1 else "",
-        ),
-        _graded("split_frequency_sd", split_sd, sd_limits, f"{split_sd:.3f}", rough, unknown=two_chains),
-        _graded(
-            "ess", -ess, enough, f"{number(ess)} of {n_draws:,} (smallest: {of_ess})", f"Intervals are rough. {_LONGER}"
-        ),
-        _graded(
-            "topology_ess",
-            -topology_ess,
-            enough,
-            f"{number(topology_ess)} of {n_draws:,}",
-            f"Supports are rough. {_LONGER}",
-        ),
+        *_of_scalars(scalars, n_chains, n_draws),
+        *_of_trees(figures["split_frequency_sd"], posterior.topology_ess, n_draws),
+        *_of_answer(posterior.agreement()),
     ]
     ending = in_a_line(posterior.info.get("stopping"), posterior.info.get("n_warmup"))
     if ending is not None:
         findings.append(Finding("stop_reason", ending, "plain"))
     return _verdict(findings, f"{count(n_chains, 'chain')} of {count(n_draws // n_chains, 'tree')}.", scalars)
+
+
+def _of_scalars(scalars: dict[str, Any], n_chains: int, n_draws: int) -> list[Finding]:
+    judged = {name: value for name, value in scalars.items() if not is_covariance(name)}
+    of_r_hat, r_hat = _extreme(judged, "r_hat", max)
+    of_ess, ess = _extreme(judged, "ess", min)
+    _, entry = _extreme({name: value for name, value in scalars.items() if is_covariance(name)}, "ess", min)
+    ess = min(ess, n_draws)
+    one_chain = "There is only one chain; two or more (n_chains=2) would make this a stronger test."
+    good = one_chain if n_chains == 1 else ""
+    r_hat_limits = (convergence.R_HAT_ABOVE, convergence.R_HAT_BAD)
+    enough = (-convergence.ESS_BELOW, -convergence.ESS_BAD)
+    enough_of_entries = (-convergence.ENTRY_ESS_BELOW, -convergence.ENTRY_ESS_BAD)
+    rough = f"Intervals are rough. {_LONGER}"
+    found = [
+        _graded("r_hat", r_hat, r_hat_limits, f"{r_hat:.3f} (largest: {of_r_hat})", _LONGER, good=good),
+        _graded("ess", -ess, enough, f"{number(ess)} of {n_draws:,} (smallest: {of_ess})", rough),
+    ]
+    if not math.isnan(entry):
+        value = f"{number(min(entry, n_draws))} of {n_draws:,} (of the slowest entry)"
+        found.append(_graded("entry_ess", -entry, enough_of_entries, value, rough))
+    return found
+
+
+def _of_trees(split_sd: float, topology_ess: float, n_draws: int) -> list[Finding]:
+    sd_limits = (convergence.SPLIT_SD_ABOVE, convergence.SPLIT_SD_BAD)
+    enough = (-convergence.TOPOLOGY_ESS_BELOW, -convergence.TOPOLOGY_ESS_BAD)
+    rough = f"Supports are rough: they may be off by ± {percent(2 * np.nan_to_num(split_sd))}. {_LONGER}"
+    two_chains = "This needs at least two chains: run with n_chains=2."
+    value = f"{number(topology_ess)} of {n_draws:,}"
+    return [
+        _graded("split_frequency_sd", split_sd, sd_limits, f"{split_sd:.3f}", rough, unknown=two_chains),
+        _graded("topology_ess", -topology_ess, enough, value, f"Supports are rough. {_LONGER}"),
+    ]
+
+
+def _of_answer(agreement: ChainAgreement | None) -> list[Finding]:
+    """Whether the chains give the same clusters, and the same supports."""
+    if agreement is None:
+        return []
+    sentence = same_clusters(agreement)
+    value = sentence[:1].upper() + sentence[1:]
+    clusters = Finding("clusters", value, "plain" if agreement.n_clusters == 1 else "good")
+    if not agreement.gives_same_clusters:
+        clusters = Finding("clusters", value, "fair", f"Clusters may come out differently in another run. {_LONGER}")
+    limits = (convergence.SUPPORT_ABOVE, convergence.SUPPORT_BAD)
+    difference = agreement.support_difference
+    value = f"{difference:.2f} (largest difference, of groups of at least {percent(MIN_CLADE_SHARE)} of the leaves)"
+    return [clusters, _graded("support_difference", difference, limits, value, f"Supports are rough. {_LONGER}")]
 
 
 def _graded(
@@ -190,5 +219,4 @@ def _extreme(scalars: dict[str, Any], key: str, choose: Callable[..., str]) -> t
     """Which scalar is worst, in words, and its value; NaN where none has one."""
     finite = {name: float(value[key]) for name, value in scalars.items() if math.isfinite(value[key])}
     worst = choose(finite, key=finite.__getitem__, default="")
-    in_words = {"log_joint": "log probability", "root_time": "time of the root"}.get(worst, worst)
-    return in_words, finite.get(worst, math.nan)
+    return in_words(worst), finite.get(worst, math.nan)

@@ -6,10 +6,12 @@ from typing import Any
 
 from ..._runtime.progress import duration
 from ..._runtime.validation import as_number
+from .agreement import from_info, same_clusters
+from .watched import in_words
 
 CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_iterations", "max_seconds", "interrupted"
-REASONS = (CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED)
-_SPOKEN = {"log_joint": "log joint", "root_time": "root"}
+ENOUGH, PRELIMINARY = "callback", "preliminary"
+REASONS = (CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED, ENOUGH, PRELIMINARY)
 
 
 def what_to_increase(stopping: Any) -> tuple[str, ...]:
@@ -28,6 +30,8 @@ def in_a_line(stopping: Any, n_warmup: Any = None) -> str | None:
     if not 0 <= iterations < math.inf:
         return None
     line = {
+        ENOUGH: "stopped early, as asked,",
+        PRELIMINARY: "still running",
         CONVERGED: "converged",
         ITERATIONS_SPENT: "stopped at max_iterations",
         SECONDS_SPENT: f"stopped at max_seconds{f' ({duration(seconds)})' if seconds > 0 else ''}",
@@ -49,11 +53,13 @@ def _figures(stopping: Mapping[str, Any]) -> str:
         said.append(f"effective sample sizes at least {ess:.0f} ({_of(stopping, 'ess', ess, -1)})")
     if topology > 0:
         said.append(f"{topology:.0f} of the topologies")
-    return ", ".join(said)
+    line = ", ".join(said)
+    agreement = from_info(stopping)
+    return line if agreement is None else f"{line}; {same_clusters(agreement)}"
 
 
 def _of(stopping: Mapping[str, Any], which: str, value: float, sign: int) -> str:
     """The scalar that a figure is of, and its target where it was missed."""
     name = str(stopping.get(f"of_{which}", ""))[:60]
     target = as_number(stopping.get(f"{which}_target"))
-    return _SPOKEN.get(name, name) + (f"; target {target:g}" if sign * value > sign * target else "")
+    return in_words(name) + (f"; target {target:g}" if sign * value > sign * target else "")

@@ -45,7 +45,7 @@ def test_explain_says_where_there_is_nothing_to_explain(folder, tmp_path, capsys
 def test_explain_of_fit_adds_a_column_to_the_clusters(tmp_path):
     X = np.random.default_rng(0).standard_normal((20, 2)) + 9.0 * np.array([0, 1])[np.arange(20) % 2, None] * [1, 0]
     np.savetxt(tmp_path / "data.csv", X, delimiter=",", header="length,other", comments="")
-    how = ["--samples", "8", "--warmup", "8", "--chains", "1", "--clusters", "2", "--no-trees", "--quiet"]
+    how = ["--samples", "8", "--warmup", "8", "--chains", "1", "--clusters", "2", "--quiet"]
     for option in ([], ["--explain"]):
         out = tmp_path / f"out{len(option)}"
         assert main(["fit", str(tmp_path / "data.csv"), "--out", str(out), *how, *option]) == 0

@@ -17,11 +17,12 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
 import coaltree as ct
-from coaltree.cli import main
+from coaltree.cli import main, outputs
 from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, SAMPLERS
-from coaltree.cli.outputs import FILES
+from coaltree.cli.outputs import FILES, TREES
 from coaltree.posterior.diagnostics.stop_reason import in_a_line
 
+WRITTEN = sorted(set(FILES) - {TREES})
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
 NAMES = ["rosé", "東京", "Ελλ, 3", "Ñandú", "дом", "a'b", "twin", "z z", "_x_", "<b>&"]
 
@@ -47,6 +48,7 @@ def left(data, tmp_path_factory):
     """The folder of a short run."""
     folder = tmp_path_factory.mktemp("left") / "out"
     args = ["fit", str(data), "--drop", "Art", "--out", str(folder), "--clusters", "2", "--seed", "3", *SHORT]
+    args += ["--save-trees"]
     assert main(args) == 0
     return folder
 
@@ -102,11 +104,12 @@ def test_fit_files_agree_with_the_posterior(left):
     assert json.dumps("東京") in page
 
 
-def test_fit_can_leave_out_sampled_trees(data, tmp_path, capsys, blank_pages):
+def test_fit_writes_sampled_trees_where_they_are_asked_for(data, tmp_path, capsys, blank_pages):
     args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--clusters", "2", *SHORT]
-    assert main(args) == 0
-    assert main([*args, "--no-trees", "--force"]) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(set(FILES) - {"trees.nex"})
+    assert main([*args, "--save-trees"]) == 0
+    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert main([*args, "--force"]) == 0
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
     assert capsys.readouterr().out.count("trees.nex") == 1
 
 
@@ -121,7 +124,7 @@ def test_fit_runs_chains_in_threads_unless_jobs_are_given(data, tmp_path, monkey
 
     monkeypatch.setattr(run, "advance", watched)
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
-    args = ["fit", str(data), "--drop", "Art", "--clusters", "2", "--no-trees", *SHORT]
+    args = ["fit", str(data), "--drop", "Art", "--clusters", "2", *SHORT]
     found = []
     for name, jobs, in_main in (("threads", [], False), ("one", ["--jobs", "1"], True)):
         threads.clear()
@@ -174,7 +177,7 @@ def test_fit_names_every_stage_after_sampling(data, tmp_path, monkeypatch, blank
 
     stages, real = [], shell.stage
     monkeypatch.setattr(shell, "stage", lambda name: stages.append(name) or real(name))
-    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), *SHORT]) == 0
+    assert main(["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--save-trees", *SHORT]) == 0
     words = ("number of clusters", "into clusters", "mean tree", "posterior", "sampled trees", "supports", "figure")
     for what, word in zip(stages, (*words, "report page", "drawn from the model"), strict=True):
         assert word in what
@@ -341,7 +344,7 @@ def test_fit_resumes_after_ctrl_c(data, tmp_path, warmup, capsys, blank_pages):
 
     assert main(args) == 0
     assert f"resuming from {out / CHECKPOINT}" in capsys.readouterr().out
-    assert sorted(os.listdir(out)) == sorted(FILES)
+    assert sorted(os.listdir(out)) == WRITTEN
     whole = tmp_path / "whole"
     assert main([str(whole) if arg == str(out) else arg for arg in args]) == 0
     np.testing.assert_array_equal(ct.load(out / "posterior.npz").log_joint, ct.load(whole / "posterior.npz").log_joint)
@@ -357,7 +360,7 @@ def test_fit_with_force_discards_the_checkpoint_of_another_run(data, tmp_path, c
     assert main(args) == 2
     assert "start over with --force" in capsys.readouterr().err
     assert main([*args, "--force"]) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 def test_fit_interrupted_before_the_first_checkpoint_saves_nothing(data, tmp_path, monkeypatch, only_line):
@@ -390,7 +393,7 @@ def test_fit_resumes_after_a_kill_between_two_files(data, tmp_path, monkeypatch,
     aside.rename(tmp_path / f".writing.{gone.stdout.strip()}.tmp")
     (tmp_path / f".{CHECKPOINT}.{gone.stdout.strip()}.tmp").write_text("half")
     assert main(args) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 def test_fit_with_force_discards_a_damaged_checkpoint(data, tmp_path, capsys, blank_pages):
@@ -400,7 +403,7 @@ def test_fit_with_force_discards_a_damaged_checkpoint(data, tmp_path, capsys, bl
     assert "it is damaged, or of another version" in (said := capsys.readouterr().err)
     assert said.endswith(", choose another --out, or start over with --force.\n")
     assert main([*args, "--force"]) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 @pytest.mark.parametrize(
@@ -423,7 +426,7 @@ def test_fit_resumes_after_a_failure_in_writing(
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"coaltree: {said}")
     assert os.listdir(tmp_path) == [CHECKPOINT]
     assert main(args) == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(FILES)
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
@@ -476,7 +479,7 @@ def test_fit_reads_neighbors_from_a_file(tmp_path, only_line, blank_pages):
     np.save(tmp_path / "x.npy", X)
     sparse.save_npz(tmp_path / "near.npz", kneighbors_graph(X, 6))
     command = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out"), "--samples", "4", "--warmup", "1"]
-    command += ["--no-trees", "--clusters", "2"]
+    command += ["--clusters", "2"]
     assert main([*command, "--neighbors", str(tmp_path / "near.npz")]) == 0
     given = ct.load(tmp_path / "out" / "posterior.npz")
     with pytest.warns(ct.ConvergenceWarning):
@@ -500,7 +503,7 @@ def test_fit_prints_the_best_covariance(tmp_path, capsys, blank_pages, few_trial
     assert main([*command, "--ordered"]) == 2
     assert "--ordered needs --covariance best" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert main([*command, "--covariance", "best", "--no-trees"]) == 0
+    assert main([*command, "--covariance", "best"]) == 0
     assert ", best of 4 by leave-one-out of 10 rows: " in capsys.readouterr().out
 
 
@@ -683,3 +686,64 @@ def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
     assert said.out == "" and all(line.startswith("coaltree: warning: ") for line in said.err.splitlines())
     assert main(["fit", path, "--out", str(tmp_path / "again"), "--clusters", "2", *SHORT]) == 0
     assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not
+
+
+def test_fit_shows_what_there_is_while_it_goes_on(data, tmp_path, monkeypatch, capsys):
+    """Ctrl-C leaves the last of it, and the end replaces it."""
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(outputs, "MAX_TIME_SHARE", 1e9)
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
+    (tmp_path / "tree.png").write_text("of an older run")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("coaltree.cli.shell.say_above_bar", interrupted)
+        assert main([*args, "--force"]) == 130
+    assert sorted(os.listdir(tmp_path)) == sorted([*outputs.SHOWN_SO_FAR, outputs.NOTE, CHECKPOINT])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"coaltree: interrupted; what there was so far is in {tmp_path}, and the same command")
+    assert "preliminary, 80 draws" in (tmp_path / outputs.NOTE).read_text()
+    assert "<strong>Preliminary, 80 draws.</strong>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(ct.load(tmp_path)) == 80
+    assert main(["info", str(tmp_path)]) == 0
+    assert "80 from 2 chains, preliminary" in capsys.readouterr().out
+    assert main(args) == 0
+    assert f"preliminary, 160 draws: {tmp_path / 'report.html'}" in capsys.readouterr().out
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
+    assert 'id="preliminary"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_fit_writes_nothing_so_far_where_that_would_take_too_long(data, tmp_path, monkeypatch, blank_pages):
+    written = []
+    write = outputs.write_result
+    monkeypatch.setattr(outputs, "write_result", lambda *args, **how: written.append(args[1]) or write(*args, **how))
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 1e9)
+    assert main(args) == 0
+    assert len(written) == 1  # the end
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(outputs, "MAX_TIME_SHARE", 1e-9)
+    assert main([*args, "--force"]) == 0
+    assert len(written) == 3  # the first one, and the end
+
+
+def test_fit_stops_at_the_first_result_when_quick(data, tmp_path, capsys, only_line):
+    args = ["fit", str(data), "--drop", "Art", "--quick", "--out"]
+    assert main([*args, str(tmp_path / "a")]) == 0
+    said = capsys.readouterr()
+    assert "sampling: stopped early, as asked, after " in said.out
+    assert sorted(os.listdir(tmp_path / "a")) == sorted([*WRITTEN, outputs.NOTE])
+    post = ct.load(tmp_path / "a")
+    assert len(post) == 80
+    assert post.info["stopping"]["reason"] == "callback"
+    page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    assert "The run stopped at its first result, as asked" in page
+    drawn = "".join(ElementTree.parse(tmp_path / "a" / "tree.svg").getroot().itertext())
+    assert "(preliminary, 80 draws)" in drawn
+    assert main([*args, str(tmp_path / "b")]) == 0
+    np.testing.assert_array_equal(ct.load(tmp_path / "b").times, post.times)
+    capsys.readouterr()
+    assert main([*args, str(tmp_path / "c"), "--samples", "9"]) == 2
+    assert "--quick stops by itself; leave --samples out." in only_line()

@@ -10,6 +10,7 @@ from coaltree.errors import ConvergenceWarning
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior import Posterior
 from coaltree.posterior.diagnostics import convergence
+from coaltree.posterior.diagnostics.agreement import ChainAgreement
 
 
 def test_warning_says_what_would_help():
@@ -17,8 +18,8 @@ def test_warning_says_what_would_help():
     with pytest.warns(ConvergenceWarning, match=r"n_warmup and n_samples.*start=posterior\.$") as caught:
         convergence.warn_if_bad(bad)
     assert caught[0].message.findings == (
-        "R-hat of log_joint is 1.30 (above 1.05)",
-        "effective sample size of log_joint is 7 (below 100)",
+        "R-hat of log joint is 1.30 (above 1.05)",
+        "effective sample size of log joint is 7 (below 50)",
     )
     with pytest.warns(
         ConvergenceWarning, match=r"increase max_iterations, or continue this run with start=posterior\.$"
@@ -35,7 +36,8 @@ def test_figures_see_a_chain_apart():
     times = times * np.exp(0.1 * rng.normal(size=(T, 1)))
     good = Posterior(children, times, log_joint=rng.normal(size=T), chain=chain, theta={"a": rng.normal(size=(T, 2))})
     found = convergence.figures(good)
-    assert set(found) == {"log_joint", "root_time", "a", "split_frequency_sd"}
+    of_times = {"root_time", "merge_2", "merge_3", "mean_of_oldest", "tree_length"}
+    assert set(found) == {"log_joint", *of_times, "a", "split_frequency_sd"}
     assert found["log_joint"]["r_hat"] < 1.02
     assert found["log_joint"]["ess"] > 250
     assert found["split_frequency_sd"] == 0.0
@@ -43,26 +45,74 @@ def test_figures_see_a_chain_apart():
         warnings.simplefilter("error")
         convergence.warn_if_bad(found)
     apart = Posterior(children, times, log_joint=rng.normal(size=T) + 2.0 * chain, chain=chain)
-    with pytest.warns(ConvergenceWarning, match=r"R-hat of log_joint is 1\.\d"):
+    with pytest.warns(ConvergenceWarning, match=r"R-hat of log joint is 1\.\d"):
         convergence.warn_if_bad(convergence.figures(apart))
     constant = Posterior(children, np.repeat(tree.times[None], T, 0), log_joint=np.zeros(T), chain=chain)
     assert np.isnan(convergence.figures(constant)["root_time"]["r_hat"])
 
 
-MET = {"r_hat": 1.01, "ess": 150.0, "topology_ess": 120.0, "split_frequency_sd": 0.03}
+MET = {"r_hat": 1.03, "ess": 75.0, "entry_ess": 30.0, "topology_ess": 250.0, "split_frequency_sd": 0.03}
 
 
-def test_targets_say_how_many_more_draws_are_needed():
+def test_limits_say_how_many_more_draws_are_needed():
     assert convergence.is_converged(MET)
-    for change, factor in (({"r_hat": 1.06}, 3.0), ({"ess": 50.0}, 2.0), ({"topology_ess": 25.0}, 4.0)):
-        assert not convergence.is_converged(MET | change)
-        assert convergence.times_more_draws(MET | change) == pytest.approx(factor)
+    changes = {"r_hat": (1.15, 3.0), "ess": (25.0, 2.0), "entry_ess": (5.0, 5.0), "topology_ess": (50.0, 4.0)}
+    for name, (value, factor) in changes.items():
+        assert not convergence.is_converged(MET | {name: value})
+        assert convergence.times_more_draws(MET | {name: value}) == pytest.approx(factor)
     assert convergence.times_more_draws(MET | {"split_frequency_sd": 0.1}) == pytest.approx(4.0)
     assert convergence.is_converged(dict.fromkeys(MET, math.nan))  # of what never changes
     assert not convergence.is_converged(MET | {"r_hat": math.inf})  # chains that never move
 
 
 def test_limits_are_in_order():
-    """A run that stops by itself is not warned of, and what is bad is warned of."""
-    assert 1.0 < convergence.R_HAT_TARGET < convergence.R_HAT_ABOVE < convergence.R_HAT_BAD
+    """What is bad is warned of."""
+    assert 1.0 < convergence.R_HAT_ABOVE < convergence.R_HAT_BAD
     assert convergence.ESS_BELOW > convergence.ESS_BAD and convergence.SPLIT_SD_ABOVE < convergence.SPLIT_SD_BAD
+    assert convergence.ESS_BELOW > convergence.ENTRY_ESS_BELOW > convergence.ENTRY_ESS_BAD
+    assert convergence.TOPOLOGY_ESS_BELOW > convergence.TOPOLOGY_ESS_BAD
+    assert convergence.SUPPORT_ABOVE < convergence.SUPPORT_BAD
+
+
+def draws(n_draws, rho=0.0, seed=0):
+    """Two chains of an autoregressive scalar, one after the other."""
+    noise = np.random.default_rng(seed).normal(size=(2, n_draws))
+    for t in range(1, n_draws):
+        noise[:, t] += rho * noise[:, t - 1]
+    return noise.ravel()
+
+
+def test_entries_of_a_covariance_hold_nobody_up_unless_they_are_very_slow():
+    """A slow entry of a matrix whose determinant and largest eigenvalue mix well; the same as a parameter is seen."""
+    T, chain = 300, np.repeat([0, 1], 300)
+    tree = simulate_tree(4, np.random.default_rng(0))
+    children = np.repeat(tree.children[None], 2 * T, 0)
+    times = tree.times * np.exp(0.1 * draws(T, seed=1))[:, None]
+
+    def seen(rho, name):
+        slow = np.tanh(draws(T, rho, seed=2) / (1.0 - rho) ** -0.5)
+        matrix = np.tile(np.diag([1.0, 1.0, 90.0]), (2 * T, 1, 1)) * np.exp(0.1 * draws(T, seed=3))[:, None, None]
+        matrix[:, 0, 1] = matrix[:, 1, 0] = 1e-3 * slow
+        theta = {"Phi": matrix} if name == "Phi" else {name: slow}
+        return convergence.worst_figures(times, draws(T, seed=4), theta, children, chain)
+
+    slow, very_slow = seen(0.91, "Phi"), seen(0.99, "Phi")
+    assert slow["entry_ess"] < convergence.ESS_BELOW < slow["ess"]
+    assert convergence.is_converged(slow | {"topology_ess": math.nan})
+    assert very_slow["entry_ess"] < convergence.ENTRY_ESS_BELOW
+    assert not convergence.is_converged(very_slow | {"topology_ess": math.nan})
+    assert not convergence.is_converged(seen(0.91, "amplitude") | {"topology_ess": math.nan})
+
+
+def test_warning_says_that_chains_give_different_answers():
+    fine = {"log_joint": {"r_hat": 1.0, "ess": 400.0}, "split_frequency_sd": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        convergence.warn_if_bad(fine, ChainAgreement(3, 0.97, math.nan, 0.04))
+        convergence.warn_if_bad(fine, ChainAgreement(1, 0.1, 0.9, 0.04))
+    with pytest.warns(ConvergenceWarning) as caught:
+        convergence.warn_if_bad(fine, ChainAgreement(3, 0.48, 0.9, 0.3))
+    assert caught[0].message.findings == (
+        "the chains give different clusters: adjusted Rand index 0.48 between them, 0.90 between halves of one chain",
+        "supports of large groups differ between chains by 0.30 (above 0.1)",
+    )

@@ -11,13 +11,13 @@ TARGETS = {"r_hat_target": 1.02, "ess_target": 100.0}
 def test_line_says_reason_and_figures():
     done = {"reason": "converged", "iterations": 1420, "thin": 1, "max_iterations": 4000, **FIGURES, **TARGETS}
     assert in_a_line(done, 30) == (
-        "converged after 1,420 iterations per chain, 30 of them warm-up: R-hat at most 1.012 (noise_level), "
+        "converged after 1,420 iterations per chain, 30 of them warm-up: R-hat at most 1.012 (noise level), "
         "effective sample sizes at least 104 (log joint), 321 of the topologies"
     )
     spent = done | {"reason": "max_iterations", "thin": 4, "r_hat": 1.05, "ess": 50.0}
     assert in_a_line(spent) == (
         "stopped at max_iterations after 1,420 iterations per chain, thinned by 4: R-hat at most 1.050 "
-        "(noise_level; target 1.02), effective sample sizes at least 50 (log joint; target 100), 321 of the topologies"
+        "(noise level; target 1.02), effective sample sizes at least 50 (log joint; target 100), 321 of the topologies"
     )
     clock = done | {"reason": "max_seconds", "max_seconds": 60.0}
     assert in_a_line(clock).startswith("stopped at max_seconds (60 s) after 1,420 iterations per chain:")
