@@ -1,4 +1,4 @@
-"""How soon chains settle, and how well they mix, in ways of local updates, of iterations and of moves of clades.
+"""How soon chains settle, and how well they mix, in ways of local updates and of iterations.
 
 Candidates are with and without the clade around a subtree's old place; covariance and noise are drawn after each sweep
 of an iteration, or only after the last. Two chains of 300 iterations from average linkage, one after the other.
@@ -6,13 +6,12 @@ of an iteration, or only after the last. Two chains of 300 iterations from avera
 noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
 covariance those of its slowest entry. Seconds are of a core.
 
-The top of the tree, with and without moves of clades with the scales of their leaves, by default settings: R-hat and
+The top of the tree by default settings: R-hat and
 effective draws of the k-th oldest merge, of the mean of ten, of the tree's length and of the parameters, of two chains
 from different starts after a warm-up of 100 iterations, and how alike the clusters of their mean trees are. The
 environment's TABLES ("wine;USPS") has these for some of the tables alone.
 """
 
-import math
 import os
 import time
 import warnings
@@ -81,16 +80,6 @@ class SweepsFirst(ct.Regraft):
         return *tree, info
 
 
-@dataclass(frozen=True)
-class WithClades(ct.Regraft):
-    """In each iteration 18 clades around outliers are moved with the scales of their leaves."""
-
-    def move_outliers(self, problem, *args, neighbors, **options):
-        n_clades = math.ceil(18 / self.steps_per_iteration(problem.n, neighbors))
-        return super().move_outliers(problem, *args, neighbors=neighbors, n_clades=n_clades, **options)
-
-
-CLADES = {"without": ct.Regraft(), "with clades": WithClades()}
 CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
 PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}
 FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")
@@ -103,7 +92,7 @@ def run():
         compare("covariance and noise", PARAMETERS, FEW_ROWS)
     for name, (make, n_iterations) in TOP.items():
         if any(part in name for part in wanted.split(";")):
-            compare_tops(name, make, n_iterations)
+            measure_top(name, make, n_iterations)
 
 
 def compare(what, samplers, tables):
@@ -142,28 +131,27 @@ def fit(X, sampler, n_iterations, n_warmup=0):
         )
 
 
-def compare_tops(name, make, n_iterations):
+def measure_top(name, make, n_iterations):
     try:
         X = make()
     except FileNotFoundError:
         print(f"\n{name}: left out, COALTREE_DATA names no folder with it")
         return
-    rows, notes = {}, []
-    for method, sampler in CLADES.items():
-        fit(X[:150], sampler, 2)  # compiles
-        began = time.process_time()
-        post = fit(X, sampler, n_iterations, TOP_WARMUP)
-        seconds = time.process_time() - began
-        series = shown(post)
-        r_hat, ess = mixing(np.stack([draws.reshape(2, -1) for draws in series.values()]))
-        for figure, one, two in zip(series, r_hat, ess, strict=True):
-            rows.setdefault(figure, []).extend([f"{one:.3f}", f"{two:.0f}", f"{two / seconds:.2f}"])
-        alike = ", ".join(f"{agreement(post, k):.2f} at {k}" for k in CLUSTERS)
-        notes.append(f"{method}: {seconds:.0f} s; ARI of the chains' clusters {alike}")
-    print(f"\n{name}, {n_iterations} iterations")
-    header = [f"{figure}, {method}" for method in CLADES for figure in ("R-hat", "ESS", "ESS/s")]
-    table(("", *header), [(figure, *cells) for figure, cells in rows.items()])
-    print(*notes, sep="\n", flush=True)
+    sampler = ct.Regraft()
+    fit(X[:150], sampler, 2)  # compiles
+    began = time.process_time()
+    post = fit(X, sampler, n_iterations, TOP_WARMUP)
+    seconds = time.process_time() - began
+    series = shown(post)
+    r_hat, ess = mixing(np.stack([draws.reshape(2, -1) for draws in series.values()]))
+    print(f"\n{name}, {n_iterations} iterations, {seconds:.0f} s")
+    rows = zip(series, r_hat, ess, strict=True)
+    table(
+        ("", "R-hat", "ESS", "ESS/s"),
+        [(figure, f"{one:.3f}", f"{two:.0f}", f"{two / seconds:.2f}") for figure, one, two in rows],
+    )
+    alike = ", ".join(f"{agreement(post, k):.2f} at {k}" for k in CLUSTERS)
+    print(f"ARI of the chains' clusters: {alike}", flush=True)
 
 
 def shown(post):

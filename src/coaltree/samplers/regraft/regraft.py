@@ -154,18 +154,14 @@ class Regraft(Sampler):
         *,
         neighbors: Neighbors = None,
         n_blocks: int = 1,
-        n_clades: int = 0,
     ) -> tuple[Merges, np.ndarray]:
-        """Move blocks of outliers (`outlier_moves`), and clades around them (`clades`); at least eight rows are needed.
-
-        No clades by default: that they help is not shown (benchmarks/NOTES.md).
-        """
+        """Move blocks of outliers (`outlier_moves`); at least eight rows are needed."""
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        tree, scale = move_together(engine, tree, tails, n_blocks, n_clades, make_streams(rng, 1)[0])
+        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 
