@@ -8,6 +8,7 @@ from coaltree.model.process.coalescent import simulate_tree
 from coaltree.model.process.diffusion import simulate_data
 from coaltree.samplers.regraft.branch_density import Target
 from coaltree.samplers.regraft.candidates import add_every_branch, empty_candidates
+from coaltree.samplers.regraft.lineage_counts import view_of
 from coaltree.samplers.regraft.working_tree import empty_working_tree, load, prune
 from tests.reference import regraft as reference
 
@@ -26,9 +27,8 @@ class Case(NamedTuple):
 
 
 def leaves_of(tree, x):
-    if tree.child[x, 0] < 0:
-        return frozenset([int(x)])
-    return leaves_of(tree, tree.child[x, 0]) | leaves_of(tree, tree.child[x, 1])
+    left, right = tree.nodes["left"][x], tree.nodes["right"][x]
+    return frozenset([int(x)]) if left < 0 else leaves_of(tree, left) | leaves_of(tree, right)
 
 
 def make_case(seed, d, noise=0.0, n=None):
@@ -45,6 +45,7 @@ def make_case(seed, d, noise=0.0, n=None):
     leaves = frozenset(reference.leaves_under(named, c))
     node = next(x for x in range(2 * n - 1) if leaves_of(tree, x) == leaves)
     prune(tree, node)
-    add_every_branch(cand, tree, tree.mean[node], tree.time[node])
-    target = Target(tree.var[node] - tree.time[node], n - 1.0, 0.5 * d, tree.lineages)
+    time, var = tree.nodes["time"][node], tree.nodes["var"][node]
+    add_every_branch(cand, tree, tree.mean[node], time)
+    target = Target(var - time, n - 1.0, 0.5 * d, view_of(tree.lineages))
     return Case(tree, cand, target, rest, parent, c, X.tolist(), noise)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._runtime.fielddocs import field_docs
+from ._runtime.formatting import field_docs
 from ._runtime.jit import jit
 from ._runtime.memory import require_memory
 from ._runtime.typing import ArrayLike

@@ -11,6 +11,7 @@ import pytest
 import coaltree as ct
 from coaltree.plotting import geometry
 from coaltree.posterior.clusters.answer import answer_for
+from coaltree.posterior.clusters.explanation import explain
 from coaltree.report import figures, write_report
 from coaltree.report.summary_cards import cluster_cards, opening_number
 from coaltree.report.text import percent
@@ -502,18 +503,17 @@ def test_heat_map_shows_the_data(page, posterior):
     assert painted > 8
 
 
-def test_clusters_are_marked_by_the_columns_they_differ_in(page, posterior):
-    labels = posterior.cut(4)
-    X = posterior.X
+def test_clusters_are_explained_as_the_posterior_explains_them(page, posterior):
+    found = explain(posterior, posterior.cut(4))
     said = page.evaluate("[...document.querySelectorAll('#groups td.marks')].map(cell => cell.textContent)")
-    assert len(said) == 4
-    for cluster, text in enumerate(said):
-        far = (X[labels == cluster].mean(axis=0) - X.mean(axis=0)) / X.std(axis=0)
-        for mark in text.split(", "):
-            name, column, side = mark.split(" ")
-            assert name == "measure"
-            assert side == ("high" if far[int(column)] > 0 else "low")
-            assert abs(far[int(column)]) >= np.sort(np.abs(far))[-3] - 0.05  # outliers are cut off on the page
+    assert said == [found.in_words(cluster) or "–" for cluster in range(4)]
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#explain-rows tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    assert sorted(name for name, *_ in rows) == sorted(found.columns)
+    for name, *cells in rows:
+        column = found.columns.index(name)
+        assert list(map(float, cells)) == pytest.approx(found.effect[0, :, column], abs=0.051)
 
 
 def test_coclustering_is_the_posteriors(page, posterior):

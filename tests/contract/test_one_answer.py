@@ -12,8 +12,10 @@ from sklearn.datasets import load_iris
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.model.process.coalescent import simulate_tree
+from coaltree.report import report_html
 from coaltree.tree.cuts import check_cut
 from coaltree.tree.merges import canonical
+from tests.pages import content_of
 from tests.posteriors import random_posterior
 from tests.strategies import chain
 
@@ -281,6 +283,32 @@ def test_files_give_scipy_the_clusters_where_all_splits_are_the_last_merges(fold
     for k in where:
         np.testing.assert_array_equal(canonical(fcluster(linkage, k, "maxclust")), post.cut(k))
     assert len(where) > 1 or post.groups is not None
+
+
+# Which columns make a cluster
+
+
+def test_explanations_are_the_same_in_python_on_the_page_and_on_the_command_line(tmp_path, capsys):
+    post = fitted_iris()
+    frame = post.explain(post.cut(3))
+    pages = {part["k"]: part["differences"] for part in content_of(report_html(post, n_clusters=3))["partitions"]}
+    assert pages[1] is None
+    post.save(tmp_path / "posterior.npz")
+    assert main(["explain", str(tmp_path), "--clusters", "3", "--columns", "4"]) == 0
+    printed = [
+        line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ") and "(" in line
+    ]
+    assert printed == [name.split()[0] for name in frame["column"]]
+    for cluster, part in frame.groupby("cluster"):
+        sure = part[part["sister_low"] * part["sister_high"] > 0][:3]
+        said = [
+            f"{row.column} {row.sister:+.1f} ({row.sister_low:.1f} to {row.sister_high:.1f})"
+            for row in sure.itertuples()
+        ]
+        assert pages[3]["words"][cluster] == ", ".join(said)
+        for row in part.itertuples():
+            at = pages[3]["columns"].index(row.column)
+            assert pages[3]["effect"][at][cluster] == pytest.approx(row.sister, abs=0.051)
 
 
 # Many rows

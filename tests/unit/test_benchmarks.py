@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import bench_growth, bench_real, bench_seeds, kept, labelled_tables, same_bits, timing
+from benchmarks import bench_growth, bench_real, bench_repeat, bench_seeds, kept, labelled_tables, same_bits, timing
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
 from coaltree.model.process.coalescent import simulate_tree
@@ -213,3 +213,28 @@ def test_same_bits_says_and_exits(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(same_bits, "settings", lambda: {"one": lambda: 1.0, "two": lambda: np.nothing})
     code, said = run("--against", path)
     assert code == 1 and said.startswith("two: a result before, failed, AttributeError")
+
+
+def test_pairs_of_supports_are_taken_both_ways_round():
+    one, other = {b"a": 0.9, b"b": 0.6, b"c": 0.1}, {b"a": 0.3, b"d": 0.7}
+    assert bench_repeat.pairs_of([one, other], [one, other]) == [[0.9, 0.3], [0.6, 0.0], [0.7, 0.0]]
+
+
+def test_halves_of_columns_share_rows_and_no_column():
+    (one, other), classes = bench_repeat.two_halves({}, "from the model, 73 columns", 3)
+    assert classes is None
+    assert (one.shape, other.shape) == ((60, 37), (60, 36))
+    assert not np.isin(one, other).any()
+
+
+def test_multiscale_bootstrap_is_sure_of_clear_groups_alone(monkeypatch):
+    monkeypatch.setattr(bench_repeat, "BOOTSTRAPS", 40)
+    rng = np.random.default_rng(0)
+    half = np.arange(10) < 5
+    X = 8.0 * half[:, None] + rng.normal(size=(10, 30))
+    probability, unbiased, trees = bench_repeat.multiscale_bootstrap(X, rng)
+    group = np.packbits(half).tobytes()
+    assert probability[group] == trees[group] == unbiased[group] == 1.0
+    assert len(probability) == len(unbiased) == 8
+    assert min(probability.values()) < 0.5
+    assert all(0.0 <= value <= 1.0 for value in unbiased.values())

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from .jit import jit
 from .memory import require_memory
-from .typing import RandomState
+from .typing import Int, RandomState
 from .validation import is_whole, shown
 
 _MAX_SEED_BITS = 1024
@@ -92,7 +92,7 @@ def standard_normal(state: np.ndarray) -> float:
 
 
 @jit
-def integer_below(state: np.ndarray, n: int) -> int:
+def integer_below(state: np.ndarray, n: Int) -> int:
     """Draw from 0 … n-1; the bias for n far below 2^53 is below 1e-15 times n."""
     k = np.int64(uniform(state) * n)
     return min(k, np.int64(n) - 1)  # type: ignore[return-value]

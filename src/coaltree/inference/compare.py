@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.fielddocs import field_docs
-from .._runtime.formatting import some
+from .._runtime.formatting import field_docs, some
 from .._runtime.notebook import html_table, paragraph
 from .._runtime.typing import ArrayLike, ProgressLike
 from ..errors import CoaltreeWarning, InputError, interruptible

@@ -37,6 +37,7 @@ from .chains.initial_states import starts_of_chains
 from .chains.resampling import drift, pooled
 from .control import auto_stop
 from .control.checkpoint import Checkpoint
+from .control.compile_ahead import compile_ahead
 from .control.run import Run, bytes_per_draw
 from .control.run_state import RunState
 from .fit_data import FitData, prepare, to_posterior
@@ -146,6 +147,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
+    compile_ahead()
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples

@@ -114,7 +114,7 @@ class Circle:
             return
         angles = self.angle(positions)
         texts = as_texts(names, _MAX_NAME)
-        colors = style.colors or [None] * len(texts)
+        colors: Sequence[str | None] = style.colors or [None] * len(texts)
         places = _polar(np.full(len(texts), 1.02 + style.distance), angles).tolist()
         for (x, y), angle, name, color in zip(places, angles.tolist(), texts, colors, strict=True):
             is_left = np.cos(angle) < 0

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
 
-from .._runtime.fielddocs import field_docs
-from .._runtime.formatting import some
+from .._runtime.formatting import field_docs, some
 from .._runtime.typing import RandomState
 from ..errors import InputError
 from ..model.data.table import Table, read_table

@@ -298,16 +298,16 @@ def _collide(texts: Sequence[str], size: float, positions: np.ndarray, points_pe
 class SqrtLocator(Locator):
     """Ticks of a square-root scale at round numbers, as many as the axis has room for when it is drawn."""
 
-    def __call__(self) -> np.ndarray:
+    def __call__(self) -> list[float]:
         """Return the ticks for the limits and the length that the axis has now."""
         axis: Any = self.axis
         box, is_upright = axis.axes.bbox, axis.axis_name == "y"
         length = max((box.height if is_upright else box.width) * 72.0 / axis.axes.figure.dpi, 1.0)
-        return self.tick_values(*axis.get_view_interval(), gap=max(0.1, (18.0 if is_upright else 30.0) / length))
+        return sqrt_ticks(max(axis.get_view_interval()), max(0.1, (18.0 if is_upright else 30.0) / length)).tolist()
 
-    def tick_values(self, vmin: float, vmax: float, gap: float = 0.12) -> np.ndarray:
-        """Return the ticks between 0 and the larger limit."""
-        return sqrt_ticks(max(vmin, vmax), gap)
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the ticks between 0 and the larger limit, on an axis of some length."""
+        return sqrt_ticks(max(vmin, vmax)).tolist()
 
 
 def signed_sqrt(x: np.ndarray) -> np.ndarray:

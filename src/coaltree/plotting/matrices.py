@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.gridspec import GridSpec
 
-from .._runtime.fielddocs import field_docs
+from .._runtime.formatting import field_docs
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_choice, check_count
 from ..errors import InputError

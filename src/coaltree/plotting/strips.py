@@ -120,12 +120,13 @@ def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, str
 def _inset(ax: Axes, is_upright: bool, edge: float, start: float) -> Axes:
     """Make the axes of a strip along the whole tree, so many inches from the edge of its axes, whatever their size."""
     figure: Any = ax.figure
+    within: Any = ax.transAxes
     if is_upright:
-        inches = figure.dpi_scale_trans + ScaledTranslation(0.0, edge, ax.transAxes)
+        inches = figure.dpi_scale_trans + ScaledTranslation(0.0, edge, within)
         return ax.inset_axes(
             (0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(ax.transAxes, inches)
         )
-    inches = figure.dpi_scale_trans + ScaledTranslation(edge, 0.0, ax.transAxes)
+    inches = figure.dpi_scale_trans + ScaledTranslation(edge, 0.0, within)
     return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, ax.transAxes))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from .._runtime.fielddocs import field_docs
+from .._runtime.formatting import field_docs
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..posterior.posterior import Posterior

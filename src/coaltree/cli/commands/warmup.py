@@ -6,14 +6,17 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..shell import commands, debug_option, echo, stage
+import click
+
+from ..shell import commands, debug_option, echo
 
 N_ROWS, N_MANY_ROWS = 12, 2100  # neighbours of many rows are searched in another way
 
 
 @commands.command()
+@click.option("--part", type=int, hidden=True, help="Compile what a first fit needs, from this part on, silently.")
 @debug_option
-def warmup() -> None:
+def warmup(part: int | None) -> None:
     """Compile ahead what the other commands need, and keep it.
 
     Without it the first run compiles for a minute or more. Only the search for neighbours of more than 20,000 rows is
@@ -26,21 +29,21 @@ def warmup() -> None:
       ENV NUMBA_CACHE_DIR=/opt/coaltree-kernels
       RUN coaltree warmup
     """
-    from ..._runtime.jit.kernel_cache import compiled_in
+    from ..._runtime import jit
 
+    if part is not None:
+        use_parts(part)
+        return
     began = time.perf_counter()
-    with stage("compiling"), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         use_everything(Path(folder))
-    folders = [Path(path) for path in compiled_in()]
-    if not folders:
-        echo("everything had been compiled before")
+    n_compiled, kept = jit.n_compiled(), jit.cache_folder()
+    if kept is not None and not n_compiled:
+        echo(f"everything had been compiled before, and is kept in {kept}")
         return
-    # of the package's own folders the package itself, else the folder above those of all kernels
-    package = Path(__file__).parents[1]
-    places = {str(package if path.name == "__pycache__" else path.parent) for path in folders}
-    took = time.perf_counter() - began
-    echo(f"compiled {len(folders)} kernels in {took:.0f} s, kept in {', '.join(sorted(places))}")
+    where = f"kept in {kept}" if kept else "but there is no folder to keep them in"
+    echo(f"compiled {n_compiled} kernels in {time.perf_counter() - began:.0f} s, {where}")
 
 
 def use_everything(folder: Path) -> None:
@@ -71,3 +74,65 @@ def use_everything(folder: Path) -> None:
         post.extend(X[:2] + 0.1, n_iterations=1, random_state=0)
     fit(few, groups=[i // 2 for i in range(N_ROWS)], **short)
     fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)
+
+
+def use_parts(first: int) -> None:
+    """Use the kernels of a fit with default settings, from a part on and then the others; say in the cache when done.
+
+    The process that fits compiles them in the order in which it needs them, sweeps first; so others start elsewhere.
+    """
+    from ...inference.control.compile_ahead import say_complete
+
+    parts = [_use_outlier_moves, _use_posterior, _use_fit]
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        for i in range(len(parts)):
+            parts[(first + i) % len(parts)](Path(folder))
+    say_complete()
+
+
+def _use_outlier_moves(folder: Path) -> None:
+    import numpy as np
+
+    from ..._runtime.random_streams import make_streams
+    from ...model.process.simulation import simulate
+    from ...model.process.whitened import Problem
+    from ...samplers.base import Tails
+    from ...samplers.regraft.outlier_moves import move_together
+    from ...samplers.regraft.update import make_engine
+
+    rng = np.random.default_rng(0)
+    X, tree = simulate(N_ROWS, 3, random_state=0)
+    W = np.ascontiguousarray(X)
+    engine = make_engine(Problem(W, None, 3), W)
+    tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
+    move_together(engine, (tree.children, tree.times), tails, 1, 1, make_streams(rng, 1)[0])
+
+
+def _use_posterior(folder: Path) -> None:
+    """Ask trees that were drawn at random, which takes no sampler."""
+    import numpy as np
+
+    from ...model.process.coalescent import simulate_tree
+    from ...posterior.posterior import Posterior
+    from ..outputs import write_result
+
+    rng, n_draws = np.random.default_rng(0), 40
+    trees = [simulate_tree(N_ROWS, rng) for _ in range(n_draws)]
+    children, times = np.array([tree.children for tree in trees]), np.array([tree.times for tree in trees])
+    chain, X = np.arange(n_draws) // (n_draws // 2), rng.standard_normal((N_ROWS, 3))
+    post = Posterior(children, times, log_joint=rng.standard_normal(n_draws), chain=chain, X=X)
+    write_result(folder, post, None, "warm-up")
+
+
+def _use_fit(folder: Path) -> None:
+    import numpy as np
+
+    from ...inference.fit import fit
+    from ...model.process.simulation import simulate
+    from ..outputs import write_result
+
+    X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
+    post = fit(X, max_iterations=40, n_warmup=4, random_state=0, progress=False)
+    write_result(folder, post, None, "warm-up")
+    post.check()

@@ -40,7 +40,7 @@ def join(s1: float, s2: float) -> tuple[float, float, float, float]:
     return v, w1, 1.0 - w1, s1 * w1
 
 
-@jit(allocates=False)
+@jit
 def blend(w1: float, x: np.ndarray, w2: float, y: np.ndarray, out: np.ndarray) -> None:
     """out = w1 x + w2 y for weights of sum 1, as the heavier of the two and a step towards the other.
 
@@ -55,7 +55,7 @@ def blend(w1: float, x: np.ndarray, w2: float, y: np.ndarray, out: np.ndarray) -
             out[j] = x[j] + w2 * (y[j] - x[j])
 
 
-@jit(fastmath=True, allocates=False)
+@jit(fastmath=True)
 def squared_distance(x: np.ndarray, y: np.ndarray) -> float:
     """‖x - y‖². No store in here: sums in any order, but in the same order each time."""
     total = 0.0

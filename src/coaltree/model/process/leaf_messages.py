@@ -71,7 +71,7 @@ def _height(children: np.ndarray) -> int:
     return int(height[2 * n - 2])
 
 
-@jit(allocates=False)
+@jit
 def start_again(walk: Walk) -> None:
     """Stand at the root, to visit all leaves (once more)."""
     n = walk.times.size + 1
@@ -82,7 +82,7 @@ def start_again(walk: Walk) -> None:
     walk.depth[0] = 1 if walk.to_visit[2 * n - 2] else 0
 
 
-@jit(allocates=False)
+@jit
 def next_leaf(walk: Walk) -> int:
     """Go to the next leaf and return it, -1 after the last; given the rest it is N(outward[depth], `expected_var`)."""
     n = walk.times.size + 1
@@ -105,14 +105,14 @@ def next_leaf(walk: Walk) -> int:
     return -1
 
 
-@jit(allocates=False)
+@jit
 def expected_var(walk: Walk) -> float:
     """The variance, given everything else, of the value under the leaf just visited."""
     n = walk.times.size + 1
     return float(walk.outward_var[walk.depth[0]] + walk.times[walk.path[walk.depth[0] - 1] - n])
 
 
-@jit(allocates=False)
+@jit
 def _send_up(walk: Walk, k: int) -> None:
     n = walk.times.size + 1
     i, j = walk.children[k, 0], walk.children[k, 1]
@@ -121,7 +121,7 @@ def _send_up(walk: Walk, k: int) -> None:
     blend(w1, walk.mean[i], w2, walk.mean[j], walk.mean[n + k])
 
 
-@jit(allocates=False)
+@jit
 def _send_out(walk: Walk, sibling: int, k: int) -> None:
     """The outward message of a child of merge k: from its sibling, and from above if k is not the root."""
     n, depth = walk.times.size + 1, walk.depth[0]
@@ -150,7 +150,7 @@ def expected_leaves(children: np.ndarray, times: np.ndarray, X: np.ndarray, leaf
     return found
 
 
-@jit(allocates=False)
+@jit
 def _expect(walk: Walk, found: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, uniform
+from ...numerics.sorting import sorted_places, take
 from ...tree.merges import place_nodes
 from .diffusion import join, messages, variance_at
 
@@ -109,8 +110,8 @@ def _shuffles(children: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]
         i, j = children[k, 0], children[k, 1]
         if size[i] <= least or size[j] <= least:  # leaves, one more than merges
             continue
-        first = np.sort(gap[start[i] : start[i] + size[i] - 1])
-        second = np.sort(gap[start[j] : start[j] + size[j] - 1])
+        first, second = gap[start[i] : start[i] + size[i] - 1], gap[start[j] : start[j] + size[j] - 1]
+        first, second = take(first, sorted_places(first)), take(second, sorted_places(second))
         wins, below = 0.0, 0  # pairs in which the first one's merge is later
         for x in first:
             while below < second.size and second[below] < x:

@@ -49,7 +49,7 @@ class ScalesOnTree:
         return scales
 
 
-@jit(allocates=False)
+@jit
 def _draw_scales(
     walk: Walk, unit: np.ndarray, scales: np.ndarray, half_d: float, half_df: float, n_passes: int, state: np.ndarray
 ) -> None:
@@ -63,7 +63,7 @@ def _draw_scales(
             i = next_leaf(walk)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_density(y: float, v: float, unit: float, half_d: float, half_df: float, eps: float) -> float:
     """Log density of y = log s of a row at squared distance eps, up to a constant."""
     s = math.exp(y)
@@ -71,7 +71,7 @@ def _log_density(y: float, v: float, unit: float, half_d: float, half_df: float,
     return -half_df * (y + 1.0 / s) - half_d * math.log(total) - 0.5 * eps / total
 
 
-@jit(allocates=False)
+@jit
 def draw_scale(s: float, v: float, unit: float, half_d: float, half_df: float, eps: float, state: np.ndarray) -> float:
     """One slice sampling update of s; stepping out ends, since the density falls on both sides."""
     y = math.log(s)
@@ -93,7 +93,7 @@ def draw_scale(s: float, v: float, unit: float, half_d: float, half_df: float, e
     return s
 
 
-@jit(allocates=False)
+@jit
 def scale_mode(v: float, unit: float, half_d: float, half_df: float, eps: float) -> tuple[float, float]:
     """Mode of log s, and its standard deviation by the curvature there; the density may be flat, but has one top.
 

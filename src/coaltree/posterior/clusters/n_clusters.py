@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._runtime.fielddocs import field_docs
-from ..._runtime.formatting import percent
+from ..._runtime.formatting import field_docs, percent
 from ..._runtime.notebook import html_table, paragraph
 from ..._runtime.validation import check_count
 from ...errors import CoaltreeWarning
@@ -96,6 +95,9 @@ class ClusterSuggestion(NamedTuple):
 
     def __str__(self) -> str:
         return self.reason
+
+    def __repr__(self) -> str:
+        return f"<ClusterSuggestion: {self.reason.rstrip('.')}>"
 
     @property
     def numbers(self) -> str:

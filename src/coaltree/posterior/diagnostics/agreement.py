@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.fielddocs import field_docs
+from ..._runtime.formatting import field_docs
 from ..._runtime.validation import as_number
 from ...errors import ClusterSizeWarning, InputError
 from ...tree import Tree

@@ -78,7 +78,8 @@ class Placement:
     def _repr_html_(self) -> str:
         rows, ends = [], self.time_interval()
         for i, name in enumerate(self.labels[:_MAX_ROWS_SHOWN]):
-            row = [name, f"{self.log_density[i]:.2f}", f"{ends[i, 0]:.3g} to {ends[i, 1]:.3g}"]
+            density = "–" if np.isnan(self.log_density[i]) else f"{self.log_density[i]:.2f}"
+            row = [name, density, f"{ends[i, 0]:.3g} to {ends[i, 1]:.3g}"]
             if self.class_probability is not None and self.classes is not None:
                 best = int(self.class_probability[i].argmax())
                 row.append(f"{self.classes[best]} ({100 * self.class_probability[i, best]:.0f} %)")

@@ -101,7 +101,8 @@ def _add_merges(
     """Add the merges of one linkage, between nodes `ends` of which equal ones are one; its root, and merges so far."""
     n, m = len(children) + 1, len(ends)
     node = np.empty(2 * m - 1, np.int64)
-    node[:m] = ends
+    for i in range(m):  # an assignment of a whole slice takes seconds to compile, for its error message
+        node[i] = ends[i]
     for k in range(m - 1):
         a, b = node[joined[k, 0]], node[joined[k, 1]]
         node[m + k] = a

@@ -55,7 +55,7 @@ def _new_table(ids: np.ndarray, capacity: int) -> CladeTable:
 
 def frequencies(table: CladeTable, weights: np.ndarray) -> np.ndarray:
     """(K,) f_c = Σ_t w_t [c in tree t]."""
-    return np.asarray(weigh(table.ids, weights, len(table.keys)))
+    return weigh(table.ids, weights, len(table.keys))
 
 
 def find(table: CladeTable, keys: np.ndarray) -> np.ndarray:
@@ -116,14 +116,9 @@ def leaves_under(children: np.ndarray, node: int) -> np.ndarray:
     return leaves[:found]
 
 
-@jit
 def weigh(ids: np.ndarray, weights: np.ndarray, n_clades: int) -> np.ndarray:
     """(n_clades,) the sum of the weights of the trees, clades `ids` (T, n-1), that have each clade."""
-    frequency = np.zeros(n_clades)
-    for t in range(len(ids)):
-        for k in range(ids.shape[1]):
-            frequency[ids[t, k]] += weights[t]
-    return frequency
+    return np.bincount(ids.ravel(), np.repeat(weights, ids.shape[1]), n_clades)
 
 
 @jit

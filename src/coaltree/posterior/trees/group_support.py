@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.fielddocs import field_docs
-from ..._runtime.formatting import beside, percent, shortened, some
+from ..._runtime.formatting import beside, field_docs, percent, shortened, some
 from ..._runtime.jit import jit
 from ..._runtime.notebook import html_table
 from ..._runtime.validation import is_whole

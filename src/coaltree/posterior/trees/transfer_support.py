@@ -97,7 +97,8 @@ def _transfers(
                     merged[z] = at[y]
                     y += 1
             s = high - low
-            at[low:high] = merged[:s]
+            for z in range(s):  # an assignment of a whole slice takes seconds to compile, for its error message
+                at[low + z] = merged[z]
             ancestor = latest(window, exponent, merged[0], merged[s - 1])
             least, found = size[n + ancestor] - s, ancestor
             if least > 0:

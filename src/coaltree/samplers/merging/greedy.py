@@ -59,7 +59,7 @@ def _eps_of_v(rule: Int, v: float, lam: float, d: Int) -> float:
     return v * (0.5 * lam * v + d)
 
 
-@jit(allocates=False)
+@jit
 def _earliest_pair(context: Context, rule: Int, step: Int, buffer: np.ndarray) -> tuple[float, np.int64, np.int64]:
     """Return the smallest v*(ε) - a_i - a_j and the positions older < younger of its pair."""
     model, pool, particles = context.model, context.pool, context.particles
@@ -94,7 +94,7 @@ def _earliest_pair(context: Context, rule: Int, step: Int, buffer: np.ndarray) -
     return best, np.searchsorted(alive[:m], best_other), np.searchsorted(alive[:m], best_node)
 
 
-@jit(allocates=False)
+@jit
 def _reach_of(rule: Int, v: float, lam: float, d: Int) -> float:
     """Bound the ε of pairs that are earlier than `v`, or tie with it: rounding must not decide, hence the 1e-12."""
     return _eps_of_v(rule, v, lam, d) * (1.0 + 1e-12) if v < math.inf else math.inf

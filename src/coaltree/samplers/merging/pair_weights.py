@@ -54,7 +54,7 @@ class Weighed(NamedTuple):
     per_a: float  # and the reach falls by this for each unit of a
 
 
-@jit(allocates=False)
+@jit
 def next_merge(context: Context, p: Int, step: Int, rule: Int, drop_rate: bool) -> Merge:
     """Merge `step` of particle p; with `drop_rate` λ is left out of G."""
     m = context.model.n - step
@@ -62,7 +62,7 @@ def next_merge(context: Context, p: Int, step: Int, rule: Int, drop_rate: bool) 
     return Merge(p, m, lam, last_time(context.particles.times, p, step), rule, 1.0 if drop_rate else lam)
 
 
-@jit(allocates=False)
+@jit
 def _least_slope(z: float, d: Int) -> float:
     """Return a lower bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
@@ -71,7 +71,7 @@ def _least_slope(z: float, d: Int) -> float:
     return 0.5 * (nu + math.sqrt(nu * nu + z * z))
 
 
-@jit(allocates=False)
+@jit
 def _greatest_slope(z: float, d: Int) -> float:
     """Return an upper bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
@@ -80,7 +80,7 @@ def _greatest_slope(z: float, d: Int) -> float:
     return 0.5 * (nu + 1.0 + math.sqrt((nu - 1.0) * (nu - 1.0) + z * z))
 
 
-@jit(allocates=False)
+@jit
 def scaled_integral(eps: float, lam: float, model: Model) -> float:
     """Return g(λε) = G(ε, λ) + p log λ, finite at ε = 0 too."""
     x = lam * max(eps, _MIN_EPS)
@@ -89,7 +89,7 @@ def scaled_integral(eps: float, lam: float, model: Model) -> float:
     return log_full_integral(eps, lam, model.d) + (1.0 - 0.5 * model.d) * math.log(lam)
 
 
-@jit(allocates=False)
+@jit
 def proposal_integral(eps: float, r: float, inner: float, model: Model) -> float:
     """Return g for drawing a pair, with ε at least what puts the mode of log v at r where lineages may coincide.
 
@@ -101,7 +101,7 @@ def proposal_integral(eps: float, r: float, inner: float, model: Model) -> float
     return scaled_integral(eps, inner, model)
 
 
-@jit(allocates=False)
+@jit
 def _reach(eps_near: float, log_weight: float, target: float, lam: float, model: Model) -> tuple[float, float]:
     """Return (log ε, slope bound) beyond which g(λε) < target, given that g = log_weight > target at eps_near.
 
@@ -128,7 +128,7 @@ def _reach(eps_near: float, log_weight: float, target: float, lam: float, model:
     return x, _greatest_slope(root_lam * math.exp(0.5 * x), d)
 
 
-@jit(allocates=False)
+@jit
 def _pair_weight(now: Merge, model: Model, eps: float, a_sum: float) -> float:
     """Return log w of a pair with a_i + a_j = a_sum."""
     r = max(0.0, 2.0 * now.before + a_sum)
@@ -138,18 +138,18 @@ def _pair_weight(now: Merge, model: Model, eps: float, a_sum: float) -> float:
     return proposal_integral(eps, r, now.inner, model) + 0.5 * now.lam * a_sum
 
 
-@jit(allocates=False)
+@jit
 def _less_than_exp(x: float) -> float:
     """Return a lower bound of e^x, x >= 0, that is quick to compute."""
     return 1.0 + x * (1.0 + x * (0.5 + x * (1 / 6 + x * (1 / 24))))
 
 
-@jit(allocates=False)
+@jit
 def _exp_or_inf(x: float) -> float:
     return math.exp(x) if x < 705.0 else math.inf
 
 
-@jit(allocates=False)
+@jit
 def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float, float]:
     """Return (ε, a_i + a_j) of a pair with nearly the greatest weight, from the nearest entry of each row."""
     pool, particles, p = context.pool, context.particles, now.p
@@ -177,7 +177,7 @@ def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float,
     return best_eps, best_a
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _weigh_row(
     context: Context, now: Merge, node: Int, eps_reach: float, per_a: float, shift: float, buffer: np.ndarray
 ) -> tuple[float, float]:
@@ -206,7 +206,7 @@ def _weigh_row(
     return total, highest
 
 
-@jit(allocates=False)
+@jit
 def weigh_rows(context: Context, now: Merge, prune: bool, row_sum: np.ndarray, buffer: np.ndarray) -> Weighed:
     """Sum the weights of each row's pairs into row_sum[q], q < m; without `prune` every pair is evaluated."""
     model, particles, p = context.model, context.particles, now.p
@@ -238,7 +238,7 @@ def weigh_rows(context: Context, now: Merge, prune: bool, row_sum: np.ndarray, b
         shift = highest  # the pair taken for good was far from it: start again from the best one seen
 
 
-@jit(allocates=False)
+@jit
 def draw_pair(
     context: Context, now: Merge, row_sum: np.ndarray, weighed: Weighed, buffer: np.ndarray, state: np.ndarray
 ) -> tuple[int, int, float]:

@@ -90,7 +90,7 @@ def _make_particles(model: Model, pool: RowPool, M: int) -> Particles:
     return Particles(alive, a, death, head, floor, least, slot, children, times, np.zeros(M), slope)
 
 
-@jit(allocates=False)
+@jit
 def take_slots(context: Context, step: Int) -> None:
     """Give each particle a slot for the row that merge `step` will make."""
     slot = context.particles.slot
@@ -98,7 +98,7 @@ def take_slots(context: Context, step: Int) -> None:
         slot[p, step] = take_slot(context.pool, slot.shape[1] - step)
 
 
-@jit(allocates=False)
+@jit
 def release_merged(context: Context, step: Int) -> None:
     """Release the rows of the nodes that merge `step` ended."""
     particles, n = context.particles, context.model.n
@@ -109,7 +109,7 @@ def release_merged(context: Context, step: Int) -> None:
                 give_back(context.pool, particles.slot[p, node - n])
 
 
-@jit(allocates=False)
+@jit
 def _share_rows(context: Context, ancestors: np.ndarray, step: Int) -> None:
     """Let every particle p hold the rows of ancestors[p] after merge `step`, instead of its own."""
     pool, particles, n = context.pool, context.particles, context.model.n
@@ -122,13 +122,13 @@ def _share_rows(context: Context, ancestors: np.ndarray, step: Int) -> None:
                 give_back(pool, particles.slot[p, mine - n])
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def last_time(times: np.ndarray, p: Int, step: Int) -> float:
     """The time of the merge before `step`."""
     return times[p, step - 1] if step > 0 else 0.0
 
 
-@jit(allocates=False)
+@jit
 def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
     pool, particles, n = context.pool, context.particles, context.model.n
@@ -152,7 +152,7 @@ def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int
     return count
 
 
-@jit(allocates=False)
+@jit
 def all_distances(context: Context, p: Int, step: Int, node: Int, out: np.ndarray) -> None:
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
     pool, particles, n = context.pool, context.particles, context.model.n
@@ -174,7 +174,7 @@ def all_distances(context: Context, p: Int, step: Int, node: Int, out: np.ndarra
         older += particles.children[p, s, 1] < node
 
 
-@jit(allocates=False)
+@jit
 def nearest_alive(context: Context, p: Int, node: Int) -> tuple[Int, Int]:
     """Skip the nearest entries that have merged; return the node's slot and the first that is alive, or their number.
 
@@ -193,7 +193,7 @@ def nearest_alive(context: Context, p: Int, node: Int) -> tuple[Int, Int]:
     return slot, head
 
 
-@jit(allocates=False)
+@jit
 def read_row(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     """Write the whole row, as `older_distances` does, and note its smallest entry; the nearest ones are used up."""
     particles = context.particles
@@ -207,7 +207,7 @@ def read_row(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     return count
 
 
-@jit(allocates=False)
+@jit
 def merge(context: Context, p: Int, step: Int, older: Int, younger: Int, time: float, buffer: np.ndarray) -> None:
     """Merge the lineages at positions older < younger at `time`: write the new node's row and the tree.
 

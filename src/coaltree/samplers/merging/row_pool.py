@@ -71,7 +71,7 @@ def _find_nearest_leaves(eps: np.ndarray, near_eps: np.ndarray, near_node: np.nd
                 worst = near_eps[i, -1]
 
 
-@jit(allocates=False)
+@jit
 def insert_nearest(near_eps: np.ndarray, near_node: np.ndarray, eps: float, node: Int) -> None:
     """Insert into ascending entries of fixed number, dropping the last; call only if eps < near_eps[-1]."""
     k = near_eps.size - 1
@@ -83,7 +83,7 @@ def insert_nearest(near_eps: np.ndarray, near_node: np.ndarray, eps: float, node
     near_node[k] = node
 
 
-@jit(allocates=False)
+@jit
 def take_slot(pool: RowPool, length: Int) -> np.int32:
     """Return a slot for a row of `length` entries, no more than any row before it had."""
     if pool.counts[_FREE] > 0:
@@ -98,7 +98,7 @@ def take_slot(pool: RowPool, length: Int) -> np.int32:
     return slot
 
 
-@jit(allocates=False)
+@jit
 def give_back(pool: RowPool, slot: Int) -> None:
     """Release a slot for one particle; it is free when no particle holds it."""
     pool.users[slot] -= 1

@@ -47,14 +47,14 @@ class Racers(NamedTuple):
     log_factor: np.ndarray
 
 
-@jit(allocates=False)
+@jit
 def _start_and_r(racers: Racers, p: Int, x: Int, y: Int) -> tuple[float, float]:
     """t_C and r_C of the pair (x, y)."""
     start = max(racers.born[p, x], racers.born[p, y])
     return start, max(0.0, 2.0 * start + racers.a[p, x] + racers.a[p, y])
 
 
-@jit(allocates=False)
+@jit
 def _set_clock(racers: Racers, p: Int, x: Int, y: Int) -> None:
     """Draw the time at which the pair (x, y) would merge; it enters the race now."""
     start, r = _start_and_r(racers, p, x, y)
@@ -62,7 +62,7 @@ def _set_clock(racers: Racers, p: Int, x: Int, y: Int) -> None:
     racers.clock[p, x, y] = start + 0.5 * wait
 
 
-@jit(allocates=False)
+@jit
 def _find_first(racers: Racers, p: Int, x: Int) -> None:
     racers.first[p, x] = math.inf
     racers.rival[p, x] = -1
@@ -72,7 +72,7 @@ def _find_first(racers: Racers, p: Int, x: Int) -> None:
             racers.rival[p, x] = y
 
 
-@jit(allocates=False)
+@jit
 def _log_lost(racers: Racers, p: Int, x: Int, y: Int, time: float) -> float:
     """Return log [ e^{-(τ - t_C)} / Q_C(T > τ) ] of a pair that leaves the race at `time` without merging."""
     start, r = _start_and_r(racers, p, x, y)
@@ -85,7 +85,7 @@ def _log_lost(racers: Racers, p: Int, x: Int, y: Int, time: float) -> float:
     return -wait - log_survival(order, eps, 1.0, r, v)
 
 
-@jit(allocates=False)
+@jit
 def _merge_earliest(racers: Racers, p: Int, step: Int) -> None:
     """Let the earliest pair of particle p merge, and its rivals leave the race."""
     n, d = racers.node.shape[1], racers.d
@@ -141,7 +141,7 @@ def _merge_earliest(racers: Racers, p: Int, step: Int) -> None:
             racers.rival[p, z] = i
 
 
-@jit(allocates=False)
+@jit
 def _grow(racers: Racers, first: Int, last: Int, step: Int) -> None:
     """Make merge `step` of particles first … last-1."""
     for p in range(first, last):

@@ -24,7 +24,8 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
-from .lineage_counts import Lineages, count_and_area, exact_area
+from ...numerics.borrow import borrow
+from .lineage_counts import LineageView, count_and_area, exact_area
 
 MIDDLE = 300  # index of the knot at the mode; room for as many on either side
 _MAX_DROP = 6.0  # the march stops where what lies beyond is below e^-6 of the whole
@@ -50,41 +51,47 @@ class Target(NamedTuple):
     var_less_time: float  # s_c - τ_c
     m: float  # lineages at time 0 without those of c
     half_d: float
-    lineages: Lineages
+    lineages: LineageView
+
+
+PIECE = np.dtype(
+    [
+        ("t", np.float64),  # the knot where it starts
+        ("level", np.float64),  # l at the knot
+        ("slope", np.float64),  # l' at the knot while marching, then the slope of the piece
+        ("shift", np.float64),
+        ("mass", np.float64),  # relative to the height at the mode
+    ]
+)
+PROPOSAL = np.dtype([("first", np.int64), ("end", np.int64), ("log_mass", np.float64)])  # end: the piece after the last
 
 
 class Proposals(NamedTuple):
     """Proposals of several branches, one per row, each in pieces that start at their knots."""
 
-    t: np.ndarray  # the knots
-    level: np.ndarray  # l at the knot
-    slope: np.ndarray  # l' at the knot while marching, then the slope of the piece
-    shift: np.ndarray  # of the piece
-    mass: np.ndarray  # of the piece, relative to the height at the mode
-    ends: np.ndarray  # first piece, and the one after the last
-    log_mass: np.ndarray
+    pieces: np.ndarray  # (rows, 2 MIDDLE + 2) PIECE
+    rows: np.ndarray  # (rows,) PROPOSAL
 
 
 def empty_proposals(n_rows: int) -> Proposals:
     """Allocate proposals of `n_rows` branches."""
-    t, level, slope, shift, mass = np.zeros((5, n_rows, 2 * MIDDLE + 2))
-    return Proposals(t, level, slope, shift, mass, np.zeros((n_rows, 2), np.int64), np.zeros(n_rows))
+    return Proposals(np.zeros((n_rows, 2 * MIDDLE + 2), PIECE), np.zeros(n_rows, PROPOSAL))
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def variance_at(branch: Branch, var_less_time: float, t: float) -> float:
     """v(t)."""
     A = t - branch.t0
     return var_less_time + t + A * (1.0 - A * branch.inv_length)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def distance_at(branch: Branch, z: float) -> float:
     """ε at z."""
     return max(branch.e0 + z * (branch.e1 + z * branch.e2), 0.0)
 
 
-@jit(allocates=False)
+@jit
 def log_density(branch: Branch, target: Target, t: float) -> float:
     """l(t), exactly: log f less the constant (d/2) log 2π + ½ log|Φ|."""
     v = max(variance_at(branch, target.var_less_time, t), _MIN_VAR)
@@ -92,7 +99,7 @@ def log_density(branch: Branch, target: Target, t: float) -> float:
     return -exact_area(target.lineages, target.m, t) - target.half_d * math.log(v) - 0.5 * eps / v
 
 
-@jit(allocates=False)
+@jit
 def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float]:
     """l(t), v(t), v l'(t) and v² l''(t), with k(t) taken as constant nearby: none of them overflows as 1/v does.
 
@@ -113,13 +120,13 @@ def _height(branch: Branch, target: Target, t: float) -> tuple[float, float, flo
     return -area - target.half_d * math.log(v) - 0.5 * r, v, -k * v - N, dv * N - v_dN
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_ceiling(x: float) -> float:
     """An upper bound of log x for x > 0, at most log 2 too high: its binary exponent."""
     return 0.6931471805599453 * ((np.float64(x).view(np.int64) >> 52) - 1022)
 
 
-@jit(allocates=False)
+@jit
 def log_mass_bound(branch: Branch, target: Target) -> float:
     """Bound log ∫ f over the branch from above: least ε, best v for it, least area, whole width."""
     if not branch.upper > branch.lower:
@@ -141,7 +148,7 @@ def log_mass_bound(branch: Branch, target: Target) -> float:
     return log_bound
 
 
-@jit(allocates=False)
+@jit
 def _guess_mode(branch: Branch, target: Target) -> float:
     """Where l' = 0 if ε and k were as at the lower end and v' = 2: k v² + d v = ε, turned into a time."""
     eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
@@ -155,7 +162,7 @@ def _guess_mode(branch: Branch, target: Target) -> float:
     return min(t if t > branch.lower else branch.lower + inside, branch.upper)
 
 
-@jit(allocates=False)
+@jit
 def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float, float, float]:
     """Climb from t to within about a twentieth of a nat of the mode; returns t and `_height` there.
 
@@ -187,9 +194,9 @@ def _mode(branch: Branch, target: Target, t: float) -> tuple[float, float, float
     return t, level, v, slope, curvature
 
 
-@jit(allocates=False)
+@jit
 def _march(
-    branch: Branch, target: Target, knots: Proposals, row: Int, start: tuple[float, ...], sign: float, coarse: float
+    branch: Branch, target: Target, knots: np.ndarray, start: tuple[float, ...], sign: float, coarse: float
 ) -> tuple[int, bool]:
     """Set knots from the mode to the left (sign = -1) or right (+1); returns the last and whether it is the end.
 
@@ -197,7 +204,7 @@ def _march(
     """
     v, slope, curvature = start
     i = MIDDLE
-    t, level = knots.t[row, i], knots.level[row, i]
+    t, level = knots[i].t, knots[i].level
     summit = level
     end = branch.upper if sign > 0.0 else branch.lower
     # where v = 0 at the lower end l is not finite: knots draw near without end, and the tangent's tail covers the rest
@@ -226,7 +233,7 @@ def _march(
             return i, False
         i += int(sign)
         t, level, v, slope, curvature = new, new_level, new_v, new_slope, new_curvature
-        knots.t[row, i], knots.level[row, i], knots.slope[row, i] = t, level, slope / v
+        knots[i].t, knots[i].level, knots[i].slope = t, level, slope / v
         if reached:
             return i, True
         drop = summit - level
@@ -238,110 +245,110 @@ def _march(
     return i, False
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _mean_of_exp(z: float) -> float:
     """(e^z - 1) / z."""
     return 1.0 + 0.5 * z * (1.0 + z / 3.0) if abs(z) < 1e-5 else math.expm1(z) / z
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _lift(shift: float) -> float:
     """About e^shift, and cheaper."""
     return 1.0 + shift * (1.0 + 0.5 * shift)
 
 
-@jit(allocates=False)
+@jit
 def trace(branch: Branch, target: Target, proposals: Proposals, row: Int, coarse: float) -> float:
     """Write the proposal on one branch into a row of `proposals`; returns the log of its mass."""
+    pieces = borrow(proposals.pieces)[row]
     t, level, v, slope, curvature = _mode(branch, target, _guess_mode(branch, target))
-    proposals.t[row, MIDDLE], proposals.level[row, MIDDLE], proposals.slope[row, MIDDLE] = t, level, slope / v
+    pieces[MIDDLE].t, pieces[MIDDLE].level, pieces[MIDDLE].slope = t, level, slope / v
     start = (v, slope, curvature)
-    first, at_lower = _march(branch, target, proposals, row, start, -1.0, coarse)
-    last, at_upper = _march(branch, target, proposals, row, start, 1.0, coarse)
-    ts, levels, slopes = proposals.t[row], proposals.level[row], proposals.slope[row]
-    shifts, masses = proposals.shift[row], proposals.mass[row]
+    first, at_lower = _march(branch, target, pieces, start, -1.0, coarse)
+    last, at_upper = _march(branch, target, pieces, start, 1.0, coarse)
     for i in range(first, last + 1):  # should the climb have ended below the top, nothing may overflow
-        level = max(level, levels[i])
+        level = max(level, pieces[i].level)
     total = 0.0
-    low_slope = max(slopes[first], 0.0)
-    height = math.exp(levels[first] - level)
+    low_slope = max(pieces[first].slope, 0.0)
+    height = math.exp(pieces[first].level - level)
     low_height = height
     for i in range(first, last):
-        h = ts[i + 1] - ts[i]
-        rise = levels[i + 1] - levels[i]
-        shift = min(max(h * (slopes[i] - slopes[i + 1]) / 12.0, -0.5), 0.5)
-        next_height = math.exp(levels[i + 1] - level)
+        piece, following = pieces[i], pieces[i + 1]
+        h = following.t - piece.t
+        rise = following.level - piece.level
+        shift = min(max(h * (piece.slope - following.slope) / 12.0, -0.5), 0.5)
+        next_height = math.exp(following.level - level)
         mean = (next_height - height) / rise if abs(rise) > 1e-5 else 0.5 * (height + next_height)
-        slopes[i] = rise / h
-        shifts[i] = shift
-        masses[i] = h * mean * _lift(shift)
-        total += masses[i]
+        piece.slope = rise / h
+        piece.shift = shift
+        piece.mass = h * mean * _lift(shift)
+        total += piece.mass
         height = next_height
     # tangents lie above a concave l; clipped so that a tail falls, and an endless one has a finite mass
     if not at_upper:
-        slopes[last] = min(slopes[last], -1e-3 if branch.upper == math.inf else 0.0)
-        shifts[last] = 0.0
+        piece = pieces[last]
+        piece.slope = min(piece.slope, -1e-3 if branch.upper == math.inf else 0.0)
+        piece.shift = 0.0
         if branch.upper == math.inf:
-            masses[last] = -height / slopes[last]
+            piece.mass = -height / piece.slope
         else:
-            h = branch.upper - ts[last]
-            masses[last] = height * h * _mean_of_exp(slopes[last] * h)
-        total += masses[last]
+            h = branch.upper - piece.t
+            piece.mass = height * h * _mean_of_exp(piece.slope * h)
+        total += piece.mass
         last += 1
-        ts[last] = branch.upper
+        pieces[last].t = branch.upper
     if not at_lower:
-        h = ts[first] - branch.lower
-        levels[first - 1] = levels[first] - low_slope * h
+        h = pieces[first].t - branch.lower
         first -= 1
-        ts[first], slopes[first], shifts[first] = branch.lower, low_slope, 0.0
-        masses[first] = low_height * h * _mean_of_exp(-low_slope * h)
-        total += masses[first]
+        piece = pieces[first]
+        piece.level = pieces[first + 1].level - low_slope * h
+        piece.t, piece.slope, piece.shift = branch.lower, low_slope, 0.0
+        piece.mass = low_height * h * _mean_of_exp(-low_slope * h)
+        total += piece.mass
     log_mass = level + math.log(total) if first < last else -math.inf
-    proposals.ends[row, 0], proposals.ends[row, 1] = first, last
-    proposals.log_mass[row] = log_mass
+    made = borrow(proposals.rows)[row]
+    made.first, made.end, made.log_mass = first, last, log_mass
     return log_mass
 
 
-@jit(allocates=False)
+@jit
 def log_proposal(branch: Branch, proposals: Proposals, row: Int, t: float) -> float:
     """Log of the proposal's density at t, in the units of f."""
-    ts, end = proposals.t[row], proposals.ends[row, 1]
-    i = proposals.ends[row, 0]
-    while i < end - 1 and t > ts[i + 1]:
+    pieces, made = borrow(proposals.pieces)[row], proposals.rows[row]
+    i = made.first
+    while i < made.end - 1 and t > pieces[i + 1].t:
         i += 1
-    log_q = proposals.level[row, i] + proposals.slope[row, i] * (t - ts[i]) + math.log(_lift(proposals.shift[row, i]))
+    log_q = pieces[i].level + pieces[i].slope * (t - pieces[i].t) + math.log(_lift(pieces[i].shift))
     if branch.upper == math.inf:  # the part spread over the branch is exponential with mean 2, or uniform
-        log_spread = proposals.log_mass[row] + (-0.5 * (t - branch.lower) - math.log(2.0))
+        log_spread = made.log_mass + (-0.5 * (t - branch.lower) - math.log(2.0))
     else:
-        log_spread = proposals.log_mass[row] + -math.log(branch.upper - branch.lower)
+        log_spread = made.log_mass + -math.log(branch.upper - branch.lower)
     high = max(log_q, log_spread)
     return high + math.log((1.0 - _SPREAD) * math.exp(log_q - high) + _SPREAD * math.exp(log_spread - high))
 
 
-@jit(allocates=False)
+@jit
 def draw_time(branch: Branch, proposals: Proposals, row: Int, state: np.ndarray) -> float:
     """Draw a time from the proposal."""
     if uniform(state) < _SPREAD:
         if branch.upper == math.inf:
             return branch.lower - 2.0 * math.log(uniform(state))
         return branch.lower + uniform(state) * (branch.upper - branch.lower)
-    masses, ts = proposals.mass[row], proposals.t[row]
-    first, end = proposals.ends[row, 0], proposals.ends[row, 1]
+    pieces, first, end = borrow(proposals.pieces)[row], proposals.rows[row].first, proposals.rows[row].end
     total = 0.0
     for i in range(first, end):
-        total += masses[i]
+        total += pieces[i].mass
     rest = uniform(state) * total
     i = first
-    while i < end - 1 and rest > masses[i]:
-        rest -= masses[i]
+    while i < end - 1 and rest > pieces[i].mass:
+        rest -= pieces[i].mass
         i += 1
     r = uniform(state)
-    h = ts[i + 1] - ts[i]
-    slope = proposals.slope[row, i]
+    start, slope, h = pieces[i].t, pieces[i].slope, pieces[i + 1].t - pieces[i].t
     if h == math.inf:
-        return ts[i] + math.log(r) / slope
+        return start + math.log(r) / slope
     if abs(slope * h) < 1e-8:
-        return ts[i] + r * h
+        return start + r * h
     if slope > 0.0:  # measured from the end where most of the mass is, so that nothing overflows
-        return ts[i + 1] + math.log1p((1.0 - r) * math.expm1(-slope * h)) / slope
-    return ts[i] + math.log1p(r * math.expm1(slope * h)) / slope
+        return pieces[i + 1].t + math.log1p((1.0 - r) * math.expm1(-slope * h)) / slope
+    return start + math.log1p(r * math.expm1(slope * h)) / slope

@@ -22,8 +22,9 @@ from ..._runtime.typing import Int
 from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_bound, trace
-from .working_tree import WorkingTree, sibling_of
+from .working_tree import WorkingTree, sibling_in
 
 _MAX_KEPT = 31  # proposals that are kept; there are rarely so many
 _MAX_VALUE = 1e12  # log densities grow with the values: beyond, rounding decides what is drawn
@@ -37,21 +38,30 @@ class Care(NamedTuple):
     negligible: float = 7.0  # branches bounded below e^-negligible of the best keep that bound as their weight
 
 
+CANDIDATE = np.dtype(
+    [
+        ("node", np.int32),  # the branch above this node
+        ("row", np.int32),  # its row in `proposals`; -1 not kept, -2 not traced
+        ("log_weight", np.float64),
+        ("outward_var", np.float64),
+        *((name, np.float64) for name in Branch.__annotations__),
+        ("log_multiple", np.float64),  # log of what it counts, where it stands for others (`leave_one_out`)
+    ],
+    align=True,
+)
+MARK = np.dtype([("mark", np.int64), ("place", np.int64)])
+
+
 class Candidates(NamedTuple):
-    """Arrays over candidates, parents before children.
+    """Branches that a subtree may rejoin, parents before children.
 
     `counts` holds how many, the current mark, how often a leaf was too close to another to be told apart, and how many
     of the first candidates only pass messages on and are not to be drawn.
     """
 
-    node: np.ndarray  # (cap,) int32: the branch above this node
-    place: np.ndarray  # (2n-1,) int32: where a marked node stands in `node`
-    mark: np.ndarray  # (2n-1,) int64: equal to counts[1] for candidates
+    branches: np.ndarray  # (cap,) CANDIDATE
     outward: np.ndarray  # (cap, p)
-    outward_var: np.ndarray  # (cap,)
-    scalars: np.ndarray  # (cap, 8) the fields of Branch
-    log_weight: np.ndarray  # (cap,)
-    row: np.ndarray  # (cap,) int32: its row in `proposals`; -1 not kept, -2 not traced
+    nodes: np.ndarray  # (2n-1,) MARK: counts[1] for nodes below a candidate, and which one that is
     counts: np.ndarray  # (4,) int64
     proposals: Proposals
 
@@ -59,12 +69,8 @@ class Candidates(NamedTuple):
 def empty_candidates(n: int, p: int) -> Candidates:
     """Allocate candidates for every branch of a tree with n leaves and p columns."""
     cap = 2 * n - 1
-    node, place, row = np.zeros((3, cap), np.int32)
-    mark, counts = np.zeros(cap, np.int64), np.zeros(4, np.int64)
-    outward, scalars = np.zeros((cap, p)), np.zeros((cap, 8))
-    outward_var, log_weight = np.zeros((2, cap))
-    proposals = empty_proposals(_MAX_KEPT + 1)
-    return Candidates(node, place, mark, outward, outward_var, scalars, log_weight, row, counts, proposals)
+    branches, outward, nodes = np.zeros(cap, CANDIDATE), np.zeros((cap, p)), np.zeros(cap, MARK)
+    return Candidates(branches, outward, nodes, np.zeros(4, np.int64), empty_proposals(_MAX_KEPT + 1))
 
 
 def vectors(problem: Problem, name: str) -> np.ndarray:
@@ -84,65 +90,73 @@ def vectors(problem: Problem, name: str) -> np.ndarray:
     return W
 
 
-@jit(allocates=False)
-def begin(cand: Candidates) -> None:
-    """Empty the set."""
-    cand.counts[0] = 0
-    cand.counts[1] += 1
-    cand.counts[3] = 0
+@jit(inline="always")
+def begin(counts: np.ndarray) -> None:
+    """Empty the set of candidates."""
+    counts[0] = 0
+    counts[1] += 1
+    counts[3] = 0
 
 
-@jit(allocates=False)
-def add_clade(cand: Candidates, tree: WorkingTree, top: Int, time: float) -> None:
+@jit
+def add_clade(cand: Candidates, nodes: np.ndarray, top: Int, time: float) -> None:
     """Add the branch above a node, and every branch below it that reaches beyond a time, from the top down."""
-    i = cand.counts[0]
-    cand.node[i] = top
+    branches, i, marks, mark, nodes = (
+        borrow(cand.branches),
+        cand.counts[0],
+        borrow(cand.nodes),
+        cand.counts[1],
+        borrow(nodes),
+    )
+    branches[i].node = top
     n_found = i + 1
     while i < n_found:
-        node = cand.node[i]
-        cand.mark[node] = cand.counts[1]
-        cand.place[node] = i
-        if tree.time[node] > time and tree.child[node, 0] >= 0:
-            cand.node[n_found] = tree.child[node, 0]
-            cand.node[n_found + 1] = tree.child[node, 1]
+        x = branches[i].node
+        marks[x].mark = mark
+        marks[x].place = i
+        if nodes[x].time > time and nodes[x].left >= 0:
+            branches[n_found].node = nodes[x].left
+            branches[n_found + 1].node = nodes[x].right
             n_found += 2
         i += 1
     cand.counts[0] = n_found
 
 
-@jit(allocates=False)
+@jit
 def add_clade_around(cand: Candidates, tree: WorkingTree, x: Int, time: float, most: Int) -> None:
     """Add all branches of the largest clade around x with at most `most` lineages alive at a time.
 
     Such clades are disjoint: which of them x is in is the same wherever in it a subtree is. Branches from there to the
     root only pass messages on. Nothing is added if x alone has more lineages.
     """
-    size = _n_alive(cand, tree, x, time, most)
+    nodes, branches = borrow(tree.nodes), borrow(cand.branches)
+    size = _n_alive(branches, nodes, x, time, most)
     if size > most:
         return
-    above = np.int64(tree.parent[x])
+    above = np.int64(nodes[x].parent)
     while above >= 0:
-        size += _n_alive(cand, tree, sibling_of(tree, x), time, most - size)
+        size += _n_alive(branches, nodes, sibling_in(nodes, x), time, most - size)
         if size > most:
-            add_path(cand, tree, above, np.int64(-1), time)
+            add_path(cand, nodes, above, np.int64(-1), time)
             break
         x = above
-        above = np.int64(tree.parent[x])
+        above = np.int64(nodes[x].parent)
     cand.counts[3] = cand.counts[0]
-    add_clade(cand, tree, x, time)
+    add_clade(cand, nodes, x, time)
 
 
-@jit(allocates=False)
-def _n_alive(cand: Candidates, tree: WorkingTree, node: Int, time: float, most: Int) -> int:
+@jit
+def _n_alive(branches: np.ndarray, nodes: np.ndarray, top: Int, time: float, most: Int) -> int:
     """Count lineages under a node at a time, or some number above `most`; the empty candidate set is its queue."""
-    cand.node[0] = node
+    branches, nodes = borrow(branches), borrow(nodes)
+    branches[0].node = top
     n_found, i = 1, 0
     n_alive = 0
     while i < n_found and n_alive + (n_found - i) <= most:
-        node = cand.node[i]
-        if tree.time[node] > time and tree.child[node, 0] >= 0:
-            cand.node[n_found] = tree.child[node, 0]
-            cand.node[n_found + 1] = tree.child[node, 1]
+        x = branches[i].node
+        if nodes[x].time > time and nodes[x].left >= 0:
+            branches[n_found].node = nodes[x].left
+            branches[n_found + 1].node = nodes[x].right
             n_found += 2
         else:
             n_alive += 1
@@ -150,31 +164,36 @@ def _n_alive(cand: Candidates, tree: WorkingTree, node: Int, time: float, most: 
     return n_alive + (n_found - i)
 
 
-@jit(allocates=False)
-def add_path(cand: Candidates, tree: WorkingTree, leaf: Int, c: Int, time: float) -> None:
+@jit
+def add_path(cand: Candidates, nodes: np.ndarray, leaf: Int, c: Int, time: float) -> None:
     """Add the branches from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
-    mark = cand.counts[1]
-    start = cand.counts[0]
+    branches, mark, start, marks, nodes = (
+        borrow(cand.branches),
+        cand.counts[1],
+        cand.counts[0],
+        borrow(cand.nodes),
+        borrow(nodes),
+    )
     end = start
-    node = leaf
-    while node >= 0 and cand.mark[node] != mark:
-        if node == c:
+    x = leaf
+    while x >= 0 and marks[x].mark != mark:
+        if x == c:
             return
-        above = tree.parent[node]
-        if above < 0 or tree.time[above] > time:
-            cand.node[end] = node
+        above = np.int64(nodes[x].parent)
+        if above < 0 or nodes[above].time > time:
+            branches[end].node = x
             end += 1
-        node = np.int64(above)
+        x = above
     for i in range((end - start) // 2):  # parents first
         j, k = start + i, end - 1 - i
-        cand.node[j], cand.node[k] = cand.node[k], cand.node[j]
+        branches[j].node, branches[k].node = branches[k].node, branches[j].node
     for i in range(start, end):
-        cand.mark[cand.node[i]] = mark
-        cand.place[cand.node[i]] = i
+        marks[branches[i].node].mark = mark
+        marks[branches[i].node].place = i
     cand.counts[0] = end
 
 
-@jit(fastmath=True, allocates=False)
+@jit(fastmath=True)
 def _distances(c: np.ndarray, x: np.ndarray, o: np.ndarray) -> tuple[float, float, float]:
     """‖c - x‖², ‖c - o‖², ‖x - o‖². No store in here: sums in any order, but in the same order each time."""
     d_x, d_o, d_xo = 0.0, 0.0, 0.0
@@ -185,65 +204,71 @@ def _distances(c: np.ndarray, x: np.ndarray, o: np.ndarray) -> tuple[float, floa
     return d_x, d_o, d_xo
 
 
-@jit(allocates=False)
+@jit
 def pass_down(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
-    """Make the outward messages and branch scalars of all candidates for a subtree (mean_c, time_c)."""
+    """Make the outward messages and the fields of Branch of all candidates for a subtree (mean_c, time_c)."""
+    nodes, mean, outward, branches, marks, mean_c = (
+        borrow(tree.nodes),
+        borrow(tree.mean),
+        borrow(cand.outward),
+        borrow(cand.branches),
+        borrow(cand.nodes),
+        borrow(mean_c),
+    )
     for i in range(cand.counts[0]):
-        x = cand.node[i]
-        scalars = cand.scalars[i]
-        p = tree.parent[x]
-        t0 = tree.time[x] - tree.var[x]
-        scalars[0] = max(tree.time[x], time_c)
-        scalars[2] = t0
+        branch = branches[i]
+        x = branch.node
+        p = nodes[x].parent
+        branch.t0 = nodes[x].time - nodes[x].var
+        branch.lower = max(nodes[x].time, time_c)
         if p < 0:
-            scalars[1], scalars[3] = math.inf, 0.0
-            scalars[4], scalars[5], scalars[6] = squared_distance(tree.mean[x], mean_c), 0.0, 0.0
+            branch.upper, branch.inv_length = math.inf, 0.0
+            branch.e0, branch.e1, branch.e2 = squared_distance(mean[x], mean_c), 0.0, 0.0
             continue
-        time_p = tree.time[p]
-        y = tree.child[p, 0] if tree.child[p, 1] == x else tree.child[p, 1]
-        b = tree.var[y] + (time_p - tree.time[y])
-        pp = tree.parent[p]
+        time_p, pp = nodes[p].time, nodes[p].parent
+        y = nodes[p].left if nodes[p].right == x else nodes[p].right
+        b = nodes[y].var + (time_p - nodes[y].time)
         if pp < 0:
             q = b
-            blend(1.0, tree.mean[y], 0.0, tree.mean[y], cand.outward[i])
+            blend(1.0, mean[y], 0.0, mean[y], outward[i])
         else:
-            j = cand.place[p]
-            a = cand.outward_var[j] + (tree.time[pp] - time_p)
+            j = marks[p].place
+            a = branches[j].outward_var + (nodes[pp].time - time_p)
             _, w_a, w_b, q = join(a, b)
-            blend(w_a, cand.outward[j], w_b, tree.mean[y], cand.outward[i])
-        d_x, d_o, d_xo = _distances(mean_c, tree.mean[x], cand.outward[i])
-        cand.outward_var[i] = q
-        length = q + (time_p - t0)
-        scalars[1], scalars[3] = time_p, 1.0 / length if length > 0.0 else 1e300
-        scalars[4], scalars[5], scalars[6] = d_x, d_o - d_x - d_xo, d_xo
+            blend(w_a, outward[j], w_b, mean[y], outward[i])
+        d_x, d_o, d_xo = _distances(mean_c, mean[x], outward[i])
+        length = q + (time_p - branch.t0)
+        branch.outward_var = q
+        branch.upper, branch.inv_length = time_p, 1.0 / length if length > 0.0 else 1e300
+        branch.e0, branch.e1, branch.e2 = d_x, d_o - d_x - d_xo, d_xo
 
 
-@jit(allocates=False)
+@jit
 def add_every_branch(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray, time_c: float) -> None:
     """Make every branch beyond a time the candidates of a subtree (mean_c, time_c)."""
-    begin(cand)
-    add_clade(cand, tree, tree.top[0], time_c)
+    begin(cand.counts)
+    add_clade(cand, tree.nodes, tree.top[0], time_c)
     pass_down(cand, tree, mean_c, time_c)
 
 
-@jit(allocates=False)
-def renew_distances(cand: Candidates, tree: WorkingTree, mean_c: np.ndarray) -> None:
-    """Renew the distances in the scalars for another subtree at the same time; outward messages stay as they are."""
+@jit
+def renew_distances(cand: Candidates, mean: np.ndarray, mean_c: np.ndarray) -> None:
+    """Renew the distances for another subtree at the same time; outward messages stay as they are."""
     for i in range(cand.counts[0]):
-        scalars = cand.scalars[i]
-        scalars[4] = squared_distance(tree.mean[cand.node[i]], mean_c)
-        if scalars[3] > 0.0:
-            scalars[5] = squared_distance(cand.outward[i], mean_c) - scalars[4] - scalars[6]
+        branch = cand.branches[i]
+        branch.e0 = squared_distance(mean[branch.node], mean_c)
+        if branch.inv_length > 0.0:
+            branch.e1 = squared_distance(cand.outward[i], mean_c) - branch.e0 - branch.e2
 
 
-@jit(allocates=False)
-def branch_of(cand: Candidates, i: Int) -> Branch:
+@jit(inline="always")
+def branch_of(branches: np.ndarray, i: Int) -> Branch:
     """The i-th candidate's branch."""
-    s = cand.scalars[i]
-    return Branch(s[0], s[1], s[2], s[3], s[4], s[5], s[6])
+    s = branches[i]
+    return Branch(s.lower, s.upper, s.t0, s.inv_length, s.e0, s.e1, s.e2)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def too_close(branch: Branch, target: Target) -> bool:
     """Whether a leaf and the one below the branch coincide at time 0 without noise, where there is no density."""
     return branch.e0 < _MIN_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
@@ -254,50 +279,54 @@ def rows_are_apart(cand: Candidates) -> bool:
     return cand.counts[2] == 0
 
 
-@jit(allocates=False)
+@jit
 def weigh(cand: Candidates, target: Target, care: Care) -> float:
     """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest."""
-    best, widest = -math.inf, -1
-    for i in range(cand.counts[3]):
-        cand.row[i] = -2
-        cand.log_weight[i] = -math.inf
-    for i in range(cand.counts[3], cand.counts[0]):
-        branch = branch_of(cand, i)
-        cand.row[i] = -2
+    best, widest = -math.inf, np.int64(-1)
+    branches, n, n_passing = borrow(cand.branches), cand.counts[0], cand.counts[3]
+    for i in range(n_passing):
+        branches[i].row = -2
+        branches[i].log_weight = -math.inf
+    n_close, proposals = 0, cand.proposals
+    for i in range(n_passing, n):
+        branch = branch_of(branches, i)
         if too_close(branch, target):
-            cand.counts[2] += 1
-        cand.log_weight[i] = log_mass_bound(branch, target)
-        if cand.log_weight[i] > best:
-            best, widest = cand.log_weight[i], i
+            n_close += 1
+        log_weight = log_mass_bound(branch, target)
+        branches[i].row = -2
+        branches[i].log_weight = log_weight
+        if log_weight > best:
+            best, widest = log_weight, i
+    cand.counts[2] += n_close
     if widest < 0:
         return best
     best, n_kept, i = -math.inf, 0, widest
-    for step in range(-1, cand.counts[0]):  # the widest first, then those that could matter beside it
+    for step in range(-1, n):  # the widest first, then those that could matter beside it
         if step >= 0:
             i = step
-        if cand.row[i] == -2 and cand.log_weight[i] > best - care.negligible:
+        if branches[i].row == -2 and branches[i].log_weight > best - care.negligible:
             row = np.int64(min(n_kept, _MAX_KEPT))
-            cand.log_weight[i] = trace(branch_of(cand, i), target, cand.proposals, row, care.coarse)
-            cand.row[i] = row if row < _MAX_KEPT else -1
-            best = max(best, cand.log_weight[i])
+            branches[i].log_weight = trace(branch_of(branches, i), target, proposals, row, care.coarse)
+            branches[i].row = row if row < _MAX_KEPT else -1
+            best = max(best, branches[i].log_weight)
             n_kept += 1
     return best
 
 
-@jit(allocates=False)
+@jit
 def proposal_row(cand: Candidates, i: Int, target: Target, care: Care) -> np.int64:
     """The row of the i-th candidate's proposal, which is traced now if it was not kept."""
-    if cand.row[i] >= 0:
-        return np.int64(cand.row[i])
+    if cand.branches[i].row >= 0:
+        return np.int64(cand.branches[i].row)
     row = np.int64(_MAX_KEPT)
-    trace(branch_of(cand, i), target, cand.proposals, row, care.coarse)
+    trace(branch_of(cand.branches, i), target, cand.proposals, row, care.coarse)
     return row
 
 
-@jit(allocates=False)
+@jit
 def sum_of_weights(cand: Candidates, best: float) -> float:
     """Sum the weights of all candidates, divided by e^best."""
-    total = 0.0
+    total, branches = 0.0, borrow(cand.branches)
     for i in range(cand.counts[0]):
-        total += math.exp(cand.log_weight[i] - best)
+        total += math.exp(branches[i].log_weight - best)
     return total

@@ -28,16 +28,16 @@ from ..base import Draws, Merges, Watcher, require_apart
 from ..merging.smc import SMC, Population
 from .branch_density import Target
 from .candidates import add_clade, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
-from .lineage_counts import clear
+from .lineage_counts import clear, view_of
 from .nearest import nearest
-from .update import Engine, make_engine, propose, update
+from .update import Engine, borrowed, make_engine, propose, update
 from .working_tree import copy_tree, empty_working_tree, load, put_leaf, regraft, unload
 
 _MAX_TRIES = 20  # a draw fails only where floating-point numbers are too coarse for the branch it fell on
 _EVERY_BRANCH = np.empty(0, np.int32)
 
 
-@jit(allocates=False)
+@jit
 def begin_tree(engine: Engine) -> None:
     """Start with the first row alone."""
     tree = engine.tree
@@ -47,7 +47,7 @@ def begin_tree(engine: Engine) -> None:
     tree.top[1] = 1
 
 
-@jit(allocates=False)
+@jit
 def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> float:
     """Graft a row onto the tree of rows 0 … leaf-1, through node n - 1 + leaf; returns log f - log q.
 
@@ -55,43 +55,44 @@ def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> fl
     """
     tree, cand = engine.tree, engine.candidates
     put_leaf(tree, leaf, engine.W[leaf], engine.leaf_var[leaf])
-    begin(cand)
+    begin(cand.counts)
     if near.size == 0:
-        add_clade(cand, tree, tree.top[0], 0.0)
+        add_clade(cand, tree.nodes, tree.top[0], 0.0)
     else:
         for y in near:
             if y >= 0:
-                add_path(cand, tree, np.int64(y), leaf, 0.0)
+                add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
-    target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d, tree.lineages)
+    target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d, view_of(tree.lineages))
     for _ in range(_MAX_TRIES):
         i, t, ratio, log_total = propose(cand, target, engine.rule.care, state)
         if i >= 0:
             break
-    x, log_factor = np.int64(cand.node[i]), ratio + log_total
+    x, log_factor = np.int64(cand.branches[i].node), ratio + log_total
     if i < 0:
         x, log_factor = tree.top[0], -np.inf
-        t = tree.time[x] + 1.0
+        t = tree.nodes[x].time + 1.0
     regraft(tree, leaf, engine.W.shape[0] - 1 + leaf, x, t)
     tree.top[1] += 1
     return log_factor
 
 
-@jit(allocates=False)
+@jit
 def rejuvenate(engine: Engine, n_updates: Int, state: np.ndarray) -> None:
     """Regraft random nodes: a uniform leaf, or half of the time an ancestor of it, as in a sweep."""
-    tree = engine.tree
+    nodes = engine.tree.nodes
     for _ in range(n_updates):
-        leaf = integer_below(state, tree.top[1])
+        leaf = integer_below(state, engine.tree.top[1])
         c = leaf
         while c >= 0 and uniform(state) < 0.5:
-            c = np.int64(tree.parent[c])
-        if c >= 0 and tree.parent[c] >= 0:
+            c = np.int64(nodes[c].parent)
+        if c >= 0 and nodes[c].parent >= 0:
             update(engine, c, leaf, state)
 
 
-@jit(allocates=False)
+@jit
 def _grow(engine: Engine, step: Int, n_updates: Int, near: np.ndarray, state: np.ndarray) -> float:
+    engine = borrowed(engine)
     if step == 0:
         begin_tree(engine)
     else:
@@ -189,7 +190,7 @@ def _rename_leaves(children: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 @jit
 def _graft_all(engine: Engine, merges: Merges, near: np.ndarray, state: np.ndarray) -> None:
-    children, times = merges
+    engine, (children, times) = borrowed(engine), merges
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for leaf in range(times.size + 1, engine.W.shape[0]):
         insert(engine, leaf, near[leaf], state)

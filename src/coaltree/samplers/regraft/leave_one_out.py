@@ -26,12 +26,12 @@ from ...model.process.whitened import Problem
 from ..base import Merges
 from .branch_density import Target, log_mass_bound, trace
 from .candidates import Candidates, Care, add_clade, add_path, begin, branch_of, pass_down
+from .lineage_counts import view_of
 from .placement import MAX_STEPS, NEGLIGIBLE, STEP, at_scale, log_scale_weight, log_sum, modes_of_scale
-from .update import Engine, make_engine
+from .update import Engine, borrowed, make_engine
 from .working_tree import load, prune, regraft
 
 _CARE = Care(coarse=0.25, negligible=10.0)  # two thousandths of a nat
-_MULTIPLE = 7  # column of `scalars` with the log of what a candidate counts, behind the scalars of its branch
 _N_SCALES, _SCALES_BELOW = 13, 4  # one standard deviation apart: more above, where the tail is heavy
 
 
@@ -64,7 +64,7 @@ def _leave_out(
     engine: Engine, merges: Merges, leaves: np.ndarray, half_df: float, random_leaves: np.ndarray, found: np.ndarray
 ) -> None:
     """Write log Z of each leaf into `found`, which holds the variances of their noise."""
-    children, times = merges
+    engine, (children, times) = borrowed(engine), merges
     number = load(engine.tree, children, times, engine.W, engine.leaf_var)
     share = np.empty(number.size)  # of the leaves under each node
     n = times.size + 1
@@ -75,34 +75,34 @@ def _leave_out(
         found[k] = _log_mass(engine, leaves[k], found[k], half_df, random_leaves[k], share)
 
 
-@jit(allocates=False)
+@jit
 def _log_mass(
     engine: Engine, leaf: Int, unit: float, half_df: float, random_leaves: np.ndarray, share: np.ndarray
 ) -> float:
     """Take a leaf off, sum the mass of all branches, and put it back where it was."""
     tree, cand = engine.tree, engine.candidates
     parent, x, t = prune(tree, leaf)
-    begin(cand)
+    begin(cand.counts)
     if engine.neighbors.shape[0] == 0:
-        add_clade(cand, tree, tree.top[0], 0.0)
+        add_clade(cand, tree.nodes, tree.top[0], 0.0)
     else:
         for level in range(engine.neighbors.shape[0]):
             for y in engine.neighbors[level, leaf]:
                 if y >= 0:
-                    add_path(cand, tree, np.int64(y), leaf, 0.0)
+                    add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
     n_near = cand.counts[0]
     for y in random_leaves:
-        add_path(cand, tree, y, leaf, 0.0)
+        add_path(cand, tree.nodes, y, leaf, 0.0)
     for i in range(cand.counts[0]):
-        missed = (1.0 - share[cand.node[i]]) ** random_leaves.size if i >= n_near else 0.0
-        cand.scalars[i, _MULTIPLE] = -math.log1p(-missed)
+        missed = (1.0 - share[cand.branches[i].node]) ** random_leaves.size if i >= n_near else 0.0
+        cand.branches[i].log_multiple = -math.log1p(-missed)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
-    total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d, tree.lineages), half_df)
+    total = _integrate(cand, Target(unit, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages)), half_df)
     regraft(tree, leaf, parent, x, t)
     return total
 
 
-@jit(allocates=False)
+@jit
 def _integrate(cand: Candidates, target: Target, half_df: float) -> float:
     """Log of the mass of all candidates, the scale integrated out by the trapezoidal rule over log s.
 
@@ -130,36 +130,38 @@ def _integrate(cand: Candidates, target: Target, half_df: float) -> float:
     return total
 
 
-@jit(allocates=False)
+@jit
 def _total_at(cand: Candidates, target: Target, half_df: float, y: float, log_step: float, floor: float) -> float:
     log_weight = log_scale_weight(y, half_df) + log_step
     return _total(cand, at_scale(target, y), floor - log_weight) + log_weight
 
 
-@jit(allocates=False)
+@jit
 def _total(cand: Candidates, target: Target, floor: float) -> float:
     """Log of the mass of all candidates, without those far below the most likely one or below the floor."""
-    highest, first = -math.inf, 0
-    for i in range(cand.counts[0]):
-        cand.log_weight[i] = log_mass_bound(branch_of(cand, i), target) + cand.scalars[i, _MULTIPLE]
-        if cand.log_weight[i] > highest:
-            highest, first = cand.log_weight[i], i
+    branches, n = cand.branches, cand.counts[0]
+    highest, first = -math.inf, np.int64(0)
+    for i in range(n):
+        branches[i].log_weight = log_mass_bound(branch_of(branches, i), target) + branches[i].log_multiple
+        if branches[i].log_weight > highest:
+            highest, first = branches[i].log_weight, i
     if highest < floor - _CARE.negligible:
         return -math.inf
     total = _traced(cand, target, first)
-    cand.log_weight[first] = -math.inf
+    branches[first].log_weight = -math.inf
     floor = max(total, floor)
-    for i in range(cand.counts[0]):
-        if cand.log_weight[i] > floor - _CARE.negligible:
+    for i in range(n):
+        if branches[i].log_weight > floor - _CARE.negligible:
             mass = _traced(cand, target, i)
             total, floor = log_sum(total, mass), max(floor, mass)
     return total
 
 
-@jit(allocates=False)
+@jit
 def _traced(cand: Candidates, target: Target, i: Int) -> float:
     """Log of the mass of the i-th candidate, times what it counts."""
-    return trace(branch_of(cand, i), target, cand.proposals, 0, _CARE.coarse) + cand.scalars[i, _MULTIPLE]
+    log_mass = trace(branch_of(cand.branches, i), target, cand.proposals, np.int64(0), _CARE.coarse)
+    return log_mass + cand.branches[i].log_multiple
 
 
 def log_density_of_replicates(
@@ -184,7 +186,7 @@ def log_density_of_replicates(
     return found - 0.5 * (problem.d * LOG_2PI + problem.log_det)
 
 
-@jit(allocates=False)
+@jit
 def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, found: np.ndarray) -> None:
     i = next_leaf(walk)
     while i >= 0:
@@ -201,12 +203,12 @@ def _beside_others(walk: Walk, unit: np.ndarray, half_d: float, half_df: float, 
         i = next_leaf(walk)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_scale(centre: float, spread: float, k: Int) -> float:
     """The k-th log scale at which a density is evaluated."""
     return centre + spread * (k - _SCALES_BELOW)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def _log_normal(eps: float, v: float, half_d: float) -> float:
     return -half_d * math.log(v) - 0.5 * eps / v

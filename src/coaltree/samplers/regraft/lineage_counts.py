@@ -15,23 +15,43 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
+from ...numerics.borrow import array_at, borrow
 
 _GROUP_BITS = 6
 _GROUP = 1 << _GROUP_BITS
 
 
+SUM = np.dtype([("count", np.float64), ("time", np.float64)])
+LINK = np.dtype([("time", np.float64), ("following", np.int32), ("preceding", np.int32)])
+
+
 class Lineages(NamedTuple):
     """Node times in bins; `shift` and `base` turn the bits of a time into its bin."""
 
-    by_bin: np.ndarray  # (n_bins, 2) count and sum of the bins before this one in its group
-    by_group: np.ndarray  # (n_groups, 2) of the groups before this one in its block
-    by_block: np.ndarray  # (n_blocks, 2) of all blocks before this one
-    first: np.ndarray  # (n_bins,) first node of a bin, -1 for none
-    following: np.ndarray  # (n_nodes,) next node of the same bin
-    preceding: np.ndarray  # (n_nodes,) previous node of the same bin
-    time: np.ndarray  # (n_nodes,) time of the nodes that are in
+    sums: np.ndarray  # SUM of the bins before each bin in its group, of groups in their block, of all blocks before
+    links: np.ndarray  # LINK of each node in the list of its bin, then of each bin, where its list starts; -1 for none
+    n_bins: int
     shift: int
     base: int
+
+
+class LineageView(NamedTuple):
+    """Where the arrays of `Lineages` are: numbers alone, which cost loops nothing; the tree holds the arrays."""
+
+    sums: int  # address
+    links: int  # address
+    n_sums: int
+    n_links: int
+    n_bins: int
+    shift: int
+    base: int
+
+
+@jit
+def view_of(lin: Lineages) -> LineageView:
+    """The lineages as densities read them, true for as long as the arrays exist."""
+    sums, links = lin.sums.ctypes.data, lin.links.ctypes.data
+    return LineageView(sums, links, lin.sums.size, lin.links.size, lin.n_bins, lin.shift, lin.base)
 
 
 def empty_lineages(n: int) -> Lineages:
@@ -41,90 +61,99 @@ def empty_lineages(n: int) -> Lineages:
     lowest, highest = -(2 * doublings + 16), 8  # log2 of times, from far below 2/n² to far above 1
     shift = 52 - mantissa_bits
     base = int(np.float64(2.0**lowest).view(np.int64)) >> shift
-    n_bins = ((highest - lowest) << mantissa_bits) + 1
-    n_groups = (n_bins >> _GROUP_BITS) + 1
-    n_blocks = (n_groups >> _GROUP_BITS) + 1
-    by_bin, by_group, by_block = (np.zeros((n_blocks * size, 2)) for size in (_GROUP * _GROUP, _GROUP, 1))
-    first, following, preceding = (np.full(size, -1, np.int32) for size in (len(by_bin), 2 * n - 1, 2 * n - 1))
-    return Lineages(by_bin, by_group, by_block, first, following, preceding, np.zeros(2 * n - 1), shift, base)
+    n_needed = ((highest - lowest) << mantissa_bits) + 1
+    n_blocks = (((n_needed >> _GROUP_BITS) + 1) >> _GROUP_BITS) + 1
+    n_groups = n_blocks << _GROUP_BITS
+    n_bins = n_groups << _GROUP_BITS
+    links = np.zeros(2 * n - 1 + n_bins, LINK)
+    links["following"] = links["preceding"] = -1
+    return Lineages(np.zeros(n_bins + n_groups + n_blocks, SUM), links, n_bins, shift, base)
 
 
-@jit(inline="always", allocates=False)
-def _bin_of(lin: Lineages, t: float) -> int:
+@jit(inline="always")
+def _bin_of(lin: Lineages | LineageView, t: float) -> int:
     b = (np.float64(t).view(np.int64) >> lin.shift) - lin.base
-    return min(max(int(b), 0), lin.first.size - 1)
+    return min(max(int(b), 0), lin.n_bins - 1)
 
 
-@jit(allocates=False)
+@jit(inline="always")
+def _places(lin: Lineages | LineageView, b: Int) -> tuple[Int, Int, Int]:
+    """Where the sums of a bin, its group and its block are."""
+    group = lin.n_bins + (b >> _GROUP_BITS)
+    block = lin.n_bins + (lin.n_bins >> _GROUP_BITS) + (b >> (2 * _GROUP_BITS))
+    return b, group, block
+
+
+@jit
 def clear(lin: Lineages) -> None:
     """Remove every node."""
-    lin.by_bin[:] = 0.0
-    lin.by_group[:] = 0.0
-    lin.by_block[:] = 0.0
-    lin.first[:] = -1
+    for i in range(lin.sums.size):
+        lin.sums[i].count = 0.0
+        lin.sums[i].time = 0.0
+    for i in range(lin.links.size - lin.n_bins, lin.links.size):
+        lin.links[i].following = -1
 
 
-@jit(allocates=False)
+@jit
 def _count(lin: Lineages, b: Int, number: float, t: float) -> None:
-    for i in range(b + 1, ((b >> _GROUP_BITS) + 1) << _GROUP_BITS):
-        lin.by_bin[i, 0] += number
-        lin.by_bin[i, 1] += t
-    g = b >> _GROUP_BITS
-    for i in range(g + 1, ((g >> _GROUP_BITS) + 1) << _GROUP_BITS):
-        lin.by_group[i, 0] += number
-        lin.by_group[i, 1] += t
-    for i in range((g >> _GROUP_BITS) + 1, lin.by_block.shape[0]):
-        lin.by_block[i, 0] += number
-        lin.by_block[i, 1] += t
+    """Add to the sums of all later bins of b's group, all later groups of its block, and all later blocks."""
+    _, group, block = _places(lin, b)
+    _add_to(lin.sums, b + 1, (b | (_GROUP - 1)) + 1, number, t)
+    _add_to(lin.sums, group + 1, (group | (_GROUP - 1)) + 1, number, t)
+    _add_to(lin.sums, block + 1, lin.sums.size, number, t)
 
 
-@jit(allocates=False)
+@jit(inline="always")
+def _add_to(sums: np.ndarray, first: Int, end: Int, number: float, t: float) -> None:
+    for i in range(first, end):
+        sums[i].count += number
+        sums[i].time += t
+
+
+@jit
 def add(lin: Lineages, node: Int, t: float) -> None:
     """Add a node at time t."""
-    b = _bin_of(lin, t)
+    links, b = borrow(lin.links), _bin_of(lin, t)
     _count(lin, b, 1.0, t)
-    head = lin.first[b]
-    lin.time[node] = t
-    lin.following[node] = head
-    lin.preceding[node] = -1
-    if head >= 0:
-        lin.preceding[head] = node
-    lin.first[b] = node
+    before = links.size - lin.n_bins + b
+    after = links[before].following
+    links[node].time = t
+    links[node].preceding = before
+    links[node].following = after
+    links[before].following = node
+    if after >= 0:
+        links[after].preceding = node
 
 
-@jit(allocates=False)
+@jit
 def remove(lin: Lineages, node: Int) -> None:
     """Remove a node."""
-    t = lin.time[node]
-    b = _bin_of(lin, t)
-    _count(lin, b, -1.0, -t)
-    before, after = lin.preceding[node], lin.following[node]
-    if before >= 0:
-        lin.following[before] = after
-    else:
-        lin.first[b] = after
+    links, t = borrow(lin.links), lin.links[node].time
+    _count(lin, _bin_of(lin, t), -1.0, -t)
+    before, after = links[node].preceding, links[node].following
+    links[before].following = after
     if after >= 0:
-        lin.preceding[after] = before
+        links[after].preceding = before
 
 
-@jit(inline="always", allocates=False)
-def count_and_area(lin: Lineages, m: float, t: float) -> tuple[float, float]:
+@jit(inline="always")
+def count_and_area(lin: LineageView, m: float, t: float) -> tuple[float, float]:
     """k(t) and K(t) without the nodes of t's own bin: close, and cheap enough for every quadrature point."""
-    b = _bin_of(lin, t)
-    g = b >> _GROUP_BITS
-    h = g >> _GROUP_BITS
-    k = m - (lin.by_bin[b, 0] + lin.by_group[g, 0] + lin.by_block[h, 0])
-    return k, k * t + (lin.by_bin[b, 1] + lin.by_group[g, 1] + lin.by_block[h, 1])
+    b, g, h = _places(lin, _bin_of(lin, t))
+    sums = array_at(lin.sums, lin.n_sums, SUM)
+    k = m - (sums[b].count + sums[g].count + sums[h].count)
+    return k, k * t + (sums[b].time + sums[g].time + sums[h].time)
 
 
-@jit(allocates=False)
-def exact_area(lin: Lineages, m: float, t: float) -> float:
+@jit
+def exact_area(lin: LineageView, m: float, t: float) -> float:
     """K(t), exactly."""
     _, area = count_and_area(lin, m, t)
-    node = lin.first[_bin_of(lin, t)]
+    links = array_at(lin.links, lin.n_links, LINK)
+    node = links[links.size - lin.n_bins + _bin_of(lin, t)].following
     while node >= 0:
-        u = lin.time[node]
+        u = links[node].time
         if u <= t:
             area -= t - u
-        node = lin.following[node]
+        node = links[node].following
     return area

@@ -82,7 +82,7 @@ def _rank_neighbors(
 ) -> None:
     far, who = np.empty(found.shape[1]), np.empty(found.shape[1], np.int64)
     for i in range(first, last):
-        n_kept = 0
+        n_kept = np.int64(0)
         for j in member[start[i] : start[i + 1]]:
             distance = _squared_distance(points[i], points[j])
             if n_kept < far.size or distance < far[0]:
@@ -131,7 +131,7 @@ def _smallest(
     best, where = np.empty(spare), np.empty(spare, np.int64)
     for i in range(block.shape[0]):
         row = products[i]
-        n_kept = 0
+        n_kept = np.int64(0)
         worst = np.inf
         for j in range(row.size):
             value = squares[j] - 2.0 * row[j]
@@ -143,7 +143,7 @@ def _smallest(
             found[i, j] = numbers[where[j]]
 
 
-@jit(allocates=False)
+@jit
 def push(best: np.ndarray, where: np.ndarray, n_kept: Int, value: float, j: Int) -> Int:
     """Add to a heap whose first value is its largest, which is replaced once the heap is full."""
     if n_kept < best.size:
@@ -168,7 +168,7 @@ def push(best: np.ndarray, where: np.ndarray, n_kept: Int, value: float, j: Int)
     return n_kept
 
 
-@jit(allocates=False)
+@jit
 def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: Int, best: np.ndarray) -> None:
     """Sort `where` by the distance of its points from x, near ties as `best` has them, then by number."""
     _sort(best, where, n_kept)
@@ -181,7 +181,7 @@ def _rank(x: np.ndarray, points: np.ndarray, where: np.ndarray, n_kept: Int, bes
         best[at], where[at] = distance, j
 
 
-@jit(allocates=False)
+@jit
 def _sort(best: np.ndarray, where: np.ndarray, n_kept: Int) -> None:
     for i in range(1, n_kept):
         value, j, at = best[i], where[i], i
@@ -191,7 +191,7 @@ def _sort(best: np.ndarray, where: np.ndarray, n_kept: Int) -> None:
         best[at], where[at] = value, j
 
 
-@jit(allocates=False)
+@jit
 def _squared_distance(x: np.ndarray, y: np.ndarray) -> float:
     total = 0.0
     for column in range(x.size):
@@ -242,7 +242,7 @@ def _ask_neighbors(
     n_asked = min(k, _MAX_NEIGHBORS_ASKED)
     for i in order[first:last]:
         seen[i] = i
-        n_kept = 0
+        n_kept = np.int64(0)
         for j in found[i]:
             if j >= 0:
                 seen[j] = i
@@ -295,7 +295,7 @@ def _nearest_centre(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return cell
 
 
-@jit(allocates=False)
+@jit
 def _squared_distances(x: np.ndarray, columns: np.ndarray, first: Int, last: Int, out: np.ndarray) -> None:
     """out[j] = |x - columns[:, first + j]|², four columns at a time."""
     for j in range(last - first):
@@ -326,12 +326,12 @@ def _search_cells(
         for c in range(p):
             x[c] = queries[i, c]
         _squared_distances(x, cells.across, 0, n_cells, far)
-        n_near = 0
+        n_near = np.int64(0)
         for c in range(n_cells):
             if n_near < n_probes or far[c] < probe_far[0]:
                 n_near = push(probe_far, probe, n_near, np.float64(far[c]), c)
         _rank(queries[i], cells.centres, probe, n_near, probe_far)
-        n_kept, n_seen = 0, 0
+        n_kept, n_seen = np.int64(0), 0
         for near in range(n_near):
             c = probe[near]
             start, stop = cells.start[c], cells.start[c + 1]

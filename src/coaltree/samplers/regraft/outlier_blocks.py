@@ -76,7 +76,7 @@ def draw_block(around: Neighborhoods, state: np.ndarray) -> np.ndarray:
     """Draw a seed and up to three of its neighbours, the nearest or any; the least far first, or in any order."""
     u = uniform(state)
     place = int(u * u * around.seeds.size)
-    others = around.near[integer_below(state, 2), place].copy()
+    others = around.near[integer_below(state, np.int64(2)), place].copy()
     k, u = 1, uniform(state)
     while u > _SIZE_BELOW[k - 1]:
         k += 1
@@ -92,7 +92,7 @@ def draw_block(around: Neighborhoods, state: np.ndarray) -> np.ndarray:
     return take(block, sorted_places(take(around.distance, block)))
 
 
-@jit(allocates=False)
+@jit
 def _shuffle(values: np.ndarray, k: Int, state: np.ndarray) -> None:
     """Bring k of the values, drawn at random, to the front."""
     for j in range(k):

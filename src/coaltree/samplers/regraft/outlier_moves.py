@@ -18,7 +18,6 @@ each other beside the k lineages of the tree gives all but ∫_0^t k du. The lin
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from ..._runtime.typing import Int
 from ..base import Merges, Tails
 from .candidates import add_every_branch
 from .clades.clade_scales import move_one_clade
-from .outlier_blocks import Neighborhoods, draw_block, neighborhoods
+from .outlier_blocks import draw_block, neighborhoods
 from .outlier_scales import (
     ScaleCells,
     cell_of,
@@ -40,28 +39,15 @@ from .outlier_scales import (
     target_of,
     weigh_old_leaf,
 )
-from .update import Engine, propose
+from .update import Engine, borrowed, propose
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
-
-class Places(NamedTuple):
-    """Where the leaves of a block are: leaf j is joined through node `free` to the branch above x at time t.
-
-    In a clade of their own the first leaf has no such place; its entries are those of the clade.
-    """
-
-    free: np.ndarray
-    x: np.ndarray
-    t: np.ndarray
-    s: np.ndarray
+# Where a leaf of a block is: joined through node `free` to the branch above x at time t, with scale s. In a clade of
+# their own the first leaf has no such place; its entries are those of the clade.
+PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
 
 
 @jit
-def _empty_places(k: Int) -> Places:
-    return Places(np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k), np.empty(k))
-
-
-@jit(allocates=False)
 def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
     """The node whose leaves are just those of the block, or -1."""
     k = block.size
@@ -71,96 +57,101 @@ def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
         for j in range(k):
             c, steps = np.int64(block[j]), 0
             while c >= 0 and c != node and steps < k:
-                c = np.int64(tree.parent[c])
+                c = np.int64(tree.nodes[c].parent)
                 steps += 1
             n_inside += c == node
         if n_inside == k:
             return node if _n_leaves(tree, node, k) == k else np.int64(-1)
-        node = np.int64(tree.parent[node])
+        node = np.int64(tree.nodes[node].parent)
         if node < 0:
             break
     return np.int64(-1)
 
 
-@jit(allocates=False)
+@jit
 def _n_leaves(tree: WorkingTree, node: Int, most: Int) -> int:
     """The number of leaves under a node, or some number above `most`."""
-    if tree.child[node, 0] < 0:
+    if tree.nodes[node].left < 0:
         return 1
     if most < 2:
         return 2
-    left = _n_leaves(tree, np.int64(tree.child[node, 0]), most - 1)
-    return left + _n_leaves(tree, np.int64(tree.child[node, 1]), most - left)
+    left = _n_leaves(tree, np.int64(tree.nodes[node].left), most - 1)
+    return left + _n_leaves(tree, np.int64(tree.nodes[node].right), most - left)
 
 
-@jit(allocates=False)
-def _take_off(tree: WorkingTree, block: np.ndarray, top: Int, places: Places) -> None:
+@jit
+def _take_off(tree: WorkingTree, block: np.ndarray, top: Int, places: np.ndarray) -> None:
     """Take the leaves off the tree, and note their places; where top >= 0, as the clade below it, then one by one."""
     root, first = tree.top[0], 0
     if top >= 0:
-        places.free[0], places.x[0], places.t[0] = prune(tree, top)
+        places[0].free, places[0].x, places[0].t = prune(tree, top)
         root, first = tree.top[0], 1
         tree.top[0] = top
     for j in range(block.size - 1, first - 1, -1):
-        places.free[j], places.x[j], places.t[j] = prune(tree, block[j])
+        places[j].free, places[j].x, places[j].t = prune(tree, block[j])
     if top >= 0:
         tree.top[0] = root
 
 
-@jit(allocates=False)
-def _join_leaf(tree: WorkingTree, c: Int, places: Places, j: Int, cells: ScaleCells) -> None:
-    tree.var[c] = cells.unit[c] * places.s[j]
-    regraft(tree, c, places.free[j], places.x[j], places.t[j])
+@jit(inline="always")
+def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, cells: ScaleCells) -> None:
+    tree.nodes[c].var = cells.leaves[c].unit * places[j].s
+    regraft(tree, c, places[j].free, places[j].x, places[j].t)
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def _begin_clade(tree: WorkingTree, c: Int, s: float, cells: ScaleCells) -> int:
     """Make a leaf a tree of its own, to which others are joined; returns the root of the tree."""
     root = tree.top[0]
-    tree.var[c] = cells.unit[c] * s
+    tree.nodes[c].var = cells.leaves[c].unit * s
     tree.top[0] = c
     return root
 
 
-@jit(allocates=False)
-def _extra_time(places: Places) -> float:
+@jit(inline="always")
+def _extra_time(places: np.ndarray) -> float:
     """How much the area under the lineages is too large before a clade joins the tree."""
     total = 0.0
-    for j in range(1, places.t.size):
-        total += places.t[j]
+    for j in range(1, places.size):
+        total += places[j].t
     return total
 
 
-@jit(allocates=False)
+@jit
 def _put_back(
-    engine: Engine, block: np.ndarray, places: Places, cells: ScaleCells, is_clade: bool | np.bool, weighs: bool
+    engine: Engine, block: np.ndarray, places: np.ndarray, cells: ScaleCells, is_clade: bool | np.bool, weighs: np.bool
 ) -> float:
     """Put the leaves where they were, as a clade or one by one; returns log f p(s) / q if it is to be computed."""
     tree, n, k = engine.tree, engine.tree.top[1], block.size
     root, log_weight = tree.top[0], 0.0
     if is_clade:
-        root = _begin_clade(tree, block[0], places.s[0], cells)
-        g = cell_of(cells, places.s[0])
-        log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places.s[0]) if g >= 0 else math.nan
+        root = _begin_clade(tree, block[0], places[0].s, cells)
+        g = cell_of(cells, places[0].s)
+        log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places[0].s) if g >= 0 else math.nan
     for j in range(1 if is_clade else 0, k):
         c, m = block[j], float(n - k + j)
         if weighs:
-            log_weight += weigh_old_leaf(engine, c, m, cells, places.s[j], places.x[j], places.t[j])
+            log_weight += weigh_old_leaf(engine, c, m, cells, places[j].s, places[j].x, places[j].t)
         _join_leaf(tree, c, places, j, cells)
     if is_clade:
         top = tree.top[0]
         tree.top[0] = root
         if weighs:
-            add_every_branch(engine.candidates, tree, tree.mean[top], tree.time[top])
-            target = target_of(engine, tree.var[top] - tree.time[top], n - 1.0)
-            log_weight += log_weight_of(engine, target, places.x[0], places.t[0]) + _extra_time(places)
-        regraft(tree, top, places.free[0], places.x[0], places.t[0])
+            add_every_branch(engine.candidates, tree, tree.mean[top], tree.nodes[top].time)
+            target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, n - 1.0)
+            log_weight += log_weight_of(engine, target, places[0].x, places[0].t) + _extra_time(places)
+        regraft(tree, top, places[0].free, places[0].x, places[0].t)
     return log_weight
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def _put_anew(
-    engine: Engine, block: np.ndarray, places: Places, cells: ScaleCells, is_clade: bool | np.bool, state: np.ndarray
+    engine: Engine,
+    block: np.ndarray,
+    places: np.ndarray,
+    cells: ScaleCells,
+    is_clade: bool | np.bool,
+    state: np.ndarray,
 ) -> tuple[float, np.int64, bool]:
     """Put the leaves at new places, as a clade or one by one; returns log f p(s) / q, the clade's top or -1, and True.
 
@@ -169,16 +160,16 @@ def _put_anew(
     tree, n, k = engine.tree, engine.tree.top[1], block.size
     root, top, first, log_weight = tree.top[0], np.int64(-1), 0, 0.0
     if is_clade:
-        g, places.s[0] = draw_scale(cells, cells.log_prior, state)
-        log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places.s[0])
-        root, first = _begin_clade(tree, block[0], places.s[0], cells), 1
+        g, places[0].s = draw_scale(cells, cells.log_prior, state)
+        log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places[0].s)
+        root, first = _begin_clade(tree, block[0], places[0].s, cells), 1
     n_joined = first
     for j in range(first, k):
         c, m = block[j], float(n - k + j)
-        places.s[j], x, places.t[j], of_leaf = draw_new_leaf(engine, c, m, cells, state)
+        places[j].s, x, places[j].t, of_leaf = draw_new_leaf(engine, c, m, cells, state)
         if x < 0:
             break
-        places.x[j] = x
+        places[j].x = x
         log_weight += of_leaf
         _join_leaf(tree, c, places, j, cells)
         n_joined += 1
@@ -188,12 +179,12 @@ def _put_anew(
         top = tree.top[0]
         tree.top[0] = root
     if n_joined == k:
-        add_every_branch(engine.candidates, tree, tree.mean[top], tree.time[top])
-        target = target_of(engine, tree.var[top] - tree.time[top], n - 1.0)
+        add_every_branch(engine.candidates, tree, tree.mean[top], tree.nodes[top].time)
+        target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, n - 1.0)
         i, t, ratio, log_total = propose(engine.candidates, target, engine.rule.care, state)
         if i >= 0:
-            places.x[0], places.t[0] = np.int64(engine.candidates.node[i]), t
-            regraft(tree, top, places.free[0], places.x[0], t)
+            places[0].x, places[0].t = np.int64(engine.candidates.branches[i].node), t
+            regraft(tree, top, places[0].free, places[0].x, t)
             return log_weight + ratio + log_total + _extra_time(places), top, True
     if is_clade:
         tree.top[0] = top
@@ -207,48 +198,30 @@ def _put_anew(
 @jit
 def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarray) -> bool:
     """Try to move a block with its scales, from a clade to anywhere or the other way; returns whether it moved."""
+    engine = borrowed(engine)
     tree, k = engine.tree, block.size
-    old, new = _empty_places(k), _empty_places(k)
+    old, new = np.empty(k, PLACE), np.empty(k, PLACE)
     for j in range(k):
-        old.s[j] = cells.scale[block[j]]
+        old[j].s = cells.leaves[block[j]].scale
     top = _top_of_clade(tree, block) if k > 1 else np.int64(-1)
     was_clade, is_clade = top >= 0, top < 0 and k > 1
     _take_off(tree, block, top, old)
-    log_old = _put_back(engine, block, old, cells, was_clade, True)
+    log_old = _put_back(engine, block, old, cells, was_clade, np.bool_(True))
     if not log_old < math.inf:
         return False
     _take_off(tree, block, top, old)
     for j in range(k):
-        new.free[j] = old.free[j]
+        new[j].free = old[j].free
     log_new, new_top, is_put = _put_anew(engine, block, new, cells, is_clade, state)
     moved = math.log(uniform(state)) < log_new - log_old
     if moved and (not was_clade or _top_of_clade(tree, block) < 0):
         for j in range(k):
-            cells.scale[block[j]] = new.s[j]
+            cells.leaves[block[j]].scale = new[j].s
         return True
     if is_put:
         _take_off(tree, block, new_top, new)
-    _put_back(engine, block, old, cells, was_clade, False)
+    _put_back(engine, block, old, cells, was_clade, np.bool_(False))
     return False
-
-
-@jit
-def _move_all(
-    engine: Engine,
-    merges: Merges,
-    around: Neighborhoods,
-    numbers: tuple[Int, Int],
-    cells: ScaleCells,
-    state: np.ndarray,
-) -> None:
-    children, times = merges
-    n_blocks, n_clades = numbers
-    load(engine.tree, children, times, engine.W, engine.leaf_var)
-    for _ in range(n_blocks):
-        _move(engine, draw_block(around, state), cells, state)
-    for _ in range(n_clades):
-        move_one_clade(engine, around.seeds, cells, state)
-    unload(engine.tree, children, times)
 
 
 def move_together(
@@ -258,7 +231,12 @@ def move_together(
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
-    merges = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
+    children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
     cells = cells_of(tails)
-    _move_all(engine, merges, around, (n_blocks, n_clades), cells, state)
-    return merges, cells.scale
+    load(engine.tree, children, times, engine.W, engine.leaf_var)
+    for _ in range(n_blocks):
+        _move(engine, draw_block(around, state), cells, state)
+    for _ in range(n_clades):
+        move_one_clade(engine, around.seeds, cells, state)
+    unload(engine.tree, children, times)
+    return (children, times), cells.leaves["scale"].copy()

@@ -16,6 +16,7 @@ from ..._runtime.typing import Int
 from ..base import Tails
 from .branch_density import Target
 from .candidates import Care, add_every_branch, proposal_row, sum_of_weights, weigh
+from .lineage_counts import view_of
 from .update import Engine, log_ratio, propose
 
 # Bounds of cells: quantiles of the prior, then multiples of the last one, for large errors. Their number must be odd.
@@ -25,11 +26,13 @@ _MIN_MASS = 1e-300
 _ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses over cells are known
 
 
+LEAF = np.dtype([("scale", np.float64), ("unit", np.float64)])  # the current scale, the variance at a scale of 1
+
+
 class ScaleCells(NamedTuple):
     """Cells from which scales are proposed, and their prior."""
 
-    scale: np.ndarray  # (n,) the current scales
-    unit: np.ndarray  # (n,) leaf variances at a scale of 1
+    leaves: np.ndarray  # (n,) LEAF
     half_df: float
     bounds: np.ndarray  # (cells + 1,)
     log_prior: np.ndarray  # (cells,) log of the prior's mass in each
@@ -43,26 +46,28 @@ def cells_of(tails: Tails) -> ScaleCells:
     mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
     mass = np.maximum(mass, _MIN_MASS)  # with many degrees of freedom large scales have none
     log_prior = np.log(mass / mass.sum())
-    return ScaleCells(np.array(tails.scale), np.array(tails.unit), tails.half_df, bounds, log_prior, mass)
+    leaves = np.empty(len(tails.scale), LEAF)
+    leaves["scale"], leaves["unit"] = tails.scale, tails.unit
+    return ScaleCells(leaves, tails.half_df, bounds, log_prior, mass)
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def target_of(engine: Engine, var_less_time: float, m: float) -> Target:
     """The density of a subtree beside m leaves of the engine's tree."""
-    return Target(var_less_time, m, engine.half_d, engine.tree.lineages)
+    return Target(var_less_time, m, engine.half_d, view_of(engine.tree.lineages))
 
 
-@jit(allocates=False)
+@jit
 def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
     """Write the log probability of every cell for leaf c, for which every branch is made a candidate.
 
     Every second cell is computed; the likelihood of the others is the geometric mean of both sides.
     """
     tree, cand, log_share = engine.tree, engine.candidates, cells.log_share
-    add_every_branch(cand, tree, tree.mean[c], tree.time[c])
+    add_every_branch(cand, tree, tree.mean[c], tree.nodes[c].time)
     for g in range(0, log_share.size, 2):
         s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
-        best = weigh(cand, target_of(engine, cells.unit[c] * s, m), _ROUGH)
+        best = weigh(cand, target_of(engine, cells.leaves[c].unit * s, m), _ROUGH)
         log_share[g] = best + math.log(sum_of_weights(cand, best))
     for g in range(1, log_share.size, 2):
         log_share[g] = 0.5 * (log_share[g - 1] + log_share[g + 1])
@@ -77,7 +82,7 @@ def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
         log_share[g] -= top + math.log(total)
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def cell_of(cells: ScaleCells, s: float) -> int:
     """The cell of a scale; -1 for one that is never proposed."""
     for g in range(cells.log_prior.size):
@@ -86,7 +91,7 @@ def cell_of(cells: ScaleCells, s: float) -> int:
     return -1
 
 
-@jit(allocates=False)
+@jit
 def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> tuple[int, float]:
     """Draw a cell and a scale in it."""
     rest = uniform(state)
@@ -97,42 +102,42 @@ def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> t
     return g, cells.bounds[g] * math.exp(uniform(state) * math.log(cells.bounds[g + 1] / cells.bounds[g]))
 
 
-@jit(allocates=False)
+@jit
 def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: Int, s: float) -> float:
     """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
     log_p = -cells.half_df * (math.log(s) + 1.0 / s)
     return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
 
 
-@jit(allocates=False)
+@jit
 def log_weight_of(engine: Engine, target: Target, x: Int, t: float) -> float:
     """log f / q of the candidate above x at time t."""
     cand, care = engine.candidates, engine.rule.care
     best = weigh(cand, target, care)
     log_total = best + math.log(sum_of_weights(cand, best))
-    i = np.int64(cand.place[x])
+    i = cand.nodes[x].place
     return log_ratio(cand, target, i, proposal_row(cand, i, target, care), t) + log_total
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float, x: Int, t: float) -> float:
     """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, so that no move leads back."""
     g = cell_of(cells, s)
     if g < 0:
         return math.nan
     _weigh_cells(engine, c, m, cells)
-    log_weight = log_weight_of(engine, target_of(engine, cells.unit[c] * s, m), x, t)
+    log_weight = log_weight_of(engine, target_of(engine, cells.leaves[c].unit * s, m), x, t)
     return log_weight + log_prior_over_proposal(cells, cells.log_share, g, s)
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def draw_new_leaf(
     engine: Engine, c: Int, m: float, cells: ScaleCells, state: np.ndarray
 ) -> tuple[float, np.int64, float, float]:
     """Draw a scale, a branch (-1 where none could be drawn) and a time for leaf c; returns them and log f p(s) / q."""
     _weigh_cells(engine, c, m, cells)
     g, s = draw_scale(cells, cells.log_share, state)
-    target = target_of(engine, cells.unit[c] * s, m)
+    target = target_of(engine, cells.leaves[c].unit * s, m)
     i, t, ratio, log_total = propose(engine.candidates, target, engine.rule.care, state)
-    x = np.int64(engine.candidates.node[i]) if i >= 0 else np.int64(-1)
+    x = np.int64(engine.candidates.branches[i].node) if i >= 0 else np.int64(-1)
     return s, x, t, ratio + log_total + log_prior_over_proposal(cells, cells.log_share, g, s)

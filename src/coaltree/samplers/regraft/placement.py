@@ -30,7 +30,8 @@ from .candidates import (
     too_close,
     weigh,
 )
-from .update import Engine, choose, make_engine
+from .lineage_counts import view_of
+from .update import Engine, borrowed, choose, make_engine
 from .working_tree import load
 
 STEP = 1.25  # between two scales of a row that may join anywhere, in standard deviations of log s
@@ -67,7 +68,7 @@ def locate(
     engine = make_engine(problem, problem.W)
     number = load(engine.tree, children, times, engine.W, engine.leaf_var)
     found = Located(np.empty(m), np.full((m, 2 * n - 1), -np.inf), np.empty(m, np.int64), np.empty(m))
-    target = Target(float(level), float(n), engine.half_d, engine.tree.lineages)
+    target = Target(float(level), float(n), engine.half_d, view_of(engine.tree.lineages))
     if m:
         _locate(engine, np.ascontiguousarray(rows, dtype=np.float64), target, half_df, streams, found)
     log_mass = found.log_mass.take(number, axis=1) - 0.5 * (problem.d * LOG_2PI + problem.log_det)
@@ -77,19 +78,20 @@ def locate(
     return Located(top + np.log(shares.sum(axis=1)), log_mass, np.argsort(number)[found.node], found.time)
 
 
-@jit(allocates=False)
+@jit
 def _locate(
     engine: Engine, rows: np.ndarray, target: Target, half_df: float, streams: np.ndarray, found: Located
 ) -> None:
     """Fill in masses and draws, with nodes as the working tree numbers them."""
+    engine = borrowed(engine)
     tree, cand = engine.tree, engine.candidates
     add_every_branch(cand, tree, rows[0], 0.0)
     for r in range(rows.shape[0]):
-        renew_distances(cand, tree, rows[r])
+        renew_distances(cand, tree.mean, rows[r])
         same = _identical(cand, target)
         if same >= 0:
-            found.log_mass[r, cand.node[same]] = math.inf
-            found.node[r], found.time[r] = cand.node[same], 0.0
+            found.node[r], found.time[r] = cand.branches[same].node, 0.0
+            found.log_mass[r, found.node[r]] = math.inf
             continue
         log_total = -math.inf
         if half_df == 0.0:
@@ -105,26 +107,27 @@ def _locate(
                     break
 
 
-@jit(allocates=False)
+@jit
 def _add_scale(
     cand: Candidates, target: Target, log_weight: float, r: Int, log_total: float, state: np.ndarray, found: Located
 ) -> float:
     """Add the mass of row r on every branch at one scale to `log_total`, and perhaps draw its place there."""
     best = weigh(cand, target, _CARE)
     for i in range(cand.counts[0]):
-        if cand.row[i] != -2:
-            place = cand.node[i]
-            found.log_mass[r, place] = log_sum(found.log_mass[r, place], cand.log_weight[i] + log_weight)
+        branch = cand.branches[i]
+        if branch.row != -2:
+            here = branch.log_weight + log_weight
+            found.log_mass[r, branch.node] = log_sum(found.log_mass[r, branch.node], here)
     i, log_here = choose(cand, best, state)
     log_total = log_sum(log_total, log_here + log_weight)
     if uniform(state) < math.exp(log_here + log_weight - log_total):
         row = proposal_row(cand, i, target, _CARE)
-        found.node[r] = cand.node[i]
-        found.time[r] = draw_time(branch_of(cand, i), cand.proposals, row, state)
+        found.node[r] = cand.branches[i].node
+        found.time[r] = draw_time(branch_of(cand.branches, i), cand.proposals, row, state)
     return log_total
 
 
-@jit(allocates=False)
+@jit
 def _span_of_scales(cand: Candidates, target: Target, half_df: float) -> tuple[float, float, float]:
     """The two modes of log s, equal where one of them has negligible mass, and a step."""
     mode, other, spread = modes_of_scale(cand, target, half_df, _CARE)
@@ -137,14 +140,14 @@ def _span_of_scales(cand: Candidates, target: Target, half_df: float) -> tuple[f
     return mode, other, STEP * spread
 
 
-@jit(allocates=False)
+@jit
 def _log_mass_at(cand: Candidates, target: Target, half_df: float, y: float) -> float:
     """Log of the mass of all candidates at log scale y, times the density of y."""
     best = weigh(cand, at_scale(target, y), _CARE)
     return best + math.log(sum_of_weights(cand, best)) + log_scale_weight(y, half_df)
 
 
-@jit(allocates=False)
+@jit
 def modes_of_scale(cand: Candidates, target: Target, half_df: float, care: Care) -> tuple[float, float, float]:
     """The two likely log scales of a row, alone on a branch or close to others, and the smaller of their spreads."""
     mode, spread = _mode_from(cand, target, care, half_df, 0.0)
@@ -154,58 +157,58 @@ def modes_of_scale(cand: Candidates, target: Target, half_df: float, care: Care)
     return mode, (other if abs(other - mode) > spread else mode), spread
 
 
-@jit(allocates=False)
+@jit
 def _mode_from(cand: Candidates, target: Target, care: Care, half_df: float, y: float) -> tuple[float, float]:
     """Mode and spread of log s on the branch that seems best at a scale."""
     scaled = at_scale(target, y)
     highest, best = -math.inf, 0
     for i in range(cand.counts[0]):
-        bound = log_mass_bound(branch_of(cand, i), scaled)
+        bound = log_mass_bound(branch_of(cand.branches, i), scaled)
         if bound > highest:
             highest, best = bound, i
-    branch = branch_of(cand, best)
-    trace(branch, scaled, cand.proposals, 0, care.coarse)
-    t = cand.proposals.t[0, MIDDLE]
+    branch = branch_of(cand.branches, best)
+    trace(branch, scaled, cand.proposals, np.int64(0), care.coarse)
+    t = cand.proposals.pieces[0, MIDDLE].t
     eps = distance_at(branch, (t - branch.t0) * branch.inv_length)
     return scale_mode(variance_at(branch, 0.0, t), target.var_less_time, target.half_d, half_df, eps)
 
 
-@jit(allocates=False)
+@jit
 def _nearest_scale(cand: Candidates, target: Target, half_df: float) -> float:
     """The log scale that a row most likely has if it joins the nearest node."""
     nearest, v = math.inf, 0.0
     for i in range(cand.counts[0]):
-        branch = branch_of(cand, i)
+        branch = branch_of(cand.branches, i)
         eps = distance_at(branch, (branch.lower - branch.t0) * branch.inv_length)
         if eps < nearest:
             nearest, v = eps, variance_at(branch, 0.0, branch.lower)
     return scale_mode(v, target.var_less_time, target.half_d, half_df, nearest)[0]
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def at_scale(target: Target, y: float) -> Target:
     """The density at log scale y of the noise."""
     return Target(target.var_less_time * math.exp(y), target.m, target.half_d, target.lineages)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def log_scale_weight(log_s: float, half_df: float) -> float:
     """Log density of log s under its prior."""
     return half_df * (math.log(half_df) - log_s - math.exp(-log_s)) - math.lgamma(half_df)
 
 
-@jit(inline="always", allocates=False)
+@jit(inline="always")
 def log_sum(a: float, b: float) -> float:
     """log(e^a + e^b)."""
     high = max(a, b)
     return high if high == -math.inf else high + math.log(math.exp(a - high) + math.exp(b - high))
 
 
-@jit(allocates=False)
+@jit
 def _identical(cand: Candidates, target: Target) -> int:
     """The candidate above a leaf that equals the row, where the density is unbounded: no leaf noise, d > 1; or -1."""
     if target.half_d > 0.5:
         for i in range(cand.counts[0]):
-            if too_close(branch_of(cand, i), target):
+            if too_close(branch_of(cand.branches, i), target):
                 return i
     return -1

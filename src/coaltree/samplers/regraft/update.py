@@ -14,8 +14,9 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import integer_below, uniform
 from ..._runtime.typing import Int
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ..base import Merges
-from .branch_density import Target, draw_time, log_density, log_proposal
+from .branch_density import Proposals, Target, draw_time, log_density, log_proposal
 from .candidates import (
     Candidates,
     Care,
@@ -30,7 +31,7 @@ from .candidates import (
     sum_of_weights,
     weigh,
 )
-from .lineage_counts import count_and_area, remove
+from .lineage_counts import Lineages, count_and_area, remove, view_of
 from .working_tree import WorkingTree, attach, detach, empty_working_tree, load, refresh, regraft, sibling_of, unload
 
 
@@ -71,14 +72,40 @@ def make_engine(
     return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, neighbors, rule or Rule(), tally)
 
 
-@jit(allocates=False)
+@jit
+def borrowed(engine):
+    t, c = engine.tree, engine.candidates
+    lin = Lineages(
+        borrow(t.lineages.sums), borrow(t.lineages.links), t.lineages.n_bins, t.lineages.shift, t.lineages.base
+    )
+    tree = WorkingTree(borrow(t.nodes), borrow(t.mean), borrow(t.top), lin)
+    cand = Candidates(
+        borrow(c.branches),
+        borrow(c.outward),
+        borrow(c.nodes),
+        borrow(c.counts),
+        Proposals(borrow(c.proposals.pieces), borrow(c.proposals.rows)),
+    )
+    return Engine(
+        tree,
+        cand,
+        borrow(engine.W),
+        borrow(engine.leaf_var),
+        engine.half_d,
+        borrow(engine.neighbors),
+        engine.rule,
+        borrow(engine.tally),
+    )
+
+
+@jit
 def choose(cand: Candidates, best: float, state: np.ndarray) -> tuple[int, float]:
     """Draw a candidate with probability proportional to its weight; returns it and the log of all weights' sum."""
     total = sum_of_weights(cand, best)
     rest = uniform(state) * total
-    last = -1
+    last, branches = -1, borrow(cand.branches)
     for i in range(cand.counts[0]):
-        share = math.exp(cand.log_weight[i] - best)
+        share = math.exp(branches[i].log_weight - best)
         if share > 0.0:
             last = i
             rest -= share
@@ -87,15 +114,15 @@ def choose(cand: Candidates, best: float, state: np.ndarray) -> tuple[int, float
     return last, best + math.log(total)
 
 
-@jit(allocates=False)
+@jit
 def log_ratio(cand: Candidates, target: Target, i: Int, row: Int, t: float) -> float:
     """log f(t) - log q(t) on candidate i with its proposal's row; q is not normalised over candidates."""
-    branch = branch_of(cand, i)
-    log_q = log_proposal(branch, cand.proposals, row, t) + (cand.log_weight[i] - cand.proposals.log_mass[row])
+    branch, proposals = branch_of(cand.branches, i), cand.proposals
+    log_q = log_proposal(branch, proposals, row, t) + (cand.branches[i].log_weight - proposals.rows[row].log_mass)
     return log_density(branch, target, t) - log_q
 
 
-@jit(allocates=False)
+@jit
 def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> tuple[int, float, float, float]:
     """Draw (candidate, time) from q; returns them with log f - log q, q not normalised, and log of q's total.
 
@@ -105,7 +132,7 @@ def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> 
     if not best > -math.inf:
         return -1, 0.0, 0.0, 0.0
     i, log_total = choose(cand, best, state)
-    branch = branch_of(cand, i)
+    branch = branch_of(cand.branches, i)
     row = proposal_row(cand, i, target, care)
     t = draw_time(branch, cand.proposals, row, state)
     if not branch.lower < t < branch.upper:
@@ -113,7 +140,7 @@ def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> 
     return i, t, log_ratio(cand, target, i, row, t), log_total
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None:
     """Make the candidate set of c, which is `leaf` or above it, and was beside x.
 
@@ -122,15 +149,15 @@ def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None
     each time (with much noise a subtree may be anywhere in a large group); or paths from near leaves.
     """
     tree, cand, rule = engine.tree, engine.candidates, engine.rule
-    time = tree.time[c]
-    begin(cand)
+    nodes, time = borrow(tree.nodes), tree.nodes[c].time
+    begin(cand.counts)
     if engine.neighbors.shape[0] == 0 or uniform(state) < rule.global_share:
-        add_clade(cand, tree, tree.top[0], time)
+        add_clade(cand, nodes, tree.top[0], time)
         return
     looks_around = uniform(state) < rule.around
-    k, _ = count_and_area(tree.lineages, tree.top[1] - 1.0, time)
+    k, _ = count_and_area(view_of(tree.lineages), tree.top[1] - 1.0, time)
     if k <= rule.max_global:
-        add_clade(cand, tree, tree.top[0], time)
+        add_clade(cand, nodes, tree.top[0], time)
     elif looks_around:
         most = rule.min_around * (rule.max_around / rule.min_around) ** uniform(state)
         add_clade_around(cand, tree, x, time, np.int64(most))
@@ -138,15 +165,15 @@ def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None
         _add_near(engine, c, leaf, k, state)
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def _add_near(engine: Engine, c: Int, leaf: Int, k: float, state: np.ndarray) -> None:
     """Add the paths to the root from leaves near one under c, where k lineages are alive at τ_c.
 
     Half of them are the nearest neighbours, half drawn from the others, at the level with about as many leaves as there
     are lineages, and the next smaller one if it has many more. Now and then one leaf drawn from all is added.
     """
-    tree, cand, neighbors = engine.tree, engine.candidates, engine.neighbors
-    time = tree.time[c]
+    tree, cand, neighbors = engine.tree, engine.candidates, borrow(engine.neighbors)
+    nodes, time = borrow(tree.nodes), tree.nodes[c].time
     n_levels, _, n_neighbors = neighbors.shape
     level, size = 0, float(tree.top[1])
     while level + 1 < n_levels and size >= 4.0 * k:
@@ -160,40 +187,52 @@ def _add_near(engine: Engine, c: Int, leaf: Int, k: float, state: np.ndarray) ->
             place = j if j < n_nearest else n_nearest + integer_below(state, n_neighbors - n_nearest)
             y = np.int64(neighbors[i, leaf, place])
             if y >= 0:
-                add_path(cand, tree, y, c, time)
+                add_path(cand, nodes, y, c, time)
     if uniform(state) < engine.rule.random_leaf:
-        add_path(cand, tree, integer_below(state, tree.top[1]), c, time)
+        add_path(cand, nodes, integer_below(state, tree.top[1]), c, time)
 
 
-@jit(allocates=False)
+@jit
 def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     """Regraft c, which is `leaf` or above it."""
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
-    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
-    t = tree.time[parent]
+    nodes, parent, x = borrow(tree.nodes), np.int64(tree.nodes[c].parent), sibling_of(tree, c)
+    t = nodes[parent].time
     detach(tree, c)
     gather(engine, c, leaf, x, state)
     tally[0] += 1
     tally[2] += cand.counts[0]
-    if cand.mark[x] != cand.counts[1]:
+    if cand.nodes[x].mark != cand.counts[1]:
         attach(tree, c, parent, x, t)
         tally[3] += 1
         return
     remove(tree.lineages, parent)
-    refresh(tree, np.int64(tree.parent[x]))
-    pass_down(cand, tree, tree.mean[c], tree.time[c])
-    target = Target(tree.var[c] - tree.time[c], tree.top[1] - 1.0, engine.half_d, tree.lineages)
+    refresh(tree, np.int64(nodes[x].parent))
+    pass_down(cand, tree, tree.mean[c], nodes[c].time)
+    target = Target(nodes[c].var - nodes[c].time, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages))
     i, new_t, ratio, _ = propose(cand, target, rule.care, state)
     if i >= 0:
-        old = np.int64(cand.place[x])
+        old = cand.nodes[x].place
         old_ratio = log_ratio(cand, target, old, proposal_row(cand, old, target, rule.care), t)
         if math.log(uniform(state)) < ratio - old_ratio or not rule.correct:
-            x, t = np.int64(cand.node[i]), new_t
+            x, t = np.int64(cand.branches[i].node), new_t
             tally[1] += 1
     regraft(tree, c, parent, x, t)
 
 
 @jit
+def _sweep(engine: Engine, state: np.ndarray) -> None:
+    engine, state = borrowed(engine), borrow(state)
+    nodes = engine.tree.nodes
+    for leaf in range(engine.tree.top[1]):
+        update(engine, leaf, leaf, state)
+        c = np.int64(nodes[leaf].parent)
+        while c >= 0 and uniform(state) < 0.5:
+            c = np.int64(nodes[c].parent)
+        if c >= 0 and nodes[c].parent >= 0:
+            update(engine, c, leaf, state)
+
+
 def sweeps(engine: Engine, merges: Merges, kept: Merges, state: np.ndarray) -> None:
     """Sweep from a tree (children, times), which is overwritten, and keep (T, …) the tree after each of T sweeps.
 
@@ -202,20 +241,9 @@ def sweeps(engine: Engine, merges: Merges, kept: Merges, state: np.ndarray) -> N
     depth when it moves, so which node is drawn does not depend on where it is. All caches are renewed before each
     sweep, so that a resumed chain gives the same bits.
     """
-    parent = engine.tree.parent
     children, times = merges
-    kept_children, kept_times = kept
-    for i in range(kept_times.shape[0]):
+    for kept_children, kept_times in zip(*kept, strict=True):
         load(engine.tree, children, times, engine.W, engine.leaf_var)
-        for leaf in range(engine.tree.top[1]):
-            update(engine, leaf, leaf, state)
-            c = np.int64(parent[leaf])
-            while c >= 0 and uniform(state) < 0.5:
-                c = np.int64(parent[c])
-            if c >= 0 and parent[c] >= 0:
-                update(engine, c, leaf, state)
+        _sweep(engine, state)
         unload(engine.tree, children, times)
-        for k in range(times.size):  # see `load`
-            kept_times[i, k] = times[k]
-            kept_children[i, k, 0] = children[k, 0]
-            kept_children[i, k, 1] = children[k, 1]
+        kept_children[:], kept_times[:] = children, times

@@ -1,4 +1,4 @@
-"""A tree that changes: links, times and upward messages in arrays, with its lineage counts.
+"""A tree that changes: links, times and upward messages of its nodes, with its lineage counts.
 
 Node x carries N(mean_x, var_x), what the leaves under x say of its value at time_x (model.md):
 
@@ -15,62 +15,79 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.typing import Int
 from ...model.process.diffusion import blend, join
-from ...numerics.sorting import sorted_places, take
+from ...numerics.borrow import borrow
+from ...numerics.sorting import sorted_places
 from .lineage_counts import Lineages, add, clear, empty_lineages, remove
+
+NODE = np.dtype(
+    [
+        ("parent", np.int32),  # -1 for the root and for a node taken off
+        ("left", np.int32),  # the children, -1 for leaves
+        ("right", np.int32),
+        ("time", np.float64),
+        ("var", np.float64),
+    ],
+    align=True,
+)
 
 
 class WorkingTree(NamedTuple):
-    """Arrays over nodes; `top` holds the root and the number of leaves on the tree."""
+    """Nodes with their messages; `top` holds the root and the number of leaves on the tree."""
 
-    parent: np.ndarray  # (2n-1,) int32, -1 for the root and for a node taken off
-    child: np.ndarray  # (2n-1, 2) int32, -1 for leaves
-    time: np.ndarray  # (2n-1,)
+    nodes: np.ndarray  # (2n-1,) NODE
     mean: np.ndarray  # (2n-1, p)
-    var: np.ndarray  # (2n-1,)
     top: np.ndarray  # (2,) int64
     lineages: Lineages
 
 
 def empty_working_tree(n: int, p: int) -> WorkingTree:
     """Allocate a tree for n leaves with p columns."""
-    nodes = 2 * n - 1
-    parent, child = np.full(nodes, -1, np.int32), np.full((nodes, 2), -1, np.int32)
-    time, mean, var = np.zeros(nodes), np.zeros((nodes, p)), np.zeros(nodes)
-    return WorkingTree(parent, child, time, mean, var, np.zeros(2, np.int64), empty_lineages(n))
-
-
-@jit(allocates=False)
-def merge(tree: WorkingTree, node: Int) -> None:
-    """Make the message of an inner node from those of its children."""
-    one, two = tree.child[node, 0], tree.child[node, 1]
-    s1 = tree.var[one] + (tree.time[node] - tree.time[one])
-    s2 = tree.var[two] + (tree.time[node] - tree.time[two])
-    _, w1, w2, var = join(s1, s2)
-    blend(w1, tree.mean[one], w2, tree.mean[two], tree.mean[node])
-    tree.var[node] = var
-
-
-@jit(allocates=False)
-def refresh(tree: WorkingTree, node: Int) -> None:
-    """Renew the messages from a node up to the root."""
-    node = np.int64(node)
-    while node >= 0:
-        merge(tree, node)
-        node = np.int64(tree.parent[node])
-
-
-@jit(allocates=False)
-def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) -> None:
-    """Write a leaf's own message."""
-    tree.parent[leaf] = -1
-    tree.time[leaf] = 0.0
-    for j in range(values.size):
-        tree.mean[leaf, j] = values[j]
-    tree.var[leaf] = leaf_var
+    nodes = np.zeros(2 * n - 1, NODE)
+    nodes["parent"] = nodes["left"] = nodes["right"] = -1
+    return WorkingTree(nodes, np.zeros((2 * n - 1, p)), np.zeros(2, np.int64), empty_lineages(n))
 
 
 @jit
-def _depth_first(child: np.ndarray, root: Int, order: np.ndarray) -> None:
+def merge(tree: WorkingTree, node: Int) -> None:
+    """Make the message of an inner node from those of its children."""
+    _merge(tree.nodes, tree.mean, node)
+
+
+@jit
+def _merge(nodes: np.ndarray, mean: np.ndarray, node: Int) -> None:
+    nodes, mean = borrow(nodes), borrow(mean)
+    time = nodes[node].time
+    left, right = nodes[node].left, nodes[node].right
+    s1 = nodes[left].var + (time - nodes[left].time)
+    s2 = nodes[right].var + (time - nodes[right].time)
+    _, w1, w2, var = join(s1, s2)
+    blend(w1, mean[left], w2, mean[right], mean[node])
+    nodes[node].var = var
+
+
+@jit
+def refresh(tree: WorkingTree, node: Int) -> None:
+    """Renew the messages from a node up to the root."""
+    node = np.int64(node)
+    nodes, mean = borrow(tree.nodes), borrow(tree.mean)
+    while node >= 0:
+        _merge(nodes, mean, node)
+        node = np.int64(nodes[node].parent)
+
+
+@jit
+def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) -> None:
+    """Write a leaf's own message."""
+    node = tree.nodes[leaf]
+    node.parent = node.left = node.right = -1
+    node.time = 0.0
+    node.var = leaf_var
+    for j in range(values.size):
+        tree.mean[leaf, j] = values[j]
+
+
+@jit
+def _depth_first(nodes: np.ndarray, root: Int, order: np.ndarray) -> None:
     """Write the inner nodes, parents before children and each subtree in one piece."""
     n_found = 0
     stack = np.empty(order.size + 1, np.int64)
@@ -79,12 +96,12 @@ def _depth_first(child: np.ndarray, root: Int, order: np.ndarray) -> None:
     while n_open > 0:
         n_open -= 1
         node = stack[n_open]
-        if child[node, 0] < 0:
+        if nodes[node].left < 0:
             continue
         order[n_found] = node
         n_found += 1
-        stack[n_open] = child[node, 1]
-        stack[n_open + 1] = child[node, 0]
+        stack[n_open] = nodes[node].right
+        stack[n_open + 1] = nodes[node].left
         n_open += 2
 
 
@@ -94,13 +111,15 @@ def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarr
 
     There may be fewer merges than room: then the leaves are the first, for more to be grafted on.
     """
-    n_merges = times.size
+    nodes, n_merges = tree.nodes, times.size
     n = n_merges + 1
-    first_inner = (tree.parent.size + 1) // 2
-    by_time = np.full((2 * n - 1, 2), -1, np.int64)
+    first_inner = (nodes.size + 1) // 2
+    by_time = np.empty(2 * n - 1, nodes.dtype)
+    for i in range(n):
+        by_time[i].left = -1
     for k in range(n_merges):  # an assignment of a whole slice takes seconds to compile, for its error message
-        by_time[n + k, 0] = children[k, 0]
-        by_time[n + k, 1] = children[k, 1]
+        by_time[n + k].left = children[k, 0]
+        by_time[n + k].right = children[k, 1]
     order = np.empty(n_merges, np.int64)
     _depth_first(by_time, n + n_merges - 1, order)
     number = np.arange(2 * n - 1)
@@ -108,19 +127,18 @@ def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarr
         number[order[i]] = first_inner + n_merges - 1 - i
     for i in range(n):
         put_leaf(tree, i, W[i], leaf_var[i])
-        tree.child[i] = -1
     clear(tree.lineages)
     for k in range(n_merges):
-        node = number[n + k]
-        tree.time[node] = times[k]
-        for side in range(2):
-            x = number[children[k, side]]
-            tree.child[node, side] = x
-            tree.parent[x] = node
+        node, left, right = number[n + k], number[children[k, 0]], number[children[k, 1]]
+        nodes[node].time = times[k]
+        nodes[node].left = left
+        nodes[node].right = right
+        nodes[left].parent = node
+        nodes[right].parent = node
         merge(tree, node)
         add(tree.lineages, node, times[k])
     root = number[n + n_merges - 1]
-    tree.parent[root] = -1
+    nodes[root].parent = -1
     tree.top[0] = root
     tree.top[1] = n
     return number
@@ -129,74 +147,83 @@ def load(tree: WorkingTree, children: np.ndarray, times: np.ndarray, W: np.ndarr
 @jit
 def unload(tree: WorkingTree, children: np.ndarray, times: np.ndarray) -> None:
     """Write the tree as merges in order of time; a child comes before its parent even where times are tied."""
-    n_merges = times.size
+    nodes, n_merges = tree.nodes, times.size
     n = n_merges + 1
     order = np.empty(n_merges, np.int64)
-    _depth_first(tree.child, tree.top[0], order)
-    upwards = np.empty(n_merges, np.int64)
+    _depth_first(nodes, tree.top[0], order)
+    upwards, time = np.empty(n_merges, np.int64), np.empty(n_merges)
     for k in range(n_merges):
         upwards[k] = order[n_merges - 1 - k]
-    by_time = sorted_places(take(tree.time, upwards))
-    number = np.arange(tree.parent.size)
+        time[k] = nodes[upwards[k]].time
+    by_time = sorted_places(time)
+    number = np.arange(nodes.size)
     for k in range(n_merges):
         number[upwards[by_time[k]]] = n + k
     for k in range(n_merges):
         node = upwards[by_time[k]]
-        times[k] = tree.time[node]
-        children[k, 0] = number[tree.child[node, 0]]
-        children[k, 1] = number[tree.child[node, 1]]
+        times[k] = nodes[node].time
+        children[k, 0] = number[nodes[node].left]
+        children[k, 1] = number[nodes[node].right]
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def sibling_of(tree: WorkingTree, c: Int) -> np.int64:
     """The other child of c's parent."""
-    parent = tree.parent[c]
-    return np.int64(tree.child[parent, 0] if tree.child[parent, 1] == c else tree.child[parent, 1])
+    return sibling_in(tree.nodes, c)
 
 
-@jit(allocates=False)
+@jit(inline="always")
+def sibling_in(nodes, c: Int) -> np.int64:
+    nodes = borrow(nodes)
+    parent = nodes[nodes[c].parent]
+    return np.int64(parent.left if parent.right == c else parent.right)
+
+
+@jit
 def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
+    nodes = borrow(tree.nodes)
     if parent < 0:
         tree.top[0] = new
-    elif tree.child[parent, 0] == old:
-        tree.child[parent, 0] = new
+    elif nodes[parent].left == old:
+        nodes[parent].left = new
     else:
-        tree.child[parent, 1] = new
-    tree.parent[new] = parent
+        nodes[parent].right = new
+    nodes[new].parent = parent
 
 
-@jit(allocates=False)
+@jit(inline="always")
 def detach(tree: WorkingTree, c: Int) -> None:
     """Take c off with its subtree, and its parent with it. Lineages and messages stay as they are."""
-    parent = np.int64(tree.parent[c])
-    _replace_child(tree, np.int64(tree.parent[parent]), parent, sibling_of(tree, c))
-    tree.parent[c] = -1
-    tree.parent[parent] = -1
+    nodes, parent = tree.nodes, np.int64(tree.nodes[c].parent)
+    _replace_child(tree, np.int64(nodes[parent].parent), parent, sibling_of(tree, c))
+    nodes[c].parent = -1
+    nodes[parent].parent = -1
 
 
-@jit(allocates=False)
+@jit
 def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
     """Join c, through the free node `parent`, to the branch above x. Lineages and messages stay as they are."""
-    _replace_child(tree, np.int64(tree.parent[x]), x, parent)
-    tree.child[parent, 0] = x
-    tree.child[parent, 1] = c
-    tree.parent[x] = parent
-    tree.parent[c] = parent
-    tree.time[parent] = time
+    nodes = borrow(tree.nodes)
+    _replace_child(tree, np.int64(nodes[x].parent), x, parent)
+    nodes[parent].left = x
+    nodes[parent].right = c
+    nodes[parent].time = time
+    nodes[x].parent = parent
+    nodes[c].parent = parent
 
 
-@jit(allocates=False)
+@jit
 def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
     """Take c off, with lineages and messages renewed; returns the free node, the node c was joined to, and when."""
-    parent, x = np.int64(tree.parent[c]), sibling_of(tree, c)
-    t = tree.time[parent]
+    parent, x = np.int64(tree.nodes[c].parent), sibling_of(tree, c)
+    t = tree.nodes[parent].time
     detach(tree, c)
     remove(tree.lineages, parent)
-    refresh(tree, np.int64(tree.parent[x]))
+    refresh(tree, np.int64(tree.nodes[x].parent))
     return parent, x, t
 
 
-@jit(allocates=False)
+@jit
 def regraft(tree: WorkingTree, c: Int, parent: Int, x: Int, t: float) -> None:
     """Join c to the branch above x at time t through a free node, with lineages and messages renewed."""
     attach(tree, c, parent, x, t)
@@ -206,5 +233,9 @@ def regraft(tree: WorkingTree, c: Int, parent: Int, x: Int, t: float) -> None:
 
 def copy_tree(source: WorkingTree, target: WorkingTree) -> None:
     """Copy a tree of the same size with its lineages."""
-    for mine, yours in zip((*source[:-1], *source.lineages[:-2]), (*target[:-1], *target.lineages[:-2]), strict=True):
+    for mine, yours in zip(_arrays(source), _arrays(target), strict=True):
         np.copyto(yours, mine)
+
+
+def _arrays(tree: WorkingTree) -> tuple[np.ndarray, ...]:
+    return tree.nodes, tree.mean, tree.top, tree.lineages.sums, tree.lineages.links

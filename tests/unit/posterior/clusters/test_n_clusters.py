@@ -272,3 +272,8 @@ def test_suggest_n_clusters_counts_components_of_the_mean_tree_though_each_tree_
     assert sure.n_clusters == 4
     monkeypatch.setattr(n_clusters, "_SAME_COMPONENTS", n_clusters.Limit(1.5, 0.02))
     assert post[:].suggest_n_clusters().candidates["probability"][3] < sure.probability - 0.01
+
+
+def test_cluster_suggestion_prints_in_a_line():
+    found = n_clusters.ClusterSuggestion(2, "2 clusters: why.", 0.9, np.zeros(0), "rows", 2, 2)
+    assert repr(found) == "<ClusterSuggestion: 2 clusters: why>" and str(found) == "2 clusters: why."

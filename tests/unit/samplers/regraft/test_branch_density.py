@@ -17,7 +17,7 @@ from tests.reference import regraft as reference
 
 def candidate_of(case, x):
     leaves = frozenset(reference.leaves_under(case.rest, x))
-    return next(i for i in range(case.cand.counts[0]) if leaves_of(case.tree, case.cand.node[i]) == leaves)
+    return next(i for i in range(case.cand.counts[0]) if leaves_of(case.tree, case.cand.branches["node"][i]) == leaves)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])
@@ -31,7 +31,7 @@ def test_log_density_differs_from_the_joint_by_a_constant(d, noise):
         assert len(found) == case.cand.counts[0]
         gaps = []
         for x, lower, upper in found:
-            branch = branch_of(case.cand, candidate_of(case, x))
+            branch = branch_of(case.cand.branches, candidate_of(case, x))
             assert branch.lower == pytest.approx(lower)
             assert branch.upper == pytest.approx(upper)
             for t in rng.uniform(lower, min(upper, lower + 3.0), 3):
@@ -45,14 +45,14 @@ def proposals(case):
     weigh(case.cand, case.target, Care())
     for i in range(case.cand.counts[0]):
         row = proposal_row(case.cand, i, case.target, Care())
-        yield i, branch_of(case.cand, i), row
+        yield i, branch_of(case.cand.branches, i), row
 
 
 def grid_on(case, row):
     """Many points between the knots of a proposal, and beyond them where the branch is endless."""
     made = case.cand.proposals
-    first, end = made.ends[row]
-    knots = made.t[row, first : end + 1].copy()
+    first, end, _ = made.rows[row]
+    knots = made.pieces["t"][row, first : end + 1].copy()
     if math.isinf(knots[-1]):
         knots[-1] = knots[-2] + 40.0
     near = np.append(0.0, np.geomspace(1e-9, 0.5, 200))  # dense towards both knots, where a steep piece has its mass
@@ -79,7 +79,7 @@ def test_log_proposal_is_close_to_the_density_and_knows_its_own_mass(d):
         for _, branch, row in proposals(case):
             t = grid_on(case, row)
             log_f, log_q = densities_at(t, branch, case.target, case.cand.proposals, row)
-            log_mass = case.cand.proposals.log_mass[row]
+            log_mass = case.cand.proposals.rows["log_mass"][row]
             assert np.trapezoid(np.exp(log_q - log_mass), t) == pytest.approx(1.0, abs=0.02)
             total = np.trapezoid(np.exp(log_f - log_f.max()), t)
             f = np.exp(log_f - log_f.max()) / total
@@ -96,7 +96,7 @@ def test_log_mass_bound_is_above_the_mass_of_a_branch(d):
         case = make_case(200 + seed, d)
         for _, branch, row in proposals(case):
             bound = log_mass_bound(branch, case.target)
-            assert case.cand.proposals.log_mass[row] < bound + 0.05
+            assert case.cand.proposals.rows["log_mass"][row] < bound + 0.05
 
 
 def test_draw_time_draws_from_the_proposal():
@@ -106,7 +106,7 @@ def test_draw_time_draws_from_the_proposal():
         for _, branch, row in proposals(case):
             made = case.cand.proposals
             t = grid_on(case, row)
-            density = np.exp([log_proposal(branch, made, row, u) - made.log_mass[row] for u in t])
+            density = np.exp([log_proposal(branch, made, row, u) - made.rows["log_mass"][row] for u in t])
             steps = 0.5 * (density[1:] + density[:-1]) * np.diff(t)
             cdf = np.append(0.0, np.cumsum(steps)) + max(0.0, 1.0 - steps.sum()) * (t - t[0]) / (t[-1] - t[0])
             draws = np.array([draw_time(branch, made, row, state) for _ in range(400)])

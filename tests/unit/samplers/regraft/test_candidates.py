@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.samplers.regraft.branch_density import Target
+from coaltree.samplers.regraft.branch_density import Branch, Target
 from coaltree.samplers.regraft.candidates import (
     Care,
     add_clade_around,
@@ -17,6 +17,7 @@ from coaltree.samplers.regraft.candidates import (
     vectors,
     weigh,
 )
+from coaltree.samplers.regraft.lineage_counts import view_of
 from coaltree.samplers.regraft.update import make_engine
 from coaltree.samplers.regraft.working_tree import load, prune
 from tests.pruned_trees import leaves_of, make_case
@@ -37,14 +38,14 @@ def pruned(seed, c):
     below = [int(tree.top[0])]
     while below:
         node = below.pop()
-        if tree.child[node, 0] >= 0:
-            left[node] = (int(tree.child[node, 0]), int(tree.child[node, 1]), float(tree.time[node]))
+        if tree.nodes["left"][node] >= 0:
+            left[node] = tuple(tree.nodes[["left", "right", "time"]][node].tolist())
             below.extend(left[node][:2])
     return engine, left
 
 
 def drawn_from(cand):
-    return {int(node) for node in cand.node[cand.counts[3] : cand.counts[0]]}
+    return {int(node) for node in cand.branches["node"][cand.counts[3] : cand.counts[0]]}
 
 
 @pytest.mark.parametrize("most", [1, 4, 13, 100])
@@ -52,17 +53,17 @@ def drawn_from(cand):
 def test_add_clade_around_finds_the_clades_of_the_definition_from_everywhere_in_them(c, most):
     engine, left = pruned(c, c)
     cand, tree = engine.candidates, engine.tree
-    time = tree.time[c]
+    time = tree.nodes["time"][c]
     clades = reference.largest_clades(left, time, most)
     for clade in clades:
         for x in clade:
-            begin(cand)
+            begin(cand.counts)
             add_clade_around(cand, tree, x, time, most)
             assert drawn_from(cand) == clade
     outside = {x for x in left if left[x][2] > time} - set().union(*clades)
     assert outside or most == 100
     for x in outside:  # too many lineages: no candidates, and the subtree stays where it is
-        begin(cand)
+        begin(cand.counts)
         add_clade_around(cand, tree, x, time, most)
         assert cand.counts[0] == 0
 
@@ -71,17 +72,17 @@ def test_pass_down_makes_the_messages_of_the_whole_tree():
     engine, _ = pruned(3, 3)
     cand, tree = engine.candidates, engine.tree
     add_every_branch(cand, tree, tree.mean[3], 0.0)
-    place = {int(cand.node[i]): i for i in range(cand.counts[0])}
-    scalars = cand.scalars.copy()
+    fields = ["node", *Branch._fields]
+    whole = {int(branch["node"]): branch for branch in cand.branches[fields][: cand.counts[0]].copy()}
     n_seen = 0
     for x in range(N):
         if x == 3:
             continue
-        begin(cand)
+        begin(cand.counts)
         add_clade_around(cand, tree, x, 0.0, 6)
         pass_down(cand, tree, tree.mean[3], 0.0)
-        for i in range(cand.counts[0]):
-            np.testing.assert_array_equal(cand.scalars[i, :7], scalars[place[int(cand.node[i])], :7])
+        for branch in cand.branches[fields][: cand.counts[0]]:
+            assert branch == whole[int(branch["node"])]
         n_seen += cand.counts[3] > 0
     assert n_seen > 20
 
@@ -89,8 +90,8 @@ def test_pass_down_makes_the_messages_of_the_whole_tree():
 def test_weigh_bounds_the_weights_of_untraced_branches():
     case = make_case(7, 32, n=40)
     best = weigh(case.cand, case.target, Care())
-    rows = case.cand.row[: case.cand.counts[0]]
-    weights = case.cand.log_weight[: case.cand.counts[0]]
+    branches = case.cand.branches[: case.cand.counts[0]]
+    rows, weights = branches["row"], branches["log_weight"]
     assert (rows == -2).sum() > 40
     assert np.all(weights[rows == -2] <= best - 7.0)
     assert weights[rows != -2].max() == best
@@ -100,21 +101,23 @@ def test_weigh_bounds_the_weights_of_untraced_branches():
 def test_add_path_makes_a_set_closed_upwards_without_the_subtree():
     case = make_case(11, 3, n=30)
     tree, cand = case.tree, case.cand
-    c = next(x for x in range(59) if tree.parent[x] < 0 and x != tree.top[0] and (x < 30 or tree.child[x, 0] >= 0))
+    parents, times = tree.nodes["parent"], tree.nodes["time"]
+    off = np.flatnonzero(parents < 0)
+    c = next(x for x in off.tolist() if x != tree.top[0] and (x < 30 or tree.nodes["left"][x] >= 0))
     under = leaves_of(tree, c)
-    begin(cand)
+    begin(cand.counts)
     for leaf in range(0, 30, 3):
-        add_path(cand, tree, leaf, c, tree.time[c])
-    nodes = [int(x) for x in cand.node[: cand.counts[0]]]
+        add_path(cand, tree.nodes, leaf, c, times[c])
+    nodes = [int(x) for x in cand.branches["node"][: cand.counts[0]]]
     assert nodes[0] == tree.top[0]
     assert len(set(nodes)) == len(nodes)
     for i, x in enumerate(nodes):
-        assert cand.place[x] == i
+        assert cand.nodes["place"][x] == i
         assert not leaves_of(tree, x) & under
-        parent = int(tree.parent[x])
+        parent = int(parents[x])
         if parent >= 0:
             assert parent in nodes[:i]
-            assert tree.time[parent] > tree.time[c]
+            assert times[parent] > times[c]
 
 
 def test_weigh_counts_rows_that_coincide_without_noise():
@@ -126,7 +129,7 @@ def test_weigh_counts_rows_that_coincide_without_noise():
         load(tree, truth.children, truth.times, engine.W, engine.leaf_var)
         prune(tree, 4)
         add_every_branch(engine.candidates, tree, tree.mean[4], 0.0)
-        weigh(engine.candidates, Target(0.0, 5.0, 1.5, tree.lineages), Care())
+        weigh(engine.candidates, Target(0.0, 5.0, 1.5, view_of(tree.lineages)), Care())
         assert rows_are_apart(engine.candidates) == apart
 
 

@@ -75,7 +75,7 @@ def normaliser_alone(problem, rule, seed, n_particles=200):
         for leaf in range(1, problem.n):
             insertion.insert(engine, leaf, insertion._EVERY_BRANCH, population.streams[i])
             cand = engine.candidates
-            log_weights[i] += np.logaddexp.reduce(cand.log_weight[: cand.counts[0]])
+            log_weights[i] += np.logaddexp.reduce(cand.branches["log_weight"][: cand.counts[0]])
     log_weights += (problem.n - 1) * population._constant
     return np.logaddexp.reduce(log_weights) - math.log(n_particles)
 

@@ -103,7 +103,7 @@ def test_move_scatters_and_gathers_rows_that_resemble_each_other(three_outliers)
         load(engine.tree, children, times, engine.W, engine.leaf_var)
         top = outlier_moves._top_of_clade(engine.tree, block)
         moved = outlier_moves._move(engine, block, cells, state)
-        scale = cells.scale
+        scale = cells.leaves["scale"].copy()
         unload(engine.tree, children, times)
         Tree(children, times)  # checks that it is one
         held = [{*leaves} == {37, 38, 39} for leaves in clades_of(children)]

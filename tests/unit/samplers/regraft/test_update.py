@@ -35,14 +35,14 @@ def test_sweeps_keep_caches_true(sampler):
     kept = np.empty((1, 59, 2), np.int32), np.empty((1, 59))
     sweeps(engine, (children, times), kept, make_streams(np.random.default_rng(2), 1)[0])
     tree = engine.tree
-    inner = {x: (int(tree.child[x, 0]), int(tree.child[x, 1]), float(tree.time[x])) for x in range(60, 119)}
+    inner = {x: tree.nodes[["left", "right", "time"]][x].tolist() for x in range(60, 119)}
     for x in range(119):
         mean, var, _ = reference.message(inner, x, problem.W.tolist(), 0.1)
         np.testing.assert_allclose(tree.mean[x], mean, rtol=1e-9, atol=1e-12)
-        assert tree.var[x] == pytest.approx(var, rel=1e-9)
+        assert tree.nodes["var"][x] == pytest.approx(var, rel=1e-9)
         parent = reference.parent_of(inner, x)
-        assert tree.parent[x] == (-1 if parent is None else parent)
-    assert sorted(tree.lineages.time[60:]) == sorted(time for _, _, time in inner.values())
+        assert tree.nodes["parent"][x] == (-1 if parent is None else parent)
+    assert sorted(tree.lineages.links["time"][60:119]) == sorted(time for _, _, time in inner.values())
 
 
 # z is in standard errors that are measured by batch means: a shorter chain only sees less.

@@ -21,9 +21,10 @@ from ...._runtime.jit import jit
 from ...._runtime.random_streams import uniform
 from ...._runtime.typing import Int
 from ....model.process.diffusion import squared_distance
+from ....numerics.borrow import borrow
 from ..candidates import Care, add_every_branch, renew_distances, sum_of_weights, weigh
 from ..outlier_scales import ScaleCells, log_weight_of, target_of
-from ..update import Engine, propose
+from ..update import Engine, borrowed, propose
 from ..working_tree import WorkingTree, merge, prune, regraft
 
 _N_KNOTS = 13  # an odd number
@@ -40,15 +41,17 @@ class Knots(NamedTuple):
     level: np.ndarray  # its logarithm at the knots, not normalised
 
 
-@jit(allocates=False)
+@jit
 def renew_clade(tree: WorkingTree, node: Int, half_d: float) -> float:
     """Renew the messages under a node and its own; returns the log likelihood of the merges, less a constant."""
-    one, two = np.int64(tree.child[node, 0]), np.int64(tree.child[node, 1])
+    nodes = borrow(tree.nodes)
+    one, two = np.int64(nodes[node].left), np.int64(nodes[node].right)
     if one < 0:
         return 0.0
     below = renew_clade(tree, one, half_d) + renew_clade(tree, two, half_d)
     merge(tree, node)
-    v = tree.var[one] + tree.var[two] + (tree.time[node] - tree.time[one]) + (tree.time[node] - tree.time[two])
+    time = nodes[node].time
+    v = nodes[one].var + nodes[two].var + (time - nodes[one].time) + (time - nodes[two].time)
     return below - half_d * math.log(v) - 0.5 * squared_distance(tree.mean[one], tree.mean[two]) / v
 
 
@@ -60,18 +63,18 @@ def leaves_under(tree: WorkingTree, node: Int, most: Int) -> np.ndarray:
     while n_open > 0:
         n_open -= 1
         c = stack[n_open]
-        if tree.child[c, 0] < 0:
+        if tree.nodes[c].left < 0:
             found[n_found] = c
             n_found += 1
         else:
-            stack[n_open], stack[n_open + 1] = tree.child[c, 0], tree.child[c, 1]
+            stack[n_open], stack[n_open + 1] = tree.nodes[c].left, tree.nodes[c].right
             n_open += 2
         if n_found + n_open > most:
             return found[:0]
     return found[:n_found]
 
 
-@jit(allocates=False)
+@jit
 def level_at(knots: Knots, y: float) -> float:
     """The log density at y; NaN outside, so that no move leads there or from there."""
     place = (y - knots.first) / knots.step
@@ -81,7 +84,7 @@ def level_at(knots: Knots, y: float) -> float:
     return knots.level[g] + (place - g) * (knots.level[g + 1] - knots.level[g])
 
 
-@jit(allocates=False)
+@jit
 def _mass(level: np.ndarray, g: Int, top: float) -> float:
     """The mass of the piece after knot g, divided by its width and e^top."""
     rise = abs(level[g + 1] - level[g])
@@ -89,7 +92,7 @@ def _mass(level: np.ndarray, g: Int, top: float) -> float:
     return high * (-math.expm1(-rise) / rise if rise > 1e-9 else 1.0)
 
 
-@jit(allocates=False)
+@jit
 def draw_from(knots: Knots, state: np.ndarray) -> float:
     """Draw y."""
     level, n_pieces = knots.level, knots.level.size - 1
@@ -107,41 +110,42 @@ def draw_from(knots: Knots, state: np.ndarray) -> float:
     return knots.first + knots.step * (g + (share if rise < 0.0 else 1.0 - share))
 
 
-@jit(allocates=False)
-def _mean_log(values: np.ndarray, leaves: np.ndarray) -> float:
+@jit
+def _mean_log_scale(cells: ScaleCells, leaves: np.ndarray) -> float:
     total = 0.0
     for j in range(leaves.size):
-        total += math.log(values[leaves[j]])
+        total += math.log(cells.leaves[leaves[j]].scale)
     return total / leaves.size
 
 
-@jit(allocates=False)
+@jit
 def _set_scales(engine: Engine, top: Int, leaves: np.ndarray, cells: ScaleCells, shift: float) -> float:
     """Multiply the leaves' scales by e^shift on the tree; returns the log density of y that is not that of places."""
     total = 0.0
     for j in range(leaves.size):
-        log_s = math.log(cells.scale[leaves[j]]) + shift
-        engine.tree.var[leaves[j]] = cells.unit[leaves[j]] * math.exp(log_s)
+        leaf = cells.leaves[leaves[j]]
+        log_s = math.log(leaf.scale) + shift
+        engine.tree.nodes[leaves[j]].var = leaf.unit * math.exp(log_s)
         total -= cells.half_df * (log_s + math.exp(-log_s))
     return total + renew_clade(engine.tree, top, engine.half_d)
 
 
-@jit(allocates=False)
+@jit
 def _log_mass(engine: Engine, top: Int) -> float:
     """log ∫ f over all candidates, roughly, for the clade as it is."""
     tree, cand = engine.tree, engine.candidates
-    renew_distances(cand, tree, tree.mean[top])
-    best = weigh(cand, target_of(engine, tree.var[top] - tree.time[top], tree.top[1] - 1.0), _ROUGH)
+    renew_distances(cand, tree.mean, tree.mean[top])
+    best = weigh(cand, target_of(engine, tree.nodes[top].var - tree.nodes[top].time, tree.top[1] - 1.0), _ROUGH)
     return best + math.log(sum_of_weights(cand, best))
 
 
-@jit(allocates=False)
+@jit
 def _fill(knots: Knots, engine: Engine, top: Int, leaves: np.ndarray, cells: ScaleCells, y: float) -> None:
     """Make the proposal of y for a pruned clade, for which every branch becomes a candidate; scales are left changed.
 
     The mass of all places is computed at every second knot; at the others it is the geometric mean of both sides.
     """
-    add_every_branch(engine.candidates, engine.tree, engine.tree.mean[top], engine.tree.time[top])
+    add_every_branch(engine.candidates, engine.tree, engine.tree.mean[top], engine.tree.nodes[top].time)
     before = 0.0
     for g in range(knots.level.size):
         knots.level[g] = _set_scales(engine, top, leaves, cells, knots.first + g * knots.step - y)
@@ -153,26 +157,27 @@ def _fill(knots: Knots, engine: Engine, top: Int, leaves: np.ndarray, cells: Sca
             before = log_mass
 
 
-@jit(allocates=False)
+@jit
 def _move(engine: Engine, top: Int, leaves: np.ndarray, cells: ScaleCells, knots: Knots, state: np.ndarray) -> bool:
     tree, cand, m = engine.tree, engine.candidates, engine.tree.top[1] - 1.0
-    y = _mean_log(cells.scale, leaves)
+    y = _mean_log_scale(cells, leaves)
     parent, x, t = prune(tree, top)
     _fill(knots, engine, top, leaves, cells, y)
     log_old = _set_scales(engine, top, leaves, cells, 0.0) - level_at(knots, y)
-    renew_distances(cand, tree, tree.mean[top])
-    log_old += log_weight_of(engine, target_of(engine, tree.var[top] - tree.time[top], m), x, t)
+    renew_distances(cand, tree.mean, tree.mean[top])
+    log_old += log_weight_of(engine, target_of(engine, tree.nodes[top].var - tree.nodes[top].time, m), x, t)
     new_y = draw_from(knots, state)
     log_new = _set_scales(engine, top, leaves, cells, new_y - y) - level_at(knots, new_y)
-    renew_distances(cand, tree, tree.mean[top])
-    target = target_of(engine, tree.var[top] - tree.time[top], m)
+    renew_distances(cand, tree.mean, tree.mean[top])
+    target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, m)
     i, new_t, ratio, log_total = propose(cand, target, engine.rule.care, state)
     moved = i >= 0 and math.log(uniform(state)) < log_new + ratio + log_total - log_old
     if moved:
-        x, t = np.int64(cand.node[i]), new_t
+        x, t = np.int64(cand.branches[i].node), new_t
     for j in range(leaves.size):
-        cells.scale[leaves[j]] *= math.exp(new_y - y) if moved else 1.0
-        tree.var[leaves[j]] = cells.unit[leaves[j]] * cells.scale[leaves[j]]
+        leaf = cells.leaves[leaves[j]]
+        leaf.scale *= math.exp(new_y - y) if moved else 1.0
+        tree.nodes[leaves[j]].var = leaf.unit * leaf.scale
     renew_clade(tree, top, engine.half_d)
     regraft(tree, top, parent, x, t)
     return moved
@@ -192,13 +197,14 @@ def move_one_clade(engine: Engine, seeds: np.ndarray, cells: ScaleCells, state: 
 
     Where the seed is in its clade, and how many leaves that has, are the same after the move.
     """
+    engine = borrowed(engine)
     tree, u = engine.tree, uniform(state)
     leaf = np.int64(seeds[int(u * u * seeds.size)])
-    top = np.int64(tree.parent[leaf])
+    top = np.int64(tree.nodes[leaf].parent)
     while top >= 0 and uniform(state) < 0.5:
-        top = np.int64(tree.parent[top])
+        top = np.int64(tree.nodes[top].parent)
     alone = uniform(state) < _ALONE
-    if top < 0 or tree.parent[top] < 0:
+    if top < 0 or tree.nodes[top].parent < 0:
         return False
     leaves = leaves_under(tree, top, _MAX_LEAVES)
     if leaves.size == 0:

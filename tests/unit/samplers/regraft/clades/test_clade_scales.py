@@ -23,7 +23,7 @@ from coaltree.samplers.regraft.clades.clade_scales import (
     renew_clade,
 )
 from coaltree.samplers.regraft.outlier_scales import cells_of
-from coaltree.samplers.regraft.working_tree import load, unload
+from coaltree.samplers.regraft.working_tree import load, sibling_of, unload
 from coaltree.tree import Tree, unchecked_tree
 from tests.reference import clade_scales as reference
 from tests.reference.regraft import from_arrays
@@ -52,9 +52,8 @@ def shares_of_branches(engine, cells, top, leaves, n_moves, state):
     counts, ys, n_moved = {}, np.empty(n_moves), 0
     for i in range(n_moves):
         n_moved += move_clade(engine, top, leaves, cells, state)
-        ys[i] = np.log(cells.scale[leaves]).mean()
-        parent = engine.tree.parent[top]
-        sibling = int(engine.tree.child[parent].sum()) - top
+        ys[i] = np.log(cells.leaves["scale"][leaves]).mean()
+        sibling = int(sibling_of(engine.tree, top))
         beside = frozenset(leaves_under(engine.tree, sibling, 8).tolist())
         counts[beside] = counts.get(beside, 0) + 1
     return {beside: count / n_moves for beside, count in counts.items()}, ys, n_moved / n_moves
@@ -115,7 +114,7 @@ def largest_z(n_cases, half_df, seed, n=7, n_moves=6):
                 move_one_clade(engine, np.arange(n), cells, state)
             children, times = np.array(tree.children, np.int64), np.array(tree.times)
             unload(engine.tree, children, times)
-            after = numbers(children, times, X, cells.scale)
+            after = numbers(children, times, X, cells.leaves["scale"])
             changes.append(after - before)
     changes = np.array(changes)
     return float(np.max(np.abs(changes.mean(axis=0)) / changes.std(axis=0, ddof=1)) * math.sqrt(n_cases))
@@ -147,10 +146,10 @@ def test_move_one_clade_leaves_a_tree_whose_messages_are_right():
     assert sum(move_one_clade(engine, np.arange(30), cells, state) for _ in range(60)) > 20
     unload(engine.tree, children, times)
     Tree(children, times)  # checks that it is one
-    again, _, _ = engine_of(X, cells.scale, children, times)
+    again, _, _ = engine_of(X, cells.leaves["scale"], children, times)
     root, same_root = engine.tree.top[0], again.tree.top[0]
     assert engine.tree.mean[root] == pytest.approx(again.tree.mean[same_root], rel=1e-9)
-    assert engine.tree.var[root] == pytest.approx(again.tree.var[same_root], rel=1e-9)
+    assert engine.tree.nodes["var"][root] == pytest.approx(again.tree.nodes["var"][same_root], rel=1e-9)
 
 
 def test_renew_clade_returns_the_likelihood_of_the_merges():

@@ -1,0 +1,120 @@
+"""The one jit decorator of the package, and the folder in which Numba keeps what it has compiled.
+
+Kernels release the interpreter lock. Numba sees changes of a kernel's own file only: a digest of all names the folder.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
+
+from ..errors import CoaltreeWarning
+from .progress import Line
+
+PACKAGE = Path(__file__).parents[1]
+WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
+ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
+KERNELS: list[Any] = []
+LINE = Line(lambda seconds: f"compiling kernels, once: {_n_kept()} of at most {len(KERNELS)}, {seconds:.0f} s")
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+@overload
+def jit(function: Kernel) -> Kernel: ...
+@overload
+def jit(**options: Any) -> Callable[[Kernel], Kernel]: ...
+def jit(function: Any = None, **options: Any) -> Any:
+    """Compile a kernel on first use: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions."""
+    if function is None:
+        return partial(jit, **options)
+    make = partial(numba.njit, nogil=True, error_model="numpy", **options)
+    folder, before = cache_folder(), numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder or "")  # of this kernel: other packages' are none of our business
+    try:
+        kernel = make(function, cache=folder is not None)
+    except RuntimeError:  # a function without a file, or a folder that has been removed since
+        kernel = make(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    kernel.compile = partial(_compile, kernel, kernel.compile)
+    KERNELS.append(kernel)
+    return kernel
+
+
+def n_compiled() -> int:
+    """The number of kernels that this process has compiled, not loaded."""
+    return sum(bool(kernel.stats.cache_misses) for kernel in KERNELS)
+
+
+def _n_kept() -> int:  # other processes may compile, too
+    return len([*folder.rglob("*.nbi")]) if (folder := cache_folder()) else n_compiled()
+
+
+def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:
+    with global_compiler_lock, LINE, _alone(f"{kernel.__module__}.{kernel.__qualname__}"):
+        for _ in range(2):
+            try:
+                return compile_or_load(signature)
+            except NumbaError:
+                raise
+            except Exception as error:  # a damaged file may end in anything; after a full disk the code is there
+                shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
+                _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
+        return compile_or_load(signature)
+
+
+@contextlib.contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Let other processes wait for this kernel: they would compile it too, and mix up the index of its signatures."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, ImportError):  # no folder, or no locks: on some file systems, on Windows
+            import fcntl
+
+            fcntl.lockf(stack.enter_context(open(f"{cache_folder()}/{name}.lock", "a")), fcntl.LOCK_EX)
+        yield
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The folder of this version's kernels: in NUMBA_CACHE_DIR, the package, the user's cache or a temporary folder."""
+    what = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS:
+            what.update(str(path).encode() + path.read_bytes())
+    who = f"coaltree-{hashlib.sha256(f'{PACKAGE} {sys.version}'.encode()).hexdigest()[:8]}"
+    user = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or "~/.cache", "coaltree")
+    for place in (os.environ.get("NUMBA_CACHE_DIR") or PACKAGE / "__pycache__", user, None):
+        with contextlib.suppress(OSError, RuntimeError):  # it cannot be written to; there is no home
+            parent = Path(place).expanduser() if place else _temporary_folder()
+            folder = parent / f"{who}-{what.hexdigest()[:16]}"
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            for old in set(parent.glob(f"{who}-*")) - {folder}:
+                shutil.rmtree(old, ignore_errors=True)
+            return folder
+    _warn(f"there is no folder to keep compiled kernels in, so each run compiles them; {ADVICE}.")
+    return None
+
+
+def _temporary_folder() -> Path:
+    """A folder that nobody else can write to, since what is in it will be run."""
+    folder = Path(tempfile.gettempdir(), f"coaltree-kernels-{getattr(os, 'getuid', str)()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if hasattr(os, "getuid") and (folder.lstat().st_uid, folder.lstat().st_mode) != (os.getuid(), 0o40700):
+        raise PermissionError(f"{folder} is not ours alone")
+    _warn(f"compiled kernels are kept in {folder}, which may not last; {ADVICE}.")
+    return folder
+
+
+_warn = cache(partial(warnings.warn, category=CoaltreeWarning, stacklevel=2))  # each message once

@@ -1,0 +1,295 @@
+"""Kernels: compiled with plain Numba, kept where that can be done, never stale, and never a reason to fail."""
+
+import ast
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba import njit
+from numba.core import caching
+
+from benchmarks import same_bits
+from coaltree import CoaltreeWarning
+from coaltree._runtime import jit as module
+from coaltree._runtime.jit import PACKAGE, WITHOUT_KERNELS, cache_folder, jit, n_compiled
+
+X = np.linspace(0.1, 7.0, 1001)
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """The cache is looked for anew, in `tmp_path`, and warnings are said again."""
+
+    def forget():
+        cache_folder.cache_clear()
+        module._warn.cache_clear()
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "KERNELS", [])
+    forget()
+    yield tmp_path
+    forget()
+
+
+@pytest.fixture
+def homeless(fresh, monkeypatch):
+    """Nothing but the folder of temporary files can be written to."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(fresh / "file" / "below"))
+    (fresh / "file").touch()
+    monkeypatch.setattr(module, "PACKAGE", fresh / "file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(fresh / "temporary"))
+    (fresh / "temporary").mkdir()
+    return fresh / "temporary"
+
+
+def compiled():
+    @jit
+    def double(x):
+        return 2 * x
+
+    assert double(3) == 6
+    return double
+
+
+def twice():
+    compiled()
+    compiled()
+
+
+def hits(kernel):
+    return sum(kernel.stats.cache_hits.values())
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_kernel_gives_python_what_it_gives_a_kernel():
+    @jit
+    def tower(n):
+        return 1 if n == 0 else n * tower(n - 1)
+
+    @jit(fastmath={"reassoc", "contract"})
+    def total(x):
+        found = 0.0
+        for value in x:
+            found += math.sqrt(value)
+        return found
+
+    @jit
+    def both(x, n):
+        if n < 0:
+            raise ValueError("n must be at least 0")
+        return total(x) + tower(n)
+
+    assert both(X, 5) == total(X) + tower(5) == total(X) + 120
+    assert n_compiled() == 3
+    assert njit(lambda x: both(x, 5) + both(x, 4))(X) == both(X, 5) + both(X, 4)
+    with pytest.raises(ValueError, match="n must be at least 0"):
+        both(X, -1)
+
+
+def test_what_was_kept_is_used_by_the_next_process(fresh):
+    compiled()
+    assert list(cache_folder().rglob("*double*.nbc"))
+    assert cache_folder().parent == fresh
+    module.KERNELS.clear()
+    assert hits(compiled()) == 1
+    assert n_compiled() == 0
+
+
+@pytest.mark.usefixtures("fresh")
+def test_other_packages_keep_theirs_elsewhere():
+    compiled()
+    assert str(cache_folder()) != numba.config.CACHE_DIR
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_mistake_in_a_kernel_is_numbas_to_tell():
+    with pytest.raises(numba.TypingError):
+        jit(lambda x: x.no_such_thing)(3)
+
+
+def test_a_function_without_a_file_is_compiled_all_the_same(fresh):
+    space = {}
+    exec("def half(x):\n    return x / 2", space)
+    assert jit(space["half"])(3) == 1.5
+    assert not list(fresh.rglob("*.nbc"))
+
+
+def package_in(folder, monkeypatch):
+    (folder / "tree").mkdir(parents=True)
+    (folder / "cli").mkdir()
+    (folder / "tree" / "a.py").write_text("A = 1")
+    (folder / "cli" / "b.py").write_text("B = 1")
+    monkeypatch.setattr(module, "PACKAGE", folder)
+
+
+def test_a_changed_file_has_another_folder_and_the_old_one_is_removed(fresh, monkeypatch):
+    package_in(fresh / "coaltree", monkeypatch)
+    other = fresh / "coaltree-of-somebody-else"
+    other.mkdir()
+    first = cache_folder()
+    cache_folder.cache_clear()
+    assert cache_folder() == first
+    (fresh / "coaltree" / "cli" / "b.py").write_text("B = 2")  # no kernel is made of it
+    cache_folder.cache_clear()
+    assert cache_folder() == first
+    (fresh / "coaltree" / "tree" / "a.py").write_text("A = 2")
+    cache_folder.cache_clear()
+    assert cache_folder() != first
+    assert not first.exists()
+    assert other.exists()
+    monkeypatch.setattr(numba, "__version__", "0.0")
+    second = cache_folder()
+    cache_folder.cache_clear()
+    assert cache_folder() != second
+
+
+def test_folders_without_kernels_have_none():
+    for name in WITHOUT_KERNELS:
+        files = list((PACKAGE / name).rglob("*.py"))
+        assert files
+        for path in files:
+            imported = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+            names = {alias.name for node in imported if (node.module or "").endswith("jit") for alias in node.names}
+            assert "jit" not in names, path
+
+
+def test_beside_the_package_else_in_the_users_cache(fresh, monkeypatch):
+    package_in(fresh / "coaltree", monkeypatch)
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh / "user"))
+    assert cache_folder().parent == fresh / "coaltree" / "__pycache__"
+    (fresh / "file").touch()
+    monkeypatch.setattr(module, "PACKAGE", fresh / "file")
+    cache_folder.cache_clear()
+    assert cache_folder().parent == fresh / "user" / "coaltree"
+
+
+def test_a_temporary_folder_that_only_we_can_write_to(homeless):
+    with pytest.warns(CoaltreeWarning, match=r"kept in .*coaltree-kernels.*, which may not last; set NUMBA_CACHE_DIR"):
+        compiled()
+    (folder,) = homeless.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    assert list(folder.rglob("*.nbc"))
+    assert hits(compiled()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="temporary folders are the user's own")
+def test_a_folder_that_others_can_write_to_is_not_trusted(homeless):
+    trap = homeless / f"coaltree-kernels-{os.getuid()}"
+    trap.mkdir()
+    trap.chmod(0o777)
+    with pytest.warns(CoaltreeWarning, match="no folder to keep compiled kernels in, so each run compiles them"):
+        compiled()
+    assert not any(trap.iterdir())
+
+
+def test_without_any_folder_they_run_all_the_same(homeless):
+    homeless.rmdir()
+    with pytest.warns(CoaltreeWarning, match="no folder to keep compiled kernels in") as said:
+        twice()
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"damaged", b"\x80\x04\x95"])
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_file_is_compiled_again(fresh, suffix, content):
+    compiled()
+    for path in fresh.rglob(f"*.{suffix}"):
+        path.write_bytes(content)
+    with pytest.warns(CoaltreeWarning, match="cannot be kept or read"):
+        assert hits(compiled()) == 0
+    assert hits(compiled()) == 1
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_full_disk_is_no_reason_to_fail(monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
+    with pytest.warns(CoaltreeWarning, match=r"cannot be kept or read \(OSError\)") as said:
+        twice()
+    assert len(said) == 1
+
+
+KERNELS = """
+from coaltree._runtime.jit import jit, n_compiled
+
+@jit
+def inner(x):
+    return x * 1.5
+
+@jit
+def outer(x):
+    total = inner(x)
+    for i in range(3):
+        total += inner(x + i)
+    return total
+"""
+PROGRAM = """
+import sys
+import kernels
+signatures = [3, 3.0, True, 1j]
+i = int(sys.argv[1])
+results = [kernels.outer(x) for x in signatures[i % 4:] + signatures[:i % 4]]
+print(kernels.n_compiled(), sorted(map(str, results)))
+"""
+
+
+def test_eight_processes_that_compile_at_once_leave_a_sound_cache(tmp_path):
+    """Numba's own index may name the code of one signature for another if two processes write at the same time."""
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    path = os.pathsep.join([str(PACKAGE.parent), str(tmp_path)])
+    environment = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(i):
+        command = [sys.executable, "-c", PROGRAM, str(i)]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def said(process):
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        assert err == ""
+        return out
+
+    first = [said(process) for process in [run(i) for i in range(8)]]
+    after = [said(process) for process in [run(i) for i in range(2)]]
+    assert len({text.partition(" ")[2] for text in first + after}) == 1
+    assert {text.partition(" ")[0] for text in after} == {"0"}
+    assert len(list(Path(tmp_path, "cache").rglob("*.nbc"))) == 8  # two kernels of four signatures
+
+
+SAME_BITS = """
+import sys
+from benchmarks import same_bits
+settings = same_bits.settings()
+chosen = [name for name in settings if name in sys.argv[2].split("; ")]
+ordered = chosen[::-1] if sys.argv[1] == "reverse" else chosen
+print("\\n".join(sorted(same_bits.lines_of({name: settings[name] for name in ordered}))))
+"""
+
+
+@pytest.mark.slow
+def test_bits_do_not_depend_on_the_history_of_the_cache(tmp_path):
+    """An empty cache, a warm one, and one that was filled in another order: Numba links the same code each time."""
+    root = PACKAGE.parents[1]
+    names = list(same_bits.settings())[::40]
+
+    def lines(cache, order="forward"):
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(root)])}
+        environment |= {"NUMBA_CACHE_DIR": str(tmp_path / cache)}
+        command = [sys.executable, "-c", SAME_BITS, order, "; ".join(names)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    cold = lines("one")
+    assert len(cold) == len(names)
+    assert lines("one") == cold
+    assert lines("other", "reverse") == cold
+    assert lines("other") == cold
