@@ -54,7 +54,9 @@ def largest_z(n_draws, half_df, seed):
             tails = Tails(scale, half_df, np.full(N, LEVEL))
             sampler = Regraft(candidates="all")
             problem = problem_of(X, LEVEL * scale)
-            (children, times), scale = sampler.move_outliers(problem, (children, times), tails, rng, n_blocks=6)
+            (children, times), scale = sampler.move_outliers(
+                problem, (children, times), tails, rng, n_blocks=6, n_clades=6
+            )
             by_turns.append(numbers(children, times, X, scale))
     forward, by_turns = np.array(forward), np.array(by_turns)
     batches = by_turns[: n_draws // 40 * 40].reshape(40, -1, by_turns.shape[1]).mean(axis=1)

@@ -29,6 +29,8 @@ from ..working_tree import WorkingTree, merge, prune, regraft
 
 _N_KNOTS = 13  # an odd number
 _MAX_LEAVES = 32
+_ABOVE = 0.75  # probability that it is not a leaf
+_HIGHER = 0.5  # probability that it is one step higher, at each step
 _ALONE = 0.75  # probability that the scale of one leaf alone is drawn anew
 _ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses at knots are known
 
@@ -193,16 +195,18 @@ def move_clade(engine: Engine, top: Int, leaves: np.ndarray, cells: ScaleCells, 
 
 @jit
 def move_one_clade(engine: Engine, seeds: np.ndarray, cells: ScaleCells, state: np.ndarray) -> bool:
-    """Try to move one clade around a seed, the first most often: the ancestor j steps above it, P(j) = 2^-j.
+    """Try to move a seed, the first most often, or one of its ancestors, its parent most often.
 
     Where the seed is in its clade, and how many leaves that has, are the same after the move.
     """
     engine = borrowed(engine)
     tree, u = engine.tree, uniform(state)
     leaf = np.int64(seeds[int(u * u * seeds.size)])
-    top = np.int64(tree.nodes[leaf].parent)
-    while top >= 0 and uniform(state) < 0.5:
-        top = np.int64(tree.nodes[top].parent)
+    top = leaf
+    if uniform(state) < _ABOVE:
+        top = np.int64(tree.nodes[leaf].parent)
+        while top >= 0 and uniform(state) < _HIGHER:
+            top = np.int64(tree.nodes[top].parent)
     alone = uniform(state) < _ALONE
     if top < 0 or tree.nodes[top].parent < 0:
         return False
