@@ -13,7 +13,8 @@ Shimodaira 2002) of the groups of an average linkage, as pvclust reports them; i
 columns. They are computed here by NumPy and SciPy; R is not needed.
 
 Standard errors are those of other rows and halves (jackknife). Further tables: what resampling costs, what longer
-chains would change, and how far supports are from the truth on tables that are not from the model (`off_model`).
+chains would change, and how far supports are from the truth on tables that are not from the model (`off_model`), also
+where each chain is fitted to half as many columns, drawn with replacement.
 
 Without FULL=1: a few halves and tables. Fits are kept in build/bench_repeat/, so that a run that was stopped resumes.
 """
@@ -46,6 +47,7 @@ DRAWN, DRAWN_BRIEFLY = 24, 2  # tables of each kind of `off_model`
 SCALES = np.linspace(0.5, 1.4, 10)  # of the multiscale bootstrap, as shares of the columns
 BOOTSTRAPS = 200  # at each scale
 METHODS = ("plain", "resampled")
+FEWER = "half as many columns"  # drawn with replacement for each chain, which is fitted by itself: another way
 OFF_MODEL = {
     "on the model": "scaled",
     "correlated columns": "scaled",
@@ -61,7 +63,8 @@ def run():
     for line in missing:
         print(line)
     names, kept = [*found, *FROM_THE_MODEL], Kept("bench_repeat", (ROWS,))
-    drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in METHODS]
+    ways = (*METHODS, FEWER)
+    drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in ways]
     halves = [(f"{name} {number}", "halves") for number in range(n_halves) for name in names]
     lengths = [(f"{name} {number}", "length") for number in range(2) for name in names]
     with warnings.catch_warnings():
@@ -84,7 +87,7 @@ def run():
     print_costs(by_name)
     print_lengths({name: kept.all_of([(f"{name} {number}", "length") for number in range(2)]) for name in names})
     print_off_model({(kind, method): kept.all_of([(f"{kind} {n}", method) for n in range(n_drawn)])
-                     for kind in OFF_MODEL for method in METHODS})  # fmt: skip
+                     for kind in OFF_MODEL for method in ways})  # fmt: skip
 
 
 # --- the tables -----------------------------------------------------------------------------------------------------
@@ -134,6 +137,8 @@ def measured(found, name, number, method):
         if method == "length":
             return of_length(two_halves(found, name, number)[0][0], number)
         drawn = TABLES[name](np.random.default_rng([number, *map(ord, name)]))
+        if method == FEWER:
+            return {"clades": of_clades(of_fewer(drawn.X, number), true_nodes(drawn, as_groups=False))}
         post, seconds = fitted(drawn.X, OFF_MODEL[name], method, number)
         return {"clades": of_clades(post, true_nodes(drawn, as_groups=False)), "seconds": seconds}
 
@@ -144,6 +149,19 @@ def fitted(X, covariance, method, seed, **settings):
     settings |= {"resample": "columns"} if method == "resampled" else {}
     post = ct.fit(X, covariance, random_state=seed, progress=False, **settings)
     return post, time.process_time() - began
+
+
+def of_fewer(X, seed, n_resamples=24):
+    """Draws from the table with half as many columns, drawn with replacement for each chain."""
+    rng, d, posts = np.random.default_rng(seed), X.shape[1], []
+    X = X / X.std(axis=0)
+    while len(posts) < n_resamples:
+        columns = rng.integers(d, size=d // 2)
+        if len(np.unique(columns)) > 1:
+            length = {"n_chains": 1, "n_warmup": 10, "n_samples": 6}
+            post, _ = fitted(X[:, columns], "spherical", "plain", len(posts), **length)
+            posts.append(ct.Posterior(post.children, post.times, labels=post.labels, chain=post.chain))
+    return ct.concat(posts)
 
 
 def of_halves(halves, classes, seed):
