@@ -1,4 +1,4 @@
-"""How soon chains settle, and how well they mix, in ways of local updates, of iterations and of moves of clades.
+"""How soon chains settle, and how well they mix, in ways of local updates and of iterations.
 
 Candidates are with and without the clade around a subtree's old place; covariance and noise are drawn after each sweep
 of an iteration, or only after the last. Two chains of 300 iterations from average linkage, one after the other.
@@ -6,10 +6,10 @@ of an iteration, or only after the last. Two chains of 300 iterations from avera
 noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
 covariance those of its slowest entry. Seconds are of a core.
 
-The top of the tree, with and without moves of clades with the scales of their leaves, by default settings: R-hat and
+The top of the tree by default settings: R-hat and
 effective draws of the k-th oldest merge, of the mean of ten, of the tree's length and of the parameters, of two chains
-from different starts after a warm-up of 100 iterations, and how alike the clusters of their mean trees are. TABLES
-names some of the tables, by parts of their names.
+from different starts after a warm-up of 100 iterations, and how alike the clusters of their mean trees are. The
+environment's TABLES ("wine;USPS") has these for some of the tables alone.
 """
 
 import os
@@ -43,13 +43,13 @@ FEW_ROWS = {
     "of the model, 200 x 6": lambda: np.asarray(ct.simulate(200, 6, noise=0.1, random_state=5)[0]),
 }
 TOP = {  # and iterations after the warm-up
-    "breast cancer, 569 x 30": (lambda: load_breast_cancer().data, 1500),
-    "wine, 178 x 13": (lambda: load_wine().data, 700),
-    "digits, 500 x 64": (lambda: load_digits().data[:500], 700),
-    "digits, 1,797 x 64": (lambda: load_digits().data, 500),
-    "USPS, 500 x 256": (lambda: usps()[0].astype(float), 500),
-    "six blobs, 2,000 x 8": (TABLES["six blobs, 2,000 x 8"], 500),
-    "six blobs, 10,000 x 8": (lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0], 100),
+    "breast cancer, 569 x 30": (lambda: load_breast_cancer().data, 800),
+    "wine, 178 x 13": (lambda: load_wine().data, 400),
+    "digits, 500 x 64": (lambda: load_digits().data[:500], 400),
+    "digits, 1,797 x 64": (lambda: load_digits().data, 300),
+    "USPS, 500 x 256": (lambda: usps()[0].astype(float), 150),
+    "six blobs, 2,000 x 8": (TABLES["six blobs, 2,000 x 8"], 250),
+    "six blobs, 10,000 x 8": (lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0], 60),
 }
 N_OLDEST, CLUSTERS, TOP_WARMUP = 10, (3, 5, 10), 100
 BRIEFLY = {
@@ -80,25 +80,19 @@ class SweepsFirst(ct.Regraft):
         return *tree, info
 
 
-@dataclass(frozen=True)
-class WithoutClades(ct.Regraft):
-    """No clade moves with the scales of its leaves."""
-
-    _clades_per_block = 0
-
-
-CLADES = {"without": WithoutClades(), "with clades": ct.Regraft()}
 CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
 PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}
 FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")
 
 
 def run():
-    compare("candidates", CANDIDATES, TABLES)
-    compare("covariance and noise", PARAMETERS, FEW_ROWS)
+    wanted = os.environ.get("TABLES", "")
+    if not wanted:
+        compare("candidates", CANDIDATES, TABLES)
+        compare("covariance and noise", PARAMETERS, FEW_ROWS)
     for name, (make, n_iterations) in TOP.items():
-        if any(part in name for part in os.environ.get("TABLES", "").split(";")):
-            compare_tops(name, make, n_iterations)
+        if any(part in name for part in wanted.split(";")):
+            measure_top(name, make, n_iterations)
 
 
 def compare(what, samplers, tables):
@@ -137,28 +131,27 @@ def fit(X, sampler, n_iterations, n_warmup=0):
         )
 
 
-def compare_tops(name, make, n_iterations):
+def measure_top(name, make, n_iterations):
     try:
         X = make()
     except FileNotFoundError:
         print(f"\n{name}: left out, COALTREE_DATA names no folder with it")
         return
-    rows, notes = {}, []
-    for method, sampler in CLADES.items():
-        fit(X[:150], sampler, 2)  # compiles
-        began = time.process_time()
-        post = fit(X, sampler, n_iterations, TOP_WARMUP)
-        seconds = time.process_time() - began
-        series = shown(post)
-        r_hat, ess = mixing(np.stack([draws.reshape(2, -1) for draws in series.values()]))
-        for figure, one, two in zip(series, r_hat, ess, strict=True):
-            rows.setdefault(figure, []).extend([f"{one:.3f}", f"{two:.0f}", f"{two / seconds:.2f}"])
-        alike = ", ".join(f"{agreement(post, k):.2f} at {k}" for k in CLUSTERS)
-        notes.append(f"{method}: {seconds:.0f} s; ARI of the chains' clusters {alike}")
-    print(f"\n{name}, {n_iterations} iterations")
-    header = [f"{figure}, {method}" for method in CLADES for figure in ("R-hat", "ESS", "ESS/s")]
-    table(("", *header), [(figure, *cells) for figure, cells in rows.items()])
-    print(*notes, sep="\n", flush=True)
+    sampler = ct.Regraft()
+    fit(X[:150], sampler, 2)  # compiles
+    began = time.process_time()
+    post = fit(X, sampler, n_iterations, TOP_WARMUP)
+    seconds = time.process_time() - began
+    series = shown(post)
+    r_hat, ess = mixing(np.stack([draws.reshape(2, -1) for draws in series.values()]))
+    print(f"\n{name}, {n_iterations} iterations, {seconds:.0f} s")
+    rows = zip(series, r_hat, ess, strict=True)
+    table(
+        ("", "R-hat", "ESS", "ESS/s"),
+        [(figure, f"{one:.3f}", f"{two:.0f}", f"{two / seconds:.2f}") for figure, one, two in rows],
+    )
+    alike = ", ".join(f"{agreement(post, k):.2f} at {k}" for k in CLUSTERS)
+    print(f"ARI of the chains' clusters: {alike}", flush=True)
 
 
 def shown(post):

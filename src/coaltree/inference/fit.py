@@ -220,8 +220,9 @@ class LastPosterior:
         draws = (state.n_warmup, state.thin, state.n_draws)
         if self._made is None or self._made[0] != draws:
             self._made = None  # before the next one takes as much memory
-            every, weights = state.all_draws, None
-            if self.settings.resample is not None:
+            if self.settings.resample is None:
+                every, weights = state.all_draws, None
+            else:
                 every, weights = pooled(self.data.chains, self.settings, state.seed, state.draws)
             reported = {name: np.nanmean(value) for name, value in every.info.items() if not np.isnan(value).all()}
             info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}

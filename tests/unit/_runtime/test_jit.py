@@ -226,8 +226,8 @@ def test_ctrl_c_while_a_kernel_is_read_leaves_what_was_kept(fresh, monkeypatch):
     def interrupted(*_):
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
 
-    with monkeypatch.context() as patch, pytest.raises(SystemError):
-        patch.setattr(caching.IndexDataCacheFile, "load", interrupted)
+    monkeypatch.setattr(caching.IndexDataCacheFile, "load", interrupted)
+    with pytest.raises(SystemError):
         compiled()
     assert kept and set(fresh.rglob("*.nbc")) == kept
 

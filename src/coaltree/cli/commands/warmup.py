@@ -106,7 +106,7 @@ def _use_outlier_moves(folder: Path) -> None:
     W = np.ascontiguousarray(X)
     engine = make_engine(Problem(W, None, 3), W)
     tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
-    move_together(engine, (tree.children, tree.times), tails, 1, 1, make_streams(rng, 1)[0])
+    move_together(engine, (tree.children, tree.times), tails, 1, make_streams(rng, 1)[0])
 
 
 def _use_posterior(folder: Path) -> None:

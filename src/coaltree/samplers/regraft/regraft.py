@@ -68,7 +68,6 @@ class Regraft(Sampler):
     is_chain = True
     takes_leaf_variances = True
     _rule = Rule()  # tests vary it
-    _clades_per_block = 6  # all of them take as long as a block
 
     def __post_init__(self) -> None:
         check_choice("candidates", self.candidates, ("auto", "all", "local"))
@@ -156,16 +155,13 @@ class Regraft(Sampler):
         neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Move outliers that resemble each other together, and the clades around them (`outlier_moves`,
-        `clades.clade_scales`); at least eight rows are needed.
-        """
+        """Move blocks of outliers (`outlier_moves`); at least eight rows are needed."""
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        n_clades = n_blocks * self._clades_per_block
-        tree, scale = move_together(engine, tree, tails, n_blocks, n_clades, make_streams(rng, 1)[0])
+        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 

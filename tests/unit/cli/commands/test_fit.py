@@ -232,7 +232,7 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
             ["--drop", "Art", "--grid", "big"],
             "is not the shape of a grid, such as 16x16. (see coaltree fit --help)",
         ),
-        (["--drop", "Art", "--samples", "0"], "'0' is not auto or a whole number of at least 1"),
+        (["--drop", "Art", "--samples", "0"], "'0' is not auto or a whole number from 1 to"),
         (
             ["--drop", "Art", "--samples", "5", "--max-iterations", "9"],
             "--max-iterations and --max-seconds need --samples auto.",
