@@ -74,7 +74,7 @@ def settings_for(n, n_bytes=1.0, d=3, start=False, **given):
 def test_limits_of_resamples_are_given_or_follow_from_the_number_of_leaves():
     few, many = (settings_for(n, resample="columns") for n in (300, 301))
     assert [(one.n_chains, one.n_warmup, one.n_samples) for one in (few, many)] == [(24, 10, 6), (24, 40, 15)]
-    assert [resampled_iterations(n) for n in (3600, 10_000, 10**6)] == [(40, 15), (15, 5), (12, 4)]
+    assert [resampled_iterations(n) for n in (3600, 10_000, 10**6)] == [(40, 15), (29, 11), (12, 4)]
     assert few.max_iterations == 16
     given = settings_for(30, resample="columns", n_resamples=5, n_warmup=3, n_samples=2)
     assert (given.n_chains, given.n_warmup, given.n_samples) == (5, 3, 2)
