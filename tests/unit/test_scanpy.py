@@ -118,10 +118,9 @@ def test_dendrogram_can_be_written_to_a_file(fitted, tmp_path):
 
 
 def test_dendrogram_of_several_columns_subsampled(adata):
-    with pytest.warns(ct.CoaltreeWarning):
-        posterior = ct.scanpy.dendrogram(
-            adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
-        )
+    posterior = ct.scanpy.dendrogram(
+        adata, ["kind", "batch"], n_pcs=3, max_cells=10, key_added="own", noise=0.5, **QUICK
+    )
     assert posterior.X.shape == (8 * 10 + 2 + 2, 3)
     assert adata.uns["own"]["groupby"] == ["kind", "batch"]
     assert "B cell_p" in adata.uns["own"]["categories_ordered"]
@@ -142,8 +141,7 @@ def test_dendrogram_of_many_cells_costs_no_more_per_iteration():
 
 def test_cells_are_the_leaves_of_one_tree(adata):
     some = adata[::4].copy()
-    with pytest.warns(ct.CoaltreeWarning):
-        posterior = ct.scanpy.cells(some, n_clusters=4, **QUICK)
+    posterior = ct.scanpy.cells(some, n_clusters=4, **QUICK)
     assert posterior.labels == tuple(some.obs_names)
     assert list(some.obs["coaltree"].cat.categories) == ["1", "2", "3", "4"]
     assert some.obs["coaltree_probability"].between(0, 1).all()

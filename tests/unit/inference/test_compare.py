@@ -14,6 +14,8 @@ from tests.posteriors import random_posterior
 class Fixed(ct.Posterior):
     """A posterior that knows its answer."""
 
+    column_weights = None
+
     def __init__(self, log_density):
         self.log_density = np.array(log_density)
 

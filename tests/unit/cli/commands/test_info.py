@@ -79,7 +79,7 @@ def test_info_lists_rows_of_leaves_and_outliers(grouped, capsys):
 def test_info_says_whether_the_model_describes_the_data(folder, capsys):
     assert main(["info", str(folder)]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("model")]
-    assert "checks finds the model wrong" in line or "does not describe these data" in line
+    assert "Supports are expected to be" in line and "(correlation)" in line
 
 
 def test_info_says_how_well_groups_are_supported(folder, capsys, only_line):
