@@ -59,8 +59,8 @@ def sampling_options(command: Any) -> Any:
         the same clusters) and there are enough effective draws (50), or until --max-iterations or --max-seconds is
         reached."""
     warmup = "Iterations to discard before them. auto: until the log joint is stationary; 100 if --samples is a number."
-    iterations = """With --samples auto: maximum number of iterations of each chain. [default: 4000, fewer for more than
-        600 rows]"""
+    iterations = """With --samples auto: maximum number of iterations of each chain. [default: 2000, fewer for more than
+        1200 rows]"""
     jobs = "Number of chains to run in parallel, each in its own process. [default: threads, one for each processor]"
     resample = """columns: supports count how often a group is found when columns are drawn anew, for tables whose
         columns are a sample of many of their kind (genes, pixels, questions). Each chain weighs the columns at random;
