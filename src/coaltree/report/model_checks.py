@@ -18,7 +18,7 @@ def card(model: ModelCheck) -> Card:
         return Card(f"Supports are about {format_effect(concern.effect)} too high", text, "poor")
     if not model.wrong:
         return Card("No sign of a wrong model", model.headline, "good")
-    return Card("The model is not quite right", model.headline, "fair")
+    return Card("Supports are about right", model.headline, "good")
 
 
 def pictures(model: ModelCheck) -> dict[str, Any] | None:

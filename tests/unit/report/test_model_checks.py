@@ -32,8 +32,8 @@ def test_model_checks_show_p_value_and_advice_of_each():
     assert words.count("effect 0.00") >= 1
     of_noise = dataclasses.replace(found, checks=(found["noise"],))
     assert (model_checks.card(of_noise).heading, model_checks.card(of_noise).grade) == (
-        "The model is not quite right",
-        "fair",
+        "Supports are about right",
+        "good",
     )
     assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
 
