@@ -25,7 +25,7 @@ from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ...numerics.gig import log_cut_integral
 from ...numerics.special import fast_exp, log_full_integral, tabled_integral
-from .particles import ALIVE, Context, Model, last_time, nearest_alive, older_distances, read_row
+from .particles import ALIVE, Context, Model, borrowed, last_time, nearest_alive, older_distances, read_row
 
 _MIN_EPS = 1e-280  # in proposals: a distance of 0 makes the full integral infinite, the weight corrects for it
 _EPS_ROUNDING = 1e-10  # an ε below this share of r is rounding
@@ -62,7 +62,7 @@ def next_merge(context: Context, p: Int, step: Int, rule: Int, drop_rate: bool) 
     return Merge(p, m, lam, last_time(context.particles.times, p, step), rule, 1.0 if drop_rate else lam)
 
 
-@jit
+@jit(inline="always")
 def _least_slope(z: float, d: Int) -> float:
     """Return a lower bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
@@ -71,7 +71,7 @@ def _least_slope(z: float, d: Int) -> float:
     return 0.5 * (nu + math.sqrt(nu * nu + z * z))
 
 
-@jit
+@jit(inline="always")
 def _greatest_slope(z: float, d: Int) -> float:
     """Return an upper bound of -dG/d log ε at z = √(λε)."""
     if d == 1:
@@ -80,7 +80,7 @@ def _greatest_slope(z: float, d: Int) -> float:
     return 0.5 * (nu + 1.0 + math.sqrt((nu - 1.0) * (nu - 1.0) + z * z))
 
 
-@jit
+@jit(inline="always")
 def scaled_integral(eps: float, lam: float, model: Model) -> float:
     """Return g(λε) = G(ε, λ) + p log λ, finite at ε = 0 too."""
     x = lam * max(eps, _MIN_EPS)
@@ -89,7 +89,7 @@ def scaled_integral(eps: float, lam: float, model: Model) -> float:
     return log_full_integral(eps, lam, model.d) + (1.0 - 0.5 * model.d) * math.log(lam)
 
 
-@jit
+@jit(inline="always")
 def proposal_integral(eps: float, r: float, inner: float, model: Model) -> float:
     """Return g for drawing a pair, with ε at least what puts the mode of log v at r where lineages may coincide.
 
@@ -128,7 +128,7 @@ def _reach(eps_near: float, log_weight: float, target: float, lam: float, model:
     return x, _greatest_slope(root_lam * math.exp(0.5 * x), d)
 
 
-@jit
+@jit(inline="always")
 def _pair_weight(now: Merge, model: Model, eps: float, a_sum: float) -> float:
     """Return log w of a pair with a_i + a_j = a_sum."""
     r = max(0.0, 2.0 * now.before + a_sum)
@@ -138,13 +138,13 @@ def _pair_weight(now: Merge, model: Model, eps: float, a_sum: float) -> float:
     return proposal_integral(eps, r, now.inner, model) + 0.5 * now.lam * a_sum
 
 
-@jit
+@jit(inline="always")
 def _less_than_exp(x: float) -> float:
     """Return a lower bound of e^x, x >= 0, that is quick to compute."""
     return 1.0 + x * (1.0 + x * (0.5 + x * (1 / 6 + x * (1 / 24))))
 
 
-@jit
+@jit(inline="always")
 def _exp_or_inf(x: float) -> float:
     return math.exp(x) if x < 705.0 else math.inf
 
@@ -152,6 +152,7 @@ def _exp_or_inf(x: float) -> float:
 @jit
 def _good_pair(context: Context, now: Merge, buffer: np.ndarray) -> tuple[float, float]:
     """Return (ε, a_i + a_j) of a pair with nearly the greatest weight, from the nearest entry of each row."""
+    context = borrowed(context)
     pool, particles, p = context.pool, context.particles, now.p
     alive, a, least = particles.alive[p], particles.a[p], particles.least[p]
     top, slope, half = context.model.leaf_var, particles.slope[p], 0.5 * now.lam
@@ -209,6 +210,7 @@ def _weigh_row(
 @jit
 def weigh_rows(context: Context, now: Merge, prune: bool, row_sum: np.ndarray, buffer: np.ndarray) -> Weighed:
     """Sum the weights of each row's pairs into row_sum[q], q < m; without `prune` every pair is evaluated."""
+    context = borrowed(context)
     model, particles, p = context.model, context.particles, now.p
     alive, a, least, top = particles.alive[p], particles.a[p], particles.least[p], model.leaf_var
     eps, a_sum = _good_pair(context, now, buffer)
@@ -243,6 +245,7 @@ def draw_pair(
     context: Context, now: Merge, row_sum: np.ndarray, weighed: Weighed, buffer: np.ndarray, state: np.ndarray
 ) -> tuple[int, int, float]:
     """Draw a pair with probability proportional to its weight; return its positions older < younger and its ε."""
+    context = borrowed(context)
     model, alive, a = context.model, context.particles.alive[now.p], context.particles.a[now.p]
     left = uniform(state) * weighed.total
     younger = 1

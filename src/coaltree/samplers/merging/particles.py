@@ -14,6 +14,7 @@ from ..._runtime.memory import require_memory
 from ..._runtime.typing import Int
 from ...model.process.diffusion import join, join_distance, log_density_of_difference
 from ...model.process.whitened import Problem
+from ...numerics.borrow import borrow
 from ...numerics.special import FullIntegralTable, full_integral_table
 from ..base import require_apart
 from .row_pool import RowPool, give_back, insert_nearest, leaf_distances, make_pool, take_slot
@@ -90,6 +91,41 @@ def _make_particles(model: Model, pool: RowPool, M: int) -> Particles:
     return Particles(alive, a, death, head, floor, least, slot, children, times, np.zeros(M), slope)
 
 
+@jit(inline="always")
+def borrowed(context: Context) -> Context:
+    """The same without owners of arrays (`numerics.borrow`), for the loops of a kernel."""
+    model, pool, particles = context.model, context.pool, context.particles
+    table = FullIntegralTable(model.table.d, model.table.first, borrow(model.table.coefficients))
+    return Context(
+        Model(model.n, model.d, model.log_det, model.leaf_var, table),
+        RowPool(
+            borrow(pool.leaf_eps),
+            borrow(pool.entries),
+            borrow(pool.offset),
+            borrow(pool.users),
+            borrow(pool.near_eps),
+            borrow(pool.near_node),
+            borrow(pool.free),
+            borrow(pool.counts),
+        ),
+        Particles(
+            borrow(particles.alive),
+            borrow(particles.a),
+            borrow(particles.death),
+            borrow(particles.head),
+            borrow(particles.floor),
+            borrow(particles.least),
+            borrow(particles.slot),
+            borrow(particles.children),
+            borrow(particles.times),
+            borrow(particles.log_joint),
+            borrow(particles.slope),
+        ),
+        borrow(context.streams),
+        borrow(context.log_factor),
+    )
+
+
 @jit
 def take_slots(context: Context, step: Int) -> None:
     """Give each particle a slot for the row that merge `step` will make."""
@@ -131,6 +167,7 @@ def last_time(times: np.ndarray, p: Int, step: Int) -> float:
 @jit
 def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int:
     """Write ε of `node` to every lineage older than it, in order of age; return how many there are."""
+    context = borrowed(context)
     pool, particles, n = context.pool, context.particles, context.model.n
     count = 0
     if node < n:
@@ -155,11 +192,13 @@ def older_distances(context: Context, p: Int, node: Int, out: np.ndarray) -> int
 @jit
 def all_distances(context: Context, p: Int, step: Int, node: Int, out: np.ndarray) -> None:
     """Write ε of `node` to every lineage, itself included, in order of age; call before merge `step`."""
+    context = borrowed(context)
     pool, particles, n = context.pool, context.particles, context.model.n
     older = older_distances(context, p, node, out)
     out[older] = 0.0
     m = n - step
-    alive, death = particles.alive[p], particles.death[p]
+    alive, death, slot, children = particles.alive[p], particles.death[p], particles.slot[p], particles.children[p]
+    entries, offset = pool.entries, pool.offset
     if node < n:  # younger leaves, then younger merged nodes from the last one back
         q = older + 1
         while q < m and alive[q] < n:
@@ -169,12 +208,12 @@ def all_distances(context: Context, p: Int, step: Int, node: Int, out: np.ndarra
     for s in range(step - 1, max(node - n, -1), -1):
         if death[n + s] == ALIVE:
             q -= 1
-            out[q] = pool.entries[pool.offset[particles.slot[p, s]] + older]  # its place when that row was written
-        older += particles.children[p, s, 0] < node
-        older += particles.children[p, s, 1] < node
+            out[q] = entries[offset[slot[s]] + older]  # its place when that row was written
+        older += children[s, 0] < node
+        older += children[s, 1] < node
 
 
-@jit
+@jit(inline="always")
 def nearest_alive(context: Context, p: Int, node: Int) -> tuple[Int, Int]:
     """Skip the nearest entries that have merged; return the node's slot and the first that is alive, or their number.
 
@@ -213,6 +252,7 @@ def merge(context: Context, p: Int, step: Int, older: Int, younger: Int, time: f
 
     `buffer` (2, n+1) is scratch; log_joint gains -λ Δ + log N(difference | 0, v Φ).
     """
+    context = borrowed(context)
     model, pool, particles = context.model, context.pool, context.particles
     m = model.n - step
     alive = particles.alive[p]
@@ -225,7 +265,7 @@ def merge(context: Context, p: Int, step: Int, older: Int, younger: Int, time: f
 
     slot = particles.slot[p, step]
     start = pool.offset[slot]
-    near_eps, near_node = pool.near_eps[slot], pool.near_node[slot]
+    near_eps, near_node, entries = pool.near_eps[slot], pool.near_node[slot], pool.entries
     near_eps[:] = math.inf
     near_node[:] = 0
     worst, last = math.inf, near_eps.size - 1
@@ -234,7 +274,7 @@ def merge(context: Context, p: Int, step: Int, older: Int, younger: Int, time: f
         if q == older or q == younger:
             continue
         eps = join_distance(w_i, w_j, to_i[q], to_j[q], eps_ij)
-        pool.entries[start + count] = eps
+        entries[start + count] = eps
         node = alive[q]
         alive[count] = node
         count += 1

@@ -71,7 +71,7 @@ def _find_nearest_leaves(eps: np.ndarray, near_eps: np.ndarray, near_node: np.nd
                 worst = near_eps[i, -1]
 
 
-@jit
+@jit(inline="always")
 def insert_nearest(near_eps: np.ndarray, near_node: np.ndarray, eps: float, node: Int) -> None:
     """Insert into ascending entries of fixed number, dropping the last; call only if eps < near_eps[-1]."""
     k = near_eps.size - 1
