@@ -145,7 +145,7 @@ def numbers_of(result):
 
 def blas_threads():
     """What Ctrl-C must not leave changed. (NumPy's own errstate may be cut short; that is not ours.)"""
-    return [(one["filepath"], one["num_threads"]) for one in threadpool_info()]
+    return {one["filepath"]: one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -178,7 +178,9 @@ def test_interrupted_verbs_raise_keyboard_interrupt_and_answer_when_asked_again(
 def test_interrupted_verbs_raise_keyboard_interrupt_whenever_it_comes(verb, tmp_path):
     outcomes = interrupt(lambda: VERBS[verb](tmp_path), 30, seed=1)
     assert all(map(is_a_traceback_free_end, outcomes)), outcomes
-    assert KeyboardInterrupt in outcomes or verb.startswith(("fit", "sample"))  # which return the trees so far
+    # Not of those that return the trees so far, nor of what takes a few milliseconds.
+    was_interrupted = any(one is KeyboardInterrupt for one in outcomes)
+    assert was_interrupted or verb.startswith(("fit", "sample", "simulate"))
 
 
 COMMANDS = {
@@ -232,7 +234,7 @@ def test_interrupted_processes_end_with_130(name, tmp_path):
             running.send_signal(signal.SIGINT)
             said = running.stderr.read()
         assert running.returncode in (0, 130, -signal.SIGINT), said
-        if running.returncode == -signal.SIGINT:  # before Python had loaded the command
-            assert "KeyboardInterrupt" in said or not said
+        if running.returncode == -signal.SIGINT:  # before Python had loaded the command, or while it goes away
+            assert "KeyboardInterrupt" in said or "Traceback" not in said
         else:
             assert "Traceback" not in said and "Error" not in said

@@ -73,7 +73,8 @@ def make_engine(
 
 
 @jit
-def borrowed(engine):
+def borrowed(engine: Engine) -> Engine:
+    """The same without owners of arrays (`numerics.borrow`), for the loops of a kernel."""
     t, c = engine.tree, engine.candidates
     lin = Lineages(
         borrow(t.lineages.sums), borrow(t.lineages.links), t.lineages.n_bins, t.lineages.shift, t.lineages.base
