@@ -16,7 +16,7 @@ DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
 # each, 40 + 15, but all chains together no more than about twice those of a usual run.
 MAX_LEAVES_OF_SWEEPS = 300
 RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
-MAX_RESAMPLED_SHARE = 6  # a chain takes at most one in so many of the iterations of a usual one
+USUAL_PER_RESAMPLED = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
 FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
@@ -75,17 +75,19 @@ def check_settings(
     n_resamples: Any = DEFAULT_RESAMPLES,
 ) -> RunSettings:
     """What was given to `fit`, checked before any work is done."""
+    samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, MAX_COUNT)
+    warmup = None if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
     if resample is not None:
-        return _check_resampled(
-            sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
-        )
+        check_choice("resample", resample, ("columns",))
+        _refuse_beside_resample(n_chains, max_iterations, max_seconds)
+        chains = check_count("n_resamples", n_resamples, 2, MAX_CHAINS)
+        return RunSettings(as_sampler(sampler), samples, warmup, chains, resample=resample)
     if n_resamples != DEFAULT_RESAMPLES:
         raise InputError('n_resamples needs resample="columns".')
-    samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, MAX_COUNT)
-    default = None if samples is None else DEFAULT_WARMUP
-    warmup = default if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
-    if samples is not None and not (max_iterations is None and max_seconds is None):
-        raise InputError(f'max_iterations and max_seconds are for n_samples="auto", not for n_samples={n_samples}.')
+    if samples is not None:
+        warmup = DEFAULT_WARMUP if warmup is None else warmup
+        if not (max_iterations is None and max_seconds is None):
+            raise InputError(f'max_iterations and max_seconds are for n_samples="auto", not for n_samples={n_samples}.')
     if max_iterations is not None:
         max_iterations = check_count("max_iterations", max_iterations, 1 + (warmup or 0), MAX_COUNT)
     if max_seconds is not None:
@@ -94,28 +96,14 @@ def check_settings(
     return RunSettings(as_sampler(sampler), samples, warmup, chains, max_iterations or 0, max_seconds)
 
 
-def _check_resampled(
-    sampler: Any,
-    n_samples: Any,
-    n_warmup: Any,
-    n_chains: Any,
-    max_iterations: Any,
-    max_seconds: Any,
-    resample: Any,
-    n_resamples: Any,
-) -> RunSettings:
-    """Chains of a given length, one for each resample."""
-    check_choice("resample", resample, ("columns",))
+def _refuse_beside_resample(n_chains: Any, max_iterations: Any, max_seconds: Any) -> None:
+    """Chains of resamples are as many as these, and of a given length."""
     if n_chains != DEFAULT_CHAINS:
         raise InputError(f"resample runs a chain for each of n_resamples; leave out n_chains={n_chains!r}.")
     if max_iterations is not None or max_seconds is not None:
         raise InputError(
             "max_iterations and max_seconds are not for resample, whose chains have n_warmup and n_samples iterations."
         )
-    samples = None if _is_auto("n_samples", n_samples) else check_count("n_samples", n_samples, 1, MAX_COUNT)
-    warmup = None if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
-    chains = check_count("n_resamples", n_resamples, 2, MAX_CHAINS)
-    return RunSettings(as_sampler(sampler), samples, warmup, chains, resample=resample)
 
 
 def _is_auto(name: str, value: Any) -> bool:
@@ -134,7 +122,7 @@ def resampled_iterations(n: int) -> tuple[int, int]:
     if n <= MAX_LEAVES_OF_SWEEPS:
         return RESAMPLED
     whole = sum(RESAMPLED_OF_MANY_LEAVES)
-    total = max(min(whole, default_max_iterations(n) // MAX_RESAMPLED_SHARE), sum(RESAMPLED))
+    total = max(min(whole, default_max_iterations(n) // USUAL_PER_RESAMPLED), sum(RESAMPLED))
     samples = round(total * RESAMPLED_OF_MANY_LEAVES[1] / whole)
     return total - samples, samples
 

@@ -69,8 +69,12 @@ def test_compile_ahead_starts_none_without_a_cache(monkeypatch):
 
 
 def test_compile_ahead_goes_on_where_no_process_can_be_started(monkeypatch):
-    def refuse(*_, **__):
+    tried = []
+
+    def refuse(command, **__):
+        tried.append(command)
         raise OSError("no more processes")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
     compile_ahead()
+    assert tried
