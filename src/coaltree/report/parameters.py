@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
+from ..posterior.diagnostics.watched import in_words
 from ..posterior.posterior import Posterior
 from . import pixels, svg
 from .text import printable
@@ -29,7 +30,7 @@ def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) 
             continue
         d = draws.shape[1]
         columns = names if names and len(names) == d else [str(j) for j in range(d)]
-        title = name if draws.ndim == 2 else f"{name} (diagonal)"
+        title = name if draws.ndim == 2 else f"{in_words(name)} (diagonal)"
         entries = draws if draws.ndim == 2 else np.diagonal(draws, axis1=1, axis2=2)
         if d > MAX_ROWS:
             found["vectors"].append({"title": title, "described": name, **_vector(entries, posterior.weights, columns)})

@@ -45,6 +45,7 @@ def test_parameters_that_are_vectors_and_matrices():
     np.testing.assert_allclose(back, expected, atol=1e-3)
     i, j = max(((i, j) for i in range(4) for j in range(i)), key=lambda pair: abs(expected[pair]))
     assert f"Strongest: {'abcd'[j]} and {'abcd'[i]} (" in shown(post)
+    assert "covariance (diagonal)[a]" in shown(post) and "Phi" not in shown(post)
 
 
 def test_parameters_of_a_given_covariance_are_none():
