@@ -6,10 +6,9 @@ of an iteration, or only after the last. Two chains of 300 iterations from avera
 noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
 covariance those of its slowest entry. Seconds are of a core.
 
-The top of the tree by default settings: R-hat and
-effective draws of the k-th oldest merge, of the mean of ten, of the tree's length and of the parameters, of two chains
-from different starts after a warm-up of 100 iterations, and how alike the clusters of their mean trees are. The
-environment's TABLES ("wine;USPS") has these for some of the tables alone.
+By default settings: when a run stops, and by what; the worst R-hat and the fewest effective draws of all that is
+watched, and of what; how alike the chains' clusters and supports are; then each figure. Two chains from different
+starts, one after the other; what was measured is kept (`kept`). The environment's TABLES ("wine;USPS") has these alone.
 """
 
 import os
@@ -19,16 +18,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
-from sklearn.metrics import adjusted_rand_score
 
 import coaltree as ct
 from coaltree.numerics.ess import mixing
+from coaltree.posterior.diagnostics import convergence
 from coaltree.posterior.diagnostics.ess import topology_ess
+from coaltree.posterior.diagnostics.watched import in_words
 from coaltree.posterior.trees.clades import enumerate_clades
 from coaltree.samplers.regraft.update import Rule
 
+from .kept import Kept, commits_of
 from .labelled_tables import usps
-from .timing import table
+from .timing import commit, table
 
 ITERATIONS, SETTLED = 300, 100
 SPANS = ((0, 20), (20, 50), (50, 100), (100, 200), (200, 300))
@@ -42,18 +43,19 @@ FEW_ROWS = {
     "wine, 178 x 13": lambda: load_wine().data,
     "of the model, 200 x 6": lambda: np.asarray(ct.simulate(200, 6, noise=0.1, random_state=5)[0]),
 }
-TOP = {  # and iterations after the warm-up
-    "breast cancer, 569 x 30": (lambda: load_breast_cancer().data, 800),
-    "wine, 178 x 13": (lambda: load_wine().data, 400),
-    "digits, 500 x 64": (lambda: load_digits().data[:500], 400),
-    "digits, 1,797 x 64": (lambda: load_digits().data, 300),
-    "USPS, 500 x 256": (lambda: usps()[0].astype(float), 150),
-    "six blobs, 2,000 x 8": (TABLES["six blobs, 2,000 x 8"], 250),
-    "six blobs, 10,000 x 8": (lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0], 60),
+BY_DEFAULT = {
+    "breast cancer, 569 x 30": TABLES["breast cancer, 569 x 30"],
+    "wine, 178 x 13": FEW_ROWS["wine, 178 x 13"],
+    "digits, 500 x 64": lambda: load_digits().data[:500],
+    "digits, 1,797 x 64": lambda: load_digits().data,
+    "USPS, 500 x 256": lambda: usps()[0].astype(float),
+    "six blobs, 2,000 x 8": TABLES["six blobs, 2,000 x 8"],
+    "six blobs, 10,000 x 8": lambda: make_blobs(10_000, 8, centers=6, random_state=0)[0],
+    "six blobs, 20,000 x 16": lambda: make_blobs(20_000, 16, centers=6, random_state=0)[0],
 }
-N_OLDEST, CLUSTERS, TOP_WARMUP = 10, (3, 5, 10), 100
+KEPT = Kept("bench_settling", ("default",))
 BRIEFLY = {
-    "TOP": {"wine, 178 x 13": (lambda: load_wine().data, 60)},
+    "BY_DEFAULT": {"iris, 150 x 4": FEW_ROWS["iris, 150 x 4"]},
     "TABLES": {"breast cancer, 569 x 30": TABLES["breast cancer, 569 x 30"]},
     "FEW_ROWS": {"iris, 150 x 4": FEW_ROWS["iris, 150 x 4"]},
     "ITERATIONS": 110,
@@ -90,9 +92,9 @@ def run():
     if not wanted:
         compare("candidates", CANDIDATES, TABLES)
         compare("covariance and noise", PARAMETERS, FEW_ROWS)
-    for name, (make, n_iterations) in TOP.items():
-        if any(part in name for part in wanted.split(";")):
-            measure_top(name, make, n_iterations)
+    named = [name for name in BY_DEFAULT if any(part in name for part in wanted.split(";"))]
+    KEPT.complete([(name, "default") for name in named if is_there(name)], lambda name, _: by_default(name))
+    report({name: KEPT.recall(name, "default") for name in named})
 
 
 def compare(what, samplers, tables):
@@ -123,54 +125,70 @@ def figures(X, sampler):
     )
 
 
-def fit(X, sampler, n_iterations, n_warmup=0):
+def fit(X, sampler, n_iterations):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ct.fit(
-            X, sampler=sampler, n_samples=n_iterations, n_warmup=n_warmup, random_state=0, progress=False, n_jobs=1
-        )
+        return ct.fit(X, sampler=sampler, n_samples=n_iterations, n_warmup=0, random_state=0, progress=False, n_jobs=1)
 
 
-def measure_top(name, make, n_iterations):
+def is_there(name):
     try:
-        X = make()
+        return len(BY_DEFAULT[name]()) > 0
     except FileNotFoundError:
         print(f"\n{name}: left out, COALTREE_DATA names no folder with it")
+        return False
+
+
+def by_default(name):
+    """What a run by default settings gives, and how long it takes."""
+    X = BY_DEFAULT[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ct.fit(X[:150], max_iterations=8, random_state=0, progress=False, n_jobs=1)  # compiles
+        began = time.process_time()
+        post = ct.fit(X, random_state=0, progress=False, n_jobs=1)
+        seconds = time.process_time() - began
+        agreement = post.agreement()
+    figures = {name: found for name, found in convergence.figures(post).items() if isinstance(found, dict)}
+    return {
+        "commit": commit().strip(" ,"),
+        "seconds": seconds,
+        "stopping": post.info["stopping"],
+        "warmup": post.info["n_warmup"],
+        "agreement": agreement._asdict(),
+        "figures": figures,
+    }
+
+
+def report(found):
+    """Print a line for each table, and the figures of all."""
+    found = {name: run for name, run in found.items() if run is not None}
+    if not found:
         return
-    sampler = ct.Regraft()
-    fit(X[:150], sampler, 2)  # compiles
-    began = time.process_time()
-    post = fit(X, sampler, n_iterations, TOP_WARMUP)
-    seconds = time.process_time() - began
-    series = shown(post)
-    r_hat, ess = mixing(np.stack([draws.reshape(2, -1) for draws in series.values()]))
-    print(f"\n{name}, {n_iterations} iterations, {seconds:.0f} s")
-    rows = zip(series, r_hat, ess, strict=True)
-    table(
-        ("", "R-hat", "ESS", "ESS/s"),
-        [(figure, f"{one:.3f}", f"{two:.0f}", f"{two / seconds:.2f}") for figure, one, two in rows],
+    print(f"\nBy default settings, measured at {commits_of(found.values())}")
+    header = ("iterations", "s", "stopped", "R-hat", "of", "ESS", "of", "topologies", "clusters", "ARI", "halves")
+    table(("table", *header, "support"), [(name, *in_short(run)) for name, run in found.items()])
+    print("\nR-hat, effective draws")
+    named = dict.fromkeys(name for run in found.values() for name in run["figures"])
+    cells = [(in_words(name), *(cell(run["figures"].get(name)) for run in found.values())) for name in named]
+    table(("", *(name.split(",", 1)[0] + name.split(",", 1)[1].split("x")[0].rstrip() for name in found)), cells)
+
+
+def in_short(run):
+    stopping, agreement = run["stopping"], run["agreement"]
+    return (
+        f"{run['warmup']} + {stopping['iterations'] - run['warmup']}",
+        f"{run['seconds']:.0f}",
+        stopping["reason"],
+        f"{stopping['r_hat']:.3f}",
+        in_words(stopping["of_r_hat"]),
+        f"{stopping['ess']:.0f}",
+        in_words(stopping["of_ess"]),
+        f"{stopping['topology_ess']:.0f}",
+        agreement["n_clusters"],
+        *(f"{agreement[name]:.2f}" for name in ("ari", "ari_of_halves", "support_difference")),
     )
-    alike = ", ".join(f"{agreement(post, k):.2f} at {k}" for k in CLUSTERS)
-    print(f"ARI of the chains' clusters: {alike}", flush=True)
 
 
-def shown(post):
-    """What is shown of a posterior, name → draws."""
-    oldest = np.sort(post.times, axis=1)[:, : -N_OLDEST - 1 : -1]
-    found = {f"merge {k + 1} from the root": oldest[:, k] for k in range(oldest.shape[1])}
-    found |= {"their mean": oldest.mean(axis=1), "tree length": post.times.sum(axis=1) + post.times[:, -1]}
-    found["log joint"] = post.log_joint
-    for name, draws in post.theta.items():
-        draws = np.asarray(draws)
-        if draws.ndim == 3:
-            eigenvalues = np.linalg.eigvalsh(draws)
-            found |= {"log determinant": np.log(eigenvalues).sum(axis=1), "first eigenvalue": eigenvalues[:, -1]}
-        elif draws.ndim == 1:
-            found[name] = draws
-    return found
-
-
-def agreement(post, k):
-    """Adjusted Rand index between the clusters of the two chains' mean trees."""
-    one, two = (post[np.flatnonzero(post.chain == c)].mean_tree().cut(k) for c in (0, 1))
-    return adjusted_rand_score(one, two)
+def cell(figures):
+    return "" if figures is None else f"{figures['r_hat']:.3f} {figures['ess']:5.0f}"
