@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from .._runtime.formatting import escaped, shortened
+from ..errors import InputError
 
 # Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
 PALETTE = (
@@ -40,6 +41,16 @@ def new_axes(width: float, height: float) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def divided(ax: Axes, ratios: Sequence[float]) -> list[Axes]:
+    """Replace one of a figure's subplots by several side by side, of these relative widths."""
+    figure, spec = ax.figure, ax.get_subplotspec()
+    if spec is None:
+        raise InputError("ax must be one of a figure's subplots, which can be divided.")
+    ax.remove()
+    inner = spec.subgridspec(1, len(ratios), width_ratios=ratios)
+    return [figure.add_subplot(inner[0, k]) for k in range(len(ratios))]
 
 
 def color_of(cluster: int) -> str:
