@@ -24,6 +24,10 @@ class Layout(NamedTuple):
     size: np.ndarray  # (2n-1,) leaves under each node
     gap: np.ndarray  # (n-1,) the merge that stands between positions a and a + 1
 
+    def leaves(self, node: int) -> np.ndarray:
+        """The leaves under a node."""
+        return self.order[self.start[node] : self.start[node] + self.size[node]]
+
 
 def layout(children: np.ndarray) -> Layout:
     """Place the leaves side by side, O(n)."""

@@ -24,7 +24,7 @@ from ..posterior import Posterior
 from ..trees.clades import enumerate_clades
 from .agreement import ChainAgreement
 from .ess import last_of_chains, split_frequency_sd, topology_ess
-from .watched import entries, in_words, is_covariance, watched
+from .watched import entries, evenly_spaced, in_words, is_covariance, watched
 
 # A run may stop, and is not warned of, within the first limit of each pair; beyond the second the report calls it bad.
 R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2
@@ -58,8 +58,8 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     flat = draws.reshape(len(draws), -1)
     if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
         flat = draws[:, *np.tril_indices(draws.shape[1])]
-    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], MAX_ENTRIES)).astype(int))
-    stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
+    some = evenly_spaced(flat.shape[1], MAX_ENTRIES)
+    stacked = np.moveaxis(flat[:, some][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
     if stacked.shape[-1] < MIN_DRAWS or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
@@ -135,7 +135,7 @@ def warn_if_bad(
     agreement: ChainAgreement | None = None,
     *,
     stacklevel: int = 2,
-    increase: str = "n_warmup and n_samples",
+    increase: tuple[str, ...] = ("n_warmup", "n_samples"),
 ) -> None:
     """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
     findings = [*_scalars_out_of_bounds(found), *disagreements(agreement)]
@@ -145,9 +145,9 @@ def warn_if_bad(
             f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
         )
     if findings:
-        advice = f"increase {increase}, or continue this run with start=posterior"
+        advice = f"increase {' and '.join(increase)}, or continue this run with start=posterior"
         message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
-        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)
+        warnings.warn(ConvergenceWarning(message, tuple(findings), increase), stacklevel=stacklevel + 1)
 
 
 def _scalars_out_of_bounds(found: Figures) -> list[str]:

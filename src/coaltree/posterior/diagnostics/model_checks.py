@@ -31,7 +31,7 @@ from ...model.covariance.base import DiagonalWhitener, Whitener, column_variance
 from ...model.data.replicates import replicates_of
 from ...model.process import pivots
 from ...numerics.weighted import pick_trees
-from ...tree.merges import restricted
+from ...tree.merges import layout, restricted
 from ..predictive.row_densities import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
 from .check_effects import LIMIT, effect_of, size_of
@@ -121,11 +121,6 @@ class ModelCheck:
         return max(found.values(), key=lambda one: one.effect, default=None)
 
     @property
-    def is_too_sure(self) -> bool:
-        """Whether supports are expected to be too high by more than 0.1."""
-        return self.concern is not None
-
-    @property
     def headline(self) -> str:
         """The result in a sentence."""
         if not self.checks:
@@ -180,9 +175,7 @@ def format_p(p_value: float) -> str:
 def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomState = 0) -> ModelCheck:
     """Check the model; `Posterior.check` explains the parameters."""
     check_count("n_trees", n_trees, 1)
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which check needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
+    posterior.require_model("check")
     rows = _distinct_rows(posterior)
     if len(rows.leaves) < MIN_LEAVES:
         return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
@@ -356,9 +349,5 @@ def _scaled_again(E: np.ndarray, found: pivots.Values) -> tuple[np.ndarray, pivo
 
 def _smaller_side(children: np.ndarray) -> np.ndarray:
     """(n-1,) 1 where the first child of a merge has fewer leaves, -1 where the second has, 0 where they are equal."""
-    n = len(children) + 1
-    size = np.ones(2 * n - 1)
-    for k, (i, j) in enumerate(children):
-        size[n + k] = size[i] + size[j]
-    sign: np.ndarray = np.sign(size[children[:, 1]] - size[children[:, 0]])
-    return sign
+    size = layout(children).size
+    return np.asarray(np.sign(size[children[:, 1]] - size[children[:, 0]]))

@@ -57,7 +57,7 @@ def test_check_finds_and_names_what_is_wrong(name, how, words):
     assert found[name] in found.wrong
     assert (name if found.concern is None else found.concern.name) in found.headline
     assert found[name].said in str(found)
-    assert ("too high" in found.headline) == found.is_too_sure == (found.concern is not None)
+    assert ("too high" in found.headline) == (found.concern is not None)
     if name in ("tails", "skewness", "correlation"):
         assert found.concern is found[name]
         assert found[name].effect > 0.1
