@@ -24,7 +24,7 @@ from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
-from .clusters.cut import beside, cut_mean_tree
+from .clusters.cut import cut_mean_tree, read_partition
 from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
 from .clusters.partitions import coclustering, whitened_rows
@@ -523,7 +523,7 @@ class Posterior:
         -1 is among the labels) there is one more, the probability of being in no cluster. `min_size` and `output` are
         as in `cut`; a Series of labels is put into the order of the leaves.
         """
-        reference, cut_into, outliers = beside(self, labels, min_size, outliers)
+        reference, cut_into, outliers = read_partition(self, labels, min_size, outliers)
         probability = membership(reference, cut_into, self.weights, outliers)
         names = [*reference.clusters.tolist(), -1][: probability.shape[1]]
         is_frame = self._gives_pandas(output)
@@ -540,7 +540,7 @@ class Posterior:
         the lower end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, else "doubtful".
         """
         level = check_level("level", level)
-        reference, cut_into, _ = beside(self, labels, min_size, outliers)
+        reference, cut_into, _ = read_partition(self, labels, min_size, outliers)
         return stability(reference, cut_into, self.weights, level)
 
     @interruptible

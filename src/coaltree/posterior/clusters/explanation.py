@@ -30,7 +30,7 @@ from ...numerics.weighted import pick_trees, weighted_quantile
 from ...tree.merges import Layout, layout, parents
 from ..io.pandas_output import in_order_of
 from ..predictive.row_densities import covariance_of, leaf_messages
-from ..trees.group_support import closest_nodes, read_group
+from ..trees.group_support import read_group
 from . import stability
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     """
     place = layout(children)
     above = parents(children)
-    node = int(closest_nodes(place, group)[0][0])
+    node = int(_closest(place, group[None])[0])
     while above[node] >= 0:
         pair = children[above[node] - len(group)]
         beside = place.leaves(int(pair[0] if pair[1] == node else pair[1]))
@@ -170,6 +170,14 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
             return sister
         node = int(above[node])
     return ~group
+
+
+def _closest(place: Layout, groups: np.ndarray) -> np.ndarray:
+    """(G,) nodes with fewest leaves to move to make them the groups (G, n); of equal ones, with most leaves of them."""
+    shared = place.shared(groups)
+    moved = place.size[:, None] - 2 * shared
+    nearest: np.ndarray = np.argmin(moved * (groups.shape[1] + 1) - shared, axis=0)
+    return nearest
 
 
 def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
@@ -199,9 +207,10 @@ def _differences(
         values = _leaf_values(posterior, t, rng)
         sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values[place.order], axis=0)])
         found = np.empty((2, len(members), values.shape[1]))
-        for g, (group, sister) in enumerate(zip(members, sisters, strict=True)):
-            node, other = (int(closest_nodes(place, rows)[0][0]) for rows in (group, sister))
-            (own, own_size), (beside, beside_size) = (_sum_over(place, sums, at) for at in (node, other))
+        nodes, others = _closest(place, members).tolist(), _closest(place, sisters).tolist()
+        for g, (group, sister, node, other) in enumerate(zip(members, sisters, nodes, others, strict=True)):
+            own, own_size = _sum_over(place, sums, node)
+            beside, beside_size = _sum_over(place, sums, other)
             if _is_inside(place, node, other):
                 beside, beside_size = beside - own, beside_size - own_size
             elif _is_inside(place, other, node):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside, field_docs, percent, shortened, some
+from ..._runtime.formatting import beside_limit, field_docs, percent, shortened, some
 from ..._runtime.notebook import html_table
 from ..._runtime.validation import is_whole
 from ...errors import InputError
@@ -66,7 +66,7 @@ class GroupSupport(NamedTuple):
         return [
             ("group", f"{size:,} of {n:,} leaves: {some(self.rows, most)}"),
             ("exact", f"{percent(self.exact)} of the trees have exactly this group"),
-            ("transfer", f"{beside(self.transfer, 1.0, 2)}: on average {moves} must move"),
+            ("transfer", f"{beside_limit(self.transfer, 1.0, 2)}: on average {moves} must move"),
             ("wanders in", _listed(self.wanders_in, most)),
             ("wanders out", _listed(self.wanders_out, most)),
             ("time", when if np.isfinite(self.time) else "unknown: too few trees have this group or one close to it"),
@@ -160,7 +160,7 @@ def _closest_clades(
     distance, when, wanders = np.zeros(len(children), np.int64), np.zeros(len(children)), np.zeros(n)
     for t in np.flatnonzero(weights).tolist():
         place = layout(children[t])
-        nodes, distance[t] = closest_nodes(place, member)
+        nodes, distance[t] = _closest_nodes(place, member)
         when[t] = times[t, nodes[0] - n] if nodes[0] >= n else 0.0
         inside = np.zeros(n)
         for node in nodes.tolist():
@@ -169,10 +169,9 @@ def _closest_clades(
     return distance, when, wanders
 
 
-def closest_nodes(place: Layout, member: np.ndarray) -> tuple[np.ndarray, int]:
+def _closest_nodes(place: Layout, member: np.ndarray) -> tuple[np.ndarray, int]:
     """Nodes with fewest leaves to move to make them the group, of these those with most of it; and how many move."""
-    counted = np.append(0, np.cumsum(member[place.order]))
-    shared = counted[place.start + place.size] - counted[place.start]
-    moved = counted[-1] + place.size - 2 * shared
+    shared = place.shared(member[None])[:, 0]
+    moved = shared[-1] + place.size - 2 * shared
     nodes = np.flatnonzero(moved == moved.min())
     return nodes[shared[nodes] == shared[nodes].max()], int(moved.min())
