@@ -73,7 +73,10 @@ def run():
             for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
                 fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
     kept.complete(
-        sorted([*halves, *lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1])),  # some of all, then more
+        [
+            *halves,
+            *sorted([*lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1])),
+        ],  # some of all, then more
         lambda name, method: {"commit": commit().strip(" ,"), **measured(found, *name.rsplit(" ", 1), method)},
         announce=False,
     )
