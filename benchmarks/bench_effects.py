@@ -29,7 +29,7 @@ SEED = 7  # not those of bench_calibration
 FAMILIES = {
     "correlation": ("correlation", "curves"),
     "skewness": ("skewness",),
-    "tails": ("steps", "clusters, entries"),
+    "tails": ("steps", "mostly zero", "clusters, entries"),
     "outliers": ("noise",),
 }
 

@@ -62,6 +62,17 @@ def student_steps(rng, n, d, df):
     return _table(values[:n], tree)
 
 
+def mostly_zero(rng, n, d, above):
+    """Columns are 0 but where a Gaussian one is `above` standard deviations above its mean, as pixels are."""
+    tree = simulate_tree(n, rng)
+    while True:
+        X = simulate_data(tree, 8 * d, rng)
+        X = np.maximum((X - X.mean(axis=0)) / X.std(axis=0) - above, 0.0)
+        varied = np.flatnonzero((X > 0.0).sum(axis=0) > 1)[:d]
+        if len(varied) == d:
+            return _table(X[:, varied], tree)
+
+
 def noisy(rng, n, d, level, df=np.inf):
     """Noise of the rows, normal or of Student's t."""
     tree = simulate_tree(n, rng)
@@ -119,7 +130,16 @@ CASES = {
     },
     **{
         f"steps with {df:g} df in {d}": Case(partial(student_steps, n=n, d=d, df=df))
-        for n, d, df in ((32, 6, 2.0), (48, 12, 2.0), (32, 12, 5.0), (32, 5, 4.0))
+        for n, d, df in (
+            (32, 6, 2.0), (48, 12, 2.0), (32, 12, 5.0), (32, 5, 4.0), (48, 12, 1.2), (48, 32, 1.2), (48, 32, 0.7),
+        )
+    },
+    **{
+        f"mostly zero, {above:g} above in {d}, {covariance}": Case(
+            partial(mostly_zero, n=48, d=d, above=above), covariance
+        )
+        for d, above in ((16, 0.7), (48, 0.7), (48, 1.5))
+        for covariance in ("scaled", "spherical")
     },
     **{
         f"noise {level:g} with {df:g} df, fitted {noise}": Case(
