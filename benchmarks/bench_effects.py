@@ -2,9 +2,10 @@
 
 Tables of `effect_tables` break the model in one way each, more or less. Each is fitted by one chain of 50 + 100
 iterations; "off" is what groups with a support of at least 0.5 say, less the share of them that agree with the truth.
-For each check a line through what is found on the model is fitted, off = at rest + slope · size, to the tables that
-break it in that way; `coaltree.posterior.diagnostics.check_effects` has the numbers, rounded. How well they warn is
-seen on other tables, of other strengths and seeds: `make bench ONLY=calibration`.
+For each check a curve from what is found on the model, straight between a few sizes, is fitted to the tables that
+break it in that way; `coaltree.posterior.diagnostics.check_effects` has the numbers, rounded. Nothing is known beyond
+the largest size measured. How well they warn is seen on other tables, of other strengths and seeds:
+`make bench ONLY=calibration`.
 
 Every result is kept in build/bench_effects/, so that a run that was stopped resumes. MINUTES=20 begins no table after
 20 minutes and prints what there is.
@@ -13,9 +14,10 @@ Every result is kept in build/bench_effects/, so that a run that was stopped res
 import warnings
 
 import numpy as np
+from scipy.optimize import nnls
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_effects import AT_REST, SLOPES
+from coaltree.posterior.diagnostics.check_effects import AT_REST, CURVES, LIMIT
 
 from .bench_calibration import of_clades
 from .effect_tables import CASES
@@ -58,10 +60,10 @@ def run():
     print(f"\n{commits_of(result for results in found.values() for result in results)}")
     rows = []
     for name, results in found.items():
-        sizes = [f"{np.mean([result['sizes'].get(check, 0.0) for result in results]):.3f}" for check in SLOPES]
+        sizes = [f"{np.mean([result['sizes'].get(check, 0.0) for result in results]):.3f}" for check in CURVES]
         rows.append((name, len(results), in_words(*off(results)), *sizes))
-    table(("tables", "number", "supports too high by", *SLOPES), rows)
-    print_lines(found)
+    table(("tables", "number", "supports too high by", *CURVES), rows)
+    print_curves(found)
 
 
 def off(results):
@@ -78,25 +80,35 @@ def in_words(value, error):
     return f"{value:+.2f} ± {error:.2f}" if np.isfinite(error) else "no such group"
 
 
-def print_lines(found):
-    """The lines, and those in use."""
+def print_curves(found):
+    """The curves, and those in use; the largest size of a kind of tables is where a curve ends at the latest."""
     at_rest = off([result for name, results in found.items() if name.startswith("on the model") for result in results])
-    rows = []
-    for check, families in FAMILIES.items():
-        x, y, weight = [], [], []
-        for name, results in found.items():
-            if name.startswith((*families, "on the model")):
-                for result in results:
-                    count, total = result["off"]
-                    x.append(result["sizes"].get(check, 0.0))
-                    y.append(total / max(count, 1))
-                    weight.append(count)
-        x, y, weight = map(np.array, (x, y, weight))
-        slope = (weight * x * (y - AT_REST)).sum() / max((weight * x * x).sum(), 1e-12)
-        residual = np.sqrt((weight * np.square(y - AT_REST - slope * x)).sum() / weight.sum())
-        rows.append((check, f"{slope:.2f}", SLOPES[check], f"{(0.1 - AT_REST) / SLOPES[check]:.3f}", f"{residual:.2f}"))
     print(f"\nat rest {in_words(*at_rest)}, in use {AT_REST}")
-    table(("check", "slope", "in use", "a warning from size", "scatter of single tables"), rows)
+    curves, scatters = [], []
+    for check, families in FAMILIES.items():
+        of = {name: results for name, results in found.items() if name.startswith((*families, "on the model"))}
+        results = [result for some in of.values() for result in some]
+        x = np.array([result["sizes"].get(check, 0.0) for result in results])
+        weight, total = np.array([result["off"] for result in results], float).T
+        y, (sizes, in_use) = total / np.maximum(weight, 1.0), CURVES[check]
+        fitted = fitted_curve(x, y, weight, sizes)
+        for size, at, used in list(zip(sizes, fitted, in_use, strict=True))[1:]:
+            curves.append((check, size, f"{at:.2f}", f"{used:.2f}"))
+        scatter = np.sqrt((weight * np.square(y - np.interp(x, sizes, fitted))).sum() / weight.sum())
+        largest = max(np.mean([result["sizes"].get(check, 0.0) for result in some]) for some in of.values())
+        scatters.append(
+            (check, f"{np.interp(LIMIT, in_use, sizes):.3f}", f"{largest:.2f}", sizes[-1], f"{scatter:.2f}")
+        )
+    table(("check", "size", "effect", "in use"), curves)
+    print()
+    table(("check", "a warning from size", "largest of a kind", "curve ends at", "scatter of single tables"), scatters)
+
+
+def fitted_curve(x, y, weight, sizes):
+    """Effects at these sizes, from `AT_REST` on and never falling: weighted least squares."""
+    rise = np.clip((x[:, None] - sizes[:-1]) / np.diff(sizes), 0.0, 1.0)
+    root = np.sqrt(weight)
+    return AT_REST + np.append(0.0, np.cumsum(nnls(rise * root[:, None], (y - AT_REST) * root)[0]))
 
 
 if __name__ == "__main__":

@@ -206,12 +206,14 @@ def _with_correlation(posterior: "Posterior", why: str) -> Advice:
 
 
 def _are_numbers_in_order(columns: tuple[str, ...] | None) -> bool:
-    """Whether the columns are named by increasing numbers, as times and wavelengths are."""
+    """Whether the columns are named by increasing numbers, as times and wavelengths are, and not merely counted."""
     try:
         numbers = np.array([float(name) for name in columns or ()])
     except ValueError:
         return False
-    return len(numbers) > 2 and bool(np.isfinite(numbers).all() and (np.diff(numbers) > 0.0).all())
+    steps = np.diff(numbers)
+    is_count = len(steps) > 0 and numbers[0] in (0.0, 1.0) and bool((steps == 1.0).all())
+    return len(numbers) > 2 and bool(np.isfinite(numbers).all() and (steps > 0.0).all()) and not is_count
 
 
 def _clades(posterior: "Posterior", result: Result) -> tuple[str, Advice]:

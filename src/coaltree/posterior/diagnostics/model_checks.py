@@ -34,7 +34,7 @@ from ...numerics.weighted import pick_trees
 from ...tree.merges import restricted
 from ..predictive.row_densities import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
-from .check_effects import LIMIT, effect_of, size_of
+from .check_effects import LIMIT, effect_of, is_beyond, size_of
 from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Check:
     z: float  #: The largest standardised discrepancy, with its sign.
     size: float  #: How large what it found is, whatever the number of rows; 0 where that does not bear on supports.
     effect: float  #: By how much supports of one half and more are expected to be too high; 0 where all is fine.
+    is_least: bool  #: Whether the effect may be larger: what was found is larger than all that was measured.
     draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
     replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
 
@@ -132,7 +133,7 @@ class ModelCheck:
             return f"The model cannot be checked: {self.reason}."
         concern = self.concern
         if concern is not None:
-            off = format_effect(concern.effect)
+            off = format_effect(concern)
             return f"Supports are expected to be {off} too high ({concern.name}): {concern.said}."
         if not self.wrong:
             doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
@@ -156,7 +157,7 @@ class ModelCheck:
         width = max(len(one.name) for one in self.checks)
         lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   effect  what was seen"]
         for one in self.checks:
-            effect = format_effect(one.effect)
+            effect = format_effect(one, "≥ ")
             lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.verdict:8}  {effect:>6}  {one.said}")
             if one.advice is not None:
                 lines.append(f"{'':{width + 29}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
@@ -167,9 +168,10 @@ class ModelCheck:
         return self.to_text()
 
 
-def format_effect(effect: float) -> str:
+def format_effect(check: Check, at_least: str = "at least ") -> str:
     """An effect in two digits, on its side of the limit: 0.1004 is not 0.10, which would be none to warn of."""
-    return f"{max(effect, LIMIT + 0.01) if effect > LIMIT else min(effect, LIMIT):.2f}"
+    effect = max(check.effect, LIMIT + 0.01) if check.effect > LIMIT else min(check.effect, LIMIT)
+    return f"{at_least if check.is_least else ''}{effect:.2f}"
 
 
 def format_p(p_value: float) -> str:
@@ -232,7 +234,7 @@ def _compare(
         said, advice = explain(name, posterior, result, is_fine=verdict == "fine")
         size = size_of(name, result, len(posterior.model_columns), has_scales=posterior.tail_scale is not None)
         effect, z = 0.0 if verdict == "fine" else effect_of(name, size), float(result.z[result.worst])
-        of_worst = result.draws, result.replicates
+        of_worst = is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
         checks.append(Check(name, result.p_value, verdict, said, advice, z, size, effect, *of_worst))
     figures = Figures(
         age=np.exp(weights @ np.array(log_ages)),

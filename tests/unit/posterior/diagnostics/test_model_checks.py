@@ -10,6 +10,7 @@ import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
+from coaltree.posterior.diagnostics.check_effects import CURVES
 from coaltree.posterior.diagnostics.model_checks import compare_with_replicates
 from tests.posteriors import grouped_posterior
 
@@ -77,6 +78,19 @@ def test_check_has_no_concern_where_a_violation_is_small_however_small_its_p_val
         "less than 0.1."
     )
     assert strong.concern.name == "correlation"
+
+
+def test_check_says_at_least_beyond_what_was_measured():
+    def mixed(share):
+        return lambda X: X @ np.linalg.cholesky((1.0 - share) * np.eye(3) + share).T
+
+    within, beyond = (true_posterior(1, n=60, change=mixed(share)).check() for share in (0.4, 0.97))
+    assert (within.concern.name, within.concern.is_least) == ("correlation", False)
+    assert "at least" not in str(within) and "≥" not in str(within)
+    end = CURVES["correlation"][1][-1]
+    assert (beyond.concern.name, beyond.concern.is_least, beyond.concern.effect) == ("correlation", True, end)
+    assert beyond.headline.startswith(f"Supports are expected to be at least {end:.2f} too high (correlation): ")
+    assert f"≥ {end:.2f}" in str(beyond)
 
 
 def test_check_names_skewness_where_tails_are_heavy_for_that_reason():
