@@ -170,7 +170,7 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     """
     place = layout(children)
     above = parents(children)
-    node = _closest(place, group)
+    node = int(_closest(place, group[None])[0])
     while above[node] >= 0:
         pair = children[above[node] - len(group)]
         beside = _leaves(place, int(pair[0] if pair[1] == node else pair[1]))
@@ -187,12 +187,15 @@ def _leaves(place: Layout, node: int) -> np.ndarray:
     return place.order[place.start[node] : place.start[node] + place.size[node]]
 
 
-def _closest(place: Layout, group: np.ndarray) -> int:
-    """The node with fewest leaves to move to make it the group; of equal ones, with most leaves of the group."""
-    counted = np.append(0, np.cumsum(group[place.order]))
+def _closest(place: Layout, groups: np.ndarray) -> np.ndarray:
+    """(G,) nodes with fewest leaves to move to make them the groups (G, n); of equal ones, with most leaves of these."""
+    n = groups.shape[1]
+    counted = np.zeros((n + 1, len(groups)), np.int64)
+    np.cumsum(groups.T[place.order], axis=0, out=counted[1:])
     shared = counted[place.start + place.size] - counted[place.start]
-    moved = place.size - 2 * shared
-    return int(np.lexsort((-shared, moved))[0])
+    moved = place.size[:, None] - 2 * shared
+    nearest: np.ndarray = np.argmin(moved * (n + 1) - shared, axis=0)
+    return nearest
 
 
 def _unit(posterior: "Posterior", group: np.ndarray, sister: np.ndarray) -> np.ndarray:
@@ -222,9 +225,10 @@ def _differences(
         values = _leaf_values(posterior, t, rng)
         sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values[place.order], axis=0)])
         found = np.empty((2, len(members), values.shape[1]))
-        for g, (group, sister) in enumerate(zip(members, sisters, strict=True)):
-            own, own_size = _sum_over(place, sums, node := _closest(place, group))
-            beside, beside_size = _sum_over(place, sums, other := _closest(place, sister))
+        nodes, others = _closest(place, members).tolist(), _closest(place, sisters).tolist()
+        for g, (group, sister, node, other) in enumerate(zip(members, sisters, nodes, others, strict=True)):
+            own, own_size = _sum_over(place, sums, node)
+            beside, beside_size = _sum_over(place, sums, other)
             if _is_inside(place, node, other):
                 beside, beside_size = beside - own, beside_size - own_size
             elif _is_inside(place, other, node):
