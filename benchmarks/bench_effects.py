@@ -12,12 +12,14 @@ Every result is kept in build/bench_effects/, so that a run that was stopped res
 """
 
 import warnings
+from collections import Counter
 
 import numpy as np
 from scipy.optimize import nnls
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_effects import AT_REST, CURVES, LIMIT
+from coaltree.posterior.diagnostics.check_effects import AT_REST, CURVES, LIMIT, effect_of
+from coaltree.posterior.diagnostics.model_checks import Check, ModelCheck
 
 from .bench_calibration import of_clades
 from .effect_tables import CASES
@@ -27,6 +29,7 @@ from .timing import commit, table
 
 TABLES = 5  # of each kind
 BRIEFLY = {"TABLES": 1}
+SMALL = 0.05  # excess of supports below which nothing should be warned of
 SEED = 7  # not those of bench_calibration
 FAMILIES = {
     "correlation": ("correlation", "curves"),
@@ -48,8 +51,13 @@ def measure(name, number):
         )  # fmt: skip
     said, true = np.array(of_clades(post, true_nodes(drawn, False)), float).reshape(-1, 2).T
     here = said >= 0.5
-    sizes = {one.name: one.size for one in post.check(n_trees=60)}
-    return {"off": [int(here.sum()), float((said - true)[here].sum())], "sizes": sizes, "commit": commit().strip(" ,")}
+    checks = post.check(n_trees=60)
+    return {
+        "off": [int(here.sum()), float((said - true)[here].sum())],
+        "sizes": {one.name: one.size for one in checks},
+        "verdicts": {one.name: one.verdict for one in checks},
+        "commit": commit().strip(" ,"),
+    }
 
 
 def run():
@@ -64,6 +72,7 @@ def run():
         rows.append((name, len(results), in_words(*off(results)), *sizes))
     table(("tables", "number", "supports too high by", *CURVES), rows)
     print_curves(found)
+    print_warnings(found)
 
 
 def off(results):
@@ -109,6 +118,42 @@ def fitted_curve(x, y, weight, sizes):
     rise = np.clip((x[:, None] - sizes[:-1]) / np.diff(sizes), 0.0, 1.0)
     root = np.sqrt(weight)
     return AT_REST + np.append(0.0, np.cumsum(nnls(rise * root[:, None], (y - AT_REST) * root)[0]))
+
+
+def print_warnings(found):
+    """How many tables of each kind have a warning, and of all that should have one, or none."""
+    print(f"\nwarnings, with the curves in use: of kinds too high by more than {LIMIT}, less than {SMALL}, or between")
+    counts, by_kind = {True: [0, 0], False: [0, 0]}, []
+    for name, results in found.items():
+        named = [concern_of(result) for result in results if "verdicts" in result]
+        value, _ = off(results)
+        if named and not SMALL <= value <= LIMIT:
+            right, total = counts[value > LIMIT]
+            counts[value > LIMIT] = [
+                right + sum((one is not None) == (value > LIMIT) for one in named),
+                total + len(named),
+            ]
+        texts = [f"{check} {n}" for check, n in Counter(filter(None, named)).items()]
+        by_kind.append((name, f"{value:+.2f}", f"{', '.join(texts) or 'nothing'} of {len(named)}"))
+    table(("tables", "supports too high by", "warned of"), by_kind)
+    for is_off, text in (
+        (True, f"too high by more than {LIMIT}: warned"),
+        (False, f"by less than {SMALL}: not warned"),
+    ):
+        right, total = counts[is_off]
+        print(f"{text} {right} of {total}")
+
+
+def concern_of(result):
+    """The name of the check that a warning is of, or None."""
+    none = np.zeros(0)
+    checks = []
+    for name, size in result["sizes"].items():
+        verdict = result["verdicts"][name]
+        effect = 0.0 if verdict == "fine" or name not in CURVES else effect_of(name, size)
+        checks.append(Check(name, 0.5, verdict, "", None, 0.0, size, effect, False, none, none))
+    concern = ModelCheck(tuple(checks), None, 0).concern
+    return None if concern is None else concern.name
 
 
 if __name__ == "__main__":

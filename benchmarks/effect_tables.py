@@ -115,11 +115,13 @@ CASES = {
     "on the model 48 20": Case(partial(correlated, n=48, d=20, share=0.0)),
     **{
         f"correlation {share:g} of {d}": Case(partial(correlated, n=n, d=d, share=share))
-        for n, d, share in ((32, 4, 0.5), (32, 4, 0.9), (48, 10, 0.3), (32, 10, 0.65), (32, 24, 0.2), (48, 24, 0.5))
+        for n, d, share in (
+            (32, 4, 0.5), (32, 4, 0.9), (48, 10, 0.3), (32, 10, 0.65), (32, 24, 0.2), (48, 24, 0.5), (48, 12, 0.95),
+        )
     },
     **{
         f"curves of length {length:g} at {d}": Case(partial(curves, n=32, d=d, length=length), "spherical")
-        for d, length in ((16, 1.0), (40, 2.0), (30, 6.0))
+        for d, length in ((16, 1.0), (40, 2.0), (30, 6.0), (40, 20.0))
     },
     **{
         f"skewness {strength:g} of {k} in {d}": Case(partial(skewed, n=n, d=d, strength=strength, n_skewed=k))
