@@ -31,6 +31,7 @@ TABLES = 5  # of each kind
 BRIEFLY = {"TABLES": 1}
 SMALL = 0.05  # excess of supports below which nothing should be warned of
 SEED = 7  # not those of bench_calibration
+RESAMPLED = ("on the model 48", "correlation 0.5 of 24", "steps with 0.7", "mostly zero")  # these are resampled, too
 FAMILIES = {
     "correlation": ("correlation", "curves"),
     "skewness": ("skewness",),
@@ -39,30 +40,29 @@ FAMILIES = {
 }
 
 
-def measure(name, number):
+def measure(name, method):
     """Sizes and verdicts of the checks of one table, and how far its supports are off: groups, and their sum."""
-    case, number = CASES[name], int(number)
-    drawn = case.make(np.random.default_rng([SEED, number, *map(ord, name)]))
+    case, (number, *resampled) = CASES[name], method.split()
+    drawn = case.make(np.random.default_rng([SEED, int(number), *map(ord, name)]))
+    length = {"resample": "columns"} if resampled else {"n_samples": 100, "n_warmup": 50, "n_chains": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        post = ct.fit(
-            drawn.X, case.covariance, noise=case.noise, n_samples=100, n_warmup=50, n_chains=1,
-            random_state=1000 + number, progress=False,
-        )  # fmt: skip
+        seed = 1000 + int(number)
+        post = ct.fit(drawn.X, case.covariance, noise=case.noise, random_state=seed, progress=False, **length)
     said, true = np.array(of_clades(post, true_nodes(drawn, False)), float).reshape(-1, 2).T
     here = said >= 0.5
+    result = {"off": [int(here.sum()), float((said - true)[here].sum())], "commit": commit().strip(" ,")}
+    if resampled:
+        return result
     checks = post.check(n_trees=60)
-    return {
-        "off": [int(here.sum()), float((said - true)[here].sum())],
-        "sizes": {one.name: one.size for one in checks},
-        "verdicts": {one.name: one.verdict for one in checks},
-        "commit": commit().strip(" ,"),
-    }
+    sizes, verdicts = ({one.name: getattr(one, key) for one in checks} for key in ("size", "verdict"))
+    return result | {"sizes": sizes, "verdicts": verdicts}
 
 
 def run():
     kept = Kept("bench_effects", (100, 50, 1))
-    kept.complete([(name, str(i)) for i in range(TABLES) for name in CASES], measure, announce=False)
+    resampled = [(name, f"{i} resampled") for i in range(TABLES) for name in CASES if name.startswith(RESAMPLED)]
+    kept.complete([*((name, str(i)) for i in range(TABLES) for name in CASES), *resampled], measure, announce=False)
     found = {name: kept.all_of([(name, str(i)) for i in range(TABLES)]) for name in CASES}
     found = {name: results for name, results in found.items() if results}
     print(f"\n{commits_of(result for results in found.values() for result in results)}")
@@ -73,6 +73,18 @@ def run():
     table(("tables", "number", "supports too high by", *CURVES), rows)
     print_curves(found)
     print_warnings(found)
+    print_resampled(found, {name: kept.all_of([step for step in resampled if step[0] == name]) for name in found})
+
+
+def print_resampled(plain, resampled):
+    """What resampled columns make of supports."""
+    print("\nthe same with resampled columns: supports too high by, and groups with at least 0.5 (of plain ones)")
+    rows = []
+    for name, results in resampled.items():
+        if results:
+            n_groups, n_plain = (sum(one["off"][0] for one in some[: len(results)]) for some in (results, plain[name]))
+            rows.append((name, len(results), in_words(*off(plain[name])), in_words(*off(results)), n_groups, n_plain))
+    table(("tables", "number", "plain", "resampled", "groups", "of"), rows)
 
 
 def off(results):
