@@ -13,7 +13,7 @@ def card(model: ModelCheck) -> Card:
         return Card("The model was not checked", sentence(model.reason), "unknown")
     concern = model.concern
     if concern is not None:
-        advice = f" {sentence(concern.advice)}" if concern.advice else ""
+        advice = f" {sentence(model.remedy)}" if model.remedy else ""
         tables = "with less of this" if concern.is_least else "like this"
         text = f"{sentence(concern.said)} On simulated tables {tables}, groups were true that much less often.{advice}"
         about = "" if concern.is_least else "about "

@@ -15,7 +15,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
 MIN_LEAVES = 10
 MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
+_MIN_SKEWED_EFFECT = 0.06  # of skewness that may be the reason for tails and outliers
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _REPLICATES_PER_TREE = 5
 _MIN_REPLICATES = 200  # in all, so that p-values can be small enough
@@ -120,6 +121,17 @@ class ModelCheck:
                 if name in found and found[name].effect < least:
                     del found[name]
         return max(found.values(), key=lambda one: one.effect, default=None)
+
+    @property
+    def remedy(self) -> Advice | None:
+        """What to do about `concern`: logarithms first where skewed columns may be the reason for tails or outliers."""
+        concern = self.concern
+        if concern is None or concern.name not in ("tails", "outliers"):
+            return None if concern is None else concern.advice
+        skewed = next((one for one in self.wrong if one.name == "skewness" and one.effect > _MIN_SKEWED_EFFECT), None)
+        if skewed is None or skewed.advice is None or not skewed.advice.argument:
+            return concern.advice
+        return replace(skewed.advice, action="skewed columns look like this, too")
 
     @property
     def is_too_sure(self) -> bool:

@@ -10,6 +10,7 @@ import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
+from coaltree.posterior.diagnostics.check_advice import Advice
 from coaltree.posterior.diagnostics.check_effects import CURVES
 from coaltree.posterior.diagnostics.model_checks import compare_with_replicates
 from tests.posteriors import grouped_posterior
@@ -98,6 +99,24 @@ def test_check_names_skewness_where_tails_are_heavy_for_that_reason():
     assert found["tails"].effect > 0.1
     assert found.concern.name == "skewness"
     assert found.concern.advice.option.startswith("--log")
+
+
+def test_remedy_of_outliers_is_that_of_skewed_columns_where_they_may_be_the_reason():
+    def found(skewness, advice, verdict="wrong", name="outliers"):
+        none = np.zeros(0)
+        both = (
+            checks.Check(name, 0.001, "wrong", "", Advice("bend", "look"), 9.0, 0.3, 0.4, False, none, none),
+            checks.Check("skewness", 0.001, verdict, "", advice, 9.0, 0.1, skewness, False, none, none),
+        )
+        return checks.ModelCheck(both, None, 1)
+
+    logs = Advice("weigh too much", "", 'transform="log"', "--log all")
+    assert found(0.08, logs).concern.name == "outliers"
+    assert found(0.08, logs).remedy.to_text(options=True) == "skewed columns look like this, too; try --log all"
+    assert str(found(0.08, logs, name="tails").remedy).endswith('try transform="log"')
+    others = (found(0.05, logs), found(0.08, Advice("", "try the ranks")), found(0.08, logs, "doubtful"))
+    assert [str(one.remedy) for one in (*others, found(0.08, logs, name="correlation"))] == 4 * ["look"]
+    assert checks.ModelCheck(found(0.08, logs).checks[1:], None, 1).remedy is None
 
 
 def test_check_finds_outliers_and_uneven_groups_by_the_tree():
