@@ -362,7 +362,7 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.concern is not None:
-        advice = checks.concern.advice
+        advice = checks.remedy
         tries = "" if advice is None else advice.to_text(options=True)
         shell.say(
             f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"
