@@ -4,6 +4,7 @@ A case is a function of an empty folder; its words are those of the sentence. `d
 what is promised.
 """
 
+import base64
 import contextlib
 import functools
 import io
@@ -626,6 +627,20 @@ def parquet_without_columns(folder):
 @case("not a readable Parquet file (")
 def parquet_that_is_damaged(folder):
     table_of(folder, b"PAR1" + bytes(50) + b"PAR1", "x.parquet")
+
+
+# A column of two numbers whose definition levels the file counts wrongly: pyarrow ends the process that asks for them.
+PARQUET_WITH_WRONG_COUNTS = base64.b85decode(
+    "P(e~L6#x}16)Y?j1Qh@k1{DSz00002000040RR910002+KL7v#00000KotZTEHwZa26JO*Wo=;<0ss{XB>)%!VE`5c85|iLCIB22"
+    "3K=B^02vqoVHE%t1Qt>jQYHvV92Ec+02KlNJShelCIAEg000(J76c{;7E%BxAaG%Fadl;MEn{$SEn#wUZ+9SeWpZ<AZ*CwmHZCwO"
+    "F&P{j0001b0000`K~ga"
+)
+
+
+@case("not a readable Parquet file (")
+def parquet_with_wrong_counts(folder):
+    pytest.importorskip("pyarrow")
+    table_of(folder, PARQUET_WITH_WRONG_COUNTS, "x.parquet")
 
 
 def parquet_of_one_text(folder, n_rows, column=None, **choice):

@@ -103,20 +103,27 @@ def interrupt(work, n_times, seed=0):
 
 
 class CtrlC:
-    """A profiler that counts the calls of Python functions, or raises KeyboardInterrupt at one of them."""
+    """A profiler that raises KeyboardInterrupt at a call of a Python function: the number `at`, or one out of a kernel.
+
+    Numba calls Python while it hands a kernel's result over. `out_of_kernels` are these calls, each as the line that
+    called the kernel and the number of the call there; one of them may be given as `at`.
+    """
 
     def __init__(self, at=None):
-        self.at, self.n_calls, self.in_numba = at, 0, []
+        self.at, self.n_calls, self.out_of_kernels = at, 0, {}
 
     def __call__(self, frame, event, arg):
         if event != "call":
             return
         self.n_calls += 1
-        if self.n_calls == self.at:
+        now = [self.n_calls]
+        if frame.f_code.co_name == "_numba_unpickle":
+            line = (frame.f_back.f_code.co_filename, frame.f_back.f_lineno)
+            self.out_of_kernels[line] = self.out_of_kernels.get(line, 0) + 1
+            now.append((line, self.out_of_kernels[line]))
+        if self.at in now:
             sys.setprofile(None)
             raise KeyboardInterrupt
-        if self.at is None and "numba" in frame.f_code.co_filename:
-            self.in_numba.append(self.n_calls)
 
     def outcome_of(self, work):
         sys.setprofile(self)
@@ -128,12 +135,16 @@ class CtrlC:
             sys.setprofile(None)
 
 
+INTERRUPTED = set()  # calls out of kernels, by all tests of this module
+
+
 def moments(watched, n_moments, rng):
-    """Numbers of calls, half of them in Numba where there are any."""
-    found = rng.integers(1, watched.n_calls + 1, n_moments)
-    if watched.in_numba:
-        found[::2] = rng.choice(watched.in_numba, len(found[::2]))
-    return found.tolist()
+    """Numbers of calls at random, and the first few calls out of each kernel unless another verb has had them."""
+    for line, n_calls in watched.out_of_kernels.items():
+        new = {(line, number + 1) for number in range(min(n_calls, 6))} - INTERRUPTED
+        INTERRUPTED.update(new)
+        yield from sorted(new)
+    yield from rng.integers(1, watched.n_calls + 1, n_moments).tolist()
 
 
 def numbers_of(result):
@@ -158,6 +169,7 @@ def test_interrupted_verbs_raise_keyboard_interrupt_and_answer_when_asked_again(
 
     work()  # what is to be compiled would take minutes under a profiler
     watched, before = CtrlC(), blas_threads()
+    work()  # loads kernels
     expected = watched.outcome_of(work)
     try:
         for at in moments(watched, n_moments, np.random.default_rng(len(verb))):

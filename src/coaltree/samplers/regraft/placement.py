@@ -68,9 +68,8 @@ def locate(
     engine = make_engine(problem, problem.W)
     number = load(engine.tree, children, times, engine.W, engine.leaf_var)
     found = Located(np.empty(m), np.full((m, 2 * n - 1), -np.inf), np.empty(m, np.int64), np.empty(m))
-    target = Target(float(level), float(n), engine.half_d, view_of(engine.tree.lineages))
     if m:
-        _locate(engine, np.ascontiguousarray(rows, dtype=np.float64), target, half_df, streams, found)
+        _locate(engine, np.ascontiguousarray(rows, dtype=np.float64), float(level), half_df, streams, found)
     log_mass = found.log_mass.take(number, axis=1) - 0.5 * (problem.d * LOG_2PI + problem.log_det)
     top = log_mass.max(axis=1, initial=-np.inf)
     with np.errstate(invalid="ignore"):
@@ -80,11 +79,12 @@ def locate(
 
 @jit
 def _locate(
-    engine: Engine, rows: np.ndarray, target: Target, half_df: float, streams: np.ndarray, found: Located
+    engine: Engine, rows: np.ndarray, level: float, half_df: float, streams: np.ndarray, found: Located
 ) -> None:
     """Fill in masses and draws, with nodes as the working tree numbers them."""
     engine = borrowed(engine)
     tree, cand = engine.tree, engine.candidates
+    target = Target(level, float(len(engine.leaf_var)), engine.half_d, view_of(tree.lineages))
     add_every_branch(cand, tree, rows[0], 0.0)
     for r in range(rows.shape[0]):
         renew_distances(cand, tree.mean, rows[r])
