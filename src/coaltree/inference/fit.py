@@ -148,7 +148,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    compile_ahead()
+    compile_ahead(quiet=progress is False)
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
