@@ -21,6 +21,7 @@ Without FULL=1: a few halves and tables. Fits are kept in build/bench_repeat/, s
 
 import time
 import warnings
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -68,11 +69,6 @@ def run():
         (name, method) for name, _ in halves for method in (BOOTSTRAPPED if is_installed() else BOOTSTRAPPED[:1])
     ]
     lengths = [(f"{name} {number}", "length") for number in range(2) for name in names]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        for method in METHODS:  # kernels are compiled before anything is timed
-            for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
-                fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
     others = sorted([*lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1]))  # some of all, then more
     kept.complete(
         [*halves, *bootstraps, *others],
@@ -138,12 +134,13 @@ def two_halves(found, name, number):
 
 def measured(found, name, number, method):
     number = int(number)
+    if method in BOOTSTRAPPED:
+        return of_bootstrap(two_halves(found, name, number)[0], number, by_r=method == "pvclust")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        compile_kernels()
         if method == "halves":
             return of_halves(*two_halves(found, name, number), number)
-        if method in BOOTSTRAPPED:
-            return of_bootstrap(two_halves(found, name, number)[0], number, by_r=method == "pvclust")
         if method == "length":
             return of_length(two_halves(found, name, number)[0][0], number)
         drawn = TABLES[name](np.random.default_rng([number, *map(ord, name)]))
@@ -151,6 +148,14 @@ def measured(found, name, number, method):
             return {"clades": of_clades(of_fewer(drawn.X, number), true_nodes(drawn, as_groups=False))}
         post, seconds = fitted(drawn.X, OFF_MODEL[name], method, number)
         return {"clades": of_clades(post, true_nodes(drawn, as_groups=False)), "seconds": seconds}
+
+
+@cache
+def compile_kernels():
+    """Compile kernels before anything is timed."""
+    for method in METHODS:
+        for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
+            fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
 
 
 def fitted(X, covariance, method, seed, **settings):
