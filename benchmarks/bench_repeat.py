@@ -240,6 +240,11 @@ def point_of(found, method, low, high):
     return reliability(used, method, low, high) if used else None
 
 
+def with_error(point):
+    """What is true at a point; its standard error needs more than one pair of halves."""
+    return f"{point.true:.2f} ± {point.error:.2f}" if np.isfinite(point.error) else f"{point.true:.2f}"
+
+
 def print_repeats(by_name):
     print("\ngroups with such a support: said, repeated by the same method [per half], repeated in the plain posterior")
     rows = []
@@ -250,7 +255,7 @@ def print_repeats(by_name):
             for low, high in pairwise(BINS):
                 same, plain = (point_of(found, key, low, high) for key in (method, f"{method}, in plain"))
                 there = f", {plain.true:.2f}" if plain is not None and method == "resampled" else ""
-                cells.append("" if same is None else f"{same.said:.2f}, {same.true:.2f} ± {same.error:.2f} "
+                cells.append("" if same is None else f"{same.said:.2f}, {with_error(same)} "
                              f"[{same.count / (2 * n_used):.1f}]{there}")  # fmt: skip
             if n_used:
                 rows.append((f"{name}: {method} ({n_used})", *cells))
@@ -264,15 +269,15 @@ def print_claims(by_name):
         points = {method: point_of(found, method, 0.8, 2.0) for method in ROWS_SHOWN}
         plain, own = points["plain"], points["resampled"]
         kept = "" if plain is None else f"{(own.count if own else 0) / plain.count:.2f}"
-        repeats = ["" if one is None else f"{one.true:.2f} ± {one.error:.2f}" for one in points.values()]
+        repeats = ["" if one is None else with_error(one) for one in points.values()]
         rows.append((name, kept, *repeats))
     table(("", "kept", *ROWS_SHOWN), rows)
 
 
 def print_costs(by_name):
-    newest = commit().strip(" ,")
+    newest = next((found[-1]["commit"] for found in by_name.values() if found), "")  # others may be of other lengths
     print(
-        f"\nseconds of one half, all processors together (fits at {newest}, if there are any), and ARI with the classes"
+        f"\nseconds of one half, all processors together (fits at {newest}), and agreement of clusters with classes (ARI)"
     )
     rows = []
     for name, found in by_name.items():
