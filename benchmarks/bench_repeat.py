@@ -8,9 +8,9 @@ in the trees of the other half:
     repeated   mean share of the other half's trees that have them: drawn by the same method, and of its plain posterior
     groups     how many there are, per half
 
-Beside them bootstrap probabilities (BP) and approximately unbiased ones (AU, by the multiscale bootstrap of columns;
-Shimodaira 2002) of the groups of an average linkage, as pvclust reports them; its trees are those of bootstrapped
-columns. They are computed here by NumPy and SciPy; R is not needed.
+Beside them bootstrap probabilities (BP) and approximately unbiased ones (AU) of the groups of an average linkage; its
+trees are those of bootstrapped columns. They are computed by NumPy and SciPy, and by R's pvclust where it is installed
+(`pvclust`).
 
 Standard errors are those of other rows and halves (jackknife). Further tables: what resampling costs, what longer
 chains would change, and how far supports are from the truth on tables that are not from the model (`off_model`), also
@@ -21,11 +21,10 @@ Without FULL=1: a few halves and tables. Fits are kept in build/bench_repeat/, s
 
 import time
 import warnings
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
-from scipy.stats import norm
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
@@ -36,7 +35,8 @@ from coaltree.model.process.diffusion import simulate_data
 from .bench_calibration import of_clades, reliability
 from .kept import Kept, commits_of, is_full
 from .labelled_tables import _data_folder, load_tables
-from .off_model import TABLES, masks_of, true_nodes
+from .off_model import TABLES, true_nodes
+from .pvclust import NOT_INSTALLED, is_installed, multiscale_bootstrap, of_r, shares_of
 from .timing import commit, table
 
 ROWS = 60
@@ -44,9 +44,8 @@ BINS = (0.5, 0.8, 0.95, 1.001)
 NOISE = 0.1  # level of the noise of tables from the model
 HALVES, HALVES_BRIEFLY = 20, 2
 DRAWN, DRAWN_BRIEFLY = 24, 2  # tables of each kind of `off_model`
-SCALES = np.linspace(0.5, 1.4, 10)  # of the multiscale bootstrap, as shares of the columns
-BOOTSTRAPS = 200  # at each scale
 METHODS = ("plain", "resampled")
+BOOTSTRAPPED = ("bootstrap", "pvclust")
 FEWER = "half as many columns"  # drawn with replacement for each chain, which is fitted by itself: another way
 OFF_MODEL = {
     "on the model": "scaled",
@@ -60,24 +59,23 @@ LONGER = 5  # times as many iterations
 def run():
     n_halves, n_drawn = (HALVES, DRAWN) if is_full() else (HALVES_BRIEFLY, DRAWN_BRIEFLY)
     found, missing = real_tables()
-    for line in missing:
+    for line in (*missing, *(() if is_installed() else (NOT_INSTALLED,))):
         print(line)
     names, kept = [*found, *FROM_THE_MODEL], Kept("bench_repeat", (ROWS,))
     ways = (*METHODS, FEWER)
     drawn = [(f"{kind} {number}", method) for number in range(n_drawn) for kind in OFF_MODEL for method in ways]
     halves = [(f"{name} {number}", "halves") for number in range(n_halves) for name in names]
+    bootstraps = [
+        (name, method) for name, _ in halves for method in (BOOTSTRAPPED if is_installed() else BOOTSTRAPPED[:1])
+    ]
     lengths = [(f"{name} {number}", "length") for number in range(2) for name in names]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        for method in METHODS:  # kernels are compiled before anything is timed
-            for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
-                fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
+    others = sorted([*lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1]))  # some of all, then more
     kept.complete(
-        sorted([*halves, *lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1])),  # some of all, then more
+        [*halves, *bootstraps, *others],
         lambda name, method: {"commit": commit().strip(" ,"), **measured(found, *name.rsplit(" ", 1), method)},
         announce=False,
     )
-    by_name = {name: kept.all_of([step for step in halves if step[0].rsplit(" ", 1)[0] == name]) for name in names}
+    by_name = {name: whole_steps(kept, [f"{name} {number}" for number in range(n_halves)]) for name in names}
     if not any(by_name.values()):
         print("nothing measured")
         return
@@ -88,6 +86,12 @@ def run():
     print_lengths({name: kept.all_of([(f"{name} {number}", "length") for number in range(2)]) for name in names})
     print_off_model({(kind, method): kept.all_of([(f"{kind} {n}", method) for n in range(n_drawn)])
                      for kind in OFF_MODEL for method in ways})  # fmt: skip
+
+
+def whole_steps(kept, numbered):
+    """What is kept of each pair of halves that was fitted, with its bootstraps."""
+    found = [[kept.recall(name, method) or {} for method in ("halves", *BOOTSTRAPPED)] for name in numbered]
+    return [{**fits, **ours, **of_r, "commit": fits["commit"]} for fits, ours, of_r in found if fits]
 
 
 # --- the tables -----------------------------------------------------------------------------------------------------
@@ -130,8 +134,11 @@ def two_halves(found, name, number):
 
 def measured(found, name, number, method):
     number = int(number)
+    if method in BOOTSTRAPPED:
+        return of_bootstrap(two_halves(found, name, number)[0], number, by_r=method == "pvclust")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        compile_kernels()
         if method == "halves":
             return of_halves(*two_halves(found, name, number), number)
         if method == "length":
@@ -141,6 +148,14 @@ def measured(found, name, number, method):
             return {"clades": of_clades(of_fewer(drawn.X, number), true_nodes(drawn, as_groups=False))}
         post, seconds = fitted(drawn.X, OFF_MODEL[name], method, number)
         return {"clades": of_clades(post, true_nodes(drawn, as_groups=False)), "seconds": seconds}
+
+
+@cache
+def compile_kernels():
+    """Compile kernels before anything is timed."""
+    for method in METHODS:
+        for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
+            fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
 
 
 def fitted(X, covariance, method, seed, **settings):
@@ -176,19 +191,7 @@ def of_halves(halves, classes, seed):
         if classes is not None:
             k = len(np.unique(classes))
             result[f"{method}, ARI"] = [adjusted_rand_score(classes, post.cut(k)) for post, _ in posts[method]]
-    boots = [multiscale_bootstrap(X, np.random.default_rng([seed, side])) for side, X in enumerate(halves)]
-    for name, which in (("BP", 0), ("AU", 1)):
-        said = [boot[which] for boot in boots]
-        result[name] = pairs_of(said, [boot[2] for boot in boots])
-        result[f"{name}, in plain"] = pairs_of(said, shares["plain"])
     return result
-
-
-def shares_of(trees, n):
-    """{group: share of the trees (T, n-1, 2) that have it}, single leaves and the whole apart."""
-    masks = np.concatenate([np.packbits(masks_of(children)[n:-1], axis=1) for children in trees])
-    groups, counts = np.unique(masks, axis=0, return_counts=True)
-    return {group.tobytes(): count / len(trees) for group, count in zip(groups, counts, strict=True)}
 
 
 def pairs_of(said, other):
@@ -201,36 +204,19 @@ def pairs_of(said, other):
     ]
 
 
-def multiscale_bootstrap(X, rng):
-    """{group: BP} and {group: AU} of the groups of an average linkage, and {group: share} of bootstrapped trees.
-
-    With π_r the share of a group in trees of r d columns drawn with replacement, -Φ⁻¹(π_r) = v √r + c / √r is fitted by
-    weighted least squares, and AU = Φ(c - v).
-    """
-    n, d = X.shape
-    own = list(shares_of([_merges(X)], n))
-    found = {}
-    for r in SCALES:
-        trees = [_merges(X[:, rng.integers(d, size=round(r * d))]) for _ in range(BOOTSTRAPS)]
-        found[float(r)] = shares_of(trees, n)
-    bootstrapped = found[min(found, key=lambda r: abs(r - 1.0))]
-    at, unbiased = np.array(list(found)), {}
-    for group in own:
-        shares = np.array([found[r].get(group, 0.0) for r in found])
-        inside = (shares > 0.0) & (shares < 1.0)
-        if inside.sum() < 3:
-            unbiased[group] = bootstrapped.get(group, 0.0)
-            continue
-        z, r = -norm.ppf(shares[inside]), at[inside]
-        weights = BOOTSTRAPS * norm.pdf(z) ** 2 / (shares[inside] * (1.0 - shares[inside]))
-        design = np.column_stack([np.sqrt(r), 1.0 / np.sqrt(r)]) * np.sqrt(weights)[:, None]
-        v, c = np.linalg.lstsq(design, z * np.sqrt(weights), rcond=None)[0]
-        unbiased[group] = float(norm.cdf(c - v))
-    return {group: bootstrapped.get(group, 0.0) for group in own}, unbiased, bootstrapped
-
-
-def _merges(X):
-    return linkage(X, "average")[:, :2].astype(np.int64)
+def of_bootstrap(halves, seed, *, by_r):
+    """Pairs of BP or AU in one half and share of the other half's bootstrapped trees, computed here or by pvclust."""
+    boots, said, seconds = [], [], []
+    for side, X in enumerate(halves):
+        began = time.process_time()
+        *own, trees = multiscale_bootstrap(X, np.random.default_rng([seed, side]))
+        spent = time.process_time() - began
+        if by_r:
+            *own, spent = of_r(X, 1 + seed)
+        boots.append(trees), said.append(own), seconds.append(spent)
+    names = ("pvclust's BP", "pvclust's AU") if by_r else ("BP", "AU")
+    pairs = {name: pairs_of([own[i] for own in said], boots) for i, name in enumerate(names)}
+    return pairs | {f"{names[0]}, seconds": seconds}
 
 
 def of_length(X, seed):
@@ -245,21 +231,34 @@ def of_length(X, seed):
 
 # --- what is printed ------------------------------------------------------------------------------------------------
 
-ROWS_SHOWN = ("plain", "resampled", "BP", "AU")
+ROWS_SHOWN = (*METHODS, "BP", "AU", "pvclust's BP", "pvclust's AU")
+
+
+def point_of(found, method, low, high):
+    """The point of what a method said of those halves that it was used on; None where nothing was."""
+    used = [one for one in found if method in one]
+    return reliability(used, method, low, high) if used else None
+
+
+def with_error(point):
+    """What is true at a point; its standard error needs more than one pair of halves."""
+    return f"{point.true:.2f} ± {point.error:.2f}" if np.isfinite(point.error) else f"{point.true:.2f}"
 
 
 def print_repeats(by_name):
-    print("\ngroups with such a support: said, repeated by the same method, repeated in the plain posterior [per half]")
+    print("\ngroups with such a support: said, repeated by the same method [per half], repeated in the plain posterior")
     rows = []
     for name, found in by_name.items():
-        for method in ROWS_SHOWN if found else ():
+        for method in ROWS_SHOWN:
+            n_used = sum(method in one for one in found)
             cells = []
             for low, high in pairwise(BINS):
-                same = reliability(found, method, low, high)
-                plain = reliability(found, f"{method}, in plain", low, high)
-                cells.append("" if same is None else f"{same.said:.2f}, {same.true:.2f} ± {same.error:.2f}, "
-                             f"{plain.true:.2f} [{same.count / (2 * len(found)):.1f}]")  # fmt: skip
-            rows.append((f"{name}: {method} ({len(found)})", *cells))
+                same, plain = (point_of(found, key, low, high) for key in (method, f"{method}, in plain"))
+                there = f", {plain.true:.2f}" if plain is not None and method == "resampled" else ""
+                cells.append("" if same is None else f"{same.said:.2f}, {with_error(same)} "
+                             f"[{same.count / (2 * n_used):.1f}]{there}")  # fmt: skip
+            if n_used:
+                rows.append((f"{name}: {method} ({n_used})", *cells))
     table(("table: method (pairs of halves)", *(f"{low:g} to {min(high, 1):g}" for low, high in pairwise(BINS))), rows)
 
 
@@ -267,25 +266,31 @@ def print_claims(by_name):
     print("\ngroups with a support of at least 0.8: how many of the plain posterior's are kept, and how many repeat")
     rows = []
     for name, found in by_name.items():
-        if found:
-            points = {method: reliability(found, method, 0.8, 2.0) for method in ROWS_SHOWN}
-            plain, own = points["plain"], points["resampled"]
-            kept = "" if plain is None else f"{(own.count if own else 0) / plain.count:.2f}"
-            repeats = ["" if one is None else f"{one.true:.2f} ± {one.error:.2f}" for one in points.values()]
-            rows.append((name, kept, *repeats))
-    table(("", "kept", *(f"{method} repeats" for method in ROWS_SHOWN)), rows)
+        points = {method: point_of(found, method, 0.8, 2.0) for method in ROWS_SHOWN}
+        plain, own = points["plain"], points["resampled"]
+        kept = "" if plain is None else f"{(own.count if own else 0) / plain.count:.2f}"
+        repeats = ["" if one is None else with_error(one) for one in points.values()]
+        rows.append((name, kept, *repeats))
+    table(("", "kept", *ROWS_SHOWN), rows)
 
 
 def print_costs(by_name):
-    print("\nseconds of a fit of one half, all processors together, and agreement of clusters with classes (ARI)")
+    newest = next((found[-1]["commit"] for found in by_name.values() if found), "")  # others may be of other lengths
+    print(f"\nseconds of one half, all processors together (fits at {newest}), and ARI of clusters with classes")
     rows = []
     for name, found in by_name.items():
-        if found:
-            seconds = [np.mean([one[f"{method}, seconds"] for one in found]) for method in METHODS]
-            aris = [f"{np.mean([one[f'{method}, ARI'] for one in found]):.2f}" if f"{method}, ARI" in found[0] else ""
-                    for method in METHODS]  # fmt: skip
-            rows.append((name, *(f"{x:.1f}" for x in seconds), f"{seconds[1] / seconds[0]:.2f}", *aris))
-    table(("", "plain", "resampled", "ratio", "ARI plain", "ARI resampled"), rows)
+        timed = [one for one in found if one["commit"] == newest] or found
+        of = {
+            key: [second for one in (timed if key in METHODS else found) for second in one.get(f"{key}, seconds", ())]
+            for key in ROWS_SHOWN
+        }
+        means = {key: np.mean(seconds) for key, seconds in of.items() if seconds}
+        cells = [f"{means[key]:.1f}" if key in means else "" for key in (*METHODS, "BP", "pvclust's BP")]
+        ratio = f"{means['resampled'] / means['plain']:.2f}" if len(means) > 1 else ""
+        aris = [[ari for one in found for ari in one.get(f"{method}, ARI", ())] for method in METHODS]
+        rows.append((name, *cells[:2], ratio, *cells[2:], *(f"{np.mean(ari):.2f}" if ari else "" for ari in aris)))
+    header = ("", *METHODS, "ratio", "bootstrap by NumPy", "pvclust", "ARI plain", "ARI resampled")
+    table(header, rows)
 
 
 def print_lengths(by_name):

@@ -62,6 +62,17 @@ def student_steps(rng, n, d, df):
     return _table(values[:n], tree)
 
 
+def mostly_zero(rng, n, d, above):
+    """Columns are 0 but where a Gaussian one is `above` standard deviations above its mean, as pixels are."""
+    tree = simulate_tree(n, rng)
+    while True:
+        X = simulate_data(tree, 8 * d, rng)
+        X = np.maximum((X - X.mean(axis=0)) / X.std(axis=0) - above, 0.0)
+        varied = np.flatnonzero((X > 0.0).sum(axis=0) > 1)[:d]
+        if len(varied) == d:
+            return _table(X[:, varied], tree)
+
+
 def noisy(rng, n, d, level, df=np.inf):
     """Noise of the rows, normal or of Student's t."""
     tree = simulate_tree(n, rng)
@@ -104,11 +115,13 @@ CASES = {
     "on the model 48 20": Case(partial(correlated, n=48, d=20, share=0.0)),
     **{
         f"correlation {share:g} of {d}": Case(partial(correlated, n=n, d=d, share=share))
-        for n, d, share in ((32, 4, 0.5), (32, 4, 0.9), (48, 10, 0.3), (32, 10, 0.65), (32, 24, 0.2), (48, 24, 0.5))
+        for n, d, share in (
+            (32, 4, 0.5), (32, 4, 0.9), (48, 10, 0.3), (32, 10, 0.65), (32, 24, 0.2), (48, 24, 0.5), (48, 12, 0.95),
+        )
     },
     **{
         f"curves of length {length:g} at {d}": Case(partial(curves, n=32, d=d, length=length), "spherical")
-        for d, length in ((16, 1.0), (40, 2.0), (30, 6.0))
+        for d, length in ((16, 1.0), (40, 2.0), (30, 6.0), (40, 20.0))
     },
     **{
         f"skewness {strength:g} of {k} in {d}": Case(partial(skewed, n=n, d=d, strength=strength, n_skewed=k))
@@ -119,7 +132,16 @@ CASES = {
     },
     **{
         f"steps with {df:g} df in {d}": Case(partial(student_steps, n=n, d=d, df=df))
-        for n, d, df in ((32, 6, 2.0), (48, 12, 2.0), (32, 12, 5.0), (32, 5, 4.0))
+        for n, d, df in (
+            (32, 6, 2.0), (48, 12, 2.0), (32, 12, 5.0), (32, 5, 4.0), (48, 12, 1.2), (48, 32, 1.2), (48, 32, 0.7),
+        )
+    },
+    **{
+        f"mostly zero, {above:g} above in {d}, {covariance}": Case(
+            partial(mostly_zero, n=48, d=d, above=above), covariance
+        )
+        for d, above in ((16, 0.7), (48, 0.7), (48, 1.5))
+        for covariance in ("scaled", "spherical")
     },
     **{
         f"noise {level:g} with {df:g} df, fitted {noise}": Case(

@@ -17,6 +17,15 @@ settings.register_profile("random", max_examples=500, deadline=None, database=No
 settings.load_profile("same")
 
 
+def pytest_sessionstart(session):
+    """Let the workers of `make test` share the compiling: one would otherwise wait for the other, kernel by kernel."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is not None:
+        from coaltree.inference.control.compile_ahead import PARTS, parts_of_helper, take_parts
+
+        take_parts(PARTS if worker == "gw0" else parts_of_helper(0))
+
+
 @pytest.fixture
 def few_trials(monkeypatch):
     """Each family that `covariance="best"` tries is fitted for eight iterations of each chain, not for thirty."""

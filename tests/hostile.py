@@ -128,11 +128,6 @@ def value_at(content, place):
     return content
 
 
-def rewrite(path, kind, version, content):
-    """Write content as our own archive, check sums and all."""
-    archive.write(path, kind, version, content)
-
-
 def with_members(path, header, members, compression=zipfile.ZIP_STORED):
     """A zip file with any header and any bytes for members."""
     with zipfile.ZipFile(path, "w", compression) as file:

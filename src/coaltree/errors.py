@@ -26,12 +26,14 @@ class ConvergenceWarning(CoaltreeWarning):
     """The chains have not converged well enough to trust the results.
 
     findings : what is out of bounds, one phrase each, such as "R-hat of root_time is 1.20 (above 1.05)".
+    increase : the arguments of `fit` to increase, such as "max_iterations".
     """
 
     # Defaults, because unpickling (joblib) calls the class with the message alone and then sets the attributes.
-    def __init__(self, message: str, findings: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, findings: tuple[str, ...] = (), increase: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.findings = findings
+        self.findings: tuple[str, ...] = findings
+        self.increase: tuple[str, ...] = increase
 
 
 class InterruptedWarning(CoaltreeWarning):

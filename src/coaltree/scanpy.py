@@ -184,11 +184,11 @@ def _representation(adata: Any, use_rep: str, n_pcs: int | None) -> np.ndarray:
 def _subsample(codes: np.ndarray, max_cells: int, random_state: RandomState) -> np.ndarray:
     """Return the numbers of the cells to fit, in order: all of a small group, `max_cells` of a large one."""
     rng = as_generator(random_state if isinstance(random_state, int | np.integer | None) else 0)
-    chosen = []
+    kept = []
     for code in range(int(codes.max()) + 1):
         members = np.flatnonzero(codes == code)
-        chosen.append(members if len(members) <= max_cells else rng.choice(members, max_cells, replace=False))
-    return np.sort(np.concatenate(chosen))
+        kept.append(members if len(members) <= max_cells else rng.choice(members, max_cells, replace=False))
+    return np.sort(np.concatenate(kept))
 
 
 def _for_scanpy(posterior: Posterior, categories: list[str], values: np.ndarray, codes: np.ndarray) -> dict[str, Any]:

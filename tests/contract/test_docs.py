@@ -85,7 +85,7 @@ def test_commands_run(monkeypatch, tmp_path, few_trials):
     from coaltree.cli.commands import warmup
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warmup, "N_MANY_ROWS", 40)  # at length in test_warmup.py
+    monkeypatch.setattr(warmup, "use_everything", lambda folder: None)  # in test_warmup.py
     seen = [["demo"]]  # which test_demo.py runs with few iterations
 
     def shorten(args):

@@ -157,16 +157,21 @@ NEWICK = [
 LETTERS = "()[]',:;_ \n\r\t=.0123456789eE+-abc#&\u00e9\u6771\ufeff\0"
 
 
+def mangled_text(texts, pieces, rng):
+    """One of some texts with parts of it left out, repeated, or replaced by one of some pieces."""
+    text = list(texts[rng.integers(len(texts))])
+    for _ in range(rng.integers(1, 5)):
+        at, to = np.sort(rng.integers(0, len(text) + 1, 2))
+        kind = rng.integers(3)
+        text[at : to if kind == 0 else at] = text[at:to] * 2 if kind == 1 else pieces[rng.integers(len(pieces))]
+    return "".join(text)
+
+
 @pytest.mark.parametrize("n_cases", [pytest.param(40_000, marks=pytest.mark.slow), 1500])
 def test_newick_that_is_mangled_is_refused_or_a_tree(n_cases):
     rng = np.random.default_rng(n_cases)
     for _ in range(n_cases):
-        text = list(NEWICK[rng.integers(len(NEWICK))])
-        for _ in range(rng.integers(1, 5)):
-            at, to = np.sort(rng.integers(0, len(text) + 1, 2))
-            kind = rng.integers(3)
-            text[at : to if kind == 0 else at] = text[at:to] * 2 if kind == 1 else LETTERS[rng.integers(len(LETTERS))]
-        text = "".join(text)
+        text = mangled_text(NEWICK, LETTERS, rng)
         if not refused(lambda text=text: ct.Tree.from_newick(text)):
             tree = ct.Tree.from_newick(text)
             again = ct.Tree.from_newick(tree.to_newick(), tree.labels)
@@ -216,12 +221,7 @@ def test_table_from_mangled_text_is_refused_or_whole(n_cases, tmp_path):
         TableOptions(separator="space"),
     ]
     for _ in range(n_cases):
-        text = list(TABLES[rng.integers(len(TABLES))])
-        for _ in range(rng.integers(1, 5)):
-            at, to = np.sort(rng.integers(0, len(text) + 1, 2))
-            kind = rng.integers(3)
-            text[at : to if kind == 0 else at] = text[at:to] * 2 if kind == 1 else PIECES[rng.integers(len(PIECES))]
-        path.write_bytes("".join(text).encode())
+        path.write_bytes(mangled_text(TABLES, PIECES, rng).encode())
         choice = choices[rng.integers(len(choices))]
         if not refused(lambda choice=choice: read_file(path, choice)):
             found = read_file(path, choice)

@@ -79,7 +79,7 @@ def fitted(X, covariance, **options):
         return ct.fit(X, covariance, **settings)
 
 
-ONE_CHAIN = {"n_samples": 25, "n_warmup": 25, "n_chains": 1}
+ONE_CHAIN = {"n_samples": 15, "n_warmup": 15, "n_chains": 1}
 
 
 def is_sensible(post):

@@ -22,7 +22,7 @@ from coaltree.cli import main
 from coaltree.report import write_report
 
 X = np.random.default_rng(0).normal(size=(24, 3)) + np.repeat([[0.0], [4.0]], 12, axis=0)
-SETTINGS = {"n_samples": 30, "n_warmup": 5, "random_state": 0, "progress": False}
+SETTINGS = {"n_samples": 8, "n_warmup": 3, "n_chains": 2, "random_state": 0, "progress": False}
 
 
 def fresh():
@@ -45,7 +45,7 @@ def fitted():
 VERBS = {
     "fit": lambda folder: ct.fit(X, **SETTINGS),
     "fit_with_a_checkpoint": lambda folder: ct.fit(X, "diagonal", checkpoint=folder / "c.npz", **SETTINGS),
-    "sample_trees": lambda folder: ct.sample_trees(X, n_samples=60, random_state=0, progress=False),
+    "sample_trees": lambda folder: ct.sample_trees(X, n_samples=20, random_state=0, progress=False),
     "mpost2": lambda folder: ct.sample_trees(X, sampler=ct.MPost2(n_particles=20), random_state=0, progress=False),
     "simulate": lambda folder: ct.simulate(200, 5, random_state=0),
     "extend": lambda folder: fresh().extend(X[:3] + 0.1, n_iterations=2, random_state=0),
@@ -64,7 +64,7 @@ VERBS = {
     "save_and_load": lambda folder: (fresh().save(folder / "p.npz"), ct.load(folder / "p.npz")),
     "nexus": lambda folder: fresh().to_nexus(folder / "t.nex"),
     "report": lambda folder: write_report(fresh(), folder / "r.html", force=True),
-    "estimator": lambda folder: ct.CoalescentClustering(2, n_samples=20, random_state=0).fit(X),
+    "estimator": lambda folder: ct.CoalescentClustering(2, n_samples=5, n_warmup=3, n_chains=2, random_state=0).fit(X),
 }
 
 
@@ -167,6 +167,7 @@ def test_interrupted_verbs_raise_keyboard_interrupt_and_answer_when_asked_again(
         (tmp_path / "c.npz").unlink(missing_ok=True)
         return VERBS[verb](tmp_path)
 
+    work()  # what is to be compiled would take minutes under a profiler
     watched, before = CtrlC(), blas_threads()
     work()  # loads kernels
     expected = watched.outcome_of(work)
@@ -196,7 +197,7 @@ def test_interrupted_verbs_raise_keyboard_interrupt_whenever_it_comes(verb, tmp_
 
 
 COMMANDS = {
-    "fit": "fit {0}/x.csv -o {0}/out --samples 30 --warmup 5 --clusters 2 --force",
+    "fit": "fit {0}/x.csv -o {0}/out --samples 8 --warmup 3 --clusters 2 --force",
     "report": "report {0}/p.npz -o {0}/r.html --force",
     "info": "info {0}/p.npz",
     "plot": "plot {0}/p.npz -o {0}/t.png --force",

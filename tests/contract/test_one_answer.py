@@ -20,7 +20,7 @@ from tests.posteriors import random_posterior
 from tests.strategies import chain
 
 NUMBERS = range(1, 9)
-FEW = {"n_samples": 25, "n_warmup": 15, "n_chains": 2, "random_state": 0, "progress": False}
+FEW = {"n_samples": 12, "n_warmup": 8, "n_chains": 2, "random_state": 0, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 
 

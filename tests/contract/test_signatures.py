@@ -1,15 +1,10 @@
-"""What editors and type checkers read is what runs: stubs and tables name the same, and so do repeated signatures."""
+"""What editors and type checkers read is what runs: stubs and tables name the same."""
 
 import ast
-import inspect
 from pathlib import Path
-
-import pytest
 
 import coaltree
 from coaltree import samplers
-from coaltree.inference.extend import extend
-from coaltree.posterior.predictive.placement import place
 
 SOURCE = Path(coaltree.__file__).parent
 
@@ -40,15 +35,3 @@ def test_stub_of_the_samplers_names_what_they_load():
     imported, declared = imports_of_stub(SOURCE / "samplers" / "__init__.pyi")
     assert imported == samplers.HOME_OF
     assert set(samplers.__all__) == set(imported) | declared - {"HOME_OF"}
-
-
-@pytest.mark.parametrize("function", [place, extend])
-def test_posterior_methods_have_the_signature_of_what_they_call(function):
-    method = inspect.signature(getattr(coaltree.Posterior, function.__name__))
-    called = inspect.signature(function)
-
-    def described(signature):
-        return [(p.name, p.kind, p.default) for p in list(signature.parameters.values())[1:]]
-
-    assert described(method) == described(called)
-    assert len(described(method)) > 3

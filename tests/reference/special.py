@@ -143,8 +143,3 @@ def log_gig_survival(p, chi, psi, r, r_late):
         return float(value.mid())
     finally:
         flint.ctx.prec = before
-
-
-def gig_cdf(v, p, chi, psi, r=0.0):
-    """P(V <= v) for V ~ GIG(p, χ, ψ) given V > r."""
-    return -mpmath.expm1(log_gig_survival(p, chi, psi, r, v)) if v > r else 0.0

@@ -138,8 +138,8 @@ def by_turns(model, n_draws, rng, sampler, one_iteration=one_iteration):
     return np.array(draws)
 
 
-def z_scores(independent, dependent, n_batches=40):
-    length = len(dependent) // n_batches
+def z_scores(independent, dependent, length=15):
+    n_batches = len(dependent) // length
     batches = dependent[: length * n_batches].reshape(n_batches, length, -1).mean(axis=1)
     variance = independent.var(axis=0) / len(independent) + batches.var(axis=0, ddof=1) / n_batches
     varies = variance > 0  # with two leaves there is one topology
@@ -187,11 +187,11 @@ SHORT = [
 
 @pytest.mark.parametrize(("covariance", "options", "sampler"), SHORT)
 def test_iteration_keeps_the_joint_law(covariance, options, sampler):
-    assert largest_z(Model(COVARIANCES[covariance], **options), 600, sampler, seed=1) < 4.5
+    assert largest_z(Model(COVARIANCES[covariance], **options), 360, sampler, seed=1) < 4.5
 
 
 def test_a_mistake_is_seen():  # by z = 13
-    assert largest_z(Model(UNSCALED), 600, Regraft(candidates="all"), seed=1) > 6.0
+    assert largest_z(Model(UNSCALED), 360, Regraft(candidates="all"), seed=1) > 6.0
 
 
 @pytest.mark.slow

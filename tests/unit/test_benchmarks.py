@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 
 import benchmarks
-from benchmarks import bench_growth, bench_real, bench_repeat, bench_seeds, kept, labelled_tables, same_bits, timing
+from benchmarks import (
+    bench_growth,
+    bench_real,
+    bench_repeat,
+    bench_seeds,
+    kept,
+    labelled_tables,
+    pvclust,
+    same_bits,
+    timing,
+)
 from benchmarks.bench_calibration import reliability
 from benchmarks.off_model import TABLES, Table, agrees, to_move, true_nodes
 from coaltree.model.process.coalescent import simulate_tree
@@ -228,13 +238,30 @@ def test_halves_of_columns_share_rows_and_no_column():
 
 
 def test_multiscale_bootstrap_is_sure_of_clear_groups_alone(monkeypatch):
-    monkeypatch.setattr(bench_repeat, "BOOTSTRAPS", 40)
+    monkeypatch.setattr(pvclust, "BOOTSTRAPS", 40)
     rng = np.random.default_rng(0)
     half = np.arange(10) < 5
     X = 8.0 * half[:, None] + rng.normal(size=(10, 30))
-    probability, unbiased, trees = bench_repeat.multiscale_bootstrap(X, rng)
+    probability, unbiased, trees = pvclust.multiscale_bootstrap(X, rng)
     group = np.packbits(half).tobytes()
     assert probability[group] == trees[group] == unbiased[group] == 1.0
     assert len(probability) == len(unbiased) == 8
     assert min(probability.values()) < 0.5
     assert all(0.0 <= value <= 1.0 for value in unbiased.values())
+    apart = [abs(probability[group] - trees.get(group, 0.0)) for group in probability]
+    assert max(apart) < 0.2
+
+
+def test_bootstrap_probabilities_are_those_of_pvclust(monkeypatch):
+    if not pvclust.is_installed():
+        pytest.skip("R with pvclust is not installed")
+    monkeypatch.setattr(pvclust, "BOOTSTRAPS", 100)
+    halves, _ = bench_repeat.two_halves({}, "from the model, 73 columns", 3)
+    one, other = (half[:12] for half in halves)
+    *theirs, seconds = pvclust.of_r(one, 1)
+    *ours, _ = pvclust.multiscale_bootstrap(one, np.random.default_rng(0))
+    *of_other, _ = pvclust.multiscale_bootstrap(other, np.random.default_rng(0))
+    bp, au = (np.abs([a[group] - b[group] for group in a]) for a, b in zip(theirs, ours, strict=True))
+    assert len(bp) == len(au) == 10 and seconds > 0.0
+    assert bp.max() < 0.06 and au.mean() < 0.1
+    assert max(abs(p - of_other[0].get(group, 0.0)) for group, p in theirs[0].items()) > 0.2

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import coaltree as ct
 
 pytestmark = pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
-SHORT = {"n_samples": 10, "n_warmup": 6, "random_state": 0}
+SHORT = {"n_samples": 6, "n_warmup": 4, "random_state": 0}
 
 
 def groups(n=24, d=3, seed=0):

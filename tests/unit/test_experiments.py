@@ -64,7 +64,7 @@ def test_printed_numbers_are_in_natural_units():
 @pytest.mark.parametrize("module", [table1_structure, table2_covariance, table3_greedy])
 def test_tables_on_simulated_data(module, options, monkeypatch):
     name = module.__name__.rpartition(".")[2]
-    monkeypatch.setattr(table2_covariance, "ITERATIONS", 8)
+    monkeypatch.setattr(table2_covariance, "ITERATIONS", 5)
     monkeypatch.setattr(table2_covariance, "DROPPED", 2)
     monkeypatch.setattr(table1_structure, "VARIANTS", {})
     further = {"other_lengths2": (3.0,)} if module is table2_covariance else {}
@@ -98,7 +98,7 @@ def test_usps(options, monkeypatch):
     needs("usps.npz")
     monkeypatch.setattr(usps, "REGRAFT_ITERATIONS", 10)
     monkeypatch.setattr(usps, "WARMUP", 2)
-    monkeypatch.setattr(usps, "ITERATIONS", 8)
+    monkeypatch.setattr(usps, "ITERATIONS", 5)
     usps.run(options, per_digit=3, sweep=False)
     page_of(options.out, "usps")
     assert {row["summary"] for row in rows_of(options.out, "usps")} >= {"draws", "MAP", "MCC", "mean log time"}

@@ -8,7 +8,7 @@ import pytest
 
 import coaltree as ct
 
-QUICK = {"n_samples": 40, "n_warmup": 10}
+QUICK = {"n_samples": 20, "n_warmup": 8}
 
 
 class StandIn(SimpleNamespace):

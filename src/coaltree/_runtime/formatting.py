@@ -44,7 +44,7 @@ def percent(share: float) -> str:
     return f"{rounded} %"
 
 
-def beside(value: float, limit: float, digits: int) -> str:
+def beside_limit(value: float, limit: float, digits: int) -> str:
     """Return a number with so many digits after the point, or more where it would look equal to the limit."""
     while digits < 6 and value != limit and float(f"{value:.{digits}f}") == limit:
         digits += 1

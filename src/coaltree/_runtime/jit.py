@@ -26,7 +26,10 @@ PACKAGE = Path(__file__).parents[1]
 WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 KERNELS: list[Any] = []
-LINE = Line(lambda seconds: f"compiling kernels, once: {_n_kept()} of at most {len(KERNELS)}, {seconds:.0f} s")
+_expected = 0  # kernels that there will be, where that is known
+LINE = Line(
+    lambda seconds: f"compiling kernels, once: {n_kept()} of {_expected or f'at most {len(KERNELS)}'}, {seconds:.0f} s"
+)
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -38,7 +41,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     """Compile a kernel on first use: ``@jit`` or ``@jit(inline="always")``; `fastmath` only for leaf reductions."""
     if function is None:
         return partial(jit, **options)
-    make = partial(numba.njit, nogil=True, error_model="numpy", **options)
+    make = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     folder, before = cache_folder(), numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder or "")  # of this kernel: other packages' are none of our business
     try:
@@ -57,8 +60,21 @@ def n_compiled() -> int:
     return sum(bool(kernel.stats.cache_misses) for kernel in KERNELS)
 
 
-def _n_kept() -> int:  # other processes may compile, too
+def n_kept() -> int:
+    """The number of kernels in the cache, whichever process compiled them."""
     return len([*folder.rglob("*.nbi")]) if (folder := cache_folder()) else n_compiled()
+
+
+@contextlib.contextmanager
+def expecting(n: int) -> Iterator[None]:
+    """Show the line meanwhile, as one of so many kernels."""
+    global _expected
+    _expected = n
+    try:
+        with LINE:
+            yield
+    finally:
+        _expected = 0
 
 
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:

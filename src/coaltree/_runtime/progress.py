@@ -74,9 +74,15 @@ class Line:
         if self.depth == 1:
             self.began, self.cpu_began = time.perf_counter(), time.thread_time()
             self.done, self.writer = threading.Event(), None
-            if sys.stderr is not None and (sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")):
+            if self.is_seen():
                 self.writer = threading.Thread(target=self.write, args=(sys.stderr,), daemon=True)
                 self.writer.start()
+
+    @staticmethod
+    def is_seen() -> bool:
+        """Whether there is a terminal or a notebook to write it to."""
+        stream = sys.stderr
+        return stream is not None and (stream.isatty() or type(stream).__module__.startswith("ipykernel"))
 
     def __exit__(self, *exception: object) -> None:
         self.depth -= 1

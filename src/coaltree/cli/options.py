@@ -197,8 +197,6 @@ def output_file(path: Path, force: bool, is_figure: bool = False, inputs: Iterab
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another -o.")
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another -o, or overwrite it with --force.")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
     check_writable(path)
     if is_figure:
         from matplotlib.figure import Figure

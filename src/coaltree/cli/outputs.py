@@ -5,6 +5,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -57,24 +58,16 @@ class Written(NamedTuple):
     files: dict[str, str]
 
 
+@dataclass
 class SoFar:
     """A callback of `fit`: writes what there is, tree, clusters and page, so that nobody waits to see something."""
 
-    def __init__(
-        self,
-        folder: Path,
-        n_clusters: int | None,
-        title: str | None,
-        annotate: Callable[[Posterior], object],
-        *,
-        quick: bool,
-    ) -> None:
-        self.folder: Path = folder
-        self.n_clusters: int | None = n_clusters
-        self.title: str | None = title
-        self.annotate: Callable[[Posterior], object] = annotate
-        self.quick: bool = quick
-        self._next_write = time.monotonic() + SECONDS_BETWEEN
+    folder: Path
+    n_clusters: int | None
+    title: str | None
+    annotate: Callable[[Posterior], object]
+    quick: bool
+    _next_write: float = field(default_factory=lambda: time.monotonic() + SECONDS_BETWEEN)
 
     def __call__(self, post: Posterior) -> bool:
         """Write the files, unless that was a moment ago or took long; with --quick stop instead."""

@@ -63,19 +63,10 @@ class Comparison(NamedTuple):
     @property
     def warning(self) -> str:
         """Why differences are unreliable: Pareto k > 0.7 for more than a tenth of the rows; "" where it is not so."""
-        n_rows = self.rows.shape[1]
-        worst = max(self.n_doubtful, default=0)
-        if worst <= MAX_UNRELIABLE_SHARE * n_rows:
-            return ""
-        bad = [
-            f"{n} of {n_rows} rows of {name!r}"
-            for name, n in zip(self.names, self.n_doubtful, strict=True)
-            if n > MAX_UNRELIABLE_SHARE * n_rows
-        ]
-        return (
-            f"differences are unreliable: Pareto k > {MAX_PARETO_K} for {some(bad)}; compare predictions of rows that "
-            "were not fitted (X_heldout, --heldout)"
-        )
+        n_rows, doubtful = self.rows.shape[1], zip(self.names, self.n_doubtful, strict=True)
+        bad = [f"{n} of {n_rows} rows of {name!r}" for name, n in doubtful if n > MAX_UNRELIABLE_SHARE * n_rows]
+        advice = "compare predictions of rows that were not fitted (X_heldout, --heldout)"
+        return f"differences are unreliable: Pareto k > {MAX_PARETO_K} for {some(bad)}; {advice}" if bad else ""
 
     def __repr__(self) -> str:
         best = f"best {self.names[0]!r}" if self.names else "empty"
@@ -119,12 +110,10 @@ def compare(
     """
     if not isinstance(posteriors, Mapping) or not posteriors:
         raise InputError('compare takes a mapping of names to posteriors, such as {"spherical": a, "full": b}.')
-    for name, one in posteriors.items():
-        if isinstance(one, Posterior):
-            one.require_one_likelihood(f"compare() of {name!r}")
     for name, post in posteriors.items():
         if not isinstance(post, Posterior):
             raise InputError(f"compare takes posteriors, and {str(name)!r} is of type {type(post).__name__}.")
+        post.require_one_likelihood(f"compare() of {name!r}")
     names = tuple(str(name) for name in posteriors)
     if X_heldout is not None:
         rows = [np.asarray(post.place(X_heldout).log_density, dtype=float) for post in posteriors.values()]

@@ -24,10 +24,8 @@ from ..samplers import Regraft
 from .chains.initial_states import Start, start_at
 from .compare import Comparison, compared
 from .control.run import Run
-from .fit_data import FitData, is_best, to_posterior
+from .fit_data import FitData, to_posterior
 from .settings import DEFAULT_CHAINS, RunSettings
-
-__all__ = ["check_best", "is_best", "run_of_best", "select"]
 
 SHORT_SHARE, MIN_ITERATIONS, MAX_ITERATIONS = 8, 30, 60  # a short fit has an eighth of the iterations
 SMALL_TABLE = 500  # rows; the more there are beyond, the fewer iterations

@@ -22,7 +22,7 @@ from ..model.process.whitened import make_problem
 from ..numerics.weighted import pick_trees
 from ..posterior import Posterior
 from ..posterior.io.pandas_output import INDEX
-from ..posterior.predictive.placement import transform_new_rows
+from ..posterior.predictive.placement import read_new_rows
 from ..posterior.predictive.row_densities import covariance_of
 from ..samplers import as_sampler
 from ..samplers.base import SamplerLike
@@ -42,11 +42,10 @@ N_NEAREST = 16
 def extend(
     posterior: Posterior,
     X_new: ArrayLike,
-    *,
-    n_iterations: int = 10,
-    n_trees: int | None = None,
-    sampler: SamplerLike | None = None,
-    random_state: RandomState = None,
+    n_iterations: int,
+    n_trees: int | None,
+    sampler: SamplerLike | None,
+    random_state: RandomState,
 ) -> Posterior:
     """Graft new rows onto the trees, take a few iterations, and return the posterior of all rows.
 
@@ -55,16 +54,16 @@ def extend(
     posterior.require_one_likelihood("extend()", 'fit all rows together with resample="columns"')
     n_iterations = check_count("n_iterations", n_iterations, 1)
     settings = RunSettings(Regraft() if sampler is None else as_sampler(sampler))
-    (table, taken), rng = transform_new_rows(posterior, X_new), as_generator(random_state)
+    (table, taken), rng = read_new_rows(posterior, X_new), as_generator(random_state)
     data = _all_data(posterior, table)
     if posterior.transform is not None and taken is not None:
         data = data._replace(transform=posterior.transform.joined(taken))
     if data.chains.noise.is_random and not settings.sampler.learns_noise:
         raise InputError(f"{type(settings.sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
-    chosen, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
+    picked, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept, neighbors = [], None
     with interruptions(), single_threaded_blas():
-        for tree in chosen:
+        for tree in picked:
             chain = _grafted(posterior, int(tree), data, np.random.default_rng(rng.integers(2**63)))
             chain = chain._replace(neighbors=neighbors)
             chain, draws = advance(data.chains, settings, chain, n_iterations, n_warmup=n_iterations - 1)
@@ -79,13 +78,13 @@ def extend(
         "n_extended": len(table.values),
         "n_iterations": n_iterations,
     }
-    chain_of = posterior.chain[chosen] if posterior.is_chain else None
+    chain_of = posterior.chain[picked] if posterior.is_chain else None
     return to_posterior(data, concatenate(kept), info, log_weights=np.log(weights), chain=chain_of)
 
 
 def _all_data(posterior: Posterior, table: Table) -> FitData:
     """Old and new rows together; those that were fitted stay as they were."""
-    assert posterior.X is not None and posterior.covariance is not None  # else transform_new_rows has refused
+    assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
     X = np.concatenate([as_double(posterior.X), table.values])
     rows, table = _all_rows(posterior, table, X)
     values = _model_values(posterior, X, rows.kept)

@@ -10,6 +10,7 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import joblib
@@ -86,9 +87,9 @@ def fit(
         families for a while and continues with the one that predicts each row best from all others; the table is in
         ``info["choice"]``. The best density need not have the best clusters.
     sampler : a name or a sampler object; it draws one tree per iteration.
-    n_samples : trees to keep from each chain, or "auto": until R-hat is at most 1.02 and effective sample sizes are at
-        least 100 (log joint, root, every parameter, topologies), or `max_iterations` or `max_seconds` are reached;
-        ``info["stopping"]`` says which. Long runs are thinned to at most 1,000 trees of each chain.
+    n_samples : trees to keep from each chain, or "auto": until the chains give the same answer (R-hat at most 1.05, the
+        same clusters) and there are enough effective draws (50 of scalars, 200 of topologies), or `max_iterations` or
+        `max_seconds` are reached; ``info["stopping"]`` says which. Long runs are thinned to 1,000 trees of each chain.
     n_warmup : warm-up (burn-in) iterations to discard; "auto" ends the warm-up when the log joint has settled, or is
         100 where `n_samples` is a number.
     n_chains : number of independent chains.
@@ -147,7 +148,7 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    compile_ahead()
+    compile_ahead(quiet=progress is False)
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
@@ -208,13 +209,13 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
         warnings.warn(InterruptedWarning(message, n_draws, run.settings.max_draws), stacklevel=3)
 
 
+@dataclass
 class LastPosterior:
     """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not asked again."""
 
-    def __init__(self, data: FitData, settings: RunSettings) -> None:
-        self.data: FitData = data
-        self.settings: RunSettings = settings
-        self._made: tuple[tuple[int | None, int, int], Posterior] | None = None
+    data: FitData
+    settings: RunSettings
+    _made: tuple[tuple[int | None, int, int], Posterior] | None = None
 
     def __call__(self, state: RunState) -> Posterior:
         draws = (state.n_warmup, state.thin, state.n_draws)
@@ -272,6 +273,5 @@ def _judge(post: Posterior) -> None:
         if post.is_resampled:
             resamples.warn_if_bad(post.info["convergence"], stacklevel=3)
             return
-        increase = " and ".join(what_to_increase(post.info.get("stopping")))
-        agreement = from_info(post.info.get("stopping"))
+        increase, agreement = what_to_increase(post.info.get("stopping")), from_info(post.info.get("stopping"))
         convergence.warn_if_bad(post.info["convergence"], agreement, stacklevel=3, increase=increase)

@@ -29,7 +29,7 @@ from ..posterior import Posterior
 from ..samplers.base import Sampler
 from .chains.resampling import check_resampling
 from .chains.state import ChainData, ChainDraws, collapse_replicates
-from .settings import RunSettings
+from .settings import MIN_DRAWS, RunSettings
 
 TIES = ("auto", "spread")
 SPREAD = frozenset({"tied"})  # for `modelled`: equal values of a column are to be spread
@@ -76,7 +76,9 @@ def prepare(
     sampler, info = settings.sampler, dict[str, Any]()
     if not isinstance(ordered, bool | np.bool_):
         raise InputError(f"ordered must be True or False, not {ordered!r}.")
-    noise = default_noise(sampler) if noise is None else as_noise(noise)
+    if noise is None:  # Student's where the sampler can learn it, else none
+        noise = Noise(tails="student") if sampler.learns_noise else Noise(0.0)
+    noise = as_noise(noise)
     check_choice("ties", ties, TIES)
     is_table = check_metric(metric) not in DISTANCES
     if is_table:
@@ -107,7 +109,7 @@ def prepare(
     recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
     candidates = {}
-    if is_best(covariance):
+    if isinstance(covariance, str) and covariance == "best":
         families = families_to_compare(recorded, ordered, inputs, allow_full=settings.resample is None)
         candidates = models_of(families, recorded, rows.kept, table.features)
         model = next(iter(candidates.values()))
@@ -177,11 +179,6 @@ def _modelled_apart(
         return modelled(values, rows.kept, table.features, covariance, SPREAD, allow_full)
 
 
-def default_noise(sampler: Sampler) -> Noise:
-    """Student's noise where the sampler can learn it, else none."""
-    return Noise(tails="student") if sampler.learns_noise else Noise(0.0)
-
-
 def _check_sampler(sampler: Sampler, noise: Noise, rows: LeafRows) -> None:
     """Refuse what a sampler cannot do before any work is done."""
     if sampler.learns_noise:
@@ -191,11 +188,6 @@ def _check_sampler(sampler: Sampler, noise: Noise, rows: LeafRows) -> None:
         raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
     if not sampler.takes_leaf_variances and (rows.errors is not None or rows.replicates is not None):
         raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
-
-
-def is_best(covariance: Any) -> bool:
-    """Whether the family is to be selected by leave-one-out."""
-    return isinstance(covariance, str) and covariance == "best"
 
 
 def families_to_compare(
@@ -267,7 +259,7 @@ def _announce_cost_of_full(covariance: CovarianceLike, d: int, settings: RunSett
     is_full = isinstance(covariance, Full) or (isinstance(covariance, str) and covariance == "full")
     if d < MANY_COLUMNS or not is_full:
         return
-    n_chains, n_draws = settings.n_chains, settings.min_draws
+    n_chains, n_draws = settings.n_chains, settings.n_samples or MIN_DRAWS
     what = f"a full covariance of {d:,} columns with {n_chains} chains of {n_draws} trees"
     instead = 'use covariance="diagonal", fewer columns or fewer trees'
     require_memory((2 * n_draws + MATRICES_AT_ONCE) * n_chains * 8 * d * d, what, instead)

@@ -46,11 +46,6 @@ class RunSettings(NamedTuple):
         return self.n_samples is None
 
     @property
-    def min_draws(self) -> int:
-        """Draws of each chain that there must be room for."""
-        return MIN_DRAWS if self.n_samples is None else self.n_samples
-
-    @property
     def max_warmup(self) -> int:
         """Iterations after which the warm-up ends at the latest."""
         return int(WARMUP_SHARE * self.max_iterations) if self.n_warmup is None else self.n_warmup

@@ -150,7 +150,9 @@ def clustermap(
     row_strips = as_strips(row_annotations, table.labels, "row_colors")
     n_classes = sum(len(strip.meanings) for strip in row_strips)
     col_strips = as_strips(col_annotations, columns, "col_colors", n_classes)
-    beside = row_strips if number is None else [*row_strips, _cluster_strip(number)]
+    beside = list(row_strips)
+    if number is not None:
+        beside.append(Strip("cluster", np.array([color_of(cluster) for cluster in number.tolist()]), []))
 
     values = shown[np.ix_(rows.reordered_ind, cols.reordered_ind)]
     row_names = [table.labels[i] for i in rows.reordered_ind]
@@ -287,10 +289,6 @@ def _draw_tree(ax: Axes, side: Side, orientation: str, **settings: Any) -> set[s
     if NO_SUPPORT in marks:  # among the clades that are large enough
         marks -= {NO_SUPPORT, "support"}
     return {"numbers"} | marks if ax.texts else marks
-
-
-def _cluster_strip(number: np.ndarray) -> Strip:
-    return Strip("cluster", np.array([color_of(cluster) for cluster in number.tolist()]), [])
 
 
 def _separate_clusters(found: ClusterMap, number: np.ndarray, n_strips: int) -> None:

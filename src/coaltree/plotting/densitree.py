@@ -87,7 +87,7 @@ def cloud(
     if number is None:
         entries = canvas.draw_by_topology(posterior, picked)
     else:
-        canvas.draw_by_cluster(children, times, number)
+        canvas.draw(children, times, "trees", canvas.colors(children, number), zorder=2)
         found = sorted(set(number[number >= 0].tolist()))
         entries = [Line2D([], [], color=color_of(c), lw=2, label=str(c + 1)) for c in found]
         entries = [legend_line("clusters", entries if cluster_names is None else cluster_lines(cluster_names))]
@@ -138,12 +138,8 @@ class _Canvas(NamedTuple):
             handles.append(Line2D([], [], color=_OTHERS, label=f"{100 * rest:.0f} % others"))
         return [legend_line("topologies", handles)]
 
-    def draw_by_cluster(self, children: np.ndarray, times: np.ndarray, number: np.ndarray) -> None:
-        """Draw branches in the colour of the cluster of all leaves below them."""
-        self.draw(children, times, "trees", self._colors(children, number), zorder=2)
-
     def draw_reference(self, tree: Tree, number: np.ndarray | None) -> None:
-        colors = INK if number is None else self._colors(tree.children[None], number, INK)
+        colors = INK if number is None else self.colors(tree.children[None], number, INK)
         self.draw(tree.children[None], tree.times[None], "reference", colors, linewidths=1.1, alpha=None, zorder=3)
 
     def number_clusters(self, tree: Tree, number: np.ndarray) -> None:
@@ -158,8 +154,8 @@ class _Canvas(NamedTuple):
         number_branches(self.ax, list(largest), [lines[edge][-2:] for edge in largest.values()])
 
     @staticmethod
-    def _colors(children: np.ndarray, number: np.ndarray, mixed: str = _OTHERS) -> np.ndarray:
-        """Return the colour of each branch, in the order of `_lines`."""
+    def colors(children: np.ndarray, number: np.ndarray, mixed: str = _OTHERS) -> np.ndarray:
+        """Return the colour of each branch, that of the cluster of all leaves below it, in the order of `_lines`."""
         n_trees, n_merges = children.shape[:2]
         cluster = np.full((n_trees, 2 * n_merges + 1), -1)
         cluster[:, : n_merges + 1] = number

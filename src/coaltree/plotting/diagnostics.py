@@ -1,7 +1,6 @@
 """Diagnostics of posteriors: traces of the chains, model comparison, and model checks."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +10,7 @@ from ..inference.compare import Comparison
 from ..posterior.diagnostics.convergence import series
 from ..posterior.diagnostics.model_checks import ModelCheck, format_p
 from ..posterior.posterior import Posterior
-from .style import INK, PALE, PALETTE, new_axes, set_title
+from .style import INK, PALE, PALETTE, divided, new_axes, set_title
 
 MAX_CHAINS_IN_LEGEND = 12
 _VERDICT_COLORS = {"fine": PALETTE[2], "doubtful": PALETTE[4], "wrong": PALETTE[1]}
@@ -98,7 +97,7 @@ def checks(posterior: Posterior | ModelCheck, ax: Axes | Sequence[Axes] | None =
     if shown is None:
         raise InputError(model.headline)
     ax = new_axes(10.5, 3.8) if ax is None else ax
-    axes = _three_in_place_of(ax) if isinstance(ax, Axes) else np.asarray(ax, dtype=object).ravel()
+    axes = np.array(divided(ax, [1, 1, 1.25]) if isinstance(ax, Axes) else ax, dtype=object).ravel()
     if len(axes) != 3:
         raise InputError(f"ax must be one axes, or three, not {len(axes)}.")
     by_age, quantiles, statistics = axes
@@ -118,14 +117,6 @@ def checks(posterior: Posterior | ModelCheck, ax: Axes | Sequence[Axes] | None =
     for panel in axes:
         panel.spines[["top", "right"]].set_visible(False)
     return axes
-
-
-def _three_in_place_of(ax: Axes) -> np.ndarray:
-    figure: Any = ax.figure
-    spec: Any = ax.get_subplotspec()
-    ax.remove()
-    inner = spec.subgridspec(1, 3, width_ratios=[1, 1, 1.25])
-    return np.array([figure.add_subplot(part) for part in inner], dtype=object)
 
 
 def _draw_statistics(ax: Axes, model: ModelCheck) -> None:

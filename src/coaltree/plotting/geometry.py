@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, Locator
 
 from .._runtime.typing import ArrayLike
@@ -231,9 +230,6 @@ class Direction(NamedTuple):
         pair = (across, time) if self.is_upright else (time, across)
         return np.stack(np.broadcast_arrays(*pair), axis=-1)
 
-    def leaf_axis(self, ax: Axes) -> Axis:
-        return ax.xaxis if self.is_upright else ax.yaxis
-
     def length_across(self, ax: Axes) -> float:
         """Return how many points of paper the leaves have between them."""
         return (ax.bbox.width if self.is_upright else ax.bbox.height) / ax.figure.dpi * 72.0
@@ -276,11 +272,12 @@ class Direction(NamedTuple):
 
     def name_leaves(self, ax: Axes, positions: ArrayLike, names: Sequence[str], style: NameStyle) -> None:
         """Write the names beside the leaves; with no size, leave the axis empty."""
-        axis, size, at = self.leaf_axis(ax), style.size, np.asarray(positions, dtype=float)
+        axis: Any = ax.xaxis if self.is_upright else ax.yaxis
+        size, at = style.size, np.asarray(positions, dtype=float)
         side = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}[self.root]
         texts = as_texts(names, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME) if size else []
         axis.set_ticks(at if size else [], labels=texts)
-        axis.set_ticks_position(side)  # type: ignore[attr-defined]
+        axis.set_ticks_position(side)
         is_turned = self.is_upright and _collide(texts, size or 0.0, at, self.length_across(ax) / np.ptp(ax.get_xlim()))
         axis.set_tick_params(length=0, pad=2 + style.distance, labelsize=size, rotation=90 if is_turned else 0)
         for text, color in zip(axis.get_ticklabels(), style.colors if size and style.colors else (), strict=False):

@@ -63,6 +63,7 @@ def coclustering(
     n_clusters, time : how to cut the sampled trees, into this many clusters or at this time
     tree : Tree that orders the leaves; by default the mean tree
     labels : bool, whether to write the names of the leaves if there is room
+    cmap, colorbar : colours of Matplotlib, and whether to draw their scale
     """
     together = posterior.coclustering(n_clusters, time=time)
     base = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
@@ -80,9 +81,7 @@ def coclustering(
     into = f"cut at time {time:.4g}" if n_clusters is None else f"cut into {n_clusters} clusters"
     set_title(ax, f"How often two leaves are in one cluster:\nsampled trees, {into}", pad)
     if colorbar:
-        bar = ax.figure.colorbar(image, ax=ax, label="probability of the same cluster", fraction=0.046, pad=0.03)
-        bar.ax.yaxis.label.set_fontsize(9)
-        bar.ax.tick_params(labelsize=8)
+        _draw_bar(image, ax, "probability of the same cluster", fraction=0.046)
     return ax
 
 
@@ -181,7 +180,7 @@ def explain(
     n_clusters : int, number of clusters of a Posterior; by default the suggested number
     against : "sister", the difference to the sister clade, or "others", to all other leaves
     n_columns : int, how many columns are shown at most, those with the largest differences
-    cmap : colormap with a neutral middle
+    cmap, colorbar : colours of Matplotlib with a neutral middle, and whether to draw their scale
     """
     check_choice("against", against, ("sister", "others"))
     check_count("n_columns", n_columns)
@@ -213,10 +212,14 @@ def explain(
     whom = "its sister clade" if against == "sister" else "all other rows"
     set_title(ax, f"How each cluster differs\nfrom {whom}")
     if colorbar:
-        bar = ax.figure.colorbar(marks, ax=ax, label="difference in standard deviations", fraction=0.05, pad=0.03)
-        bar.ax.yaxis.label.set_fontsize(9)
-        bar.ax.tick_params(labelsize=8)
+        _draw_bar(marks, ax, "difference in standard deviations", fraction=0.05)
     return ax
+
+
+def _draw_bar(colors: Any, ax: Axes, label: str, fraction: float) -> None:
+    bar = ax.figure.colorbar(colors, ax=ax, fraction=fraction, pad=0.03)
+    bar.set_label(label, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
 
 
 def _new_axes(n: int, columns: Sequence[str], rows: Sequence[str]) -> Axes:

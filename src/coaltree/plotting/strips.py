@@ -1,6 +1,7 @@
 """Strips of colour along the leaves that show annotations: classes, numbers, or colours of the user's own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,11 +21,7 @@ from .style import LEGEND_FONT, STRIP_PALETTE, as_text, as_texts, legend_line, t
 
 _MAX_LEGEND_ENTRIES = 12
 _MAX_NAME_LENGTH, _MAX_NAME_BESIDE = 24, 16  # in the legend, and beside the strip
-_WIDTH, _PITCH, _GAP = (
-    9.0,
-    12.0,
-    2.0,
-)  # points of paper: a strip, from one to the next, and from the leaves to the first
+_WIDTH, _PITCH, _GAP = 9.0, 12.0, 2.0  # points of paper: a strip, from one to the next, from the leaves to the first
 _BLACK = (0.0, 0.35, 0.6)  # share of black each time that the palette is used again
 _MISSING = "none"  # no colour
 
@@ -94,7 +91,9 @@ def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, str
     A folded clade shows the colours of its leaves in proportion.
     """
     if isinstance(direction, Circle):
-        return _draw_rings(ax, direction, layout, strips)
+        for k, strip in enumerate(strips):
+            _fill(ax, layout, strip, partial(direction.ring, radii=direction.strip_radii(k)))
+        return direction.strip_radii(len(strips))[0] - direction.strip_radii(0)[0]
     text: dict[str, Any] = {"fontsize": LEGEND_FONT, "color": "0.25"}
     is_right = direction.root == "right"
     is_after = direction.root in ("left", "bottom")  # whether the leaves are at the right or above
@@ -103,7 +102,7 @@ def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, str
         start = (_GAP + _PITCH * k if is_after else -_GAP - _PITCH * k - _WIDTH) / 72.0
         inset = _inset(ax, direction.is_upright, 1.0 if is_after else 0.0, start)
         inset.set_axis_off()
-        _fill(inset, direction, layout, strip)
+        _fill(inset, layout, strip, partial(direction.box, times=(0.0, 1.0)))
         if direction.is_upright:
             inset.set_xlim(*layout.limits)
             inset.text(1.005, 0.5, name, transform=inset.transAxes, ha="left", va="center", **text)
@@ -139,19 +138,10 @@ def _slices(layout: TreeLayout, strip: Strip) -> Iterator[tuple[tuple[float, flo
         yield from zip(pairwise(edges.tolist()), found.tolist(), strict=True)
 
 
-def _fill(inset: Axes, direction: Direction, layout: TreeLayout, strip: Strip) -> None:
+def _fill(ax: Axes, layout: TreeLayout, strip: Strip, outline: Callable[[tuple[float, float]], np.ndarray]) -> None:
     slices = list(_slices(layout, strip))
-    corners, colors = [direction.box(ends, (0.0, 1.0)) for ends, _ in slices], [color for _, color in slices]
-    inset.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", label=strip.name), autolim=False)
-
-
-def _draw_rings(ax: Axes, circle: Circle, layout: TreeLayout, strips: Sequence[Strip]) -> float:
-    for k, strip in enumerate(strips):
-        slices = list(_slices(layout, strip))
-        corners = [circle.ring(ends, circle.strip_radii(k)) for ends, _ in slices]
-        ring = PolyCollection(corners, facecolors=[color for _, color in slices], edgecolors="none", label=strip.name)
-        ax.add_collection(ring, autolim=False)
-    return circle.strip_radii(len(strips))[0] - circle.strip_radii(0)[0]
+    corners, colors = [outline(ends) for ends, _ in slices], [color for _, color in slices]
+    ax.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", label=strip.name), autolim=False)
 
 
 def legend_entries(strip: Strip) -> list[Patch]:

@@ -11,14 +11,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from .._runtime.formatting import escaped, shortened
+from ..errors import InputError
 
-# Six of Okabe and Ito's colours (the yellow is too light for a line), then four of Paul Tol's.
+# Six of Okabe and Ito's colours (the yellow is too light for a line), four of Paul Tol's, then ten far from these.
 PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933", "#332288", "#44AA99",
+    "#6B3A10", "#B48CE8", "#1E5B1E", "#E0218A", "#5FB233", "#4A5FE0", "#B2182B", "#A98467", "#0E4A5B", "#9A1FB0",
 )  # fmt: skip
-# The colours of annotations are lighter, so that none is taken for a cluster: Paul Tol's light scheme.
+# The colours of annotations are lighter, so that none is taken for a cluster: Paul Tol's light scheme, but its olive.
 STRIP_PALETTE = (
-    "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF", "#44BB99", "#BBCC33", "#AAAA00",
+    "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF", "#44BB99", "#BBCC33", "#D9B8F0",
 )  # fmt: skip
 INK = "#3A3A3A"  # branches, and whatever belongs to no cluster
 PALE = "#B8B8B8"
@@ -42,8 +44,18 @@ def new_axes(width: float, height: float) -> Axes:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def divided(ax: Axes, ratios: Sequence[float]) -> list[Axes]:
+    """Replace one of a figure's subplots by several side by side, of these relative widths."""
+    figure, spec = ax.figure, ax.get_subplotspec()
+    if spec is None:
+        raise InputError("ax must be one of a figure's subplots, which can be divided.")
+    ax.remove()
+    inner = spec.subgridspec(1, len(ratios), width_ratios=ratios)
+    return [figure.add_subplot(inner[0, k]) for k in range(len(ratios))]
+
+
 def color_of(cluster: int) -> str:
-    """Return the colour of a cluster, the same in every plot, repeated after ten. Outliers (-1) are pale."""
+    """Return the colour of a cluster, the same in every plot, repeated after twenty. Outliers (-1) are pale."""
     return PALE if cluster < 0 else PALETTE[cluster % len(PALETTE)]
 
 

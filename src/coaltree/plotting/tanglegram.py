@@ -15,7 +15,7 @@ from ..tree.tree import Tree
 from .clusters import as_clusters
 from .dendrogram import TreeSettings, draw_dendrogram
 from .geometry import MAX_UNFOLDED_LEAVES, Folding, arrange, child_lists
-from .style import INCHES_PER_CHARACTER, PALE, add_legend, color_of, cut_names, new_axes, set_title
+from .style import INCHES_PER_CHARACTER, PALE, add_legend, color_of, cut_names, divided, new_axes, set_title
 
 _MAX_PASSES = 20  # over both trees, to undo crossings
 _MAX_NAME = 24  # characters that a new figure has room for
@@ -156,12 +156,7 @@ def _ladder(tree: Tree) -> frozenset[int]:
 def _three_axes(ax: Axes | None, n: int, name_length: int) -> list[Axes]:
     height = float(np.clip(1.2 + 0.17 * n, 3.0, max(9.0, 0.112 * n) if n <= MAX_UNFOLDED_LEAVES else 9.0))
     ax = ax or new_axes(7.5 + 2 * INCHES_PER_CHARACTER * min(name_length, _MAX_NAME), height)
-    figure, spec = ax.figure, ax.get_subplotspec()
-    if spec is None:
-        raise InputError("ax must be one of a figure's subplots, which can be divided.")
-    ax.remove()
-    inner = spec.subgridspec(1, 3, width_ratios=[1.0, 0.45, 1.0])
-    return [figure.add_subplot(inner[0, k]) for k in range(3)]
+    return divided(ax, [1.0, 0.45, 1.0])
 
 
 def _draw_links(ax: Axes, one: np.ndarray, other: np.ndarray, number: np.ndarray | None) -> None:

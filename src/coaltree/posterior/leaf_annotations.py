@@ -31,10 +31,6 @@ class LeafAnnotation(NamedTuple):
     codes: np.ndarray  # (n,) the class of each leaf, -1 where it is missing; all -1 for numbers
     numbers: np.ndarray | None  # (n,) NaN where missing; None for classes
 
-    @property
-    def is_classes(self) -> bool:
-        return self.numbers is None
-
     def texts(self) -> list[str]:
         """The class or number of each leaf as text, empty where it is missing."""
         if self.numbers is not None:

@@ -6,10 +6,10 @@ makes `Tree` objects on demand. Its methods are short: `trees/`, `clusters/`, `d
 """
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from ..errors import InputError, interruptible
 from ..model.data.replicates import leaf_means
 from ..model.data.table import as_double
 from ..model.data.transform import Transform
-from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike, as_noise, check_errors
+from ..model.process.noise import NOISE_LEVEL, Noise, NoiseLike
 from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
-from ..tree.rooted import check_labels
-from .clusters.cut import beside, cut_mean_tree
+from .clusters.cut import cut_mean_tree, read_partition
 from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
 from .clusters.partitions import coclustering, whitened_rows
@@ -38,20 +37,14 @@ from .io.nexus import annotated_tree, write_nexus
 from .io.notebook import posterior_html
 from .predictive.loo import LeaveOneOut, loo
 from .predictive.placement import Placement, place
-from .trees import clades, node_times, transfer_support
+from .trees import clades, node_times
 from .trees.consensus import ConsensusTree, majority_rule
 from .trees.group_support import GroupSupport, group_support
-from .trees.mcc import maximum_clade_credibility
+from .trees.mcc import mcc_tree
 from .trees.mean_tree import mean_tree
-from .trees.stacked import TreeSequence, check_trees, read_only
-from .validation import (
-    check_array,
-    check_column_weights,
-    check_groups,
-    check_log_weights,
-    check_model,
-    check_theta,
-)
+from .trees.stacked import TreeSequence, read_only
+from .trees.transfer_support import clade_support
+from .validation import checked_contents
 
 if TYPE_CHECKING:
     import pandas
@@ -61,6 +54,7 @@ if TYPE_CHECKING:
     from .diagnostics.agreement import ChainAgreement
     from .diagnostics.model_checks import ModelCheck
 
+T = TypeVar("T")
 _PER_TREE = ("children", "times", "log_weights", "log_joint", "chain", "imputed", "tail_scale")
 
 
@@ -76,18 +70,14 @@ class Posterior:
     log_weights : (T,) up to a constant; equal by default.
     log_joint : (T,) log p(X, tree | θ) + log p(θ), where the sampler knows it.
     log_evidence : the sampler's estimate of log p(X), or None.
-    labels : names of the leaves.
+    labels, columns, row_labels : names of the leaves, of the columns of X, and of its rows where these are not leaves.
     theta : mapping from a parameter's name to its draws (T, …).
     chain : (T,) the chain of each draw; None for particles, which have no order.
     X, covariance, noise : what was fitted, needed to place new rows.
-    errors : (rows of X,) relative standard errors of the rows, if any were given.
-    groups : (rows of X,) the leaf that each row measures, where leaves have several rows.
-    row_labels : names of the rows of X, where these are not the leaves'.
+    errors, groups : (rows of X,) relative standard errors, and the leaf that each row measures, where they were given.
     tail_scale : (T, rows of X) draws of the scales of Student's noise: large for outliers.
-    columns : names of the columns of X; by default those of a DataFrame.
     imputed : (T, k) draws of the k entries that are missing (NaN) in X, in the order of ``X[numpy.isnan(X)]``.
-    used : numbers of the columns of X that are in the model, in order; all by default.
-    fitted : (rows of X, number of those) their values as the model saw them, where they are not quite those of X.
+    used, fitted : numbers of the columns of X in the model, and their values there, where these are not just X.
     transform : steps that were taken before X was fitted, where there were any; X is what came out of them.
     column_weights : (chains, columns in the model) how much each column counts in a chain, where they were resampled.
     info : settings and diagnostics of the run.
@@ -106,11 +96,11 @@ class Posterior:
     columns: tuple[str, ...] | None  #: Names of the columns of X, where it had any.
     covariance: "Covariance | None"  #: The family of covariances that was fitted.
     noise: Noise  #: Measurement noise of the rows; draws of a learnt level are in ``theta["noise_level"]``.
-    errors: np.ndarray | None  #: Relative standard errors of the rows of X, where they were given.
-    groups: np.ndarray | None  #: The leaf that each row of X measures, where leaves have several rows.
+    errors: np.ndarray | None  #: (rows of X,) their relative standard errors, where they were given.
+    groups: np.ndarray | None  #: (rows of X,) the leaf that each measures, where leaves have several rows.
     row_labels: tuple[str, ...]  #: Names of the rows of X; those of the leaves unless there are groups.
-    tail_scale: np.ndarray | None  #: (T, rows of X) draws of the scales of Student's noise.
-    imputed: np.ndarray | None  #: (T, k) draws of the missing entries of X; None where none are.
+    tail_scale: np.ndarray | None  #: (T, rows of X) draws of the scales of Student's noise, large for outliers.
+    imputed: np.ndarray | None  #: (T, k) draws of the entries that are missing in X, in the order of its rows, or None.
     used: np.ndarray | None  #: Numbers of the columns of X in the model; None where all are.
     fitted: np.ndarray | None  #: Their values in the model where equal ones were spread; None where they are X's own.
     transform: Transform | None  #: Steps that were taken before; X is what came out of them.
@@ -145,59 +135,21 @@ class Posterior:
         column_weights: ArrayLike | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
-        children, times = read_only(children, np.int32), read_only(times)
-        check_trees(children, times)
-        n_trees, n = len(times), times.shape[1] + 1
-        columns = getattr(X, "columns", None) if columns is None else columns
-        columns = None if columns is None else tuple(map(str, columns))
-        labels = check_labels(labels, n)
-        groups = check_groups(groups, n)
-        n_rows = n if groups is None else len(groups)
-        precision = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        X = check_array("X", X, precision, rows=n_rows, columns=None)
-        if X is not None and columns is not None and len(columns) != X.shape[1]:
-            raise InputError(f"columns must name the {X.shape[1]} columns of X, not {len(columns)}.")
-        n_missing = 0 if X is None else int(np.isnan(X).sum())
-        used, fitted = check_model(X, used, fitted)
-        if not (transform is None or isinstance(transform, Transform)):
-            raise InputError(f"transform must be the Transform of a posterior, or None, not {transform!r}.")
-        errors = check_errors(errors, n_rows)
-        tail_scale = check_array("tail_scale", tail_scale, trees=n_trees, rows=n_rows)
-        if tail_scale is not None and not np.all(tail_scale > 0.0):
-            raise InputError("tail_scale must hold positive numbers.")
-        chain_of = check_array("chain", np.zeros(n_trees) if chain is None else chain, np.int64, trees=n_trees)
-        self._set(
-            children=children,
-            times=times,
-            labels=labels,
-            log_weights=check_log_weights(log_weights, n_trees),
-            log_joint=check_array("log_joint", log_joint, trees=n_trees),
-            log_evidence=None if log_evidence is None else float(log_evidence),
-            theta=check_theta(theta, n_trees),
-            chain=chain_of,
-            is_chain=chain is not None,
-            X=X,
-            columns=columns,
-            covariance=covariance,
-            noise=as_noise(noise),
-            errors=None if errors is None else read_only(errors),
-            groups=groups,
-            row_labels=labels if groups is None else check_labels(row_labels, n_rows),
-            tail_scale=tail_scale,
-            imputed=check_array("imputed", imputed, trees=n_trees, missing_entries=n_missing),
-            used=used,
-            fitted=fitted,
-            transform=transform,
-            column_weights=check_column_weights(column_weights, chain_of, X, used),
-            info=dict(info or {}),
-            _output=None,
-            _index=None,
-        )
+        given = {name: value for name, value in locals().items() if name != "self"}
+        self._set(**checked_contents(given), _output=None, _index=None)
 
     def _set(self, **values: Any) -> None:
         """Set attributes of this frozen value: when it is made, and how its answers are shown."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def _once(self, ask: Callable[["Posterior"], T]) -> T:
+        """The answer to a question that stopping rule, report, figures and command line all ask, computed once."""
+        name = f"_{ask.__name__}"
+        if name not in self.__dict__:
+            self._set(**{name: ask(self)})
+        answer: T = self.__dict__[name]
+        return answer
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
@@ -247,6 +199,12 @@ class Posterior:
             raise InputError(
                 f"{what} needs one likelihood for all draws, and here each chain weighs the columns anew; {instead}."
             )
+
+    def require_model(self, what: str) -> None:
+        """Refuse what needs rows, covariance and noise where they, or draws of a learnt noise, are not there."""
+        if self.X is None or self.covariance is None:
+            raise InputError(f"this posterior does not include its data or covariance, which {what} needs.")
+        self.noise_level(0)  # refuses where there are no draws of it
 
     # The rows
 
@@ -368,13 +326,9 @@ class Posterior:
         Clusters are compared at the suggested number (2 where that is 1) by the adjusted Rand index, beside that of the
         halves of one chain; supports are those of groups of at least 5 % of the leaves. None for one chain.
         """
-        return self._agreement
-
-    @cached_property
-    def _agreement(self) -> "ChainAgreement | None":
         from .diagnostics.agreement import chains_agree
 
-        return chains_agree(self)  # which the stopping rule, the report and the command line show
+        return self._once(chains_agree)
 
     @interruptible
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
@@ -387,18 +341,11 @@ class Posterior:
         n_trees : how many trees are used, evenly spread by weight; fewer where tables are very large.
         random_state : for what the model draws, which the data are compared with.
         """
+        from .diagnostics.model_checks import check
+
         self.require_one_likelihood("check()")
-        if (n_trees, random_state) == (100, 0):
-            return self._default_check
-        from .diagnostics.model_checks import check
-
-        return check(self, n_trees=n_trees, random_state=random_state)
-
-    @cached_property
-    def _default_check(self) -> "ModelCheck":
-        from .diagnostics.model_checks import check
-
-        return check(self)  # which the report and the command line show as well
+        is_default = (n_trees, random_state) == (100, 0)
+        return self._once(check) if is_default else check(self, n_trees=n_trees, random_state=random_state)
 
     @interruptible
     def loo(
@@ -443,11 +390,7 @@ class Posterior:
 
         Times are medians over the trees that contain the clade, raised where it would be older than the one around it.
         """
-        return self._mcc_tree
-
-    @cached_property
-    def _mcc_tree(self) -> Tree:
-        return maximum_clade_credibility(self.children, self.times, self.weights, self.clade_table, self.labels)
+        return self._once(mcc_tree)
 
     @interruptible
     def mean_tree(self) -> Tree:
@@ -457,11 +400,7 @@ class Posterior:
         (average linkage of the mean log size of the smallest clade that holds both). The time of a node is the mean
         time of the closest clade of each tree, made increasing in the order in which clusters are split off.
         """
-        return self._mean_tree
-
-    @cached_property
-    def _mean_tree(self) -> Tree:
-        return mean_tree(self)
+        return self._once(mean_tree)
 
     summary_tree = mean_tree
 
@@ -471,7 +410,7 @@ class Posterior:
 
         Where no clade has enough support, a node has more than two children.
         """
-        return majority_rule(self.children, self.times, self.weights, self.clade_table, self.labels, min_support)
+        return majority_rule(self, min_support)
 
     @interruptible
     def clade_support(
@@ -484,16 +423,7 @@ class Posterior:
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
         Where a DataFrame was fitted, or with `output="pandas"`, it is a Series, one number for each merge.
         """
-        check_choice("kind", kind, ("exact", "transfer"))
-        tree = with_leaves_as(tree, self.labels)
-        if kind == "transfer":
-            found = transfer_support.transfers(tree, self.children, self.weights, np.empty(0, np.int64))
-            most = transfer_support.greatest(tree.sizes[tree.n :], tree.n)
-            support = np.clip(1.0 - found.distance / most, 0.0, 1.0)
-        else:
-            frequency = np.minimum(clades.frequencies(self.clade_table, self.weights), 1.0)
-            clade = clades.find(self.clade_table, tree.clade_keys())
-            support = np.where(clade >= 0, frequency[clade], 0.0)
+        support = clade_support(self, tree, check_choice("kind", kind, ("exact", "transfer")))
         return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
     @interruptible
@@ -519,14 +449,14 @@ class Posterior:
         where these are too few as well (see `node_time_basis`). As pandas output it has the time in `tree`, too.
         """
         level = check_level("level", level)
-        interval = node_times.intervals(self, with_leaves_as(tree, self.labels), level).interval
+        interval, _ = node_times.intervals(self, with_leaves_as(tree, self.labels), level)
         table = np.column_stack([tree.times, interval])
         return pandas_output.as_pandas(table, ["time", "low", "high"]) if self._gives_pandas(output) else interval
 
     def node_time_basis(self, tree: Tree, level: float = 0.9) -> np.ndarray:
         """(n-1,) what each interval of `node_times` was taken from: "exact", "closest" or "none"."""
         level = check_level("level", level)
-        return node_times.intervals(self, with_leaves_as(tree, self.labels), level).basis
+        return node_times.intervals(self, with_leaves_as(tree, self.labels), level)[1]
 
     @interruptible
     def cophenetic(self, log: bool = False) -> np.ndarray:
@@ -552,7 +482,7 @@ class Posterior:
     ) -> np.ndarray:
         """(n, n) probability that two leaves share a cluster, when the trees are cut as in `cut`."""
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
-        return coclustering(self.children, self.times, self.weights, how, self.whitened_rows if how.outliers else None)
+        return coclustering(self, how)
 
     @interruptible
     def cut(
@@ -593,7 +523,7 @@ class Posterior:
         -1 is among the labels) there is one more, the probability of being in no cluster. `min_size` and `output` are
         as in `cut`; a Series of labels is put into the order of the leaves.
         """
-        reference, cut_into, outliers = beside(self, labels, min_size, outliers)
+        reference, cut_into, outliers = read_partition(self, labels, min_size, outliers)
         probability = membership(reference, cut_into, self.weights, outliers)
         names = [*reference.clusters.tolist(), -1][: probability.shape[1]]
         is_frame = self._gives_pandas(output)
@@ -610,7 +540,7 @@ class Posterior:
         the lower end of its 90 % interval at least 0.75, "dissolved" if the mean is below 0.6, else "doubtful".
         """
         level = check_level("level", level)
-        reference, cut_into, _ = beside(self, labels, min_size, outliers)
+        reference, cut_into, _ = read_partition(self, labels, min_size, outliers)
         return stability(reference, cut_into, self.weights, level)
 
     @interruptible
@@ -648,11 +578,7 @@ class Posterior:
         max_clusters : the largest number that is considered; by default a third of the leaves, at most 30. The search
             ends earlier where eight numbers in a row bring nothing.
         """
-        return self._suggestion if max_clusters is None else suggest_n_clusters(self, max_clusters)
-
-    @cached_property
-    def _suggestion(self) -> ClusterSuggestion:
-        return suggest_n_clusters(self)  # which stopping rule, report and command line all ask for
+        return self._once(suggest_n_clusters) if max_clusters is None else suggest_n_clusters(self, max_clusters)
 
     # Parts of it
 
@@ -705,7 +631,7 @@ class Posterior:
         Where columns were resampled, each tree takes a row with the column weights of its chain; all chains count the
         same, and `log_density` is NaN, since weighted columns have no density that rows could be compared by.
         """
-        return place(self, X_new, classes=classes, n_trees=n_trees, n_clades=n_clades, random_state=random_state)
+        return place(self, X_new, classes, n_trees, n_clades, random_state)
 
     def extend(
         self,
@@ -727,9 +653,7 @@ class Posterior:
         """
         from ..inference.extend import extend
 
-        return extend(
-            self, X_new, n_iterations=n_iterations, n_trees=n_trees, sampler=sampler, random_state=random_state
-        )
+        return extend(self, X_new, n_iterations, n_trees, sampler, random_state)
 
     # For other programs
 

@@ -7,8 +7,64 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
-from ..model.process.noise import NOISE_LEVEL
-from .trees.stacked import read_only
+from ..model.data.transform import Transform
+from ..model.process.noise import NOISE_LEVEL, as_noise, check_errors
+from ..tree.rooted import check_labels
+from .trees.stacked import check_trees, read_only
+
+
+def checked_contents(given: dict[str, Any]) -> dict[str, Any]:
+    """All fields of a posterior, from the arguments of its constructor; what does not fit the rest is refused."""
+    children, times = read_only(given["children"], np.int32), read_only(given["times"])
+    check_trees(children, times)
+    n_trees, n = len(times), times.shape[1] + 1
+    labels, groups = check_labels(given["labels"], n), check_groups(given["groups"], n)
+    n_rows = n if groups is None else len(groups)
+    X, columns = check_table(given["X"], given["columns"], n_rows)
+    n_missing = 0 if X is None else int(np.isnan(X).sum())
+    used, fitted = check_model(X, given["used"], given["fitted"])
+    transform, errors = given["transform"], check_errors(given["errors"], n_rows)
+    if not (transform is None or isinstance(transform, Transform)):
+        raise InputError(f"transform must be the Transform of a posterior, or None, not {transform!r}.")
+    tail_scale = check_array("tail_scale", given["tail_scale"], trees=n_trees, rows=n_rows)
+    if tail_scale is not None and not np.all(tail_scale > 0.0):
+        raise InputError("tail_scale must hold positive numbers.")
+    is_chain, log_evidence = given["chain"] is not None, given["log_evidence"]
+    chain = check_array("chain", given["chain"] if is_chain else np.zeros(n_trees), np.int64, trees=n_trees)
+    return given | {
+        "children": children,
+        "times": times,
+        "labels": labels,
+        "log_weights": check_log_weights(given["log_weights"], n_trees),
+        "log_joint": check_array("log_joint", given["log_joint"], trees=n_trees),
+        "log_evidence": None if log_evidence is None else float(log_evidence),
+        "theta": check_theta(given["theta"], n_trees),
+        "chain": chain,
+        "is_chain": is_chain,
+        "X": X,
+        "columns": columns,
+        "noise": as_noise(given["noise"]),
+        "errors": None if errors is None else read_only(errors),
+        "groups": groups,
+        "row_labels": labels if groups is None else check_labels(given["row_labels"], n_rows),
+        "tail_scale": tail_scale,
+        "imputed": check_array("imputed", given["imputed"], trees=n_trees, missing_entries=n_missing),
+        "used": used,
+        "fitted": fitted,
+        "column_weights": check_column_weights(given["column_weights"], chain, X, used),
+        "info": dict(given["info"] or {}),
+    }
+
+
+def check_table(X: Any, columns: Any, n_rows: int) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
+    """The rows, float32 where they are, and the names of their columns, those of a DataFrame by default."""
+    columns = getattr(X, "columns", None) if columns is None else columns
+    names = None if columns is None else tuple(map(str, columns))
+    precision = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    values = check_array("X", X, precision, rows=n_rows, columns=None)
+    if values is not None and names is not None and len(names) != values.shape[1]:
+        raise InputError(f"columns must name the {values.shape[1]} columns of X, not {len(names)}.")
+    return values, names
 
 
 def check_array(name: str, values: Any, dtype: Any = np.float64, **axes: int | None) -> np.ndarray | None:

@@ -19,7 +19,7 @@ def content(columns: Sequence[LeafAnnotation], answers: Sequence[ClusterAnswer])
     """Return the columns, classes in the colours that plots give them, and the agreement with each partition."""
     shown, first = [], 0
     for column in columns:
-        shown.append(_classes(column, first, answers) if column.is_classes else _numbers(column))
+        shown.append(_classes(column, first, answers) if column.numbers is None else _numbers(column))
         first += len(shown[-1].get("levels", ()))
     return shown
 

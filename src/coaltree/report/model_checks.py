@@ -13,9 +13,11 @@ def card(model: ModelCheck) -> Card:
         return Card("The model was not checked", sentence(model.reason), "unknown")
     concern = model.concern
     if concern is not None:
-        advice = f" {sentence(concern.advice)}" if concern.advice else ""
-        text = f"{sentence(concern.said)} On simulated tables like this, groups were true that much less often.{advice}"
-        return Card(f"Supports are about {format_effect(concern.effect)} too high", text, "poor")
+        advice = f" {sentence(model.remedy)}" if model.remedy else ""
+        tables = "with less of this" if concern.is_least else "like this"
+        text = f"{sentence(concern.said)} On simulated tables {tables}, groups were true that much less often.{advice}"
+        about = "" if concern.is_least else "about "
+        return Card(f"Supports are {about}{format_effect(concern)} too high", text, "poor")
     if not model.wrong:
         return Card("No sign of a wrong model", model.headline, "good")
     return Card("Supports are about right", model.headline, "good")

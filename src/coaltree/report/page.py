@@ -68,13 +68,11 @@ def write_report(
     force : whether to overwrite an existing file.
     """
     path = as_path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; expected the name of a file, such as report.html.")
+    check_writable(path)
     if path.exists() and not force:
         raise InputError(f"{path} already exists; choose another name, or overwrite it with force=True.")
     if is_archive(path):
         raise InputError(f"{path} is a posterior or a checkpoint, which is never overwritten; choose another name.")
-    check_writable(path)
     with replacing(path) as file:
         file.write(report_html(posterior, X=X, n_clusters=n_clusters, classes=classes, title=title))
     return path

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
-from ..posterior.diagnostics.watched import in_words
+from ..posterior.diagnostics.watched import evenly_spaced, in_words
 from ..posterior.posterior import Posterior
 from . import pixels, svg
 from .text import printable
@@ -45,7 +45,7 @@ def summarize(posterior: Posterior, scalars: Mapping[str, Mapping[str, float]]) 
 
 def _vector(draws: np.ndarray, weights: np.ndarray, columns: list[str]) -> dict[str, Any]:
     """Medians and intervals of many entries, in one picture, and the names of the largest."""
-    shown = np.unique(np.linspace(0, len(columns) - 1, min(len(columns), MAX_LINES)).astype(int))
+    shown = evenly_spaced(len(columns), MAX_LINES)
     ends = np.array([weighted_quantile(draws[:, j], weights, svg.INTERVAL) for j in shown]).T
     largest = [columns[j] for j in shown[np.argsort(-ends[1])[:3]]]
     named = [columns[j] for j in shown]

@@ -18,7 +18,7 @@ from . import pixels
 from .summary_cards import OpeningNumber, cluster_cards
 from .text import printable
 
-N_COLOURS = 10
+N_COLOURS = 20  # those of figures
 MAX_COLUMNS = 20  # in which differences are shown
 MAX_CLUSTERS = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
 

@@ -26,18 +26,9 @@ from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 NO_SETTINGS = {
-    "preliminary",
-    "ties_given",
-    "metric_given",
-    "d_given",
-    "convergence",
-    "estimate",
-    "choice",
-    "stopping",
-    "resample",
-    INDEX,
-    KEPT,
-}
+    "preliminary", "ties_given", "metric_given", "d_given", "convergence", "choice", "stopping", "resample",
+    INDEX, KEPT,
+}  # fmt: skip
 SETTING_NAMES = {
     "n_warmup": "warm-up iterations",
     "mean_accepted": "accepted updates",

@@ -5,7 +5,17 @@ from typing import NamedTuple
 
 import pytest
 
-from coaltree._runtime.formatting import beside, count, escaped, field_docs, listed, number, percent, shortened, some
+from coaltree._runtime.formatting import (
+    beside_limit,
+    count,
+    escaped,
+    field_docs,
+    listed,
+    number,
+    percent,
+    shortened,
+    some,
+)
 
 
 def test_some_shortens_long_lists():
@@ -24,11 +34,11 @@ def test_listed_names_all():
 
 
 def test_beside_shows_that_a_number_is_beyond_a_limit():
-    assert beside(1.0503, 1.05, 2) == "1.0503"
-    assert beside(1.062, 1.05, 2) == "1.06"
-    assert beside(99.97, 100, 0) == "99.97"
-    assert beside(4.2, 100, 0) == "4"
-    assert beside(1.05, 1.05, 2) == "1.05"
+    assert beside_limit(1.0503, 1.05, 2) == "1.0503"
+    assert beside_limit(1.062, 1.05, 2) == "1.06"
+    assert beside_limit(99.97, 100, 0) == "99.97"
+    assert beside_limit(4.2, 100, 0) == "4"
+    assert beside_limit(1.05, 1.05, 2) == "1.05"
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_compare_agrees_with_best_about_a_table_with_ties(few_trials):
     size = np.sort(rng.integers(0, 3, 30))
     codes = [4.0 + 2 * size, (size == 0) * 1.0, np.maximum(size - rng.integers(0, 2, 30), 0.0)]
     X = np.column_stack([*codes, 10.0 * size + rng.standard_normal(30), size + 0.3 * rng.standard_normal(30)])
-    settings = {"n_samples": 30, "n_warmup": 20, "random_state": 0, "progress": False}
+    settings = {"n_samples": 15, "n_warmup": 10, "random_state": 0, "progress": False}
     best, diagonal, scaled = (ct.fit(X, name, **settings) for name in ("best", "diagonal", "scaled"))
     with pytest.raises(ct.InputError, match=r"spread in 'diagonal' and not in 'scaled'.*repeat that fit with ties="):
         ct.compare({"scaled": scaled, "diagonal": diagonal}, progress=False)

@@ -12,7 +12,7 @@ from coaltree.posterior.diagnostics.covariance_selection import in_a_line
 from coaltree.report.page import report_html
 
 pytestmark = [pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning"), pytest.mark.usefixtures("few_trials")]
-SHORT = {"n_samples": 10, "n_warmup": 8, "random_state": 0, "progress": False}
+SHORT = {"n_samples": 6, "n_warmup": 4, "random_state": 0, "progress": False}
 FITTED = []  # once for all tests
 
 
@@ -38,7 +38,7 @@ def test_best_of_correlated_columns_is_full(fitted):
     assert choice["n_rows"] == 24
     line = in_a_line(choice)
     assert line.startswith("full, best of 4 by leave-one-out of 24 rows: ") and line.endswith("nats")
-    assert len(fitted) == 20 and fitted.info["n_warmup"] == 8
+    assert len(fitted) == 12 and fitted.info["n_warmup"] == 4
 
 
 def test_best_of_equal_columns_has_no_correlations():

@@ -13,7 +13,7 @@ from tests.reference.evidence import exact_posterior
 PHI = np.array([[1.0, 0.6, 0.2], [0.6, 2.0, -0.3], [0.2, -0.3, 0.5]])
 
 
-@pytest.mark.parametrize("n_samples", [pytest.param(1500, marks=pytest.mark.slow), 700])
+@pytest.mark.parametrize("n_samples", [pytest.param(1500, marks=pytest.mark.slow), 300])
 def test_extend_by_one_row_gives_the_posterior_of_all(n_samples):
     X, _ = ct.simulate(4, 2, random_state=42)
     exact = exact_posterior(X).clade_probabilities()
@@ -33,13 +33,13 @@ def test_extend_by_one_row_gives_the_posterior_of_all(n_samples):
 
 
 def test_extend_learns_and_imputes():
-    X, _ = ct.simulate(40, 4, random_state=3)
+    X, _ = ct.simulate(20, 4, random_state=3)
     X = np.asarray(X)
-    post = ct.fit(X[:36], "scaled", n_samples=15, n_warmup=10, n_chains=2, random_state=0, progress=False)
-    new = X[36:].copy()
+    post = ct.fit(X[:16], "scaled", n_samples=15, n_warmup=10, n_chains=2, random_state=0, progress=False)
+    new = X[16:].copy()
     new[0, 1] = new[3, 0] = np.nan
     longer = post.extend(new, n_iterations=2, random_state=0)
-    assert longer.n == 40 and len(longer) == 30
+    assert longer.n == 20 and len(longer) == 30
     assert longer.imputed.shape == (30, 2)
     assert not np.array_equal(longer.theta["amplitude"], post.theta["amplitude"])
     again = post.extend(new, n_iterations=2, random_state=0)

@@ -1,16 +1,59 @@
 """Colours and legends."""
 
+import itertools
+import re
+from importlib import resources
+
 import numpy as np
 import pytest
+from matplotlib import colormaps
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from coaltree.plotting import style
+from coaltree.report.partitions import N_COLOURS
 
 
 def test_color_of_outliers_is_pale():
     assert style.color_of(-1) not in style.PALETTE
-    assert style.color_of(3) == style.color_of(13) == style.PALETTE[3]
+    assert style.color_of(3) == style.color_of(23) == style.PALETTE[3]
+
+
+def in_lab(colors):
+    """(n, 3) CIELAB coordinates, in which equal distances look about equal."""
+    rgb = np.array([to_rgb(color) for color in colors])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    white = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(linear @ white.T / white.sum(axis=1)).T
+    return np.column_stack([116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)])
+
+
+def closest(colors):
+    lab = in_lab(colors)
+    return min(np.linalg.norm(one - other) for one, other in itertools.combinations(lab, 2))
+
+
+def test_palette_has_twenty_colours_that_differ():
+    assert len(set(style.PALETTE)) == len(style.PALETTE) == 20
+    assert closest([*style.PALETTE, style.PALE, style.INK, "white"]) > 15.0
+    assert closest(colormaps["tab20b"].colors) < 15.0
+
+
+def test_colours_of_annotations_differ_from_each_other_and_from_clusters():
+    assert closest(style.STRIP_PALETTE) > 20.0
+    apart = in_lab(style.STRIP_PALETTE)[:, None] - in_lab(style.PALETTE)
+    assert np.linalg.norm(apart, axis=-1).min() > 5.0
+
+
+def test_palette_is_that_of_the_page():
+    css = (resources.files("coaltree.report") / "page.css").read_text()
+    of_page = re.findall(r"--c(\d+): light-dark\((#\w+)", css)
+    assert [int(number) for number, _ in of_page] == list(range(len(style.PALETTE))) == list(range(N_COLOURS))
+    apart = in_lab([color for _, color in of_page]) - in_lab(style.PALETTE)
+    assert np.linalg.norm(apart, axis=1).max() < 10.0
+    for k in range(N_COLOURS):
+        assert f".c{k} {{ stroke: var(--c{k}); fill: var(--c{k}); }}" in css
 
 
 def test_as_text_shows_dollars_and_cuts_long_names():

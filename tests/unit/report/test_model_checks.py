@@ -51,6 +51,16 @@ def test_model_checks_card_warns_of_supports_that_are_too_high():
     assert "noise" not in card.text
 
 
+def test_model_checks_card_says_at_least_beyond_what_was_measured():
+    X, tree = ct.simulate(40, 1, random_state=0)
+    X = X + 0.05 * np.random.default_rng(0).standard_normal((40, 4))
+    found = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
+    card = model_checks.card(found)
+    assert card.heading == f"Supports are at least {found['correlation'].effect:.2f} too high"
+    assert "On simulated tables with less of this, groups were true that much less often." in card.text
+    assert "effect at least 0." in words_of(shown(found))
+
+
 def test_model_checks_say_why_there_are_none():
     post = chain_posterior(8, 2, 10)
     assert "there are 8 different rows, and it takes 10" in shown(check_or_reason(post))

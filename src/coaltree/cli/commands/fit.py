@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +85,7 @@ def fit(
     Rows that measure the same thing repeatedly are named by --groups.
 
     The output folder gets the posterior, the tree (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
-    report.html. While a longer run goes on, tree, clusters and page of the draws so far are there already. An
+    report.html. During a longer run, tree, clusters and page of the draws so far are there already. An
     interrupted run leaves these and a checkpoint, and the same command resumes it.
 
     \b
@@ -280,7 +279,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
 
 
 def _annotate(post: "Posterior", source: "TableFile") -> None:
-    """Keep what is known of the leaves besides with their posterior."""
+    """Keep the leaf annotations with their posterior."""
     import numpy as np
 
     from ...posterior.leaf_annotations import KEPT, of_leaves
@@ -298,8 +297,6 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
     """Call `coaltree.fit`; warnings about convergence are shown at the end, in options of the command line."""
     require_room_for_kernels()
     from joblib import cpu_count, parallel_config
-
-    from ...posterior.diagnostics.stop_reason import what_to_increase
 
     held: list[Any] = []
 
@@ -321,14 +318,8 @@ def _sample(table: Any, settings: dict[str, Any], checkpoint: Path, force: bool)
         raise _interrupted(checkpoint)
     option_of = {option.name: option.opts[0] for option in fit.params}
     for warning in held:
-        if post.is_resampled:
-            names = {"n_resamples": "--resamples", "n_warmup": "--warmup"}
-            text = reduce(lambda said, name: said.replace(name, names[name]), names, str(warning))
-            shell.show_warning(text, ConvergenceWarning)
-            continue
-        increase = " and ".join(option_of[name] for name in what_to_increase(post.info.get("stopping")))
-        text = f"the chains have not converged: {'; '.join(warning.findings)}. Increase {increase}."
-        shell.show_warning(text, ConvergenceWarning)
+        begin, increase = str(warning).partition(":")[0], " and ".join(option_of[name] for name in warning.increase)
+        shell.show_warning(f"{begin}: {'; '.join(warning.findings)}. Increase {increase}.", ConvergenceWarning)
     return post
 
 
@@ -371,7 +362,7 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.concern is not None:
-        advice = checks.concern.advice
+        advice = checks.remedy
         tries = "" if advice is None else advice.to_text(options=True)
         shell.say(
             f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"

@@ -30,15 +30,17 @@ def warmup(part: int | None) -> None:
       RUN coaltree warmup
     """
     from ..._runtime import jit
+    from ...inference.control.compile_ahead import compile_ahead, parts_of_helper, take_parts
 
     if part is not None:
-        use_parts(part)
+        take_parts(parts_of_helper(part))
         return
-    began = time.perf_counter()
+    began, n_kept = time.perf_counter(), jit.n_kept()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
+        compile_ahead()
         use_everything(Path(folder))
-    n_compiled, kept = jit.n_compiled(), jit.cache_folder()
+    n_compiled, kept = jit.n_kept() - n_kept, jit.cache_folder()
     if kept is not None and not n_compiled:
         echo(f"everything had been compiled before, and is kept in {kept}")
         return
@@ -74,65 +76,3 @@ def use_everything(folder: Path) -> None:
         post.extend(X[:2] + 0.1, n_iterations=1, random_state=0)
     fit(few, groups=[i // 2 for i in range(N_ROWS)], **short)
     fit(many, n_samples=2, n_warmup=1, n_chains=1, random_state=0, progress=False)
-
-
-def use_parts(first: int) -> None:
-    """Use the kernels of a fit with default settings, from a part on and then the others; say in the cache when done.
-
-    The process that fits compiles them in the order in which it needs them, sweeps first; so others start elsewhere.
-    """
-    from ...inference.control.compile_ahead import say_complete
-
-    parts = [_use_outlier_moves, _use_posterior, _use_fit]
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        warnings.simplefilter("ignore")
-        for i in range(len(parts)):
-            parts[(first + i) % len(parts)](Path(folder))
-    say_complete()
-
-
-def _use_outlier_moves(folder: Path) -> None:
-    import numpy as np
-
-    from ..._runtime.random_streams import make_streams
-    from ...model.process.simulation import simulate
-    from ...model.process.whitened import Problem
-    from ...samplers.base import Tails
-    from ...samplers.regraft.outlier_moves import move_together
-    from ...samplers.regraft.update import make_engine
-
-    rng = np.random.default_rng(0)
-    X, tree = simulate(N_ROWS, 3, random_state=0)
-    W = np.ascontiguousarray(X)
-    engine = make_engine(Problem(W, None, 3), W)
-    tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
-    move_together(engine, (tree.children, tree.times), tails, 1, make_streams(rng, 1)[0])
-
-
-def _use_posterior(folder: Path) -> None:
-    """Ask trees that were drawn at random, which takes no sampler."""
-    import numpy as np
-
-    from ...model.process.coalescent import simulate_tree
-    from ...posterior.posterior import Posterior
-    from ..outputs import write_result
-
-    rng, n_draws = np.random.default_rng(0), 40
-    trees = [simulate_tree(N_ROWS, rng) for _ in range(n_draws)]
-    children, times = np.array([tree.children for tree in trees]), np.array([tree.times for tree in trees])
-    chain, X = np.arange(n_draws) // (n_draws // 2), rng.standard_normal((N_ROWS, 3))
-    post = Posterior(children, times, log_joint=rng.standard_normal(n_draws), chain=chain, X=X)
-    write_result(folder, post, None, "warm-up")
-
-
-def _use_fit(folder: Path) -> None:
-    import numpy as np
-
-    from ...inference.fit import fit
-    from ...model.process.simulation import simulate
-    from ..outputs import write_result
-
-    X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
-    post = fit(X, max_iterations=40, n_warmup=4, random_state=0, progress=False)
-    write_result(folder, post, None, "warm-up")
-    post.check()

@@ -33,12 +33,9 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
         import pyarrow.parquet
 
         with pyarrow.parquet.ParquetFile(path) as file:
-            fields, metadata, pandas_metadata = (
-                list(file.schema_arrow),
-                file.metadata,
-                file.schema_arrow.pandas_metadata,
-            )
-        index = {name for name in (pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)}
+            schema, metadata = file.schema_arrow, file.metadata
+        fields, said = list(schema), schema.pandas_metadata or {}
+        index = {name for name in said.get("index_columns", ()) if isinstance(name, str)}
         others = [field for field in fields if field.name not in index]
         needed = [field for j, field in enumerate(others) if is_needed(j, field.name)]
         needed += [field for field in fields if field.name in index]

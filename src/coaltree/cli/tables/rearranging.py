@@ -1,6 +1,7 @@
 """A table as it is to be fitted: rows and columns changed, some rows left out, those without values dropped."""
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -83,26 +84,17 @@ def rearranged(found: TableFile, options: TableOptions) -> TableFile:
             raise TableError(
                 f"there is no row {some(unknown)} (--exclude-row); the rows are {some(found.table.labels)}."
             )
-        is_kept = ~np.isin(found.table.labels, options.exclude_row)
-        found = _only(found, is_kept)
+        found = _only(found, ~np.isin(found.table.labels, options.exclude_row))
         lines.append(f"  excluded   {some(options.exclude_row)}")
     if options.drop_empty:
         seen = ~np.isnan(found.table.values)
         rows, columns = seen.any(axis=1), seen.any(axis=0)
         features = found.table.features or tuple(map(str, range(len(columns))))
-        gone = [features[j] for j in np.flatnonzero(~columns)]
-        dropped = [found.table.labels[i] for i in np.flatnonzero(~rows)]
+        dropped = (compress(found.table.labels, ~rows), "row"), (compress(features, ~columns), "column")
+        said = [f"{count(len(names), what)} ({some(names)})" for given, what in dropped if (names := [*given])]
         found = _only(found, rows)
-        table = found.table
-        kept = tuple(features[j] for j in np.flatnonzero(columns))
-        found = found._replace(
-            table=table._replace(values=np.ascontiguousarray(table.values[:, columns]), features=kept)
-        )
-        said = [
-            f"{count(len(names), what)} ({some(names)})"
-            for names, what in ((dropped, "row"), (gone, "column"))
-            if names
-        ]
+        values, kept = np.ascontiguousarray(found.table.values[:, columns]), tuple(compress(features, columns))
+        found = found._replace(table=found.table._replace(values=values, features=kept))
         lines += [f"  without values, dropped: {', '.join(said)}"] if said else []
     if not found.table.values.size:
         raise TableError("no rows or no columns are left.")
@@ -111,13 +103,10 @@ def rearranged(found: TableFile, options: TableOptions) -> TableFile:
 
 def _only(found: TableFile, rows: np.ndarray) -> TableFile:
     """Some of the rows, with what belongs to them."""
-    table = found.table
-    places = np.flatnonzero(rows)
+    values, labels = np.ascontiguousarray(found.table.values[rows]), tuple(compress(found.table.labels, rows))
     return found._replace(
-        table=table._replace(
-            values=np.ascontiguousarray(table.values[rows]), labels=tuple(table.labels[i] for i in places)
-        ),
-        groups=None if found.groups is None else [found.groups[i] for i in places],
+        table=found.table._replace(values=values, labels=labels),
+        groups=None if found.groups is None else list(compress(found.groups, rows)),
         errors=None if found.errors is None else found.errors[rows],
-        annotations={name: [cells[i] for i in places] for name, cells in found.annotations.items()},
+        annotations={name: list(compress(cells, rows)) for name, cells in found.annotations.items()},
     )

@@ -138,10 +138,8 @@ def _is_nearer(chains: Sequence[ChainDraws], later: Sequence[ChainDraws]) -> boo
 
 def _r_hats_of_parameters(chains: Sequence[ChainDraws]) -> list[float]:
     every, chain = concatenate(chains), _chain_of(chains)
-    scalars = {
-        name: one for name, one in watched(every.times, every.log_joint, every.theta).items() if not is_merge(name)
-    }
-    r_hats = [convergence.scalar_figures(draws, chain)["r_hat"] for draws in scalars.values()]
+    scalars = watched(every.times, every.log_joint, every.theta).items()
+    r_hats = [convergence.scalar_figures(draws, chain)["r_hat"] for name, draws in scalars if not is_merge(name)]
     return [r_hat for r_hat in r_hats if not math.isnan(r_hat)]
 
 

@@ -37,7 +37,7 @@ class Checkpoint:
     """The file from which a run can be resumed."""
 
     def __init__(self, path: PathLike, fingerprint: str, seed_is_given: bool) -> None:
-        _check_writable(path)
+        check_writable(as_path(path, "checkpoint"))  # before any work is done
         self.path: str = os.fspath(path)
         self.fingerprint: str = fingerprint
         self.seed_is_given: bool = seed_is_given
@@ -103,18 +103,3 @@ class Checkpoint:
 
     def _damaged(self, error: Exception) -> UnusableCheckpoint:
         return UnusableCheckpoint(str(archive.damaged(self.path, error)))
-
-
-def _check_writable(path: Any) -> None:
-    """Refuse a path that cannot become a file, before any work is done."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"checkpoint must be a path, not {path!r}.")
-    path = as_path(path, "checkpoint")
-    folder = str(path.parent)
-    if os.path.isdir(path):  # no error where a name is too long, which is said below
-        raise InputError(f"checkpoint must name a file, and {str(path)!r} is a folder.")
-    if not path.parent.is_dir():
-        raise InputError(f"the checkpoint's folder {folder!r} does not exist; create it first.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"the checkpoint's folder {folder!r} cannot be written to.")
-    check_writable(path)

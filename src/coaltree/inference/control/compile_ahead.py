@@ -1,8 +1,8 @@
-"""Further processes that compile kernels while the first fit runs, one for each core.
+"""What a first fit needs is compiled on all cores before it begins, in parts.
 
-A fit compiles what it needs when it needs it, sweeps first. Helpers compile the rest into the same cache, other parts
-first; whoever needs a kernel that another process is compiling waits for it (`_runtime.jit`). Kernels are the same
-whoever compiles them.
+The process that fits takes parts from the front, a helper process for each further core takes them from the back, all
+into one cache. A part that another process is compiling is left to it; so is a kernel that several parts need
+(`_runtime.jit`). Kernels are the same whoever compiles them.
 """
 
 import atexit
@@ -10,23 +10,43 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
+import numpy as np
 from joblib import cpu_count
 
+from ..._runtime import jit
 from ..._runtime.jit import cache_folder
+from ..._runtime.random_streams import make_streams
+from ...model.covariance import Spherical
+from ...model.process.coalescent import simulate_tree
+from ...model.process.simulation import simulate
+from ...model.process.whitened import Problem
+from ...posterior.clusters.answer import answer_for
+from ...posterior.clusters.explanation import explain
+from ...posterior.posterior import Posterior
+from ...samplers.base import Tails
+from ...samplers.regraft.outlier_moves import move_together
+from ...samplers.regraft.update import make_engine, sweeps
+from ..chains.chain import begin
+from ..fit_data import prepare
+from ..settings import check_settings
 
-COMPLETE = "complete"  # the file in the cache that says that all kernels of a fit are there
 IS_HELPER = "COALTREE_IS_HELPER"  # in the environment of a helper
 MAX_HELPERS = 3  # more would wait for each other
+N_KERNELS = 111  # of all parts, as a test counts them
+N_ROWS = 12
 
 
 @cache
-def compile_ahead() -> None:
-    """Start the helpers, once, if there is a cache to fill; they end with this process at the latest."""
-    folder, nowhere = cache_folder(), subprocess.DEVNULL
-    if folder is None or (folder / COMPLETE).exists() or not sys.executable or IS_HELPER in os.environ:
+def start_helpers() -> None:
+    """Start the helpers, once, if there is something to compile; they end with this process at the latest."""
+    if not sys.executable or IS_HELPER in os.environ or not _parts_left():
         return
+    nowhere = subprocess.DEVNULL
     environment = os.environ | {IS_HELPER: "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     for i in range(min(cpu_count() - 1, MAX_HELPERS)):
         command = [sys.executable, "-m", "coaltree", "warmup", "--part", str(i)]
@@ -35,9 +55,110 @@ def compile_ahead() -> None:
             atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all
 
 
-def say_complete() -> None:
-    """Note in the cache that no helper is needed any more."""
+@cache
+def compile_ahead(*, quiet: bool = False) -> None:
+    """Compile all parts beside the helpers, once, if there is something to compile."""
+    if IS_HELPER in os.environ or not _parts_left():
+        return
+    start_helpers()
+    began, says = time.perf_counter(), not quiet and not jit.LINE.is_seen() and sys.stderr is not None
+    if says:
+        print(f"compiling {N_KERNELS} kernels, once; on two cores for about 25 s", file=sys.stderr, flush=True)
+    with jit.expecting(N_KERNELS):
+        take_parts(PARTS)
+        take_parts(PARTS, wait=True)
+    if says:
+        print(f"compiled {jit.n_kept()} kernels in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def take_parts(parts: Iterable[Callable[[], object]], *, wait: bool = False) -> None:
+    """Compile each part that is not done; one that another process is at is waited for, or left to it."""
+    for part in parts:
+        with _taken(part, wait) as is_ours:
+            if is_ours:
+                part()
+
+
+def parts_of_helper(i: int) -> list[Callable[[], None]]:
+    """All parts from the back, from the i-th on."""
+    backwards, first = PARTS[::-1], i % len(PARTS)
+    return [*backwards[first:], *backwards[:first]]
+
+
+def _parts_left() -> bool:
     folder = cache_folder()
-    if folder is not None:
+    return folder is not None and not all(_done(folder, part).exists() for part in PARTS)
+
+
+def _done(folder: Path, part: Callable[[], object]) -> Path:
+    return folder / f"{part.__name__}.done"
+
+
+@contextlib.contextmanager
+def _taken(part: Callable[[], object], wait: bool) -> Iterator[bool]:
+    """Take a part, and note when it is done; whether it was still to be done and no other process was at it."""
+    folder = cache_folder()
+    if folder is None or _done(folder, part).exists():
+        yield False
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            import fcntl
+
+            file = stack.enter_context(open(folder / f"{part.__name__}.lock", "a"))
+            fcntl.lockf(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        except (OSError, ImportError):  # no locks: on some file systems, on Windows
+            pass
+        is_ours = not _done(folder, part).exists()
+        yield is_ours
         with contextlib.suppress(OSError):
-            (folder / COMPLETE).touch()
+            _done(folder, part).touch()
+
+
+def use_posterior() -> None:
+    """Ask for what files and page say, of one tree many times and trees drawn at random, which takes no sampler."""
+    rng, n_draws = np.random.default_rng(0), 60
+    X, tree = simulate(2 * N_ROWS, 3, random_state=0)
+    trees = [tree if i % 2 else simulate_tree(tree.n, rng) for i in range(n_draws)]
+    children, times = np.array([tree.children for tree in trees]), np.array([tree.times for tree in trees])
+    chain, drawn = np.arange(n_draws) // (n_draws // 2), rng.standard_normal(n_draws)
+    post = Posterior(children, times, log_joint=drawn, chain=chain, X=X, covariance=Spherical(), noise=0.1)
+    post.suggest_n_clusters()
+    answer_for(post, 2)
+    post.coclustering(2)
+    post.annotated_tree()
+    post.agreement()
+    post.check(n_trees=2)
+    explain(post, post.cut(2))
+    assert post.topology_ess > 0.0
+
+
+def use_parameters() -> None:
+    """Make first trees, and draw covariance, noise and scales."""
+    X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
+    settings = check_settings("regraft", 2, 2, 2, None, None)
+    data = prepare(X, "auto", settings, None, None, None, "euclidean", None, False, None)
+    begin(data.chains, settings, np.random.SeedSequence(0), dispersed=True)
+
+
+def use_sweeps() -> None:
+    """Sweep a tree of few rows."""
+    X, tree = simulate(N_ROWS, 3, random_state=0)
+    W, merges = np.ascontiguousarray(X), (tree.children.copy(), tree.times.copy())
+    kept = np.empty((1, *tree.children.shape), np.int64), np.empty((1, *tree.times.shape))
+    sweeps(make_engine(Problem(W, None, 3), W), merges, kept, make_streams(np.random.default_rng(0), 1)[0])
+
+
+def use_outlier_moves() -> None:
+    """Move outliers of few rows together."""
+    X, tree = simulate(N_ROWS, 3, random_state=0)
+    W = np.ascontiguousarray(X)
+    tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
+    state = make_streams(np.random.default_rng(0), 1)[0]
+    move_together(make_engine(Problem(W, None, 3), W), (tree.children, tree.times), tails, 1, state)
+
+
+PARTS: tuple[Callable[[], None], ...] = (use_posterior, use_parameters, use_sweeps, use_outlier_moves)

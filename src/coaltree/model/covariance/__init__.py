@@ -15,24 +15,10 @@ from .kernels import Kernel, SquaredExponential
 from .priors import InverseGamma, InverseWishart, LogNormal, LogUniform, Prior
 
 __all__ = [
-    "Covariance",
-    "CovarianceLike",
-    "Diagonal",
-    "Fixed",
-    "Full",
-    "InverseGamma",
-    "InverseWishart",
-    "Kernel",
-    "LogNormal",
-    "LogUniform",
-    "Matern32",
-    "Prior",
-    "Scaled",
-    "Spherical",
-    "SquaredExponential",
-    "Statistics",
+    "Covariance", "CovarianceLike", "Diagonal", "Fixed", "Full", "InverseGamma", "InverseWishart", "Kernel",
+    "LogNormal", "LogUniform", "Matern32", "Prior", "Scaled", "Spherical", "SquaredExponential", "Statistics",
     "as_covariance",
-]
+]  # fmt: skip
 
 CovarianceLike = str | Covariance | np.ndarray | Sequence[Sequence[float]]
 

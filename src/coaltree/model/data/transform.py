@@ -102,13 +102,11 @@ class Transform:
                 return None
             return np.asarray(back(values), dtype=np.float64)
         values = np.array(values, dtype=np.float64)
-        for along_columns, along_rows, is_scale in (
-            (self.column_scale, self.row_scale, True),
-            (self.column_center, self.row_center, False),
-        ):
-            for part in (along_columns, None if along_rows is None else along_rows[:, None]):
-                if part is not None:
-                    values = values * part if is_scale else values + part
+        row_scale, row_center = (None if part is None else part[:, None] for part in (self.row_scale, self.row_center))
+        for scale in (self.column_scale, row_scale):
+            values = values if scale is None else values * scale
+        for center in (self.column_center, row_center):
+            values = values if center is None else values + center
         values[:, self.log] = np.exp(values[:, self.log])
         return values
 
@@ -141,8 +139,8 @@ def from_dict(content: Any, n_rows: int, n_columns: int | None = None) -> Transf
         "transformer": Value(str, optional=True),
     }
     check_fields(content, table, "transform.")
-    for word, part in (("center", "center"), ("scale", "scale")):
-        for axis_name, stored in (("columns", f"column_{part}"), ("rows", f"row_{part}")):
+    for word in ("center", "scale"):
+        for axis_name, stored in (("columns", f"column_{word}"), ("rows", f"row_{word}")):
             if (content[word] == axis_name) != (content[stored] is not None):
                 raise ValueError(f"transform.{stored} has wrong type, shape or values")
     if content["transformer"] is None and n_columns not in (None, d):

@@ -30,7 +30,7 @@ def cut_mean_tree(
     return np.where(is_outlier, -1, labels)
 
 
-def beside(
+def read_partition(
     posterior: "Posterior", labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
 ) -> tuple[stability.Reference, Callable[[int], np.ndarray], bool]:
     """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""

@@ -23,13 +23,13 @@ from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_level
 from ...errors import InputError
 from ...model.covariance.base import Whitener
-from ...model.data.replicates import collapse, leaf_means, replicates_of
+from ...model.data.replicates import leaf_means
 from ...model.process.diffusion import simulate_data
 from ...model.process.leaf_messages import expected_leaves
 from ...numerics.weighted import pick_trees, weighted_quantile
 from ...tree.merges import Layout, layout, parents
 from ..io.pandas_output import in_order_of
-from ..predictive.row_densities import covariance_of
+from ..predictive.row_densities import covariance_of, leaf_messages
 from ..trees.group_support import read_group
 from . import stability
 
@@ -112,31 +112,26 @@ def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray])
     """
     masks = [labels == np.arange(labels.max() + 1)[:, None] for labels in partitions]
     wanted = [mask for mask in masks if len(mask) > 1]
-    try:
-        _require_values(posterior)
-    except InputError:
-        wanted = []
+    found: list[Explanation | None] = [None] * len(partitions)
     if not wanted:
-        return [None] * len(partitions)
-    together = np.concatenate(wanted)
-    whole = explain_groups(posterior, together, tuple(range(len(together))), LEVEL)
-    found: list[Explanation | None] = []
-    first = 0
-    for mask in masks:
-        if len(mask) == 1:
-            found.append(None)
-            continue
-        part = slice(first, first + len(mask))
-        values = (each[:, part] for each in (whole.effect, whole.low, whole.high))
-        names = tuple(range(len(mask)))
-        found.append(Explanation(names, whole.columns, whole.members[part], whole.sisters[part], *values))
-        first += len(mask)
+        return found
+    try:
+        whole, first = explain_groups(posterior, np.concatenate(wanted), (), LEVEL), 0
+    except InputError:
+        return found
+    for place, mask in enumerate(masks):
+        if len(mask) > 1:
+            part = slice(first, first + len(mask))
+            values = (each[:, part] for each in (whole.effect, whole.low, whole.high))
+            names = tuple(range(len(mask)))
+            found[place] = Explanation(names, whole.columns, mask, whole.sisters[part], *values)
+            first += len(mask)
     return found
 
 
 def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any, ...], level: float) -> Explanation:
     """Explain groups of leaves, members (G, n) of bool, none of them all leaves."""
-    _require_values(posterior)
+    posterior.require_model("explain")
     if members.all(axis=1).any():
         raise InputError("a group of all leaves has nothing to be compared with; give at least two clusters.")
     sisters = np.array([sister_of(posterior.mean_tree().children, rows) for rows in members])
@@ -156,12 +151,6 @@ def explain_groups(posterior: "Posterior", members: np.ndarray, names: tuple[Any
     return Explanation(names, posterior.model_columns, members, sisters, effect, low, high)
 
 
-def _require_values(posterior: "Posterior") -> None:
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which explain needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
-
-
 def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     """(n,) of bool: the leaves on the other side of the merge above a group of a tree, without the group's own.
 
@@ -173,7 +162,7 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     node = int(_closest(place, group[None])[0])
     while above[node] >= 0:
         pair = children[above[node] - len(group)]
-        beside = _leaves(place, int(pair[0] if pair[1] == node else pair[1]))
+        beside = place.leaves(int(pair[0] if pair[1] == node else pair[1]))
         if np.count_nonzero(group[beside]) <= 0.5 * len(beside):
             sister = np.zeros(len(group), bool)
             sister[beside] = True
@@ -183,18 +172,11 @@ def sister_of(children: np.ndarray, group: np.ndarray) -> np.ndarray:
     return ~group
 
 
-def _leaves(place: Layout, node: int) -> np.ndarray:
-    return place.order[place.start[node] : place.start[node] + place.size[node]]
-
-
 def _closest(place: Layout, groups: np.ndarray) -> np.ndarray:
-    """(G,) nodes with fewest leaves to move to make them the groups (G, n); of equal ones, with most leaves of these."""
-    n = groups.shape[1]
-    counted = np.zeros((n + 1, len(groups)), np.int64)
-    np.cumsum(groups.T[place.order], axis=0, out=counted[1:])
-    shared = counted[place.start + place.size] - counted[place.start]
+    """(G,) nodes with fewest leaves to move to make them the groups (G, n); of equal ones, with most leaves of them."""
+    shared = place.shared(groups)
     moved = place.size[:, None] - 2 * shared
-    nearest: np.ndarray = np.argmin(moved * (n + 1) - shared, axis=0)
+    nearest: np.ndarray = np.argmin(moved * (groups.shape[1] + 1) - shared, axis=0)
     return nearest
 
 
@@ -255,10 +237,7 @@ def _is_inside(place: Layout, inner: int, outer: int) -> bool:
 
 def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np.ndarray:
     """(n, k) a draw of the leaves' values without noise, given tree, parameters and missing entries of draw t."""
-    values, variances = posterior.model_values(t), posterior.row_variances(t)
-    if posterior.groups is not None:
-        leaves = collapse(values, variances, replicates_of(posterior.groups))
-        values, variances = leaves.mean, leaves.var
+    values, variances = leaf_messages(posterior, t)
     if not variances.any():
         return values
     tree, d = posterior.trees[t], values.shape[1]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 MAX_CLUSTERS = 30
-ENOUGH = 0.5  # probability of a number that is said alone
+MIN_PROBABILITY = 0.5  # probability of a number that is said alone
 _MIN_ROWS_PER_CLUSTER = 3
 _PATIENCE = 8  # numbers without a better one, after which no more are tried
 _MAX_TREES = 200  # among which clusters are looked for
@@ -236,7 +236,7 @@ def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
     for width in range(1, len(probability) + 1):
         starts = np.arange(max(0, best - width + 1), min(best, len(probability) - width) + 1)
         together = np.array([probability[low : low + width].sum() for low in starts])
-        if together.max() >= ENOUGH:
+        if together.max() >= MIN_PROBABILITY:
             break
     low = int(starts[np.argmax(together)]) + 1
     return low, low + width - 1

@@ -85,17 +85,16 @@ def is_outlier(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.asarray(squared.min(axis=1) > limit[squared.argmin(axis=1)])
 
 
-def coclustering(
-    children: np.ndarray, times: np.ndarray, weights: np.ndarray, how: Cut, rows: np.ndarray | None = None
-) -> np.ndarray:
+def coclustering(posterior: "Posterior", how: Cut) -> np.ndarray:
     """(n, n) P_ij; the trees go by in blocks, so that memory is n²."""
-    n = times.shape[1] + 1
+    n, rows = posterior.n, posterior.whitened_rows if how.outliers else None
     require_memory(8 * n * n, f"The co-clustering matrix of {n} leaves", "cut() and membership() need none")
     together = np.zeros((n, n))
     block = max(1, int(_LABEL_BLOCK_BYTES / (4 * n)))
-    for start in range(0, len(times), block):
+    for start in range(0, len(posterior), block):
         these = slice(start, start + block)
-        add_coclustering(together, cut_labels(children[these], times[these], how, rows), weights[these])
+        labels = cut_labels(posterior.children[these], posterior.times[these], how, rows)
+        add_coclustering(together, labels, posterior.weights[these])
     together = np.triu(together, 1)
     together += together.T
     np.fill_diagonal(together, 1.0)

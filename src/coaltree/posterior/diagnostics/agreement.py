@@ -25,6 +25,7 @@ from ..clusters.n_clusters import suggest_from_rows
 from ..clusters.partitions import adjusted_rand
 from ..trees.transfer_support import greatest, transfers
 from .ess import by_chain
+from .watched import evenly_spaced
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -95,7 +96,7 @@ def chains_agree(posterior: "Posterior") -> ChainAgreement | None:
 
 def _part_of(posterior: "Posterior") -> tuple["Posterior", int]:
     """Evenly spaced draws of each chain over some leaves, and the number of clusters suggested for these."""
-    evenly = [draws[_evenly(len(draws), MAX_DRAWS)] for draws in by_chain(posterior.chain)]
+    evenly = [draws[evenly_spaced(len(draws), MAX_DRAWS)] for draws in by_chain(posterior.chain)]
     part = posterior[np.concatenate(evenly)]
     if posterior.n <= MAX_LEAVES:
         try:
@@ -107,10 +108,6 @@ def _part_of(posterior: "Posterior") -> tuple["Posterior", int]:
     rows, chain = posterior.whitened_rows, part.chain
     part = type(posterior)(children, times, chain=chain)
     return part, suggest_from_rows(part, None if rows is None else rows[leaves]).n_clusters
-
-
-def _evenly(n: int, most: int) -> np.ndarray:
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
 def _ari(a: Tree, b: Tree, k: int) -> float:

@@ -22,7 +22,8 @@ RESAMPLE = 'resample="columns"', "--resample columns"  # where no model of the c
 _CLEARLY = 3.5  # standard deviations from which on a column is counted with the worst one
 _SOMEWHAT = 1.5  # from which on its logarithm is taken, where that of the worst one is
 _FEW_VALUES = 2  # in a column that no function changes
-_MAX_NAMED = 8  # columns in advice
+_MAX_NAMED = 24  # columns in advice
+_MIN_COLUMNS = 8  # to be resampled: fewer are no sample of anything
 _MAX_TREES_FOR_LATENESS = 100
 
 
@@ -98,7 +99,7 @@ def _tails(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     seen = f"contrasts have heavier tails than a normal distribution{where}: most are small, a few are large"
     if noise.tails != "student":
         return seen, Advice(why_heavy, "", 'noise="student"', "--noise student")
-    return seen, Advice(why_heavy, f"look at the largest values{where}", *RESAMPLE)
+    return seen, Advice(why_heavy, f"look at the largest values{where}", *_resampled(posterior))
 
 
 def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
@@ -109,8 +110,13 @@ def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     seen = f"some rows are far from all others and join the tree late: {some(latest_leaves(posterior), 5)}"
     why = "outliers bend the tree"
     if posterior.noise.tails == "student":
-        return seen, Advice(why, "look at these rows")
+        return seen, Advice(why, "look at these rows", *_resampled(posterior))
     return seen, Advice(why, "look at these rows", 'noise="student"', "--noise student")
+
+
+def _resampled(posterior: "Posterior") -> tuple[str, str]:
+    """Argument and option to resample columns, where there are enough."""
+    return RESAMPLE if len(posterior.model_columns) >= _MIN_COLUMNS else ("", "")
 
 
 def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
@@ -122,38 +128,45 @@ def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
 
 def _skewness(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     d = len(posterior.model_columns)
-    column = result.worst % d
-    name, is_up = _column(posterior, column), result.z[result.worst] > 0.0
-    of_kind = result.z[:d] if result.worst < d else result.z[d:]
-    others = int(np.count_nonzero((of_kind if is_up else -of_kind) > _CLEARLY)) - 1
-    if others > 0:
-        name += f" (and {others} more)"
-    high = "high" if is_up else "low"
+    column, is_up = result.worst % d, result.z[result.worst] > 0.0
+    z = (1.0 if is_up else -1.0) * (result.z[:d] if result.worst < d else result.z[d:])
+    name, high = _with_others(posterior, column, z), "high" if is_up else "low"
     if result.worst < d:
         seen = f"{name} varies more where its values are {high}"
     else:
         seen = f"{name} has a long tail of {high} values"
-    why = f"{high} values then weigh too much"
-    return seen, _straightened(posterior, why, name, column, of_kind if is_up else -of_kind, is_up)
+    return seen, _straightened(posterior, f"{high} values then weigh too much", column, z, is_up)
 
 
-def _straightened(posterior: "Posterior", why: str, name: str, worst: int, z: np.ndarray, is_up: bool) -> Advice:
+def _with_others(posterior: "Posterior", column: int, z: np.ndarray) -> str:
+    """The name of a column, and how many more are clearly skewed."""
+    others = int(np.count_nonzero(np.delete(z, column) > _CLEARLY))
+    return _column(posterior, column) + (f" (and {others} more)" if others else "")
+
+
+def _straightened(posterior: "Posterior", why: str, worst: int, z: np.ndarray, is_up: bool) -> Advice:
     """What makes a column less skewed: its logarithm where that can be taken and was not yet, else something else."""
-    assert posterior.X is not None
-    values = posterior.X[:, worst if posterior.used is None else posterior.used[worst]]  # before ties were spread
-    if len(np.unique(values[~np.isnan(values)])) <= _FEW_VALUES:
+    has_few = _has_few_values(posterior)
+    z = np.where(has_few, 0.0, z)  # no function changes these
+    if has_few[worst] and z.max() < _SOMEWHAT:
+        name = _column(posterior, worst)
         return Advice(why, f"no change is needed: {name} has two values, and so has every function of it")
+    worst = int(np.argmax(z))
+    name = _with_others(posterior, worst, z)
     if posterior.transform is not None and posterior.transform.transformer is not None:
         return Advice(why, f"try another transformer, or the ranks of {name}")
-    logged = _logged(posterior)
-    if logged[worst]:
-        return Advice(why, f"try {'the ranks' if is_up else 'the square root'} of {name} in place of its logarithm")
-    given = posterior.given_values()
+    logged, given = _logged(posterior), posterior.given_values()
     given = given if posterior.used is None else given[:, posterior.used]
     is_positive = np.nanmin(given, axis=0) > 0.0
+    candidates = np.flatnonzero((z > _SOMEWHAT) & is_positive & ~logged)
+    if is_up and (z[candidates] > _CLEARLY).any():  # the worst one is not always among them
+        return Advice(why, "", *_logarithms(posterior, candidates, z))
+    if logged[worst]:
+        return Advice(why, f"try {'the ranks' if is_up else 'the square root'} of {name} in place of its logarithm")
     if not is_up or not is_positive[worst]:
-        return Advice(why, f"try the {'square root' if is_up else 'square'} or the ranks of {name}")
-    return Advice(why, "", *_logarithms(posterior, np.flatnonzero((z > _SOMEWHAT) & is_positive & ~logged), z))
+        function = "square root" if is_up else "square"
+        return Advice(why, f"try the {function} or the ranks of {name}", *_resampled(posterior))
+    return Advice(why, "", *_logarithms(posterior, candidates, z))
 
 
 def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray) -> tuple[str, str]:
@@ -164,6 +177,13 @@ def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray) -> t
     few = np.sort(columns[np.argsort(-z[columns], kind="stable")][:_MAX_NAMED]).tolist()
     of = [names[j] if posterior.columns is not None else int(names[j]) for j in few]
     return f'transform={{"log": {of}}}', " ".join(f"--log {shlex.quote(names[j])}" for j in few)
+
+
+def _has_few_values(posterior: "Posterior") -> np.ndarray:
+    """(k,) whether each column of the model has at most two values, before ties were spread."""
+    assert posterior.X is not None
+    X = posterior.X if posterior.used is None else posterior.X[:, posterior.used]
+    return np.array([len(np.unique(column[~np.isnan(column)])) <= _FEW_VALUES for column in X.T])
 
 
 def _logged(posterior: "Posterior") -> np.ndarray:
@@ -206,12 +226,14 @@ def _with_correlation(posterior: "Posterior", why: str) -> Advice:
 
 
 def _are_numbers_in_order(columns: tuple[str, ...] | None) -> bool:
-    """Whether the columns are named by increasing numbers, as times and wavelengths are."""
+    """Whether the columns are named by increasing numbers, as times and wavelengths are, and not merely counted."""
     try:
         numbers = np.array([float(name) for name in columns or ()])
     except ValueError:
         return False
-    return len(numbers) > 2 and bool(np.isfinite(numbers).all() and (np.diff(numbers) > 0.0).all())
+    steps = np.diff(numbers)
+    is_count = len(steps) > 0 and numbers[0] in (0.0, 1.0) and bool((steps == 1.0).all())
+    return len(numbers) > 2 and bool(np.isfinite(numbers).all() and (steps > 0.0).all()) and not is_count
 
 
 def _clades(posterior: "Posterior", result: Result) -> tuple[str, Advice]:

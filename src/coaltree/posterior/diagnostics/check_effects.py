@@ -7,9 +7,10 @@ Each check that bears on supports has a size, which is 0 where the model holds, 
     tails         log of Geary's ratio, the mean over the columns, less that of a normal distribution
     outliers      log of how late single leaves join, on average, less that of the coalescent
 
-and an effect, AT_REST + slope · size: what supports of one half and more say, less the share of them that are true, on
-simulated tables (`benchmarks/bench_effects.py`, which prints the numbers below). What the other checks find left
-supports as they were there, or moved them either way.
+and an effect, a curve over the size: what supports of one half and more say, less the share of them that are true, on
+simulated tables (`benchmarks/bench_effects.py`, which prints the numbers below). Beyond the largest size measured the
+effect is only known to be at least that of the end of the curve. What the other checks find left supports as they were
+there, or moved them either way.
 """
 
 import math
@@ -20,7 +21,13 @@ from .check_advice import Result
 
 LIMIT = 0.1  # of an effect that is worth a warning
 AT_REST = 0.04  # on tables from the model, with the short chains of the benchmark
-SLOPES = {"correlation": 1.3, "skewness": 0.33, "tails": 1.1, "outliers": 1.4}
+#: Sizes at which effects were measured, and the effects there; straight between them.
+CURVES = {
+    "correlation": ((0.0, 0.1, 0.28), (AT_REST, 0.18, 0.55)),
+    "skewness": ((0.0, 0.45), (AT_REST, 0.19)),
+    "tails": ((0.0, 0.1, 0.5, 1.0), (AT_REST, 0.16, 0.29, 0.53)),
+    "outliers": ((0.0, 0.4), (AT_REST, 0.57)),
+}
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 
 
@@ -35,10 +42,15 @@ def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
     elif name == "tails":
         found = float(excess[1 if has_scales else 0])
     else:
-        found = float(excess[0]) if name in SLOPES else 0.0
+        found = float(excess[0]) if name in CURVES else 0.0
     return max(found, 0.0)
 
 
 def effect_of(name: str, size: float) -> float:
-    """By how much supports are expected to be too high; 0 where there is nothing that bears on them."""
-    return min(AT_REST + SLOPES[name] * size, 1.0) if size > 0.0 else 0.0
+    """By how much supports are expected to be too high, at least; 0 where there is nothing that bears on them."""
+    return float(np.interp(size, *CURVES[name])) if size > 0.0 else 0.0
+
+
+def is_beyond(name: str, size: float) -> bool:
+    """Whether nothing as large was measured."""
+    return name in CURVES and size > CURVES[name][0][-1]

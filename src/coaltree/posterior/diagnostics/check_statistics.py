@@ -6,12 +6,12 @@ of which the model says: rows of E are independent N(0, I); the rest follows fro
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ...model.covariance import Covariance
+from .watched import evenly_spaced
 
 MAX_COLUMNS = 60  # whose correlations are looked at
 LEARN_SPREAD = frozenset(("variances", "Phi"))  # learnt parameters that fit the spread of columns
@@ -43,28 +43,17 @@ def spread(view: View) -> np.ndarray:
 
 def correlation(view: View) -> np.ndarray:
     """Correlations of the contrasts of pairs of columns, and last the root mean square of all."""
-    E = view.E[:, some_columns(view.E.shape[1])]
+    E = view.E[:, evenly_spaced(view.E.shape[1], MAX_COLUMNS)]
     E = E / np.sqrt(np.square(E).sum(axis=0))
-    pairs = (E.T @ E)[_above_the_diagonal(E.shape[1])]
+    pairs = (E.T @ E)[np.triu_indices(E.shape[1], 1)]
     return np.append(pairs, math.sqrt(np.square(pairs).mean()))
-
-
-@cache
-def some_columns(d: int) -> np.ndarray:
-    """Numbers of the columns whose correlations are looked at: all, or evenly spaced ones."""
-    return np.unique(np.linspace(0, d - 1, min(d, MAX_COLUMNS)).astype(int))
 
 
 def pairs_of(d: int) -> tuple[np.ndarray, np.ndarray]:
     """The two columns of each entry of `correlation` but the last."""
-    columns = some_columns(d)
-    i, j = _above_the_diagonal(len(columns))
+    columns = evenly_spaced(d, MAX_COLUMNS)
+    i, j = np.triu_indices(len(columns), 1)
     return columns[i], columns[j]
-
-
-@cache
-def _above_the_diagonal(d: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.triu_indices(d, 1)
 
 
 def skewness(view: View) -> np.ndarray:
@@ -96,13 +85,8 @@ def tails(view: View) -> np.ndarray:
 def age(view: View) -> np.ndarray:
     """The slope of the contrasts' squared length from the youngest merge to the oldest."""
     squares = np.square(view.E).mean(axis=1)
-    rank = _ranks(len(squares))
+    rank = np.linspace(-0.5, 0.5, len(squares))
     return np.array([(squares / squares.mean() - 1.0) @ rank / (rank @ rank)])
-
-
-@cache
-def _ranks(n: int) -> np.ndarray:
-    return np.linspace(-0.5, 0.5, n)
 
 
 def single_rows(view: View) -> np.ndarray:
@@ -154,14 +138,9 @@ def contrast_sizes(view: View) -> np.ndarray:
 
 def means_by_age(values: np.ndarray) -> np.ndarray:
     """(bins,) means of values of merges in order of age."""
-    ends = _bin_ends(len(values))
+    ends = np.linspace(0, len(values), min(_AGE_BINS, len(values)) + 1).astype(int)
     means: np.ndarray = np.add.reduceat(values, ends[:-1]) / np.diff(ends)
     return means
-
-
-@cache
-def _bin_ends(n_merges: int) -> np.ndarray:
-    return np.linspace(0, n_merges, min(_AGE_BINS, n_merges) + 1).astype(int)
 
 
 def contrast_quantiles(view: View) -> np.ndarray:

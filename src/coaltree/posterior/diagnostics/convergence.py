@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._runtime.formatting import beside
+from ..._runtime.formatting import beside_limit
 from ...errors import ConvergenceWarning
 from ...numerics.ess import MIN_DRAWS, mixing
 from ..posterior import Posterior
 from ..trees.clades import enumerate_clades
 from .agreement import ChainAgreement
 from .ess import last_of_chains, split_frequency_sd, topology_ess
-from .watched import entries, in_words, is_covariance, watched
+from .watched import entries, evenly_spaced, in_words, is_covariance, watched
 
 # A run may stop, and is not warned of, within the first limit of each pair; beyond the second the report calls it bad.
 R_HAT_ABOVE, R_HAT_BAD = 1.05, 1.2
@@ -36,7 +36,7 @@ SUPPORT_ABOVE, SUPPORT_BAD = 0.1, 0.2  # difference between chains; that of clus
 
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 
-Figures = dict[str, Any]
+Diagnostics = dict[str, Any]
 
 
 def series(post: Posterior) -> dict[str, np.ndarray]:
@@ -44,7 +44,7 @@ def series(post: Posterior) -> dict[str, np.ndarray]:
     return {**watched(post.times, post.log_joint, post.theta), **entries(post.theta)}
 
 
-def figures(post: Posterior) -> Figures:
+def figures(post: Posterior) -> Diagnostics:
     """Return {name: {"r_hat": …, "ess": …}} of the scalars, and "split_frequency_sd" of the trees, as floats.
 
     Of an array parameter the worst element counts.
@@ -58,8 +58,8 @@ def scalar_figures(draws: np.ndarray, chain: np.ndarray) -> dict[str, float]:
     flat = draws.reshape(len(draws), -1)
     if draws.ndim == 3 and draws.shape[1] == draws.shape[2] and np.array_equal(draws, draws.swapaxes(1, 2)):
         flat = draws[:, *np.tril_indices(draws.shape[1])]
-    chosen = np.unique(np.linspace(0, flat.shape[1] - 1, min(flat.shape[1], MAX_ENTRIES)).astype(int))
-    stacked = np.moveaxis(flat[:, chosen][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
+    some = evenly_spaced(flat.shape[1], MAX_ENTRIES)
+    stacked = np.moveaxis(flat[:, some][last_of_chains(chain)], -1, 0)  # (element, chain, draw)
     stacked = stacked[(np.ptp(stacked, axis=(1, 2)) > 0) & np.isfinite(stacked).all(axis=(1, 2))]
     if stacked.shape[-1] < MIN_DRAWS or len(stacked) == 0:
         return {"r_hat": math.nan, "ess": math.nan}
@@ -73,7 +73,7 @@ def worst_figures(
     theta: Mapping[str, np.ndarray],
     children: np.ndarray,
     chain: np.ndarray,
-) -> Figures:
+) -> Diagnostics:
     """The worst figure of all that is watched, with its name, and the figures of topologies (T, n-1, 2)."""
     found = {name: scalar_figures(draws, chain) for name, draws in watched(times, log_joint, theta).items()}
     of_entries = [scalar_figures(draws, chain)["ess"] for draws in entries(theta).values()]
@@ -96,7 +96,7 @@ def worst_figures(
     }
 
 
-def times_more_draws(worst: Figures) -> float:
+def times_more_draws(worst: Diagnostics) -> float:
     """How many times as many draws would meet all limits, if errors fall as they should; 1 where they are met.
 
     A figure that does not exist, of what never changes, is no obstacle.
@@ -111,7 +111,7 @@ def times_more_draws(worst: Figures) -> float:
     return max([1.0, *(factor for factor in factors if not math.isnan(factor))])
 
 
-def is_converged(worst: Figures) -> bool:
+def is_converged(worst: Diagnostics) -> bool:
     """Whether all limits are kept but those on the answer, which `disagreements` asks for."""
     return times_more_draws(worst) <= 1.0
 
@@ -125,32 +125,32 @@ def disagreements(found: ChainAgreement | None) -> list[str]:
             f"{found.ari_of_halves:.2f} between halves of one chain"
         )
     if found is not None and found.support_difference > SUPPORT_ABOVE:
-        difference = beside(found.support_difference, SUPPORT_ABOVE, 2)
+        difference = beside_limit(found.support_difference, SUPPORT_ABOVE, 2)
         said.append(f"supports of large groups differ between chains by {difference} (above {SUPPORT_ABOVE})")
     return said
 
 
 def warn_if_bad(
-    found: Figures,
+    found: Diagnostics,
     agreement: ChainAgreement | None = None,
     *,
     stacklevel: int = 2,
-    increase: str = "n_warmup and n_samples",
+    increase: tuple[str, ...] = ("n_warmup", "n_samples"),
 ) -> None:
     """Warn of the worst value of each diagnostic that is out of bounds; `increase` is what ended the run."""
     findings = [*_scalars_out_of_bounds(found), *disagreements(agreement)]
     sd = found["split_frequency_sd"]
     if sd > SPLIT_SD_ABOVE:
         findings.append(
-            f"clade frequencies differ between chains by {beside(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
+            f"clade frequencies differ between chains by {beside_limit(sd, SPLIT_SD_ABOVE, 2)} (above {SPLIT_SD_ABOVE})"
         )
     if findings:
-        advice = f"increase {increase}, or continue this run with start=posterior"
+        advice = f"increase {' and '.join(increase)}, or continue this run with start=posterior"
         message = f"the chains have not converged: {'; '.join(findings)}. What to do: {advice}."
-        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)
+        warnings.warn(ConvergenceWarning(message, tuple(findings), increase), stacklevel=stacklevel + 1)
 
 
-def _scalars_out_of_bounds(found: Figures) -> list[str]:
+def _scalars_out_of_bounds(found: Diagnostics) -> list[str]:
     scalars = {name: value for name, value in found.items() if isinstance(value, dict)}
     judged = {name: value for name, value in scalars.items() if not is_covariance(name)}
     r_hats = [(value["r_hat"], name) for name, value in judged.items() if value["r_hat"] > R_HAT_ABOVE]
@@ -159,15 +159,15 @@ def _scalars_out_of_bounds(found: Figures) -> list[str]:
     findings = []
     if r_hats:
         r_hat, name = max(r_hats)
-        findings.append(f"R-hat of {in_words(name)} is {beside(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
+        findings.append(f"R-hat of {in_words(name)} is {beside_limit(r_hat, R_HAT_ABOVE, 2)} (above {R_HAT_ABOVE})")
     if all(math.isnan(value["r_hat"]) for value in scalars.values()):
         findings.append("R-hat cannot be computed, of too few draws or of draws that never change")
     if sizes:
         size, name = min(sizes)
         findings.append(
-            f"effective sample size of {in_words(name)} is {beside(size, ESS_BELOW, 0)} (below {ESS_BELOW})"
+            f"effective sample size of {in_words(name)} is {beside_limit(size, ESS_BELOW, 0)} (below {ESS_BELOW})"
         )
     if slow:
-        size = beside(min(slow), ENTRY_ESS_BELOW, 0)
+        size = beside_limit(min(slow), ENTRY_ESS_BELOW, 0)
         findings.append(f"an entry of the covariance has {size} effective draws (below {ENTRY_ESS_BELOW})")
     return findings

@@ -15,7 +15,7 @@ replicates, the largest of them where S has several entries; p is the share of r
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,10 +31,10 @@ from ...model.covariance.base import DiagonalWhitener, Whitener, column_variance
 from ...model.data.replicates import replicates_of
 from ...model.process import pivots
 from ...numerics.weighted import pick_trees
-from ...tree.merges import restricted
+from ...tree.merges import layout, restricted
 from ..predictive.row_densities import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
-from .check_effects import LIMIT, effect_of, size_of
+from .check_effects import LIMIT, effect_of, is_beyond, size_of
 from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
 MIN_LEAVES = 10
 MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
+_MIN_SKEWED_EFFECT = 0.06  # of skewness that may be the reason for tails and outliers
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _REPLICATES_PER_TREE = 5
 _MIN_REPLICATES = 200  # in all, so that p-values can be small enough
@@ -62,6 +63,7 @@ class Check:
     z: float  #: The largest standardised discrepancy, with its sign.
     size: float  #: How large what it found is, whatever the number of rows; 0 where that does not bear on supports.
     effect: float  #: By how much supports of one half and more are expected to be too high; 0 where all is fine.
+    is_least: bool  #: Whether the effect may be larger: what was found is larger than all that was measured.
     draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
     replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
 
@@ -121,9 +123,15 @@ class ModelCheck:
         return max(found.values(), key=lambda one: one.effect, default=None)
 
     @property
-    def is_too_sure(self) -> bool:
-        """Whether supports are expected to be too high by more than 0.1."""
-        return self.concern is not None
+    def remedy(self) -> Advice | None:
+        """What to do about `concern`: logarithms first where skewed columns may be the reason for tails or outliers."""
+        concern = self.concern
+        if concern is None or concern.name not in ("tails", "outliers"):
+            return None if concern is None else concern.advice
+        skewed = next((one for one in self.wrong if one.name == "skewness" and one.effect > _MIN_SKEWED_EFFECT), None)
+        if skewed is None or skewed.advice is None or not skewed.advice.option.startswith("--log"):
+            return concern.advice
+        return replace(skewed.advice, action="skewed columns look like this, too")
 
     @property
     def headline(self) -> str:
@@ -132,7 +140,7 @@ class ModelCheck:
             return f"The model cannot be checked: {self.reason}."
         concern = self.concern
         if concern is not None:
-            off = format_effect(concern.effect)
+            off = format_effect(concern)
             return f"Supports are expected to be {off} too high ({concern.name}): {concern.said}."
         if not self.wrong:
             doubtful = [one.name for one in self.checks if one.verdict == "doubtful"]
@@ -156,7 +164,7 @@ class ModelCheck:
         width = max(len(one.name) for one in self.checks)
         lines = [self.headline, "", f"{'check':{width}}  p-value  verdict   effect  what was seen"]
         for one in self.checks:
-            effect = format_effect(one.effect)
+            effect = format_effect(one, "≥ ")
             lines.append(f"{one.name:{width}}  {format_p(one.p_value):>7}  {one.verdict:8}  {effect:>6}  {one.said}")
             if one.advice is not None:
                 lines.append(f"{'':{width + 29}}→ {one.advice.to_text(options=options)} ({one.advice.why})")
@@ -167,9 +175,10 @@ class ModelCheck:
         return self.to_text()
 
 
-def format_effect(effect: float) -> str:
+def format_effect(check: Check, at_least: str = "at least ") -> str:
     """An effect in two digits, on its side of the limit: 0.1004 is not 0.10, which would be none to warn of."""
-    return f"{max(effect, LIMIT + 0.01) if effect > LIMIT else min(effect, LIMIT):.2f}"
+    effect = max(check.effect, LIMIT + 0.01) if check.effect > LIMIT else min(check.effect, LIMIT)
+    return f"{at_least if check.is_least else ''}{effect:.2f}"
 
 
 def format_p(p_value: float) -> str:
@@ -180,9 +189,7 @@ def format_p(p_value: float) -> str:
 def check(posterior: "Posterior", *, n_trees: int = 100, random_state: RandomState = 0) -> ModelCheck:
     """Check the model; `Posterior.check` explains the parameters."""
     check_count("n_trees", n_trees, 1)
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which check needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
+    posterior.require_model("check")
     rows = _distinct_rows(posterior)
     if len(rows.leaves) < MIN_LEAVES:
         return ModelCheck((), None, 0, f"there are {len(rows.leaves)} different rows, and it takes {MIN_LEAVES}")
@@ -232,7 +239,7 @@ def _compare(
         said, advice = explain(name, posterior, result, is_fine=verdict == "fine")
         size = size_of(name, result, len(posterior.model_columns), has_scales=posterior.tail_scale is not None)
         effect, z = 0.0 if verdict == "fine" else effect_of(name, size), float(result.z[result.worst])
-        of_worst = result.draws, result.replicates
+        of_worst = is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
         checks.append(Check(name, result.p_value, verdict, said, advice, z, size, effect, *of_worst))
     figures = Figures(
         age=np.exp(weights @ np.array(log_ages)),
@@ -356,9 +363,5 @@ def _scaled_again(E: np.ndarray, found: pivots.Values) -> tuple[np.ndarray, pivo
 
 def _smaller_side(children: np.ndarray) -> np.ndarray:
     """(n-1,) 1 where the first child of a merge has fewer leaves, -1 where the second has, 0 where they are equal."""
-    n = len(children) + 1
-    size = np.ones(2 * n - 1)
-    for k, (i, j) in enumerate(children):
-        size[n + k] = size[i] + size[j]
-    sign: np.ndarray = np.sign(size[children[:, 1]] - size[children[:, 0]])
-    return sign
+    size = layout(children).size
+    return np.asarray(np.sign(size[children[:, 1]] - size[children[:, 0]]))

@@ -60,7 +60,7 @@ def warn_if_bad(found: dict[str, Any], stacklevel: int = 2) -> None:
         increase.append("n_warmup")
     if findings:
         message = f"resamples are too few or too short: {'; '.join(findings)}. Increase {' and '.join(increase)}."
-        warnings.warn(ConvergenceWarning(message, tuple(findings)), stacklevel=stacklevel + 1)
+        warnings.warn(ConvergenceWarning(message, tuple(findings), tuple(increase)), stacklevel=stacklevel + 1)
 
 
 def topology_ess(ids: np.ndarray, chain: np.ndarray) -> float:

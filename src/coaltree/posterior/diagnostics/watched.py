@@ -59,6 +59,11 @@ def is_covariance(name: str) -> bool:
     return name in (MATRIX, VARIANCES)
 
 
+def evenly_spaced(n: int, most: int) -> np.ndarray:
+    """Numbers from 0 to n - 1: all, or evenly spaced ones, at most so many."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
+
+
 def is_merge(name: str) -> bool:
     """Whether this is a function of the oldest merges below the root."""
     return name.startswith("merge_") or name in ("mean_of_oldest", "tree_length")
@@ -83,7 +88,7 @@ def _of_covariance(draws: np.ndarray) -> dict[str, np.ndarray]:
         return {}
     eigenvalues = draws
     if draws.ndim == 3:
-        some = np.unique(np.linspace(0, draws.shape[1] - 1, min(draws.shape[1], MAX_COLUMNS)).astype(int))
+        some = evenly_spaced(draws.shape[1], MAX_COLUMNS)
         eigenvalues = np.linalg.eigvalsh(draws[:, some[:, None], some])
     tiny = np.finfo(np.float64).tiny  # where rounding makes the smallest one negative
     log_determinant = np.log(np.maximum(eigenvalues, tiny)).sum(axis=1)

@@ -35,14 +35,14 @@ def annotated_tree(posterior: "Posterior", tree: Tree | None, file_format: str) 
     check_choice("format", file_format, ("nexus", "newick"))
     tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
     transfer = posterior.clade_support(tree, kind="transfer", output="numpy")
-    drawn = heights(posterior, tree, HPD_LEVEL)
+    median, shortest = heights(posterior, tree, HPD_LEVEL)
     comments = node_comments(
         {
             "posterior": posterior.clade_support(tree, output="numpy"),
             "transfer": transfer,
             "height": tree.times,
-            "height_median": drawn.median,
-            f"height_{100 * HPD_LEVEL:.0f}%_HPD": drawn.shortest,
+            "height_median": median,
+            f"height_{100 * HPD_LEVEL:.0f}%_HPD": shortest,
         }
     )
     if file_format == "nexus":

@@ -24,7 +24,7 @@ from ..._runtime.validation import check_count, check_jobs
 from ...errors import CoaltreeWarning
 from ...numerics.weighted import pick_trees
 from ..diagnostics.ess import last_of_chains
-from .row_densities import MAX_ROWS_ALL_BRANCHES, RowDensities, require_model, row_densities
+from .row_densities import MAX_ROWS_ALL_BRANCHES, RowDensities, row_densities
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -95,7 +95,7 @@ def loo(posterior: "Posterior", n_draws: int | None, n_jobs: int | None, progres
 
 def draws_for(posterior: "Posterior", n_draws: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the draws that are used, spread evenly over the chains or by weight, and what each then counts."""
-    require_model(posterior)
+    posterior.require_model("leave-one-out")
     n_draws = check_n_draws(posterior, n_draws)
     if not posterior.has_equal_weights:
         return pick_trees(posterior.weights, n_draws)

@@ -23,7 +23,6 @@ from ..._runtime.validation import check_count, check_level
 from ...errors import InputError
 from ...model.covariance.base import DiagonalWhitener, cholesky_whitener
 from ...model.data.duplicates import find_distinct
-from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table, as_frame, column_names, read_table
 from ...model.data.transform import Transform
 from ...model.process.noise import typical_error
@@ -32,7 +31,7 @@ from ...numerics.weighted import pick_trees, weighted_quantile
 from ...samplers.regraft.placement import locate
 from ..io.pandas_output import in_order_of
 from ..trees.clades import leaves_under
-from .row_densities import covariance_of, rows_of
+from .row_densities import covariance_of, leaf_messages, rows_of
 from .typicality import MIN_TYPICALITY, typicality
 
 if TYPE_CHECKING:
@@ -130,15 +129,14 @@ class Placement:
 def place(
     posterior: "Posterior",
     X_new: ArrayLike,
-    *,
-    classes: ArrayLike | None = None,
-    n_trees: int = 200,
-    n_clades: int = 20,
-    random_state: RandomState = 0,
+    classes: ArrayLike | None,
+    n_trees: int,
+    n_clades: int,
+    random_state: RandomState,
 ) -> Placement:
     """Where new rows would join the trees, and how likely they are; `Posterior.place` explains the parameters."""
     check_count("n_clades", n_clades, 0)
-    table = read_new_rows(posterior, X_new)
+    table, _ = read_new_rows(posterior, X_new)
     if posterior.used is not None:
         table = table._replace(values=np.ascontiguousarray(table.values[:, posterior.used]))
     trees, prior_weights = pick_trees(posterior.weights, n_trees)
@@ -180,16 +178,10 @@ def place(
     return Placement(table.labels, total, trees, weights, nodes, times, names, probability, observed, clades, posterior)
 
 
-def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> Table:
-    """The new rows as a `Table`, their columns in the order that was fitted, and transformed as these were."""
-    return transform_new_rows(posterior, X_new)[0]
-
-
-def transform_new_rows(posterior: "Posterior", X_new: ArrayLike) -> tuple[Table, Transform | None]:
-    """The same, and the steps as they were taken with these rows."""
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which place needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
+def read_new_rows(posterior: "Posterior", X_new: ArrayLike) -> tuple[Table, Transform | None]:
+    """The new rows, columns in the order that was fitted, transformed as these were; and the steps with these rows."""
+    posterior.require_model("place")
+    assert posterior.X is not None
     X_new = as_frame(X_new)
     transform, names = posterior.transform, column_names(X_new)
     d, fitted = posterior.X.shape[1], posterior.columns
@@ -254,7 +246,8 @@ def _whitened(
 ) -> Iterator[tuple[np.ndarray, Problem, np.ndarray]]:
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
-    values, leaf_var = _leaf_messages(posterior, tree, copies)
+    values, leaf_var = leaf_messages(posterior, tree)
+    leaf_var[copies] = _NO_INFORMATION  # they were merged with others at time 0
     covariance = covariance_of(posterior, tree)
     centre, weights = values.mean(axis=0), np.ones(values.shape[1])
     if posterior.column_weights is not None:
@@ -304,19 +297,6 @@ def _copies(posterior: "Posterior") -> np.ndarray:
     if not posterior.noise.is_learnt:
         return np.empty(0, np.int64)
     return np.setdiff1d(np.arange(posterior.n), rows_of(posterior).distinct.first)
-
-
-def _leaf_messages(posterior: "Posterior", tree: int, copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, k) values and (n,) variances of the leaves, as they were drawn together with a tree.
-
-    Copies were merged with others at time 0, and carry no further information.
-    """
-    values, variances = posterior.model_values(tree), posterior.row_variances(tree)
-    if posterior.groups is not None:
-        leaves = collapse(values, variances, replicates_of(posterior.groups))
-        values, variances = leaves.mean, leaves.var
-    variances[copies] = _NO_INFORMATION
-    return values, variances
 
 
 def _classes(classes: ArrayLike | None, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:

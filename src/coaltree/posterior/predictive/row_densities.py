@@ -19,7 +19,7 @@ from ..._runtime.validation import at_most_jobs
 from ...errors import InputError
 from ...model.covariance.base import Covariance, cholesky_whitener
 from ...model.data.leaves import LeafRows, read_rows
-from ...model.data.replicates import collapse
+from ...model.data.replicates import collapse, replicates_of
 from ...model.data.table import Table, as_double
 from ...model.process.coalescent import log_prior
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw, NoiseModel, noise_model
@@ -60,16 +60,14 @@ def row_densities(
     With `columns` it is the density of a row's values in these, missing ones as they were drawn, and a leaf with
     several rows, by their mean, is left out whole: as of new rows, which join no leaf.
     """
-    require_model(posterior)
+    posterior.require_model("leave-one-out")
     rows = rows_of(posterior)
     n = len(rows.distinct.first)
     if n < _MIN_ROWS:
         raise InputError("leave-one-out needs at least three rows that differ.")
     wanted = np.ones(len(rows.kept), dtype=bool) if among is None else np.isin(rows.kept, among)
     neighbors = None
-    if (
-        n > MAX_ROWS_ALL_BRANCHES
-    ):  # by the rows as one draw whitens them, so that no draw depends on the place of a leaf
+    if n > MAX_ROWS_ALL_BRANCHES:  # by rows as one draw whitens them, so that no draw depends on the place of a leaf
         W = _problem(posterior, int(draws[0]), rows).W
         assert W is not None
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
@@ -85,18 +83,11 @@ def row_densities(
     return RowDensities(rows.kept[wanted], np.asarray(draws), found)
 
 
-def require_model(posterior: "Posterior") -> None:
-    """Refuse a posterior without data, covariance or draws of a learnt noise."""
-    if posterior.X is None or posterior.covariance is None:
-        raise InputError("this posterior does not include its data or covariance, which leave-one-out needs.")
-    posterior.noise_level(0)  # refuses where there are no draws of it
-
-
 def has_densities(posterior: "Posterior") -> bool:
     """Whether there are rows, a covariance and a noise to compute densities with, and three rows that differ."""
     try:
         posterior.require_one_likelihood("the density of a row")
-        require_model(posterior)
+        posterior.require_model("the density of a row")
         return len(rows_of(posterior).distinct.first) >= _MIN_ROWS
     except InputError:
         return False
@@ -141,6 +132,15 @@ def covariance_of(posterior: "Posterior", tree: int) -> Covariance:
     assert posterior.covariance is not None
     names = [name for name in posterior.covariance.parameters if name in posterior.theta]
     return posterior.covariance.with_theta({name: posterior.theta[name][tree] for name in names})
+
+
+def leaf_messages(posterior: "Posterior", tree: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) values and (n,) variances of the leaves, as they were drawn together with a tree."""
+    values, variances = posterior.model_values(tree), posterior.row_variances(tree)
+    if posterior.groups is None:
+        return values, variances
+    leaves = collapse(values, variances, replicates_of(posterior.groups))
+    return leaves.mean, leaves.var
 
 
 def rows_of(posterior: "Posterior") -> LeafRows:

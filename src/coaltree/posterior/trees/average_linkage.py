@@ -154,7 +154,7 @@ def _representatives(groups: list[int], place: Layout, rank: np.ndarray) -> tupl
 
 def _leaves_by_name(place: Layout, node: int, rank: np.ndarray) -> np.ndarray:
     """The leaves under a node in order of rank."""
-    leaves = place.order[place.start[node] : place.start[node] + place.size[node]]
+    leaves = place.leaves(node)
     return leaves[np.argsort(rank[leaves])]
 
 

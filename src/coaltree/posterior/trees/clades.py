@@ -78,7 +78,14 @@ def clade_times(table: CladeTable, times: np.ndarray, clades: np.ndarray) -> Ite
     """Yield each clade's merge time in every tree (T,), NaN where the tree has it not."""
     block = max(1, int(_BLOCK_BYTES / (8 * len(times))))
     for start in range(0, len(clades), block):
-        yield from _gather_times(table.ids, times, clades[start : start + block], len(table.keys))
+        these = clades[start : start + block]
+        row_of = np.full(len(table.keys), -1)
+        row_of[these[these >= 0]] = np.flatnonzero(these >= 0)
+        rows = row_of[table.ids]
+        tree, merge = np.nonzero(rows >= 0)
+        gathered = np.full((len(these), len(times)), np.nan)
+        gathered[rows[tree, merge], tree] = times[tree, merge]
+        yield from gathered
 
 
 def mean_cophenetic(children: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -169,19 +176,3 @@ def _find(slots: np.ndarray, keys: np.ndarray, wanted: np.ndarray) -> np.ndarray
     for k in range(len(wanted)):
         clades[k] = slots[_slot(slots, keys, wanted[k, 0], wanted[k, 1])]
     return clades
-
-
-@jit
-def _gather_times(ids: np.ndarray, times: np.ndarray, clades: np.ndarray, n_clades: int) -> np.ndarray:
-    """(m, T) merge time of each wanted clade in each tree, NaN where the tree has it not."""
-    row_of = np.full(n_clades, -1, np.int64)
-    for row in range(len(clades)):
-        if clades[row] >= 0:
-            row_of[clades[row]] = row
-    gathered = np.full((len(clades), len(times)), np.nan)
-    for t in range(len(times)):
-        for k in range(times.shape[1]):
-            row = row_of[ids[t, k]]
-            if row >= 0:
-                gathered[row, t] = times[t, k]
-    return gathered

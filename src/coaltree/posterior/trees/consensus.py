@@ -6,6 +6,7 @@ needed to the times of its children.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from ..._runtime.validation import check_number
 from ...tree import newick
 from ...tree.rooted import RootedTree
 from . import clades
-from .clades import CladeTable
 from .mcc import raised
 from .stacked import read_only
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
 
 
 class ConsensusTree(RootedTree):
@@ -86,17 +89,10 @@ class ConsensusTree(RootedTree):
         return f"ConsensusTree(n={self.n}, {inner} of {self.n - 1} possible clades, root time {self._times[-1]:.6g})"
 
 
-def majority_rule(
-    children: np.ndarray,
-    times: np.ndarray,
-    weights: np.ndarray,
-    table: CladeTable,
-    labels: Sequence[str],
-    min_support: float = 0.5,
-) -> ConsensusTree:
+def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
     min_support = check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
-    n, m = len(labels), children.shape[1]
+    n, table, weights = posterior.n, posterior.clade_table, posterior.weights
     frequency = np.minimum(clades.frequencies(table, weights), 1.0)
     frequency[frequency > 1 - 1e-9] = 1.0
     found = np.flatnonzero((frequency > min_support + 1e-9) | (frequency == 1.0))
@@ -104,12 +100,12 @@ def majority_rule(
     parent = np.full(n + len(found), -1, dtype=np.int64)
     smallest = np.full(n, -1, dtype=np.int64)  # the smallest clade met so far that has the leaf, from the root down
     for row in range(len(found) - 1, -1, -1):
-        t, k = divmod(int(table.first[found[row]]), m)
-        leaves = clades.leaves_under(children[t], n + k)
+        t, k = divmod(int(table.first[found[row]]), n - 1)
+        leaves = clades.leaves_under(posterior.children[t], n + k)
         parent[n + row] = smallest[leaves[0]]
         smallest[leaves] = n + row
     parent[:n] = smallest
-    median = raised(parent, clades.time_quantiles(table, times, weights, found, [0.5])[:, 0])
+    median = raised(parent, clades.time_quantiles(table, posterior.times, weights, found, [0.5])[:, 0])
     in_time = np.argsort(median, kind="stable")
     number = np.arange(n + len(found))
     number[n + in_time] = np.arange(n, n + len(found))
@@ -117,4 +113,4 @@ def majority_rule(
     for node in np.argsort(number):
         if parent[node] >= 0:
             nodes[number[parent[node]] - n].append(int(number[node]))
-    return ConsensusTree(nodes, median[in_time], frequency[found][in_time], labels)
+    return ConsensusTree(nodes, median[in_time], frequency[found][in_time], posterior.labels)

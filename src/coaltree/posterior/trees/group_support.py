@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._runtime.formatting import beside, field_docs, percent, shortened, some
-from ..._runtime.jit import jit
+from ..._runtime.formatting import beside_limit, field_docs, percent, shortened, some
 from ..._runtime.notebook import html_table
 from ..._runtime.validation import is_whole
 from ...errors import InputError
 from ...numerics.weighted import weighted_quantile
+from ...tree.merges import Layout, layout
 from ...tree.rooted import default_labels
 from ..io import pandas_output
 from . import transfer_support
@@ -66,7 +66,7 @@ class GroupSupport(NamedTuple):
         return [
             ("group", f"{size:,} of {n:,} leaves: {some(self.rows, most)}"),
             ("exact", f"{percent(self.exact)} of the trees have exactly this group"),
-            ("transfer", f"{beside(self.transfer, 1.0, 2)}: on average {moves} must move"),
+            ("transfer", f"{beside_limit(self.transfer, 1.0, 2)}: on average {moves} must move"),
             ("wanders in", _listed(self.wanders_in, most)),
             ("wanders out", _listed(self.wanders_out, most)),
             ("time", when if np.isfinite(self.time) else "unknown: too few trees have this group or one close to it"),
@@ -152,41 +152,26 @@ def read_group(posterior: "Posterior", rows: Iterable[Any]) -> np.ndarray:
     return member
 
 
-@jit
 def _closest_clades(
     children: np.ndarray, times: np.ndarray, weights: np.ndarray, member: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distance (T,) and time (T,) of the closest clade of each tree, and (n,) how probably each leaf wanders."""
     n = len(member)
     distance, when, wanders = np.zeros(len(children), np.int64), np.zeros(len(children)), np.zeros(n)
-    size, shared = np.ones(2 * n - 1, np.int64), np.zeros(2 * n - 1, np.int64)
-    share = np.empty(2 * n - 1)  # of the closest clades, which a node is in
-    total = 0
-    for i in range(n):
-        shared[i] = member[i]
-        total += shared[i]
-    for t in range(len(children)):
-        if weights[t] == 0.0:
-            continue
-        least, most, found, ties = 2 * n, 0, 0, 0
-        for v in range(2 * n - 1):
-            if v >= n:
-                left, right = children[t, v - n, 0], children[t, v - n, 1]
-                size[v], shared[v] = size[left] + size[right], shared[left] + shared[right]
-            moved = total + size[v] - 2 * shared[v]
-            if moved < least or (moved == least and shared[v] > most):
-                least, most, found, ties = moved, shared[v], v, 0
-            if moved == least and shared[v] == most:
-                ties += 1
-        distance[t] = least
-        if found >= n:
-            when[t] = times[t, found - n]
-        share[2 * n - 2] = 0.0
-        for v in range(2 * n - 2, -1, -1):
-            if shared[v] == most and total + size[v] - 2 * most == least:
-                share[v] = 1.0 / ties
-            if v >= n:
-                share[children[t, v - n, 0]] = share[children[t, v - n, 1]] = share[v]
-            else:
-                wanders[v] += weights[t] * (1.0 - share[v] if member[v] else share[v])
+    for t in np.flatnonzero(weights).tolist():
+        place = layout(children[t])
+        nodes, distance[t] = _closest_nodes(place, member)
+        when[t] = times[t, nodes[0] - n] if nodes[0] >= n else 0.0
+        inside = np.zeros(n)
+        for node in nodes.tolist():
+            inside[place.leaves(node)] = 1.0 / len(nodes)
+        wanders += weights[t] * np.where(member, 1.0 - inside, inside)
     return distance, when, wanders
+
+
+def _closest_nodes(place: Layout, member: np.ndarray) -> tuple[np.ndarray, int]:
+    """Nodes with fewest leaves to move to make them the group, of these those with most of it; and how many move."""
+    shared = place.shared(member[None])[:, 0]
+    moved = shared[-1] + place.size - 2 * shared
+    nodes = np.flatnonzero(moved == moved.min())
+    return nodes[shared[nodes] == shared[nodes].max()], int(moved.min())

@@ -6,7 +6,7 @@ moved; if these are too few as well, there is no interval. Weighted draws count 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,34 +22,23 @@ _MAX_CLOSEST_BYTES = 2e8  # of the closest merges that are kept; where all trees
 _MIN_TREES_ASKED = 100
 
 
-class Intervals(NamedTuple):
-    """Intervals of times and where they are from."""
+def intervals(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Equal-tailed intervals (n-1, 2) of the times of a tree's clades, and (n-1,) "exact", "closest" or "none".
 
-    interval: np.ndarray  # (n-1, 2), NaN where there is none
-    basis: np.ndarray  # (n-1,) "exact", "closest" or "none"
-
-
-class Heights(NamedTuple):
-    """Medians and shortest intervals of times, NaN where there are too few draws for an interval."""
-
-    median: np.ndarray  # (n-1,)
-    shortest: np.ndarray  # (n-1, 2)
-
-
-def intervals(posterior: "Posterior", tree: Tree, level: float) -> Intervals:
-    """Equal-tailed intervals of the times of the clades of a tree whose leaves are the posterior's."""
+    That says where an interval is from; it is NaN where there is none.
+    """
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    return Intervals(*_summaries(posterior, tree, level, lambda times, w: weighted_quantile(times, w, tails), 2))
+    return _summaries(posterior, tree, level, lambda times, w: weighted_quantile(times, w, tails), 2)
 
 
-def heights(posterior: "Posterior", tree: Tree, level: float) -> Heights:
-    """Medians and shortest intervals of the same times."""
+def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Medians (n-1,) and shortest intervals (n-1, 2) of the same times, NaN where there are too few draws."""
 
     def both(times: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.append(weighted_quantile(times, weights, 0.5), shortest_interval(times, weights, level))
 
     found, _ = _summaries(posterior, tree, level, both, 3)
-    return Heights(found[:, 0], found[:, 1:])
+    return found[:, 0], found[:, 1:]
 
 
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:

@@ -10,15 +10,20 @@ in the drawn tree's order of leaves. For these there is one gap each, the latest
 leaves of A as far as no later gap: a clade costs O(|A|), a tree O(Σ |A|), about n log n for a coalescent tree.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..._runtime.jit import jit
 from ...tree import Tree
+from ...tree.distances import with_leaves_as
 from ...tree.merges import place_nodes
+from . import clades
 from .leaf_positions import exponents, fill_windows, latest
 from .stacked import read_only
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
 
 MAX_RELATIVE_DISTANCE = 0.25  # of a clade that counts as the same one with a few leaves moved
 
@@ -45,6 +50,18 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
     drawn = read_only(children, np.int32), read_only(weights)  # one type of argument, one compiled kernel
     distance = _transfers(np.array(tree.children), position, *drawn, row_of, nearby, closest)
     return Transfers(distance, closest)
+
+
+def clade_support(posterior: "Posterior", tree: Tree, kind: str) -> np.ndarray:
+    """(n-1,) exact or transfer support of the clades of a tree; `Posterior.clade_support` defines them."""
+    tree = with_leaves_as(tree, posterior.labels)
+    if kind == "exact":
+        table = posterior.clade_table
+        frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
+        found = clades.find(table, tree.clade_keys())
+        return np.where(found >= 0, frequency[found], 0.0)
+    distance = transfers(tree, posterior.children, posterior.weights, np.empty(0, np.int64)).distance
+    return np.asarray(np.clip(1.0 - distance / greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0))
 
 
 def greatest(sizes: np.ndarray | int, n: int) -> np.ndarray:

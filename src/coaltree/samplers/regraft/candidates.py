@@ -66,6 +66,13 @@ class Candidates(NamedTuple):
     proposals: Proposals
 
 
+@jit(inline="always")
+def borrow_candidates(cand: Candidates) -> Candidates:
+    """The same without owners of arrays (`numerics.borrow`)."""
+    proposals = Proposals(borrow(cand.proposals.pieces), borrow(cand.proposals.rows))
+    return Candidates(borrow(cand.branches), borrow(cand.outward), borrow(cand.nodes), borrow(cand.counts), proposals)
+
+
 def empty_candidates(n: int, p: int) -> Candidates:
     """Allocate candidates for every branch of a tree with n leaves and p columns."""
     cap = 2 * n - 1
@@ -129,7 +136,8 @@ def add_clade_around(cand: Candidates, tree: WorkingTree, x: Int, time: float, m
     Such clades are disjoint: which of them x is in is the same wherever in it a subtree is. Branches from there to the
     root only pass messages on. Nothing is added if x alone has more lineages.
     """
-    nodes, branches = borrow(tree.nodes), borrow(cand.branches)
+    cand = borrow_candidates(cand)
+    nodes, branches = borrow(tree.nodes), cand.branches
     size = _n_alive(branches, nodes, x, time, most)
     if size > most:
         return
@@ -167,13 +175,8 @@ def _n_alive(branches: np.ndarray, nodes: np.ndarray, top: Int, time: float, mos
 @jit
 def add_path(cand: Candidates, nodes: np.ndarray, leaf: Int, c: Int, time: float) -> None:
     """Add the branches from a leaf to the root that reach beyond a time; nothing if the leaf is under c."""
-    branches, mark, start, marks, nodes = (
-        borrow(cand.branches),
-        cand.counts[1],
-        cand.counts[0],
-        borrow(cand.nodes),
-        borrow(nodes),
-    )
+    cand = borrow_candidates(cand)
+    branches, mark, start, marks, nodes = cand.branches, cand.counts[1], cand.counts[0], cand.nodes, borrow(nodes)
     end = start
     x = leaf
     while x >= 0 and marks[x].mark != mark:
@@ -282,8 +285,8 @@ def rows_are_apart(cand: Candidates) -> bool:
 @jit
 def weigh(cand: Candidates, target: Target, care: Care) -> float:
     """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest."""
-    best, widest = -math.inf, np.int64(-1)
-    branches, n, n_passing = borrow(cand.branches), cand.counts[0], cand.counts[3]
+    best, widest, cand = -math.inf, np.int64(-1), borrow_candidates(cand)
+    branches, n, n_passing = cand.branches, cand.counts[0], cand.counts[3]
     for i in range(n_passing):
         branches[i].row = -2
         branches[i].log_weight = -math.inf
@@ -316,6 +319,7 @@ def weigh(cand: Candidates, target: Target, care: Care) -> float:
 @jit
 def proposal_row(cand: Candidates, i: Int, target: Target, care: Care) -> np.int64:
     """The row of the i-th candidate's proposal, which is traced now if it was not kept."""
+    cand = borrow_candidates(cand)
     if cand.branches[i].row >= 0:
         return np.int64(cand.branches[i].row)
     row = np.int64(_MAX_KEPT)

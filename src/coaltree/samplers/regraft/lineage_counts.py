@@ -54,6 +54,12 @@ def view_of(lin: Lineages) -> LineageView:
     return LineageView(sums, links, lin.sums.size, lin.links.size, lin.n_bins, lin.shift, lin.base)
 
 
+@jit(inline="always")
+def borrow_lineages(lin: Lineages) -> Lineages:
+    """The same without owners of arrays (`numerics.borrow`)."""
+    return Lineages(borrow(lin.sums), borrow(lin.links), lin.n_bins, lin.shift, lin.base)
+
+
 def empty_lineages(n: int) -> Lineages:
     """Allocate bins for the inner nodes of a tree with n leaves; the busiest bin holds about 8."""
     doublings = int(np.ceil(np.log2(max(n, 2))))
@@ -113,7 +119,8 @@ def _add_to(sums: np.ndarray, first: Int, end: Int, number: float, t: float) -> 
 @jit
 def add(lin: Lineages, node: Int, t: float) -> None:
     """Add a node at time t."""
-    links, b = borrow(lin.links), _bin_of(lin, t)
+    lin = borrow_lineages(lin)
+    links, b = lin.links, _bin_of(lin, t)
     _count(lin, b, 1.0, t)
     before = links.size - lin.n_bins + b
     after = links[before].following
@@ -128,7 +135,8 @@ def add(lin: Lineages, node: Int, t: float) -> None:
 @jit
 def remove(lin: Lineages, node: Int) -> None:
     """Remove a node."""
-    links, t = borrow(lin.links), lin.links[node].time
+    lin = borrow_lineages(lin)
+    links, t = lin.links, lin.links[node].time
     _count(lin, _bin_of(lin, t), -1.0, -t)
     before, after = links[node].preceding, links[node].following
     links[before].following = after

@@ -16,7 +16,7 @@ from ..._runtime.typing import Int
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
 from ..base import Merges
-from .branch_density import Proposals, Target, draw_time, log_density, log_proposal
+from .branch_density import Target, draw_time, log_density, log_proposal
 from .candidates import (
     Candidates,
     Care,
@@ -24,6 +24,7 @@ from .candidates import (
     add_clade_around,
     add_path,
     begin,
+    borrow_candidates,
     branch_of,
     empty_candidates,
     pass_down,
@@ -31,8 +32,19 @@ from .candidates import (
     sum_of_weights,
     weigh,
 )
-from .lineage_counts import Lineages, count_and_area, remove, view_of
-from .working_tree import WorkingTree, attach, detach, empty_working_tree, load, refresh, regraft, sibling_of, unload
+from .lineage_counts import count_and_area, remove, view_of
+from .working_tree import (
+    WorkingTree,
+    attach,
+    borrow_tree,
+    detach,
+    empty_working_tree,
+    load,
+    refresh,
+    regraft,
+    sibling_of,
+    unload,
+)
 
 
 class Rule(NamedTuple):
@@ -72,24 +84,12 @@ def make_engine(
     return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, neighbors, rule or Rule(), tally)
 
 
-@jit
+@jit(inline="always")
 def borrowed(engine: Engine) -> Engine:
     """The same without owners of arrays (`numerics.borrow`), for the loops of a kernel."""
-    t, c = engine.tree, engine.candidates
-    lin = Lineages(
-        borrow(t.lineages.sums), borrow(t.lineages.links), t.lineages.n_bins, t.lineages.shift, t.lineages.base
-    )
-    tree = WorkingTree(borrow(t.nodes), borrow(t.mean), borrow(t.top), lin)
-    cand = Candidates(
-        borrow(c.branches),
-        borrow(c.outward),
-        borrow(c.nodes),
-        borrow(c.counts),
-        Proposals(borrow(c.proposals.pieces), borrow(c.proposals.rows)),
-    )
     return Engine(
-        tree,
-        cand,
+        borrow_tree(engine.tree),
+        borrow_candidates(engine.candidates),
         borrow(engine.W),
         borrow(engine.leaf_var),
         engine.half_d,
@@ -129,6 +129,7 @@ def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> 
 
     The candidate is -1 where nothing could be drawn.
     """
+    cand = borrow_candidates(cand)
     best = weigh(cand, target, care)
     if not best > -math.inf:
         return -1, 0.0, 0.0, 0.0
@@ -193,7 +194,7 @@ def _add_near(engine: Engine, c: Int, leaf: Int, k: float, state: np.ndarray) ->
         add_path(cand, nodes, integer_below(state, tree.top[1]), c, time)
 
 
-@jit
+@jit(inline="always")
 def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     """Regraft c, which is `leaf` or above it."""
     tree, cand, rule, tally = engine.tree, engine.candidates, engine.rule, engine.tally
@@ -226,11 +227,14 @@ def _sweep(engine: Engine, state: np.ndarray) -> None:
     engine, state = borrowed(engine), borrow(state)
     nodes = engine.tree.nodes
     for leaf in range(engine.tree.top[1]):
-        update(engine, leaf, leaf, state)
-        c = np.int64(nodes[leaf].parent)
-        while c >= 0 and uniform(state) < 0.5:
-            c = np.int64(nodes[c].parent)
-        if c >= 0 and nodes[c].parent >= 0:
+        c = np.int64(leaf)
+        for turn in range(2):  # the leaf and an ancestor: in one place, since the update is inlined
+            if turn == 1:
+                c = np.int64(nodes[leaf].parent)
+                while c >= 0 and uniform(state) < 0.5:
+                    c = np.int64(nodes[c].parent)
+                if c < 0 or nodes[c].parent < 0:
+                    break
             update(engine, c, leaf, state)
 
 

@@ -17,7 +17,7 @@ from ..._runtime.typing import Int
 from ...model.process.diffusion import blend, join
 from ...numerics.borrow import borrow
 from ...numerics.sorting import sorted_places
-from .lineage_counts import Lineages, add, clear, empty_lineages, remove
+from .lineage_counts import Lineages, add, borrow_lineages, clear, empty_lineages, remove
 
 NODE = np.dtype(
     [
@@ -38,6 +38,12 @@ class WorkingTree(NamedTuple):
     mean: np.ndarray  # (2n-1, p)
     top: np.ndarray  # (2,) int64
     lineages: Lineages
+
+
+@jit(inline="always")
+def borrow_tree(tree: WorkingTree) -> WorkingTree:
+    """The same without owners of arrays (`numerics.borrow`)."""
+    return WorkingTree(borrow(tree.nodes), borrow(tree.mean), borrow(tree.top), borrow_lineages(tree.lineages))
 
 
 def empty_working_tree(n: int, p: int) -> WorkingTree:
@@ -215,6 +221,7 @@ def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
 @jit
 def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
     """Take c off, with lineages and messages renewed; returns the free node, the node c was joined to, and when."""
+    tree = borrow_tree(tree)
     parent, x = np.int64(tree.nodes[c].parent), sibling_of(tree, c)
     t = tree.nodes[parent].time
     detach(tree, c)
@@ -226,6 +233,7 @@ def prune(tree: WorkingTree, c: Int) -> tuple[np.int64, np.int64, float]:
 @jit
 def regraft(tree: WorkingTree, c: Int, parent: Int, x: Int, t: float) -> None:
     """Join c to the branch above x at time t through a free node, with lineages and messages renewed."""
+    tree = borrow_tree(tree)
     attach(tree, c, parent, x, t)
     add(tree.lineages, parent, t)
     refresh(tree, parent)

@@ -1,5 +1,9 @@
 """Compiling ahead: what `coaltree fit` needs is there afterwards, and where it is kept is said."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -26,26 +30,47 @@ def test_warmup_leaves_nothing_to_compile(tmp_path, capsys):
 
 
 def test_warmup_says_in_a_line_what_it_did(monkeypatch, capsys):
-    monkeypatch.setattr(warmup, "use_everything", lambda folder: None)
+    monkeypatch.setattr(compile_ahead, "compile_ahead", lambda: None)
+    monkeypatch.setattr(warmup, "use_everything", lambda folder: kept_before.clear())
     for compiled, kept, said in (
         (0, "kept/coaltree-1", "everything had been compiled before, and is kept in kept/coaltree-1"),
         (3, "kept/coaltree-1", "compiled 3 kernels in 0 s, kept in kept/coaltree-1"),
         (3, None, "compiled 3 kernels in 0 s, but there is no folder to keep them in"),
     ):
-        monkeypatch.setattr(jit, "n_compiled", lambda n=compiled: n)
+        kept_before = [5]
+        monkeypatch.setattr(jit, "n_kept", lambda n=compiled, before=kept_before: 5 if before else 5 + n)
         monkeypatch.setattr(jit, "cache_folder", lambda folder=kept: folder)
         assert main(["warmup"]) == 0
         assert capsys.readouterr().out == f"{said}\n"
 
 
-@pytest.mark.parametrize("first", [0, 1, 2, 3])
-def test_warmup_of_a_helper_uses_all_parts_from_its_own_on_and_says_nothing(first, monkeypatch, capsys):
-    used = []
-    names = ["_use_outlier_moves", "_use_posterior", "_use_fit"]
-    for name in names:
-        monkeypatch.setattr(warmup, name, lambda folder, name=name: used.append(name))
-    monkeypatch.setattr(compile_ahead, "say_complete", lambda: used.append("complete"))
-    assert main(["warmup", "--part", str(first)]) == 0
-    first %= len(names)
-    assert used == [*names[first:], *names[:first], "complete"]
+def test_warmup_of_a_helper_takes_parts_and_says_nothing(monkeypatch, capsys):
+    taken = []
+    monkeypatch.setattr(compile_ahead, "take_parts", taken.append)
+    assert main(["warmup", "--part", "1"]) == 0
+    assert taken == [compile_ahead.parts_of_helper(1)]
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.slow
+def test_parts_are_what_a_fit_needs(tmp_path):
+    """In a new cache: parts compile as many kernels as is said, and a fit with default settings hardly any more."""
+    code = """
+import sys, warnings
+from coaltree._runtime import jit
+from coaltree.cli import main
+from coaltree.inference.control import compile_ahead
+warnings.simplefilter("ignore")
+compile_ahead.take_parts(compile_ahead.PARTS)
+print(jit.n_kept(), compile_ahead.N_KERNELS)
+main(["fit", sys.argv[1], "--out", sys.argv[2], "--quiet"])
+print(jit.n_kept())
+"""
+    X = np.random.default_rng(0).normal(size=(90, 4)) + 6.0 * np.eye(3, 4)[np.arange(90) % 3]
+    np.save(tmp_path / "x.npy", X)
+    command = [sys.executable, "-c", code, str(tmp_path / "x.npy"), str(tmp_path / "out")]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), compile_ahead.IS_HELPER: "1"}
+    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    of_parts, expected, in_all = int(run.stdout.split()[0]), int(run.stdout.split()[1]), int(run.stdout.split()[-1])
+    assert of_parts == expected
+    assert in_all == expected

@@ -1,11 +1,21 @@
-"""Helpers that compile: started once, for an empty cache, and no more when it is complete."""
+"""Parts that are compiled ahead: each by one process, by helpers too, and no more when all are done."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from coaltree._runtime import jit
 from coaltree.inference.control import compile_ahead as module
-from coaltree.inference.control.compile_ahead import IS_HELPER, MAX_HELPERS, compile_ahead, say_complete
+from coaltree.inference.control.compile_ahead import (
+    IS_HELPER,
+    MAX_HELPERS,
+    N_KERNELS,
+    compile_ahead,
+    parts_of_helper,
+    start_helpers,
+    take_parts,
+)
 
 
 class Started:
@@ -21,26 +31,114 @@ class Started:
 
 commands: list[list[str]] = []
 environments: list[dict[str, str]] = []
+used: list[str] = []
+
+
+def one():
+    used.append("one")
+
+
+def two():
+    used.append("two")
+
+
+def three():
+    used.append("three")
 
 
 @pytest.fixture(autouse=True)
 def cold(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(module, "PARTS", (one, two, three))
     monkeypatch.setattr(module, "cpu_count", lambda: 3)
     monkeypatch.setattr(subprocess, "Popen", Started)
     monkeypatch.delenv(IS_HELPER, raising=False)
-    compile_ahead.cache_clear()
-    commands.clear()
-    environments.clear()
+    for made in (commands, environments, used):
+        made.clear()
+    for function in (compile_ahead, start_helpers):
+        function.cache_clear()
     yield
-    compile_ahead.cache_clear()
+    for function in (compile_ahead, start_helpers):
+        function.cache_clear()
 
 
-def test_compile_ahead_starts_a_helper_for_each_further_core_once():
+def test_compile_ahead_takes_all_parts_and_starts_a_helper_for_each_further_core_once():
     compile_ahead()
     compile_ahead()
+    assert used == ["one", "two", "three"]
     assert [command[-2:] for command in commands] == [["--part", "0"], ["--part", "1"]]
     assert all(environment[IS_HELPER] == "1" for environment in environments)
+
+
+def test_compile_ahead_does_nothing_where_all_is_compiled():
+    compile_ahead()
+    for function in (compile_ahead, start_helpers):
+        function.cache_clear()
+    commands.clear()
+    used.clear()
+    compile_ahead()
+    assert commands == used == []
+
+
+def test_compile_ahead_leaves_parts_that_are_done_and_waits_for_those_that_others_are_at(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    asked = []
+
+    def lockf(file, how):
+        name = Path(file.name).stem
+        asked.append((name, bool(how & fcntl.LOCK_NB)))
+        if name == "two":
+            if how & fcntl.LOCK_NB:
+                raise BlockingIOError
+            (tmp_path / "two.done").touch()  # as the other process does before it lets go
+
+    monkeypatch.setattr(fcntl, "lockf", lockf)
+    (tmp_path / "one.done").touch()
+    compile_ahead()
+    assert used == ["three"]
+    assert asked == [("two", True), ("three", True), ("two", False)]
+
+
+def test_compile_ahead_takes_a_part_whose_process_has_died(monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def lockf(file, how):
+        if how & fcntl.LOCK_NB:
+            raise BlockingIOError
+
+    monkeypatch.setattr(fcntl, "lockf", lockf)
+    compile_ahead()
+    assert used == ["one", "two", "three"]
+
+
+def test_compile_ahead_does_not_note_what_failed(monkeypatch, tmp_path):
+    def wrong():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take_parts([one, wrong])
+    assert [path.name for path in tmp_path.glob("*.done")] == ["one.done"]
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_parts_of_helpers_are_all_parts_from_the_back(i):
+    backwards = [three, two, one] * 3
+    assert parts_of_helper(i) == backwards[i % 3 : i % 3 + 3]
+
+
+@pytest.mark.parametrize(("quiet", "seen"), [(False, False), (True, False), (False, True)])
+def test_compile_ahead_says_so_in_two_lines_where_no_terminal_shows_it(quiet, seen, monkeypatch, capsys):
+    monkeypatch.setattr(jit.Line, "is_seen", staticmethod(lambda: seen))
+    monkeypatch.setattr(jit, "n_kept", lambda: 7)
+    compile_ahead(quiet=quiet)
+    said = capsys.readouterr().err.splitlines()
+    if quiet:
+        assert said == []
+    elif not seen:
+        assert [line.split(" in ")[0].split(",")[0] for line in said] == [
+            f"compiling {N_KERNELS} kernels",
+            "compiled 7 kernels",
+        ]
 
 
 def test_compile_ahead_starts_few_helpers_on_many_cores(monkeypatch):
@@ -49,23 +147,17 @@ def test_compile_ahead_starts_few_helpers_on_many_cores(monkeypatch):
     assert len(commands) == MAX_HELPERS
 
 
-def test_compile_ahead_starts_none_where_all_is_compiled():
-    say_complete()
-    compile_ahead()
-    assert commands == []
-
-
-def test_compile_ahead_starts_none_in_a_helper(monkeypatch):
+def test_compile_ahead_does_nothing_in_a_helper(monkeypatch):
     monkeypatch.setenv(IS_HELPER, "1")
     compile_ahead()
-    assert commands == []
+    assert commands == used == []
 
 
-def test_compile_ahead_starts_none_without_a_cache(monkeypatch):
+def test_compile_ahead_does_nothing_without_a_cache(monkeypatch):
     monkeypatch.setattr(module, "cache_folder", lambda: None)
     compile_ahead()
-    say_complete()
-    assert commands == []
+    take_parts([one])
+    assert commands == used == []
 
 
 def test_compile_ahead_goes_on_where_no_process_can_be_started(monkeypatch):
@@ -77,4 +169,4 @@ def test_compile_ahead_goes_on_where_no_process_can_be_started(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
     compile_ahead()
-    assert tried
+    assert tried and used

@@ -3,7 +3,7 @@
 import numpy as np
 
 import coaltree as ct
-from coaltree.posterior.clusters.cut import beside, cut_mean_tree
+from coaltree.posterior.clusters.cut import cut_mean_tree, read_partition
 from tests.posteriors import random_posterior, side_branch_posterior
 
 
@@ -26,7 +26,7 @@ def test_cut_mean_tree_names_outliers_by_side_branches_or_by_rows():
 
 def test_beside_reads_labels_and_cuts_all_trees():
     post = random_posterior(2)
-    reference, cut_into, outliers = beside(post, [0, 0, 1, 1, 1, 2, -1], min_size=1)
+    reference, cut_into, outliers = read_partition(post, [0, 0, 1, 1, 1, 2, -1], min_size=1)
     assert outliers and reference.clusters.tolist() == [0, 1, 2]
     assert cut_into(3).shape == (12, 7)
     assert cut_into(3) is cut_into(3)

@@ -81,12 +81,38 @@ def test_explain_skewness_never_goes_in_circles():
     for z in (9, -9):  # of a column of two values
         _, advice = explain("skewness", logged, result([0, z, 0, 0, 0, 0], 1), is_fine=False)
         assert str(advice).startswith("no change is needed: column 1 has two values")
+        _, advice = explain("skewness", logged, result([z / 2, z, 0, 0, 0, 0], 1), is_fine=False)
+        assert "of column 0 in place of its logarithm" in str(advice)  # the worst that can be changed
     _, advice = explain("skewness", logged, result([2, 0, 9, 0, 0, 0], 2), is_fine=False)
     assert advice.argument == 'transform={"log": [2]}'  # of the one that was not taken yet
+    _, advice = explain("skewness", logged, result([9, 0, 4, 0, 0, 0]), is_fine=False)
+    assert advice.argument == 'transform={"log": [2]}'  # also where one whose logarithm was taken is worse
     below = data_posterior()
     negative = random_posterior(0, X=below.X - 1.0, covariance=ct.Diagonal())
     _, advice = explain("skewness", negative, skewed, is_fine=False)
     assert str(advice) == "try the square root or the ranks of column 0"
+
+
+@pytest.mark.parametrize("d", [8, 4])
+def test_explain_skewness_without_logarithms_resamples_many_columns(d):
+    X = np.maximum(np.random.default_rng(0).standard_normal((7, d)), 0.0) + np.eye(7, d)
+    X[:2] = 0.0
+    post = random_posterior(0, X=X, covariance=ct.Diagonal())
+    _, advice = explain("skewness", post, result([9.0, *np.zeros(2 * d - 1)]), is_fine=False)
+    assert advice.action == "try the square root or the ranks of column 0"
+    assert advice.option == ("--resample columns" if d == 8 else "")
+
+
+@pytest.mark.parametrize(("d", "option"), [(8, "--resample columns"), (4, "")])
+@pytest.mark.parametrize("name", ["tails", "outliers"])
+def test_explain_tails_and_outliers_of_student_noise_resamples_many_columns(name, d, option):
+    X = np.random.default_rng(0).standard_normal((7, d))
+    scales = np.ones((len(random_posterior(0)), 7))
+    noise = ct.Noise(0.1, tails="student")
+    post = random_posterior(0, X=X, covariance=ct.Diagonal(), noise=noise, tail_scale=scales)
+    _, advice = explain(name, post, result([5.0, 9.0, *np.zeros(d)], 1), is_fine=False)
+    assert advice.option == option
+    assert advice.action.startswith("look at")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +121,9 @@ def test_explain_skewness_never_goes_in_circles():
         (12, ["a", "b", "c"], "--covariance full"),
         (7, ["1", "2.5", "4"], "--covariance squared_exponential --inputs names"),
         (7, ["1", "4", "2.5"], "--resample columns"),
+        (7, ["0", "1", "2"], "--resample columns"),
+        (7, ["1", "2", "3"], "--resample columns"),
+        (7, ["2", "3", "4"], "--covariance squared_exponential --inputs names"),
         (7, ["a", "b", "c"], "--resample columns"),
         (7, None, "--resample columns"),
     ],

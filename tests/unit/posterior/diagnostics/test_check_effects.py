@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coaltree.posterior.diagnostics.check_advice import Result
-from coaltree.posterior.diagnostics.check_effects import AT_REST, LIMIT, SLOPES, effect_of, size_of
+from coaltree.posterior.diagnostics.check_effects import AT_REST, CURVES, LIMIT, effect_of, is_beyond, size_of
 
 
 def result(excess, expected, sd=0.1):
@@ -42,9 +42,22 @@ def test_what_is_harmless_has_no_effect(name):
     assert size == effect_of(name, size) == 0.0
 
 
-def test_effect_grows_with_the_size_from_what_tables_of_the_model_have():
-    for name, slope in SLOPES.items():
-        assert effect_of(name, 0.0) == 0.0
-        assert effect_of(name, 0.1) == pytest.approx(AT_REST + 0.1 * slope)
-        assert effect_of(name, 1e9) == 1.0
-        assert effect_of(name, 1e-9) < LIMIT
+@pytest.mark.parametrize("name", CURVES)
+def test_effect_grows_with_the_size_from_what_tables_of_the_model_have(name):
+    sizes, effects = CURVES[name]
+    assert effect_of(name, 0.0) == 0.0
+    assert AT_REST < effect_of(name, 1e-9) < LIMIT < effects[-1]
+    for size, effect in zip(sizes[1:], effects[1:], strict=True):
+        assert effect_of(name, size) == pytest.approx(effect)
+    between = [effect_of(name, size) for size in np.linspace(1e-9, sizes[-1], 50)]
+    assert np.all(np.diff(between) > 0.0)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_beyond_what_was_measured_the_effect_is_that_of_the_end(name):
+    end = CURVES[name][0][-1]
+    for size in (1.001 * end, 10.0 * end, 1e9):
+        assert effect_of(name, size) == CURVES[name][1][-1]
+        assert is_beyond(name, size)
+    assert not is_beyond(name, end) and not is_beyond(name, 0.0)
+    assert not is_beyond("clades", 1e9)

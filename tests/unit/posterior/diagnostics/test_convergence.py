@@ -24,7 +24,7 @@ def test_warning_says_what_would_help():
     with pytest.warns(
         ConvergenceWarning, match=r"increase max_iterations, or continue this run with start=posterior\.$"
     ):
-        convergence.warn_if_bad(bad, increase="max_iterations")
+        convergence.warn_if_bad(bad, increase=("max_iterations",))
 
 
 def test_figures_see_a_chain_apart():

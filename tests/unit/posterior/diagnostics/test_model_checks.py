@@ -10,6 +10,8 @@ import coaltree as ct
 from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
+from coaltree.posterior.diagnostics.check_advice import Advice
+from coaltree.posterior.diagnostics.check_effects import CURVES
 from coaltree.posterior.diagnostics.model_checks import compare_with_replicates
 from tests.posteriors import grouped_posterior
 
@@ -57,7 +59,7 @@ def test_check_finds_and_names_what_is_wrong(name, how, words):
     assert found[name] in found.wrong
     assert (name if found.concern is None else found.concern.name) in found.headline
     assert found[name].said in str(found)
-    assert ("too high" in found.headline) == found.is_too_sure == (found.concern is not None)
+    assert ("too high" in found.headline) == (found.concern is not None)
     if name in ("tails", "skewness", "correlation"):
         assert found.concern is found[name]
         assert found[name].effect > 0.1
@@ -79,11 +81,46 @@ def test_check_has_no_concern_where_a_violation_is_small_however_small_its_p_val
     assert strong.concern.name == "correlation"
 
 
+def test_check_says_at_least_beyond_what_was_measured():
+    def mixed(share):
+        return lambda X: X @ np.linalg.cholesky((1.0 - share) * np.eye(3) + share).T
+
+    within, beyond = (true_posterior(1, n=60, change=mixed(share)).check() for share in (0.4, 0.97))
+    assert (within.concern.name, within.concern.is_least) == ("correlation", False)
+    assert "at least" not in str(within) and "≥" not in str(within)
+    end = CURVES["correlation"][1][-1]
+    assert (beyond.concern.name, beyond.concern.is_least, beyond.concern.effect) == ("correlation", True, end)
+    assert beyond.headline.startswith(f"Supports are expected to be at least {end:.2f} too high (correlation): ")
+    assert f"≥ {end:.2f}" in str(beyond)
+
+
 def test_check_names_skewness_where_tails_are_heavy_for_that_reason():
     found = true_posterior(1, n=120, change=np.exp).check()
     assert found["tails"].effect > 0.1
     assert found.concern.name == "skewness"
     assert found.concern.advice.option.startswith("--log")
+
+
+def test_remedy_of_outliers_is_that_of_skewed_columns_where_they_may_be_the_reason():
+    def found(skewness, advice, verdict="wrong", name="outliers"):
+        none = np.zeros(0)
+        both = (
+            checks.Check(name, 0.001, "wrong", "", Advice("bend", "look"), 9.0, 0.3, 0.4, False, none, none),
+            checks.Check("skewness", 0.001, verdict, "", advice, 9.0, 0.1, skewness, False, none, none),
+        )
+        return checks.ModelCheck(both, None, 1)
+
+    logs = Advice("weigh too much", "", 'transform="log"', "--log all")
+    assert found(0.08, logs).concern.name == "outliers"
+    assert found(0.08, logs).remedy.to_text(options=True) == "skewed columns look like this, too; try --log all"
+    assert str(found(0.08, logs, name="tails").remedy).endswith('try transform="log"')
+    others = (
+        found(0.05, logs),
+        found(0.08, Advice("", "try the ranks", "resample=", "--resample")),
+        found(0.08, logs, "doubtful"),
+    )
+    assert [str(one.remedy) for one in (*others, found(0.08, logs, name="correlation"))] == 4 * ["look"]
+    assert checks.ModelCheck(found(0.08, logs).checks[1:], None, 1).remedy is None
 
 
 def test_check_finds_outliers_and_uneven_groups_by_the_tree():
