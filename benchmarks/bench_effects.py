@@ -36,7 +36,7 @@ FAMILIES = {
     "correlation": ("correlation", "curves"),
     "skewness": ("skewness",),
     "tails": ("steps", "mostly zero", "clusters, entries"),
-    "outliers": ("noise",),
+    "outliers": ("noise", "steps"),
 }
 
 

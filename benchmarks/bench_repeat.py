@@ -21,6 +21,7 @@ Without FULL=1: a few halves and tables. Fits are kept in build/bench_repeat/, s
 
 import time
 import warnings
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -68,11 +69,6 @@ def run():
         (name, method) for name, _ in halves for method in (BOOTSTRAPPED if is_installed() else BOOTSTRAPPED[:1])
     ]
     lengths = [(f"{name} {number}", "length") for number in range(2) for name in names]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.CoaltreeWarning)
-        for method in METHODS:  # kernels are compiled before anything is timed
-            for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
-                fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
     others = sorted([*lengths, *drawn], key=lambda step: int(step[0].rsplit(" ", 1)[1]))  # some of all, then more
     kept.complete(
         [*halves, *bootstraps, *others],
@@ -138,12 +134,13 @@ def two_halves(found, name, number):
 
 def measured(found, name, number, method):
     number = int(number)
+    if method in BOOTSTRAPPED:
+        return of_bootstrap(two_halves(found, name, number)[0], number, by_r=method == "pvclust")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.CoaltreeWarning)
+        compile_kernels()
         if method == "halves":
             return of_halves(*two_halves(found, name, number), number)
-        if method in BOOTSTRAPPED:
-            return of_bootstrap(two_halves(found, name, number)[0], number, by_r=method == "pvclust")
         if method == "length":
             return of_length(two_halves(found, name, number)[0][0], number)
         drawn = TABLES[name](np.random.default_rng([number, *map(ord, name)]))
@@ -151,6 +148,14 @@ def measured(found, name, number, method):
             return {"clades": of_clades(of_fewer(drawn.X, number), true_nodes(drawn, as_groups=False))}
         post, seconds = fitted(drawn.X, OFF_MODEL[name], method, number)
         return {"clades": of_clades(post, true_nodes(drawn, as_groups=False)), "seconds": seconds}
+
+
+@cache
+def compile_kernels():
+    """Compile kernels before anything is timed."""
+    for method in METHODS:
+        for covariance, d in (("spherical", 30), ("spherical", 8), ("scaled", 8)):
+            fitted(ct.simulate(12, d, random_state=0)[0], covariance, method, 0)
 
 
 def fitted(X, covariance, method, seed, **settings):
@@ -235,6 +240,11 @@ def point_of(found, method, low, high):
     return reliability(used, method, low, high) if used else None
 
 
+def with_error(point):
+    """What is true at a point; its standard error needs more than one pair of halves."""
+    return f"{point.true:.2f} ± {point.error:.2f}" if np.isfinite(point.error) else f"{point.true:.2f}"
+
+
 def print_repeats(by_name):
     print("\ngroups with such a support: said, repeated by the same method [per half], repeated in the plain posterior")
     rows = []
@@ -245,7 +255,7 @@ def print_repeats(by_name):
             for low, high in pairwise(BINS):
                 same, plain = (point_of(found, key, low, high) for key in (method, f"{method}, in plain"))
                 there = f", {plain.true:.2f}" if plain is not None and method == "resampled" else ""
-                cells.append("" if same is None else f"{same.said:.2f}, {same.true:.2f} ± {same.error:.2f} "
+                cells.append("" if same is None else f"{same.said:.2f}, {with_error(same)} "
                              f"[{same.count / (2 * n_used):.1f}]{there}")  # fmt: skip
             if n_used:
                 rows.append((f"{name}: {method} ({n_used})", *cells))
@@ -259,20 +269,21 @@ def print_claims(by_name):
         points = {method: point_of(found, method, 0.8, 2.0) for method in ROWS_SHOWN}
         plain, own = points["plain"], points["resampled"]
         kept = "" if plain is None else f"{(own.count if own else 0) / plain.count:.2f}"
-        repeats = ["" if one is None else f"{one.true:.2f} ± {one.error:.2f}" for one in points.values()]
+        repeats = ["" if one is None else with_error(one) for one in points.values()]
         rows.append((name, kept, *repeats))
     table(("", "kept", *ROWS_SHOWN), rows)
 
 
 def print_costs(by_name):
-    newest = commit().strip(" ,")
-    print(
-        f"\nseconds of one half, all processors together (fits at {newest}, if there are any), and ARI with the classes"
-    )
+    newest = next((found[-1]["commit"] for found in by_name.values() if found), "")  # others may be of other lengths
+    print(f"\nseconds of one half, all processors together (fits at {newest}), and ARI of clusters with classes")
     rows = []
     for name, found in by_name.items():
         timed = [one for one in found if one["commit"] == newest] or found
-        of = {key: [second for one in timed for second in one.get(f"{key}, seconds", ())] for key in ROWS_SHOWN}
+        of = {
+            key: [second for one in (timed if key in METHODS else found) for second in one.get(f"{key}, seconds", ())]
+            for key in ROWS_SHOWN
+        }
         means = {key: np.mean(seconds) for key, seconds in of.items() if seconds}
         cells = [f"{means[key]:.1f}" if key in means else "" for key in (*METHODS, "BP", "pvclust's BP")]
         ratio = f"{means['resampled'] / means['plain']:.2f}" if len(means) > 1 else ""

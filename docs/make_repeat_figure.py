@@ -39,7 +39,7 @@ def draw(found):
                 axes.errorbar(
                     *zip(*methods[method], strict=True), color=colour, marker="o", ms=4, lw=1.6, capsize=2, label=method
                 )
-        axes.set_title(name, fontsize=9)
+        axes.set_title(name.replace("from the ", ""), fontsize=9)
         axes.set_xlim(0.5, 1.02)
         axes.set_ylim(-0.02, 1.04)
     figure.axes[0].legend(fontsize=7, frameon=False, loc="upper left")

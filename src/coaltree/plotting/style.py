@@ -18,9 +18,9 @@ PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933", "#332288", "#44AA99",
     "#6B3A10", "#B48CE8", "#1E5B1E", "#E0218A", "#5FB233", "#4A5FE0", "#B2182B", "#A98467", "#0E4A5B", "#9A1FB0",
 )  # fmt: skip
-# The colours of annotations are lighter, so that none is taken for a cluster: Paul Tol's light scheme.
+# The colours of annotations are lighter, so that none is taken for a cluster: Paul Tol's light scheme, but its olive.
 STRIP_PALETTE = (
-    "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF", "#44BB99", "#BBCC33", "#AAAA00",
+    "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF", "#44BB99", "#BBCC33", "#D9B8F0",
 )  # fmt: skip
 INK = "#3A3A3A"  # branches, and whatever belongs to no cluster
 PALE = "#B8B8B8"

@@ -40,11 +40,20 @@ def test_palette_has_twenty_colours_that_differ():
     assert closest(colormaps["tab20b"].colors) < 15.0
 
 
+def test_colours_of_annotations_differ_from_each_other_and_from_clusters():
+    assert closest(style.STRIP_PALETTE) > 20.0
+    apart = in_lab(style.STRIP_PALETTE)[:, None] - in_lab(style.PALETTE)
+    assert np.linalg.norm(apart, axis=-1).min() > 5.0
+
+
 def test_palette_is_that_of_the_page():
-    of_page = re.findall(r"--c(\d+): light-dark\((#\w+)", (resources.files("coaltree.report") / "page.css").read_text())
+    css = (resources.files("coaltree.report") / "page.css").read_text()
+    of_page = re.findall(r"--c(\d+): light-dark\((#\w+)", css)
     assert [int(number) for number, _ in of_page] == list(range(len(style.PALETTE))) == list(range(N_COLOURS))
     apart = in_lab([color for _, color in of_page]) - in_lab(style.PALETTE)
     assert np.linalg.norm(apart, axis=1).max() < 10.0
+    for k in range(N_COLOURS):
+        assert f".c{k} {{ stroke: var(--c{k}); fill: var(--c{k}); }}" in css
 
 
 def test_as_text_shows_dollars_and_cuts_long_names():

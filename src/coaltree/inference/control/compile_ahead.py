@@ -125,8 +125,7 @@ def use_posterior() -> None:
     trees = [tree if i % 2 else simulate_tree(tree.n, rng) for i in range(n_draws)]
     children, times = np.array([tree.children for tree in trees]), np.array([tree.times for tree in trees])
     chain, drawn = np.arange(n_draws) // (n_draws // 2), rng.standard_normal(n_draws)
-    model = {"X": np.asarray(X), "covariance": Spherical(), "noise": 0.1}
-    post = Posterior(children, times, log_joint=drawn, chain=chain, **model)
+    post = Posterior(children, times, log_joint=drawn, chain=chain, X=X, covariance=Spherical(), noise=0.1)
     post.suggest_n_clusters()
     answer_for(post, 2)
     post.coclustering(2)

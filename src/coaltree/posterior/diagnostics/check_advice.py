@@ -164,7 +164,8 @@ def _straightened(posterior: "Posterior", why: str, worst: int, z: np.ndarray, i
     if logged[worst]:
         return Advice(why, f"try {'the ranks' if is_up else 'the square root'} of {name} in place of its logarithm")
     if not is_up or not is_positive[worst]:
-        return Advice(why, f"try the {'square root' if is_up else 'square'} or the ranks of {name}")
+        function = "square root" if is_up else "square"
+        return Advice(why, f"try the {function} or the ranks of {name}", *_resampled(posterior))
     return Advice(why, "", *_logarithms(posterior, candidates, z))
 
 

@@ -23,10 +23,10 @@ LIMIT = 0.1  # of an effect that is worth a warning
 AT_REST = 0.04  # on tables from the model, with the short chains of the benchmark
 #: Sizes at which effects were measured, and the effects there; straight between them.
 CURVES = {
-    "correlation": ((0.0, 0.23), (AT_REST, 0.34)),
+    "correlation": ((0.0, 0.1, 0.28), (AT_REST, 0.18, 0.55)),
     "skewness": ((0.0, 0.45), (AT_REST, 0.19)),
-    "tails": ((0.0, 0.2, 1.0), (AT_REST, 0.25, 0.5)),
-    "outliers": ((0.0, 0.4), (AT_REST, 0.6)),
+    "tails": ((0.0, 0.1, 0.5, 1.0), (AT_REST, 0.16, 0.29, 0.53)),
+    "outliers": ((0.0, 0.4), (AT_REST, 0.57)),
 }
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 

@@ -129,7 +129,7 @@ class ModelCheck:
         if concern is None or concern.name not in ("tails", "outliers"):
             return None if concern is None else concern.advice
         skewed = next((one for one in self.wrong if one.name == "skewness" and one.effect > _MIN_SKEWED_EFFECT), None)
-        if skewed is None or skewed.advice is None or not skewed.advice.argument:
+        if skewed is None or skewed.advice is None or not skewed.advice.option.startswith("--log"):
             return concern.advice
         return replace(skewed.advice, action="skewed columns look like this, too")
 

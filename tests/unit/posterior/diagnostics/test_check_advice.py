@@ -93,6 +93,16 @@ def test_explain_skewness_never_goes_in_circles():
     assert str(advice) == "try the square root or the ranks of column 0"
 
 
+@pytest.mark.parametrize("d", [8, 4])
+def test_explain_skewness_without_logarithms_resamples_many_columns(d):
+    X = np.maximum(np.random.default_rng(0).standard_normal((7, d)), 0.0) + np.eye(7, d)
+    X[:2] = 0.0
+    post = random_posterior(0, X=X, covariance=ct.Diagonal())
+    _, advice = explain("skewness", post, result([9.0, *np.zeros(2 * d - 1)]), is_fine=False)
+    assert advice.action == "try the square root or the ranks of column 0"
+    assert advice.option == ("--resample columns" if d == 8 else "")
+
+
 @pytest.mark.parametrize(("d", "option"), [(8, "--resample columns"), (4, "")])
 @pytest.mark.parametrize("name", ["tails", "outliers"])
 def test_explain_tails_and_outliers_of_student_noise_resamples_many_columns(name, d, option):

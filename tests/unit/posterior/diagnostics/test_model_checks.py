@@ -114,7 +114,11 @@ def test_remedy_of_outliers_is_that_of_skewed_columns_where_they_may_be_the_reas
     assert found(0.08, logs).concern.name == "outliers"
     assert found(0.08, logs).remedy.to_text(options=True) == "skewed columns look like this, too; try --log all"
     assert str(found(0.08, logs, name="tails").remedy).endswith('try transform="log"')
-    others = (found(0.05, logs), found(0.08, Advice("", "try the ranks")), found(0.08, logs, "doubtful"))
+    others = (
+        found(0.05, logs),
+        found(0.08, Advice("", "try the ranks", "resample=", "--resample")),
+        found(0.08, logs, "doubtful"),
+    )
     assert [str(one.remedy) for one in (*others, found(0.08, logs, name="correlation"))] == 4 * ["look"]
     assert checks.ModelCheck(found(0.08, logs).checks[1:], None, 1).remedy is None
 
