@@ -77,11 +77,14 @@ def test_evidence_depends_on_noise(sampler, noisy_case):
     assert abs(post.log_evidence - of_another) > 4 * relative_error(post)
 
 
+@long_or_short
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_evidence_stays_unbiased_under_resampling(sampler, cases):
+def test_evidence_stays_unbiased_under_resampling(sampler, cases, share):
     X, exact = cases[4, 2]
     value = SAMPLERS[sampler](n_particles=100, resample_below=1.0)
-    runs = [ct.sample_trees(X, np.eye(2), value, random_state=seed, progress=False) for seed in range(200)]
+    runs = [
+        ct.sample_trees(X, np.eye(2), value, random_state=seed, progress=False) for seed in range(round(320 * share))
+    ]
     evidence = np.exp([post.log_evidence - exact.log_evidence for post in runs])
     assert any(post.info["n_resampled"] for post in runs)
     assert abs(evidence.mean() - 1) < 4 * evidence.std() / np.sqrt(len(runs))
@@ -99,10 +102,11 @@ def tree_codes(post, code_of_tree):
     return [code_of_tree(row.reshape(-1, 2)) for row in unique], inverse.ravel()
 
 
+@long_or_short
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_topology_probabilities_at_n_4(sampler, cases):
+def test_topology_probabilities_at_n_4(sampler, cases, share):
     X, exact = cases[4, 2]
-    post = run(sampler, X, 60_000)
+    post = run(sampler, X, round(60_000 * share))
     codes, of_tree = tree_codes(post, lambda children: tuple(tuple(sorted(map(int, pair))) for pair in children))
     for merges, probability in exact.topologies.items():
         has = np.isin(of_tree, [i for i, code in enumerate(codes) if code == merges])

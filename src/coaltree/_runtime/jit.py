@@ -26,10 +26,7 @@ PACKAGE = Path(__file__).parents[1]
 WITHOUT_KERNELS = ("inference", "plotting", "report", "cli")  # folders whose changes leave kernels as they are
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 KERNELS: list[Any] = []
-_expected = 0  # kernels that there will be, where that is known
-LINE = Line(
-    lambda seconds: f"compiling kernels, once: {n_kept()} of {_expected or f'at most {len(KERNELS)}'}, {seconds:.0f} s"
-)
+LINE = Line(lambda s, total: f"compiling kernels, once: {n_kept()} of {total or f'at most {len(KERNELS)}'}, {s:.0f} s")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -65,18 +62,6 @@ def n_kept() -> int:
     return len([*folder.rglob("*.nbi")]) if (folder := cache_folder()) else n_compiled()
 
 
-@contextlib.contextmanager
-def expecting(n: int) -> Iterator[None]:
-    """Show the line meanwhile, as one of so many kernels."""
-    global _expected
-    _expected = n
-    try:
-        with LINE:
-            yield
-    finally:
-        _expected = 0
-
-
 def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any) -> Any:
     with global_compiler_lock, LINE, _alone(f"{kernel.__module__}.{kernel.__qualname__}"):
         for _ in range(2):
@@ -105,9 +90,8 @@ def _alone(name: str) -> Iterator[None]:
 def cache_folder() -> Path | None:
     """The folder of this version's kernels: in NUMBA_CACHE_DIR, the package, the user's cache or a temporary folder."""
     what = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS:
-            what.update(str(path).encode() + path.read_bytes())
+    for path in sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS):
+        what.update(str(path).encode() + path.read_bytes())
     who = f"coaltree-{hashlib.sha256(f'{PACKAGE} {sys.version}'.encode()).hexdigest()[:8]}"
     user = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or "~/.cache", "coaltree")
     for place in (os.environ.get("NUMBA_CACHE_DIR") or PACKAGE / "__pycache__", user, None):

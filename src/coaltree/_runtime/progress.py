@@ -1,10 +1,11 @@
 """Progress of a long run: tqdm's bar on the terminal, a function to call, or nothing."""
 
+import contextlib
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self, TextIO
 
 from ..errors import InputError
@@ -61,11 +62,12 @@ def duration(seconds: float) -> str:
 class Line:
     """A line on a terminal or in a notebook while something takes time, erased when it ends.
 
-    `text` is a function of the seconds that it took so far, in all; nothing is shown before `patience` seconds.
+    `text` is a function of the seconds that it took so far, in all, and of what is expected in all (0 where that is not
+    known); nothing is shown before `patience` seconds.
     """
 
-    def __init__(self, text: Callable[[float], str], patience: float = 1.0) -> None:
-        self.text, self.patience = text, patience
+    def __init__(self, text: Callable[[float, int], str], patience: float = 1.0) -> None:
+        self.text, self.patience, self.total = text, patience, 0
         self.seconds = self.cpu_seconds = 0.0  # without those since it was entered last
         self.depth = 0
 
@@ -77,6 +79,16 @@ class Line:
             if self.is_seen():
                 self.writer = threading.Thread(target=self.write, args=(sys.stderr,), daemon=True)
                 self.writer.start()
+
+    @contextlib.contextmanager
+    def expecting(self, total: int) -> Iterator[None]:
+        """Show it meanwhile, as part of so many, and then begin again at no seconds."""
+        self.total = total
+        try:
+            with self:
+                yield
+        finally:
+            self.total, self.seconds = 0, 0.0
 
     @staticmethod
     def is_seen() -> bool:
@@ -97,7 +109,7 @@ class Line:
         """Write the line twice a second, and erase it."""
         wait, width = max(0.0, self.patience - self.seconds), 0
         while not self.done.wait(wait):
-            line = self.text(self.seconds + time.perf_counter() - self.began)
+            line = self.text(self.seconds + time.perf_counter() - self.began, self.total)
             print(f"\r{line:{width}}", end="", file=stream, flush=True)
             wait, width = 0.5, len(line)
         if width:

@@ -32,6 +32,7 @@ from ..posterior.diagnostics.agreement import from_info
 from ..posterior.diagnostics.stop_reason import ENOUGH, PRELIMINARY, what_to_increase
 from ..posterior.io.pandas_output import remember_index
 from ..samplers.base import SamplerLike
+from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
 from . import covariance_selection
 from .chains.initial_states import starts_of_chains
@@ -148,11 +149,12 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    compile_ahead(quiet=progress is False)
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
         )
+        if isinstance(settings.sampler, Regraft):  # others need few of these kernels
+            compile_ahead(quiet=progress is False)
         data = prepare(
             X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
         )

@@ -61,7 +61,7 @@ class Terminal(io.StringIO):
 
 def test_line_is_shown_while_it_lasts_and_erased(monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    line = Line(lambda seconds: f"compiling, {seconds:.0f} s", patience=0.0)
+    line = Line(lambda seconds, total: f"compiling, {seconds:.0f} s", patience=0.0)
     with line:
         assert terminal.wrote.wait(60)
         with line:  # inside itself it is the same line
@@ -72,16 +72,25 @@ def test_line_is_shown_while_it_lasts_and_erased(monkeypatch):
     assert line.seconds > 0.0
 
 
+def test_line_says_of_how_many_where_that_is_known(monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    line = Line(lambda seconds, total: f"of {total}", patience=0.0)
+    with line.expecting(9):
+        assert terminal.wrote.wait(60)
+    assert terminal.getvalue().startswith("\rof 9")
+    assert (line.total, line.seconds, line.depth) == (0, 0.0, 0)
+
+
 @pytest.mark.parametrize("stream", [io.StringIO(), None])
 def test_line_is_not_shown_in_files(monkeypatch, stream):
     monkeypatch.setattr("sys.stderr", stream)
-    with Line(str, patience=0.0) as _:
+    with Line(lambda seconds, total: "", patience=0.0) as _:
         pass
     assert not stream or stream.getvalue() == ""
 
 
 def test_line_is_not_shown_for_what_takes_no_time(monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    with Line(str, patience=60.0):
+    with Line(lambda seconds, total: "", patience=60.0):
         pass
     assert terminal.getvalue() == ""

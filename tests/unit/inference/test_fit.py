@@ -206,3 +206,11 @@ def test_posterior_of_a_look_is_the_posterior_that_is_returned(monkeypatch):
     n_before = len(suggested)
     assert post.suggest_n_clusters().n_clusters == post.info["stopping"]["n_clusters"]
     assert len(suggested) == n_before > 0
+
+
+@pytest.mark.parametrize(("sampler", "asked"), [("regraft", [True]), ("mgreedy", [])])
+def test_fit_compiles_ahead_what_its_sampler_needs(sampler, asked, monkeypatch):
+    quiet = []
+    monkeypatch.setattr("coaltree.inference.fit.compile_ahead", lambda **how: quiet.append(how["quiet"]))
+    quick_fit(data(), sampler=sampler, n_samples=2, n_warmup=0, progress=False)
+    assert quiet == asked

@@ -62,9 +62,11 @@ def test_sweeps_without_data_keep_the_prior(rule, n, share):
     assert stats.kstest(gaps.sum(axis=1)[::10], stats.gamma(n - 1).cdf).pvalue > 1e-4
 
 
+@long_or_short
 @pytest.mark.parametrize("rule", RULES)
-def test_sweeps_without_data_draw_every_ranked_topology_as_often(rule):
-    draws = RULES[rule].run(Problem(np.zeros((4, 0)), None, 0), np.random.default_rng(3), n_samples=18_000, n_warmup=50)
+def test_sweeps_without_data_draw_every_ranked_topology_as_often(rule, share):
+    problem, n_samples = Problem(np.zeros((4, 0)), None, 0), round(18_000 * share)
+    draws = RULES[rule].run(problem, np.random.default_rng(3), n_samples=n_samples, n_warmup=50)
     codes = np.sort(draws.children, axis=2).reshape(len(draws.times), -1) @ 7 ** np.arange(6)
     kinds, which = np.unique(codes, return_inverse=True)
     assert len(kinds) == 18
