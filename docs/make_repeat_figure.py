@@ -9,9 +9,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
-COLOURS = {"plain": "#b5462f", "resampled": "#2f6f9f", "pvclust's BP": "#2a8c62", "pvclust's AU": "#d9a441"}
+COLOURS = {"plain": "#b5462f", "resampled": "#2f6f9f", "BP": "#2a8c62"}
+LABELS = {"BP": "bootstrap"}
+MIN_GROUPS = 10  # at a point that is drawn
 ROW = re.compile(r"^(?P<table>.+): (?P<method>[^:]+) \((?P<halves>\d+)\)  ")
-POINT = re.compile(r"(?P<said>\d\.\d+), (?P<repeated>\d\.\d+) ± (?P<error>\d\.\d+|nan)")
+POINT = re.compile(r"(\d\.\d+), (\d\.\d+) ± (\d\.\d+) \[(\d+\.\d+)\]")  # said, repeated, its error, groups per half
 
 
 def points_of(lines):
@@ -24,6 +26,7 @@ def points_of(lines):
                 return found
             continue
         points = [tuple(map(float, point)) for point in POINT.findall(line)]
+        points = [point[:3] for point in points if 2 * int(row["halves"]) * point[3] >= MIN_GROUPS]
         found.setdefault(row["table"], {})[row["method"]] = points
     return found
 
@@ -37,7 +40,13 @@ def draw(found):
         for method, colour in COLOURS.items():
             if methods.get(method):
                 axes.errorbar(
-                    *zip(*methods[method], strict=True), color=colour, marker="o", ms=4, lw=1.6, capsize=2, label=method
+                    *zip(*methods[method], strict=True),
+                    color=colour,
+                    marker="o",
+                    ms=4,
+                    lw=1.6,
+                    capsize=2,
+                    label=LABELS.get(method, method),
                 )
         axes.set_title(name.replace("from the ", ""), fontsize=9)
         axes.set_xlim(0.5, 1.02)

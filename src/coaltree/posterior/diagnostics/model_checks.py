@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 FALSE_ALARM_RATE = 0.05  # the share of true models in which any check fails, at most
 MIN_LEAVES = 10
 MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
+_FAR_LESS = 0.6  # share of the effect of tails or outliers from which on skewness is named in their place
 _MIN_SKEWED_EFFECT = 0.06  # of skewness that may be the reason for tails and outliers
 _VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _REPLICATES_PER_TREE = 5
@@ -112,11 +113,11 @@ class ModelCheck:
         """The check that supports suffer from most, by more than 0.1; None where they are about right.
 
         Skewed columns have heavy tails and outliers for that reason alone: skewness comes first, unless its effect is
-        less than half of theirs.
+        far less than theirs.
         """
         found = {one.name: one for one in self.checks if one.effect > LIMIT}
         if "skewness" in found:
-            least = 2.0 * found["skewness"].effect
+            least = found["skewness"].effect / _FAR_LESS
             for name in ("tails", "outliers"):
                 if name in found and found[name].effect < least:
                     del found[name]
