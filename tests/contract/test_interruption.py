@@ -91,7 +91,7 @@ def is_a_traceback_free_end(outcome):
 
 
 def interrupt(work, n_times, seed=0):
-    """The outcomes of interruptions at random times of some work that once took so long."""
+    """The outcomes of interruptions at random times of some work, and the seconds that it takes without."""
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -99,7 +99,7 @@ def interrupt(work, n_times, seed=0):
         began = time.perf_counter()
         work()
         seconds = time.perf_counter() - began
-        return [interrupted_after(delay, work) for delay in rng.uniform(0.0, seconds, n_times)]
+        return [interrupted_after(delay, work) for delay in rng.uniform(0.0, seconds, n_times)], seconds
 
 
 class CtrlC:
@@ -189,11 +189,11 @@ def test_interrupted_verbs_raise_keyboard_interrupt_and_answer_when_asked_again(
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_interrupted_verbs_raise_keyboard_interrupt_whenever_it_comes(verb, tmp_path):
-    outcomes = interrupt(lambda: VERBS[verb](tmp_path), 30, seed=1)
+    outcomes, seconds = interrupt(lambda: VERBS[verb](tmp_path), 30, seed=1)
     assert all(map(is_a_traceback_free_end, outcomes)), outcomes
-    # Not of those that return the trees so far, nor of what takes a few milliseconds.
+    # Not of those that return the trees so far, nor of what may be done before a timer wakes up.
     was_interrupted = any(one is KeyboardInterrupt for one in outcomes)
-    assert was_interrupted or verb.startswith(("fit", "sample", "simulate"))
+    assert was_interrupted or seconds < 0.1 or verb.startswith(("fit", "sample"))
 
 
 COMMANDS = {
@@ -219,7 +219,7 @@ def interrupted_commands(name, folder, n_times, seed):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_interrupted_commands_end_with_130(name, tmp_path, capsys):
-    outcomes = interrupted_commands(name, tmp_path, 2, 2)
+    outcomes, _ = interrupted_commands(name, tmp_path, 2, 2)
     assert set(outcomes) <= {0, 130}, capsys.readouterr().err
     assert "Traceback" not in capsys.readouterr().err
 
@@ -227,7 +227,7 @@ def test_interrupted_commands_end_with_130(name, tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_interrupted_commands_end_with_130_whenever_it_comes(name, tmp_path, capsys):
-    outcomes = interrupted_commands(name, tmp_path, 12, 3)
+    outcomes, _ = interrupted_commands(name, tmp_path, 12, 3)
     assert set(outcomes) <= {0, 130}, capsys.readouterr().err
     assert 130 in outcomes
 
