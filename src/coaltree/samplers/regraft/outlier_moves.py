@@ -26,6 +26,7 @@ from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ..base import Merges, Tails
 from .candidates import add_every_branch
+from .clades.outlier_clades import move_clades
 from .outlier_blocks import draw_block, neighborhoods
 from .outlier_scales import (
     ScaleCells,
@@ -226,7 +227,7 @@ def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarra
 def move_together(
     engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray
 ) -> tuple[Merges, np.ndarray]:
-    """Move so many blocks of outliers one after another; returns the tree and the scales."""
+    """Move so many blocks of outliers one after another, then clades around some; returns the tree and the scales."""
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
@@ -235,5 +236,6 @@ def move_together(
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for _ in range(n_blocks):
         _move(engine, draw_block(around, state), cells, state)
+    move_clades(engine, around.seeds, cells, state)
     unload(engine.tree, children, times)
     return (children, times), cells.leaves["scale"].copy()

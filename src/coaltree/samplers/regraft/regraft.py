@@ -5,7 +5,7 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 
     update           prune, propose, Metropolis–Hastings, regraft; sweeps
     outlier_moves    a few rows at once, with the scales of their noise
-    clades           a clade at once, with the same
+    clades           the clade around an outlier, with the scale of its noise
     candidates       which branches are considered, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages
@@ -155,7 +155,7 @@ class Regraft(Sampler):
         neighbors: Neighbors = None,
         n_blocks: int = 1,
     ) -> tuple[Merges, np.ndarray]:
-        """Move blocks of outliers (`outlier_moves`); at least eight rows are needed."""
+        """Move blocks of outliers (`outlier_moves`), and clades around some; at least eight rows are needed."""
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):

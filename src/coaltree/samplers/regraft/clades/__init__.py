@@ -1,0 +1,1 @@
+"""Moves of a whole clade, beside the updates of `regraft.update`."""
