@@ -225,9 +225,9 @@ def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarra
 
 
 def move_together(
-    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray
+    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray, *, clades: bool = False
 ) -> tuple[Merges, np.ndarray]:
-    """Move so many blocks of outliers one after another, then clades around some; returns the tree and the scales."""
+    """Move so many blocks of outliers one after another, then perhaps clades; returns the tree and the scales."""
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
@@ -236,6 +236,7 @@ def move_together(
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for _ in range(n_blocks):
         _move(engine, draw_block(around, state), cells, state)
-    move_clades(engine, around.seeds, cells, state)
+    if clades:
+        move_clades(engine, around.seeds, cells, state)
     unload(engine.tree, children, times)
     return (children, times), cells.leaves["scale"].copy()
