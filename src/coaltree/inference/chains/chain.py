@@ -32,7 +32,7 @@ from .tempering import tempered
 FIRST_UPDATES = 3  # of the covariance, before the first iteration
 NEIGHBORS_EVERY = 10  # iterations of the warm-up
 MANY_LEAVES = 20_000  # above, neighbours are searched once: a search takes as long as several iterations
-FEW_LEAVES = 300  # up to here there are several sweeps an iteration, and blocks of outliers cost little beside them
+FEW_LEAVES = 300  # up to here there are more sweeps and blocks of outliers an iteration, and no clades are moved
 OUTLIER_BLOCKS, OUTLIER_BLOCKS_IN_WARMUP = 3, 8  # of outliers that are moved together in an iteration
 
 
@@ -163,7 +163,9 @@ def _draw_tree(
         n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup or problem.n <= FEW_LEAVES else OUTLIER_BLOCKS
         n_blocks = 1 if problem.n > MANY_LEAVES else math.ceil(n_blocks / n_steps)  # a block costs O(n)
         tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
-        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
+        tree, scale = sampler.move_outliers(
+            problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks, clades=problem.n > FEW_LEAVES
+        )
         noise = noise._replace(tail_scale=scale)
     return chain._replace(tree=tree, noise=noise), info
 

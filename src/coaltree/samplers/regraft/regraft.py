@@ -154,17 +154,14 @@ class Regraft(Sampler):
         *,
         neighbors: Neighbors = None,
         n_blocks: int = 1,
+        clades: bool = False,
     ) -> tuple[Merges, np.ndarray]:
-        """Move blocks of outliers (`outlier_moves`), and clades around some; at least eight rows are needed.
-
-        Few rows, of which an iteration has several steps, do without the clades.
-        """
+        """Move blocks of outliers (`outlier_moves`), and perhaps clades around some; at least eight rows are needed."""
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        clades = self.steps_per_iteration(problem.n, neighbors) == 1
         tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0], clades=clades)
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
