@@ -64,7 +64,7 @@ class Check:
     z: float  #: The largest standardised discrepancy, with its sign.
     size: float  #: How large what it found is, whatever the number of rows; 0 where that does not bear on supports.
     effect: float  #: By how much supports of one half and more are expected to be too high; 0 where all is fine.
-    is_least: bool  #: Whether the effect may be larger: what was found is larger than all that was measured.
+    is_least: bool  #: Whether the effect may be larger, since what was found is larger than all that was measured.
     draws: np.ndarray  #: (trees,) the statistic of the data on each tree, in the replicates' standard deviations.
     replicates: np.ndarray  #: (replicates,) the statistic of what the model draws, in the same unit.
 
