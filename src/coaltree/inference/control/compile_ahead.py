@@ -60,6 +60,7 @@ def compile_ahead(*, quiet: bool = False) -> None:
     """Compile all parts beside the helpers, once, if there is something to compile."""
     if IS_HELPER in os.environ or not _parts_left():
         return
+    n_before = jit.n_kept()
     start_helpers()
     began, says = time.perf_counter(), not quiet and not jit.LINE.is_seen() and sys.stderr is not None
     if says:
@@ -68,7 +69,8 @@ def compile_ahead(*, quiet: bool = False) -> None:
         take_parts(PARTS)
         take_parts(PARTS, wait=True)
     if says:
-        print(f"compiled {jit.n_kept()} kernels in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        n_compiled, seconds = jit.n_kept() - n_before, time.perf_counter() - began
+        print(f"compiled {n_compiled} kernels in {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def take_parts(parts: Iterable[Callable[[], object]], *, wait: bool = False) -> None:
