@@ -746,6 +746,16 @@ def neighbor_file_bomb(folder):
     neighbor_file(folder, data=np.ones(2 * 10**7, bool), indices=np.zeros(2 * 10**7, np.int64))
 
 
+@case("pipe.npz is no regular file.")
+def neighbor_file_that_is_a_pipe_that_never_begins(folder):
+    path = folder / "pipe.npz"
+    os.mkfifo(path)
+    try:
+        read_sparse_matrix(path, 6)
+    finally:
+        path.unlink()
+
+
 def damaged_graph(kind, **changes):
     matrix = sparse.csr_array(1.0 - np.eye(6)).asformat(kind)
     for name, value in changes.items():
@@ -771,6 +781,35 @@ def bsr_graph_with_indices_far_out(folder):
 @case("neighbors is a damaged coo matrix: indices must be from 0 to 5, not from -1 to -1; build it again.")
 def coo_graph_with_negative_rows(folder):
     damaged_graph("coo", coords=(np.full(30, -1), np.zeros(30, int)))
+
+
+def damaged_lists(change):
+    matrix = sparse.lil_array(1.0 - np.eye(6))
+    change(matrix)
+    ct.fit(data(), neighbors=matrix)
+
+
+@case("neighbors is a damaged lil matrix: row 2 must be two lists of one length; build it again.")
+def lil_graph_with_more_values_than_places(folder):
+    """Which was a segmentation fault: SciPy writes all of them."""
+    damaged_lists(lambda matrix: matrix.data[2].extend([1.0] * 100_000))
+
+
+@case("neighbors is a damaged lil matrix: indices of row 3 must be from 0 to 5; build it again.")
+def lil_graph_with_places_far_out(folder):
+    damaged_lists(lambda matrix: matrix.rows[3].__setitem__(0, 10**9))
+
+
+@case("neighbors is a damaged lil matrix: rows and data must each be an array of 6 lists; build it again.")
+def lil_graph_with_too_few_rows(folder):
+    damaged_lists(lambda matrix: setattr(matrix, "rows", matrix.rows[:4]))
+
+
+@case("neighbors is a damaged dok matrix: ")
+def dok_graph_with_places_far_out(folder):
+    matrix = sparse.dok_array(1.0 - np.eye(6))
+    matrix._dict[99, 0] = 1.0
+    ct.fit(data(), neighbors=matrix)
 
 
 # --- before the first iteration ---------------------------------------------------------------------------------------
@@ -854,6 +893,85 @@ def a_seed_sequence(folder):
 @case("ordered must be True or False, not 'no'.")
 def ordered_in_words(folder):
     ct.fit(data(), "best", ordered="no")
+
+
+@case("callback must be a function of a Posterior, or None, not 3.")
+def a_callback_that_cannot_be_called(folder):
+    """Found when there was a first result to show."""
+    ct.fit(data(), callback=3)
+
+
+class Strange:
+    """A transformer that returns what it is told to, or raises it."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def get_params(self, deep=True):
+        return {"found": self.found}
+
+    def fit_transform(self, values):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    transform = fit_transform
+
+
+@case("transform: Strange cannot take these rows: Cannot cast array data from dtype('complex128')")
+def a_transformer_that_returns_complex_numbers(folder):
+    """Which lost their imaginary part."""
+    ct.fit(data(), transform=Strange(data() + 1j))
+
+
+@case("transform: Strange cannot take these rows: no.")
+def a_transformer_that_raises(folder):
+    ct.fit(data(), transform=Strange(ZeroDivisionError("no.\n")))
+
+
+@case("transform: Strange must return one row of finite numbers for each row.")
+def a_transformer_that_loses_rows(folder):
+    ct.fit(data(), transform=Strange(data()[:3]))
+
+
+@case("every row of X is constant, so rows have no correlations; check the table and metric.")
+def correlations_of_one_column(folder):
+    """Which was a tree of copies."""
+    ct.fit(data()[:, :1], metric="correlation")
+
+
+@case("too small to be squared; rescale them.")
+def tiny_distances(folder):
+    """Which were said to be 0."""
+    ct.fit(1e-200 * (1.0 - np.eye(6)), metric="distances")
+
+
+@case("too large to be squared; rescale them.")
+def huge_distances(folder):
+    ct.fit(1e200 * (1.0 - np.eye(6)), metric="distances")
+
+
+@case(
+    "3 chains of 1000000000 trees would need 816.0 GB of memory and 20.0 GB are available; lower n_samples or n_resam"
+)
+def a_billion_samples_of_resamples(folder):
+    with mock.patch("coaltree._runtime.memory.available_bytes", return_value=20 * 10**9):
+        ct.fit(data(), "spherical", resample="columns", n_resamples=3, n_samples=10**9, n_warmup=1)
+
+
+@case("n_resamples must be a whole number from 2 to 10000, not 1000000000.")
+def a_billion_resamples(folder):
+    ct.fit(data(), resample="columns", n_resamples=10**9)
+
+
+@case("path must be a path, and an empty name is none.")
+def save_to_an_empty_name(folder):
+    post().save("")
+
+
+@case("checkpoint must be a path, and an empty name is none.")
+def checkpoint_with_an_empty_name(folder):
+    ct.fit(data(), checkpoint="")
 
 
 TOO_LARGE = "the values of X are too large for variances to be computed; rescale X."
@@ -975,6 +1093,10 @@ COMMANDS = [
     ("place a/posterior.npz t.csv -o a/posterior.npz", OVERWRITES),
     ("plot link.npz -o a/posterior.npz", OVERWRITES),
     ("compare a b --heldout t.csv -o t.csv", OVERWRITES),
+    ("explain a -o a/posterior.npz", OVERWRITES),
+    ("explain a -o b/posterior.npz", ARCHIVE),
+    ("explain a -o pipe.html", SPECIAL),
+    ("explain a -o ''", "an empty name is no path."),
     ("fit sd/clusters.csv -o sd", OVERWRITES),
     ("fit link.csv -o sd", OVERWRITES),
     ("fit sd/clusters.csv --neighbors sd/report.html -o sd", OVERWRITES),

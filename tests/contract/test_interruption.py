@@ -5,6 +5,7 @@ at a chosen moment, also within Numba, where it once became a SystemError. Timer
 """
 
 import _thread
+import ast
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +62,13 @@ VERBS = {
     "coclustering": lambda folder: fresh().coclustering(n_clusters=2),
     "suggest": lambda folder: fresh().suggest_n_clusters(),
     "cut": lambda folder: fresh().cut(2),
+    "explain": lambda folder: fresh().explain(np.repeat([0, 1], 12)),
+    "support": lambda folder: fresh().support(range(12)),
+    "purity": lambda folder: ct.metrics.dendrogram_purity(fresh().mean_tree(), np.repeat([0, 1], 12)),
+    "ari_curve": lambda folder: ct.metrics.ari_curve(fresh().mean_tree(), np.repeat([0, 1], 12)),
+    "resample": lambda folder: ct.fit(
+        X, "spherical", resample="columns", n_resamples=2, n_samples=2, n_warmup=2, random_state=0, progress=False
+    ),
     "compare": lambda folder: ct.compare({"a": fresh(), "b": fresh()[::2]}, progress=False),
     "save_and_load": lambda folder: (fresh().save(folder / "p.npz"), ct.load(folder / "p.npz")),
     "nexus": lambda folder: fresh().to_nexus(folder / "t.nex"),
@@ -145,6 +154,42 @@ def moments(watched, n_moments, rng):
         INTERRUPTED.update(new)
         yield from sorted(new)
     yield from rng.integers(1, watched.n_calls + 1, n_moments).tolist()
+
+
+def handed_named_tuples(sources):
+    """Lines of plain functions that call a kernel which returns a named tuple: (file, line, kernel).
+
+    Numba calls Python to make such a tuple, and goes on with a null pointer where Ctrl-C comes: the process ends.
+    """
+    functions = [
+        (name, node, any("jit" in ast.unparse(one) for one in node.decorator_list))
+        for name, text in sources.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    harmless = {"None", "float", "int", "bool", "Int"}
+    kernels = {
+        node.name
+        for _, node, is_kernel in functions
+        if is_kernel and node.returns is not None and ast.unparse(node.returns) not in harmless
+        if isinstance(node.returns, ast.Name)
+    }
+    return [
+        (name, call.lineno, call.func.id)
+        for name, node, is_kernel in functions
+        if not is_kernel
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in kernels
+    ]
+
+
+def test_no_kernel_hands_a_named_tuple_to_python():
+    folder = Path(ct.__file__).parent
+    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+    assert handed_named_tuples(sources) == []
+    kernel = "@jit\ndef locate(x: float) -> Located:\n    return Located(x)\n"
+    plain = "def place(x):\n    return locate(x)\n"  # negative control, as it once was
+    assert handed_named_tuples({"a.py": kernel, "b.py": plain}) == [("b.py", 2, "locate")]
 
 
 def numbers_of(result):

@@ -67,6 +67,8 @@ def as_path(path: Any, name: str = "path") -> Path:
     """Return a path, or refuse anything else; a number would be that of an open file."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InputError(f"{name} must be a path, such as 'tree/posterior.npz', not {path!r}.")
+    if not os.fspath(path):
+        raise InputError(f"{name} must be a path, and an empty name is none.")
     if "\0" in os.fspath(path):
         raise InputError(f"{name} must be a path, and {os.fspath(path)!r} has a zero byte in it.")
     return Path(path)

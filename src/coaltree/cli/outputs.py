@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 import pandas
 
 from .._runtime.atomic_write import clear_away, move_into_place, replacing
-from ..errors import CoaltreeWarning
+from ..errors import CoaltreeWarning, is_interruption
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.explanation import explain
 from ..posterior.clusters.n_clusters import ClusterSuggestion
@@ -21,7 +21,7 @@ from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
 from . import shell
-from .options import POSTERIOR
+from .options import POSTERIOR, output_folder
 from .tables.cells import number
 
 TREES = "trees.nex"  # written where it is asked for
@@ -67,18 +67,29 @@ class SoFar:
     title: str | None
     annotate: Callable[[Posterior], object]
     quick: bool
+    inputs: Sequence[Path] = ()
     _next_write: float = field(default_factory=lambda: time.monotonic() + SECONDS_BETWEEN)
 
     def __call__(self, post: Posterior) -> bool:
-        """Write the files, unless that was a moment ago or took long; with --quick stop instead."""
+        """Write the files, unless that was a moment ago or took long; with --quick stop instead.
+
+        Where that fails, the run continues: at its end all is written again.
+        """
         began = time.monotonic()
         if self.quick or began < self._next_write:
             return self.quick
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CoaltreeWarning)  # which the end will repeat
-            self.annotate(post)
-            write_result(self.folder, post, self.n_clusters, self.title, only=SHOWN_SO_FAR)
-        shell.say_above_bar(f"{preliminary(post)}: {self.folder / 'report.html'}")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CoaltreeWarning)  # which the end will repeat
+                self.annotate(post)
+                write_result(self.folder, post, self.n_clusters, self.title, only=SHOWN_SO_FAR, inputs=self.inputs)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            message = f"what there is so far could not be written ({str(error).rstrip('.')}); the run continues."
+            warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=2)
+        else:
+            shell.say_above_bar(f"{preliminary(post)}: {self.folder / 'report.html'}")
         ended = time.monotonic()
         self._next_write = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
         return False
@@ -98,10 +109,11 @@ def write_result(
     save_trees: bool = False,
     explained: bool = False,
     only: Container[str] = tuple(FILES),
+    inputs: Sequence[Path] = (),
 ) -> Written:
     """Write the files of `FILES` that are in `only` into `folder`; others of the kind, of another run, are removed.
 
-    With `explained`, clusters.csv says which columns make the clusters.
+    With `explained`, clusters.csv says which columns make the clusters. No file of `inputs` is written to.
     """
     suggestion = None
     if n_clusters is None:
@@ -113,6 +125,7 @@ def write_result(
     files = {name: text for name, text in FILES.items() if name in only and (save_trees or name != TREES)}
     if preliminary(post):
         files[NOTE] = "says that these files are preliminary"
+    output_folder(folder, [*FILES, NOTE], True, inputs)  # again: links and folders may have come since the run began
     clear_away(folder, [TEMPORARY, *FILES])
     temporary = folder / f".{TEMPORARY}.{os.getpid()}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number

@@ -149,6 +149,8 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
+    if not (callback is None or callable(callback)):
+        raise InputError(f"callback must be a function of a Posterior, or None, not {callback!r}.")
     with interruptions():
         settings = check_settings(
             sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples

@@ -85,7 +85,12 @@ def prepare(
         given, info = without_empty_rows(RowInputs(_read_rows(X, d), groups, errors, neighbors))
         covariance, steps = _check_steps(metric, covariance, transform)
         table, taken = transformed(given.table, steps)
-        info |= {"metric_given": metric} if metric == "correlation" else {}
+        if metric == "correlation":
+            info["metric_given"] = metric
+            if not np.nan_to_num(table.values).any():
+                raise InputError(
+                    "every row of X is constant, so rows have no correlations; check the table and metric."
+                )
     else:
         if transform is not None:
             raise InputError(

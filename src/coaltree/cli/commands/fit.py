@@ -219,7 +219,7 @@ def fit_table(
         raise InputError("--quick stops by itself; leave --samples out.")
     if quick and settings.get("resample") is not None:
         raise InputError("--quick is for chains that are compared; with --resample each is short.")
-    so_far = SoFar(out, n_clusters, title, lambda post: _annotate(post, source), quick=quick)
+    so_far = SoFar(out, n_clusters, title, lambda post: _annotate(post, source), quick=quick, inputs=inputs)
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
         options.output_folder(out, [*FILES, NOTE], force or checkpoint.exists(), inputs)
@@ -232,7 +232,7 @@ def fit_table(
                 out.rmdir()
         raise
     try:
-        result = write_result(out, post, n_clusters, title, save_trees=save_trees, explained=explained)
+        result = write_result(out, post, n_clusters, title, save_trees=save_trees, explained=explained, inputs=inputs)
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)

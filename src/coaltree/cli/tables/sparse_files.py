@@ -24,6 +24,8 @@ def read_sparse_matrix(path: Path, n_rows: int) -> Any:
     """A sparse matrix (n_rows, n_rows), as its non-zero places; any other file is refused."""
     from scipy.sparse import coo_array, load_npz
 
+    if not path.is_file():  # a pipe may never begin
+        raise InputError(f"--neighbors {path} is no regular file.")
     try:
         _check_sizes(path)
         with np.load(path, allow_pickle=False) as file:

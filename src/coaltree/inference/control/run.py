@@ -164,7 +164,8 @@ class Run:
         at_once = n_chains if self.settings.resample is None else min(n_chains, cpu_count())
         work = 4 * at_once * 8 * n * self.data.values.shape[1] + 8 * min(n, MAX_LINKAGE_LEAVES) ** 2
         n_bytes = n_chains * (n_draws * bytes_per_draw(self.data, n) + NEIGHBOR_BYTES * n) + work
-        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", "lower n_samples or n_chains")
+        number = "n_chains" if self.settings.resample is None else "n_resamples"
+        require_memory(n_bytes, f"{n_chains} chains of {n_draws} trees", f"lower n_samples or {number}")
 
 
 def bytes_per_draw(data: ChainData, n: int) -> int:

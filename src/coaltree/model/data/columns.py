@@ -61,7 +61,11 @@ def modelled(
     left_out = constant if "constant" in avoid else np.zeros(d, dtype=bool)
     if left_out.all():
         raise _nothing_varies(values)
-    reasons = {"constant": np.flatnonzero(left_out)}  # why columns are left out
+    low, high = _bounds(values)
+    reasons = {  # why columns are left out
+        "constant": np.flatnonzero(left_out & ~(low < high)),
+        "constant but for rounding": np.flatnonzero(left_out & (low < high)),
+    }
     if "dependent" in avoid:
         varying = np.flatnonzero(~left_out)
         column_variances(values[:, varying])  # refused where they are no numbers, before anything is concluded of them
@@ -121,10 +125,15 @@ def choice_for(values: np.ndarray, allow_full: bool = True) -> str:
 
 def constant_columns(values: np.ndarray) -> np.ndarray:
     """(d,) whether a column is the same number in every row that has it, to within rounding."""
-    seen = ~np.isnan(values)
-    low, high = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
+    low, high = _bounds(values)
     with np.errstate(over="ignore"):  # an infinite range is no constant
         return np.asarray(~(high - low > _MIN_RANGE * np.maximum(np.abs(low), np.abs(high))))
+
+
+def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(d,) smallest and largest value of each column; the former is the larger one where a column has none."""
+    seen = ~np.isnan(values)
+    return np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)
 
 
 def dependent_columns(values: np.ndarray) -> np.ndarray:
@@ -164,7 +173,8 @@ def dependent_columns(values: np.ndarray) -> np.ndarray:
 
 def _nothing_varies(values: np.ndarray) -> InputError:
     """The error of a table whose columns are all constant, or are so beside their size."""
-    if np.any(np.nanmax(values, axis=0) > np.nanmin(values, axis=0)):
+    low, high = _bounds(values)
+    if np.any(low < high):
         return InputError(
             "the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract what "
             "they have in common before they are rounded, or check the table."

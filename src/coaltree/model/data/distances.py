@@ -16,6 +16,7 @@ from .table import Table, read_table
 METRICS = ("euclidean", "correlation", "distances", "squared_distances")
 DISTANCES = ("distances", "squared_distances")
 _MIN_ROWS_FOR_HINT = 3
+_MIN_SQUARE = 1e-290  # the largest one: below, others lose their digits
 
 
 def check_metric(metric: Any, metrics: tuple[str, ...] = METRICS) -> str:
@@ -45,6 +46,8 @@ def read_distances(X: Any, metric: str) -> Table:
         squared = np.square(table.values)
     if not np.isfinite(squared).all():
         raise InputError(f"distances reach {table.values.max():.3g}, too large to be squared; rescale them.")
+    if squared.max() < _MIN_SQUARE and table.values.any():
+        raise InputError(f"distances are at most {table.values.max():.3g}, too small to be squared; rescale them.")
     return table._replace(values=squared)
 
 

@@ -38,10 +38,13 @@ def read_neighbor_graph(neighbors: Any, rows: LeafRows, n_rows: int) -> Neighbor
     if neighbors.shape != (n_rows, n_rows):
         shape = " x ".join(map(str, neighbors.shape))
         raise InputError(f"neighbors must have a row and a column for each of {n_rows} rows of X, not {shape}.")
-    why = why_damaged(neighbors)
-    if why:
+    why, given = why_damaged(neighbors), None
+    try:
+        given = coo_array(neighbors) if not why else None
+    except (ValueError, TypeError, LookupError, OverflowError) as error:  # of formats that SciPy checks itself
+        why = " ".join(str(error).split())
+    if given is None:
         raise InputError(f"neighbors is a damaged {neighbors.format} matrix: {why}; build it again.")
-    given = coo_array(neighbors)
     if given.dtype.kind not in "biuf":
         raise InputError(f"neighbors must hold numbers, not {given.dtype}.")
     if given.nnz and not np.all(given.data >= 0):  # nor NaN
@@ -68,6 +71,8 @@ def why_damaged(matrix: Any) -> str:
     if matrix.format == "coo":
         sides = zip(matrix.coords, matrix.shape, strict=True)
         return next(filter(None, (why_bad_indices(ends, len(matrix.data), n) for ends, n in sides)), "")
+    if matrix.format == "lil":
+        return _why_bad_lists(matrix)
     if matrix.format not in ("csr", "csc", "bsr"):
         return ""
     shape = matrix.shape
@@ -78,6 +83,19 @@ def why_damaged(matrix: Any) -> str:
         shape = shape[0] // blocks[0], shape[1] // blocks[1]
     n_major, n_minor = shape[::-1] if matrix.format == "csc" else shape
     return why_bad_compressed(matrix.indptr, matrix.indices, len(matrix.data), n_major, n_minor)
+
+
+def _why_bad_lists(matrix: Any) -> str:
+    """What is wrong with the lists of a matrix (lil), or "": SciPy writes all values where there is room for places."""
+    n, n_minor = matrix.shape
+    if not all(isinstance(lists, np.ndarray) and lists.shape == (n,) for lists in (matrix.rows, matrix.data)):
+        return f"rows and data must each be an array of {n} lists"
+    for i, (places, values) in enumerate(zip(matrix.rows, matrix.data, strict=True)):
+        if not (isinstance(places, list) and isinstance(values, list) and len(places) == len(values)):
+            return f"row {i} must be two lists of one length"
+        if not all(isinstance(j, int | np.integer) and 0 <= j < n_minor for j in places):
+            return f"indices of row {i} must be from 0 to {n_minor - 1}"
+    return ""
 
 
 def why_bad_compressed(indptr: Any, indices: Any, n_entries: int, n_major: int, n_minor: int) -> str:

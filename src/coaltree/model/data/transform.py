@@ -256,9 +256,11 @@ def _through(transformer: Any, table: Table, method: str) -> Table:
             "give new rows transformed likewise."
         )
     try:
-        values = np.asarray(getattr(transformer, method)(as_double(table.values)), dtype=np.float64)
+        found = np.asarray(getattr(transformer, method)(as_double(table.values)))
+        values = found.astype(np.float64, casting="unsafe" if found.dtype == object else "same_kind", copy=False)
     except Exception as error:  # whatever a stranger's transformer raises
-        raise InputError(f"transform: {name} cannot take these rows: {' '.join(str(error).split())[:300]}") from error
+        why = " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
+        raise InputError(f"transform: {name} cannot take these rows: {why}.") from error
     if values.ndim != 2 or len(values) != len(table.values) or values.shape[1] < 1 or np.isinf(values).any():
         raise InputError(f"transform: {name} must return one row of finite numbers for each row.")
     return Table(np.ascontiguousarray(values), table.labels, _names_after(transformer, table, values.shape[1]))

@@ -729,6 +729,41 @@ def test_fit_writes_nothing_so_far_where_that_would_take_too_long(data, tmp_path
     assert len(written) == 3  # the first one, and the end
 
 
+def test_fit_continues_where_what_there_is_so_far_cannot_be_written(data, tmp_path, monkeypatch, capsys, blank_pages):
+    write = outputs.write_result
+
+    def failing(folder, post, *args, **how):
+        if "only" in how:
+            raise OSError(28, "No space left on device")
+        return write(folder, post, *args, **how)
+
+    monkeypatch.setattr(outputs, "write_result", failing)
+    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
+    assert main(args) == 0
+    said = capsys.readouterr().err
+    assert "what there is so far could not be written ([Errno 28] No space left on device); the run continues." in said
+    assert sorted(os.listdir(tmp_path)) == WRITTEN
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need privileges elsewhere")
+def test_fit_keeps_an_input_that_is_linked_to_while_it_runs(data, tmp_path, monkeypatch, capsys, blank_pages):
+    """What is refused before a run may come about while it samples."""
+    write, before = outputs.write_result, data.read_bytes()
+
+    def linked(folder, post, *args, **how):
+        (folder / "clusters.csv").unlink(missing_ok=True)
+        (folder / "clusters.csv").symlink_to(data)
+        return write(folder, post, *args, **how)
+
+    monkeypatch.setattr(outputs, "write_result", linked)
+    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path / "out"), "--samples", "4", "--warmup", "3"]
+    assert main(args) == 2
+    assert "clusters.csv is an input of this command" in capsys.readouterr().err
+    assert data.read_bytes() == before
+    assert (tmp_path / "out" / CHECKPOINT).exists()  # no draw is lost
+
+
 def test_fit_stops_at_the_first_result_when_quick(data, tmp_path, capsys, only_line):
     args = ["fit", str(data), "--drop", "Art", "--quick", "--out"]
     assert main([*args, str(tmp_path / "a")]) == 0
