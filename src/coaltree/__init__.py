@@ -30,12 +30,15 @@ __all__ = ["__version__", *_HOME_OF, *_MODULES]
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME_OF:
-        value = getattr(_import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    elif name in _MODULES:
-        value = _import_module(f"{__name__}.{name}")
-    else:
+    if name not in _HOME_OF and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with _import_module(
+        f"{__name__}.errors"
+    ).postponed_interruptions():  # modules of C that were half loaded could not be loaded again
+        if name in _HOME_OF:
+            value = getattr(_import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        else:
+            value = _import_module(f"{__name__}.{name}")
     globals()[name] = value
     return value
 

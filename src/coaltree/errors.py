@@ -6,9 +6,12 @@ set"); `interruptions` undoes that.
 """
 
 import contextlib
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,6 +75,38 @@ def interruptions() -> Iterator[None]:
         if is_interruption(error):
             raise KeyboardInterrupt from None
         raise
+
+
+@contextlib.contextmanager
+def postponed_interruptions() -> Iterator[None]:
+    """Let Ctrl-C wait until what is within has ended; a second one does not wait.
+
+    Numba's tables of what it can compile, and modules of C, stay half filled for the rest of the process where Ctrl-C
+    comes while they are loaded.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    is_first = getattr(before, "__name__", "") != _remember.__name__
+    if threading.current_thread() is not threading.main_thread() or not callable(before) or not is_first:
+        yield  # signals are for the main thread; or they are ignored, or postponed already
+        return
+    _POSTPONED.clear()
+    _POSTPONED["handler"] = before
+    try:
+        signal.signal(signal.SIGINT, _remember)
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if "frame" in _POSTPONED:
+            before(signal.SIGINT, _POSTPONED["frame"])
+
+
+def _remember(number: int, frame: FrameType | None) -> None:
+    if "frame" in _POSTPONED:
+        _POSTPONED["handler"](number, frame)
+    _POSTPONED["frame"] = frame
+
+
+_POSTPONED: dict[str, Any] = {}  # the handler to go back to, and the frame in which Ctrl-C came
 
 
 def interruptible(verb: Callable[P, R]) -> Callable[P, R]:

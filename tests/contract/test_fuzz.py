@@ -301,8 +301,18 @@ PATHS = [
 COMMANDS = {
     "info": ["in"], "check": ["in"], "report": ["in", "-o"], "plot": ["in", "-o"], "place": ["in", "in", "-o"],
     "compare": ["in", "in", "--heldout", "-o"], "simulate": ["-o"], "fit": ["in", "-o", "--neighbors"],
+    "explain": ["in", "-o"],
 }  # fmt: skip
-LIKELY = {"info": "a", "check": "a", "report": "a", "plot": "a", "place": "a", "compare": "a", "fit": "t.csv"}
+LIKELY = {
+    "info": "a",
+    "check": "a",
+    "report": "a",
+    "plot": "a",
+    "place": "a",
+    "compare": "a",
+    "fit": "t.csv",
+    "explain": "a",
+}
 
 
 def random_command(rng):

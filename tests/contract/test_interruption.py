@@ -241,6 +241,47 @@ def test_interrupted_verbs_raise_keyboard_interrupt_whenever_it_comes(verb, tmp_
     assert was_interrupted or seconds < 0.1 or verb.startswith(("fit", "sample"))
 
 
+LOADING = """
+import contextlib, signal, sys
+import coaltree as ct
+from coaltree._runtime import jit
+
+if sys.argv[1] == "at once":
+    jit.postponed_interruptions = contextlib.nullcontext
+calls = 0
+
+def ctrl_c(frame, event, argument):
+    global calls
+    calls += event == "call" and frame.f_code.co_name == "stream_list"
+    if calls == int(sys.argv[2]):
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGINT)
+
+work = lambda: ct.simulate(6, 2, random_state=0)[0].sum()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.setprofile(ctrl_c)
+try:
+    work()
+except KeyboardInterrupt:
+    print("interrupted")
+sys.setprofile(None)
+print(work())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of Unix")
+@pytest.mark.parametrize("at", [3, pytest.param(40, marks=pytest.mark.slow), pytest.param(400, marks=pytest.mark.slow)])
+def test_ctrl_c_while_kernels_are_loaded_leaves_them_whole(at):
+    """Numba's tables once stayed half filled, and every later call in the process failed."""
+    ends = {
+        when: subprocess.run([sys.executable, "-c", LOADING, when, str(at)], capture_output=True, text=True)
+        for when in ("later", "at once")
+    }
+    expected = f"interrupted\n{ct.simulate(6, 2, random_state=0)[0].sum()}\n"
+    assert ends["later"].stdout == expected, ends["later"].stderr
+    assert ends["at once"].stdout != expected  # negative control
+
+
 COMMANDS = {
     "fit": "fit {0}/x.csv -o {0}/out --samples 8 --warmup 3 --clusters 2 --force",
     "report": "report {0}/p.npz -o {0}/r.html --force",

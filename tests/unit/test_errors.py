@@ -1,6 +1,8 @@
 """Errors and warnings: their families, and attributes that survive a journey to another process."""
 
 import pickle
+import signal
+import threading
 
 import pytest
 
@@ -47,3 +49,57 @@ def test_interruptible_makes_an_interruption_of_what_ctrl_c_is_behind():
         with pytest.raises(type(other)):
             raises(other)
         assert not errors.is_interruption(other)
+
+
+def test_postponed_interruptions_come_at_the_end_and_once():
+    done, before = [], signal.getsignal(signal.SIGINT)
+
+    def work():
+        with errors.postponed_interruptions():
+            with errors.postponed_interruptions():
+                signal.raise_signal(signal.SIGINT)
+                done.append("within")
+            done.append("around it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["within", "around it"]
+    assert signal.getsignal(signal.SIGINT) is before
+    with errors.postponed_interruptions():
+        done.append("later")
+    with pytest.raises(KeyboardInterrupt):  # negative control
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_second_ctrl_c_is_not_postponed():
+    done = []
+
+    def work():
+        with errors.postponed_interruptions():
+            signal.raise_signal(signal.SIGINT)
+            done.append("first")
+            signal.raise_signal(signal.SIGINT)
+            done.append("second")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["first"]
+
+
+def test_postponed_interruptions_leave_other_threads_and_ignored_signals_alone():
+    done, before = [], signal.getsignal(signal.SIGINT)
+
+    def work():
+        with errors.postponed_interruptions():
+            done.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [before]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        work()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == [before, signal.SIG_IGN]

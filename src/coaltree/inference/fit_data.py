@@ -85,12 +85,7 @@ def prepare(
         given, info = without_empty_rows(RowInputs(_read_rows(X, d), groups, errors, neighbors))
         covariance, steps = _check_steps(metric, covariance, transform)
         table, taken = transformed(given.table, steps)
-        if metric == "correlation":
-            info["metric_given"] = metric
-            if not np.nan_to_num(table.values).any():
-                raise InputError(
-                    "every row of X is constant, so rows have no correlations; check the table and metric."
-                )
+        info |= _check_correlations(table) if metric == "correlation" else {}
     else:
         if transform is not None:
             raise InputError(
@@ -156,6 +151,13 @@ def _check_steps(metric: str, covariance: Any, transform: Any) -> tuple[Any, Any
     if not isinstance(words, Mapping) or words.get("center") or words.get("scale"):
         raise InputError('metric="correlation" centres and scales the rows; transform can only take logarithms before.')
     return "spherical" if is_auto(covariance) else covariance, {**words, "center": "rows", "scale": "rows"}
+
+
+def _check_correlations(table: Table) -> dict[str, Any]:
+    """Refuse standardised rows that are all constant; what to remember of the metric."""
+    if not np.nan_to_num(table.values).any():
+        raise InputError("every row of X is constant, so rows have no correlations; check the table and metric.")
+    return {"metric_given": "correlation"}
 
 
 def _modelled_apart(
