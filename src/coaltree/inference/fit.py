@@ -111,7 +111,8 @@ def fit(
     ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
     inputs : (d,) or (d, k) for the same: where the columns were measured.
     transform : what to do with the table before: a mapping such as ``{"log": ["price"], "center": "rows", "scale":
-        "columns"}`` (``"log": True`` for all columns; steps are taken in this order), or a scikit-learn transformer.
+        "columns"}`` (``"log": True`` for all columns, ``"log": "skewed"`` for those of positive values with a
+        long tail to the right; steps are taken in this order), or a scikit-learn transformer.
         `Posterior.X` is what comes out; `Posterior.transform` keeps the steps, so that new rows are given, and tables
         shown, in the units of X.
     ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
