@@ -45,7 +45,8 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
         names = {field.name for field in needed}
         if any("." in field.name for field in fields) or len({field.name for field in fields}) < len(fields):
             names, needed = {field.name for field in fields}, fields  # they cannot be told apart by name
-        texts = [field.name for field in needed if not _is_number(field.type)]
+        are_numbers = (pyarrow.types.is_integer, pyarrow.types.is_floating, pyarrow.types.is_boolean)
+        texts = [field.name for field in needed if not any(is_number(field.type) for is_number in are_numbers)]
         columns = [field.name for field in fields if field.name in names]
         _require_readable(path, None if len(columns) == len(fields) else columns)
         in_full = _check_decoded_size(path, metadata, names, set(texts))
@@ -58,12 +59,6 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
     if frame.empty:
         raise TableError("the file is empty; expected rows and columns.")
     return RawTable(frame, range(1, len(frame) + 1))
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def _require_readable(path: Path, columns: list[str] | None) -> None:
