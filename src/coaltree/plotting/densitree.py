@@ -83,7 +83,8 @@ def cloud(
             style.legend_line("clusters", entries if cluster_names is None else style.cluster_lines(cluster_names))
         ]
     if reference is not False:
-        canvas.draw_reference(base, number)
+        mixed = style.INK if number is None else canvas.colors(base.children[None], number, style.INK)
+        canvas.draw(base.children[None], base.times[None], "reference", mixed, linewidths=1.1, alpha=None, zorder=3)
         if number is not None and cluster_names is None:
             canvas.number_clusters(base, number)
         line = Line2D([], [], color=style.INK, lw=1.1, label="mean tree" if reference is True else "reference")
@@ -130,10 +131,6 @@ class _Canvas(NamedTuple):
         if rest > 0.005:
             handles.append(Line2D([], [], color=_OTHERS, label=f"{100 * rest:.0f} % others"))
         return [style.legend_line("topologies", handles)]
-
-    def draw_reference(self, tree: Tree, number: np.ndarray | None) -> None:
-        colors = style.INK if number is None else self.colors(tree.children[None], number, style.INK)
-        self.draw(tree.children[None], tree.times[None], "reference", colors, linewidths=1.1, alpha=None, zorder=3)
 
     def number_clusters(self, tree: Tree, number: np.ndarray) -> None:
         """Write the number of each cluster on the branch above its largest clade, unless there is only one."""

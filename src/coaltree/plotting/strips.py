@@ -122,11 +122,9 @@ def _inset(ax: Axes, is_upright: bool, edge: float, start: float) -> Axes:
     within: Any = ax.transAxes
     if is_upright:
         inches = figure.dpi_scale_trans + ScaledTranslation(0.0, edge, within)
-        return ax.inset_axes(
-            (0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(ax.transAxes, inches)
-        )
+        return ax.inset_axes((0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(within, inches))
     inches = figure.dpi_scale_trans + ScaledTranslation(edge, 0.0, within)
-    return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, ax.transAxes))
+    return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, within))
 
 
 def _fill(ax: Axes, layout: TreeLayout, strip: Strip, outline: Callable[[tuple[float, float]], np.ndarray]) -> None:

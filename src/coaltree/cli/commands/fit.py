@@ -141,8 +141,8 @@ def _settings(
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
+    from ..tables.binary_files import read_sparse_matrix
     from ..tables.cells import number
-    from ..tables.sparse_files import read_sparse_matrix
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
