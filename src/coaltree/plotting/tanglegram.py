@@ -80,9 +80,7 @@ def tanglegram(
     settings = TreeSettings(labels=names, max_leaves=None, ladder=False, time_scale=time_scale, clusters=number)
     lines: list[Any] = []
     for k, (given, tree) in enumerate(((a, left), (b, right))):
-        shown: Any = False
-        if support and isinstance(given, Posterior):
-            shown = given.clade_support(tree, kind="transfer", output="numpy")
+        shown = given if support and isinstance(given, Posterior) else False
         own = settings._replace(orientation=("left", "right")[k], rotate=sorted(turned[k]), support=shown)
         _, explained = draw_dendrogram(tree, axes[2 * k], own)
         lines = lines or explained
@@ -96,16 +94,11 @@ def tanglegram(
 
 
 def crossings(one: np.ndarray, other: np.ndarray) -> int:
-    """Return how many pairs of lines cross between two orders of the same leaves."""
-    place = np.argsort(other)[one]
-    total, width = 0, 1
-    while width < len(place):  # merge sort, which counts the pairs that it exchanges
-        for start in range(0, len(place), 2 * width):
-            first, second = place[start : start + width], place[start + width : start + 2 * width]
-            total += len(first) * len(second) - int(np.searchsorted(first, second).sum())
-            place[start : start + 2 * width] = np.sort(place[start : start + 2 * width])
-        width *= 2
-    return total
+    """Return how many pairs of lines cross between two orders of the same leaves: what Kendall's τ counts."""
+    from scipy.stats import kendalltau
+
+    tau = kendalltau(np.argsort(one), np.argsort(other)).statistic
+    return round(0.5 * (1.0 - tau) * len(one) * (len(one) - 1) / 2)
 
 
 def _order(tree: Tree, flips: frozenset[int]) -> np.ndarray:
