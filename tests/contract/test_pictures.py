@@ -9,7 +9,6 @@ that a reader would notice, clusters without their numbers, is 2.5 to 4.4 (a neg
 colour of another is 11 to 18.
 """
 
-import sys
 import warnings
 from pathlib import Path
 
