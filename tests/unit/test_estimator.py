@@ -283,7 +283,7 @@ def test_rows_without_values_keep_their_place():
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was(monkeypatch):
     X = np.random.default_rng(0).normal(size=(12, 3))
-    model = ct.CoalescentClustering(2, n_samples=10, random_state=0)
+    model = ct.CoalescentClustering(2, n_samples=5, n_warmup=3, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = dict(vars(model.fit(X)))
