@@ -12,7 +12,7 @@ for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("same", max_examples=40, derandomize=True, deadline=None, database=None)
 settings.register_profile("random", max_examples=500, deadline=None, database=None, print_blob=True)
 settings.load_profile("same")
 
