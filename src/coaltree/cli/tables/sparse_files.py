@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._runtime.archive import read_npy_header
 from ...errors import InputError
-from ...model.data.neighbor_graph import why_damaged
+from ...model.data.neighbor_graph import checked_matrix
 from .binary_files import check_size
 from .cells import TableError
 
@@ -22,7 +22,7 @@ MEMORY_PER_ENTRY = 60  # bytes, of rows and columns in both directions
 
 def read_sparse_matrix(path: Path, n_rows: int) -> Any:
     """A sparse matrix (n_rows, n_rows), as its non-zero places; any other file is refused."""
-    from scipy.sparse import coo_array, load_npz
+    from scipy.sparse import load_npz
 
     try:
         _check_sizes(path)
@@ -35,11 +35,7 @@ def read_sparse_matrix(path: Path, n_rows: int) -> Any:
         if len(shape) == 2 and shape != (n_rows, n_rows):
             wanted = f"a row and a column for each of the {n_rows} rows of the table"
             raise InputError(f"--neighbors {path} must have {wanted}, not {' x '.join(map(str, shape))}.")
-        matrix = load_npz(path)
-        why = why_damaged(matrix)
-        if why:
-            raise ValueError(why)
-        return coo_array(matrix)
+        return checked_matrix(load_npz(path))
     except InputError:
         raise
     except TableError as error:
