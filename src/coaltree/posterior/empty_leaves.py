@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .._runtime.validation import is_whole
-from ..model.data.empty_rows import EMPTY_ROWS
+from ..model.data.leaves import EMPTY_ROWS
 
 if TYPE_CHECKING:
     from .posterior import Posterior
