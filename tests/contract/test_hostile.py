@@ -746,11 +746,11 @@ def neighbor_file_bomb(folder):
     neighbor_file(folder, data=np.ones(2 * 10**7, bool), indices=np.zeros(2 * 10**7, np.int64))
 
 
-def damaged_graph(kind, **changes):
+def damaged_graph(kind, X=None, **changes):
     matrix = sparse.csr_array(1.0 - np.eye(6)).asformat(kind)
     for name, value in changes.items():
         setattr(matrix, name, value)
-    ct.fit(data(), neighbors=matrix)
+    ct.fit(data() if X is None else X, neighbors=matrix)
 
 
 @case("neighbors is a damaged csr matrix: indptr must be a non-decreasing sequence; build it again.")
@@ -761,6 +761,14 @@ def csr_graph_with_a_decreasing_indptr(folder):
 @case("neighbors is a damaged csc matrix: Last value of index pointer should be less than the size of index and data")
 def csc_graph_with_an_indptr_far_out(folder):
     damaged_graph("csc", indptr=np.arange(0, 31, 5) * 10**6)
+
+
+@case("neighbors is a damaged csr matrix: Last value of index pointer should be less than the size of index and data")
+def csr_graph_of_a_table_with_an_empty_row(folder):
+    """Leaving out the row was a segmentation fault."""
+    X = np.where(np.arange(6)[:, None] == 3, np.nan, data())
+    with pytest.warns(ct.CoaltreeWarning, match="1 row with missing values only is left out"):
+        damaged_graph("csr", X, indptr=np.arange(0, 31, 5) * 10**6)
 
 
 @case("neighbors is a damaged bsr matrix: column index values must be < 6 (now max 99); build it again.")

@@ -13,6 +13,7 @@ from ...errors import CoaltreeWarning, InputError
 from ..process.noise import Noise, check_errors
 from .duplicates import Distinct, find_distinct
 from .missing import check_observed
+from .neighbor_graph import undamaged
 from .replicates import Replicates, read_groups, replicates_of
 from .table import Table, check_names
 
@@ -54,7 +55,7 @@ def without_empty_rows(given: RowInputs) -> tuple[RowInputs, dict[str, Any]]:
     errors = check_errors(given.errors, n)
     neighbors = given.neighbors
     if getattr(neighbors, "shape", None) == (n, n) and hasattr(neighbors, "tocsr"):
-        neighbors = neighbors.tocsr()[kept][:, kept]
+        neighbors = undamaged(neighbors).tocsr()[kept][:, kept]
     part = Table(np.ascontiguousarray(table.values[kept]), tuple(table.labels[i] for i in kept), table.features)
     about = {EMPTY_ROWS: {"names": [leaves[i] for i in places], "places": places}} if places else {}
     return RowInputs(part, groups, None if errors is None else errors[kept], neighbors), about

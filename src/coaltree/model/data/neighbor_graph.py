@@ -7,12 +7,14 @@ SciPy converts a matrix whose `indptr` or `indices` are wrong without looking, a
 asked to check them first.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
-from .leaves import LeafRows
+
+if TYPE_CHECKING:
+    from .leaves import LeafRows
 
 _MIN_NEIGHBORS = 3
 
@@ -24,7 +26,7 @@ class NeighborGraph(NamedTuple):
     member: np.ndarray  # int32
 
 
-def read_neighbor_graph(neighbors: Any, rows: LeafRows, n_rows: int) -> NeighborGraph:
+def read_neighbor_graph(neighbors: Any, rows: "LeafRows", n_rows: int) -> NeighborGraph:
     """Check a sparse matrix (rows, rows), and return the neighbours of each distinct row."""
     from scipy.sparse import csr_array, issparse
 
@@ -38,10 +40,7 @@ def read_neighbor_graph(neighbors: Any, rows: LeafRows, n_rows: int) -> Neighbor
     if neighbors.shape != (n_rows, n_rows):
         shape = " x ".join(map(str, neighbors.shape))
         raise InputError(f"neighbors must have a row and a column for each of {n_rows} rows of X, not {shape}.")
-    try:
-        given = checked_matrix(neighbors)
-    except Exception as error:  # whatever arrays of wrong shapes and types make SciPy raise
-        raise InputError(f"neighbors is a damaged {neighbors.format} matrix: {error}; build it again.") from None
+    given = undamaged(neighbors)
     if given.dtype.kind not in "biuf":
         raise InputError(f"neighbors must hold numbers, not {given.dtype}.")
     if given.nnz and not np.all(given.data >= 0):  # nor NaN
@@ -61,6 +60,14 @@ def read_neighbor_graph(neighbors: Any, rows: LeafRows, n_rows: int) -> Neighbor
             f"least {_MIN_NEIGHBORS} for every row, better 15."
         )
     return NeighborGraph(both.indptr.astype(np.int64), both.indices.astype(np.int32))
+
+
+def undamaged(neighbors: Any) -> Any:
+    """A user's sparse matrix as a ``coo_array``, or InputError."""
+    try:
+        return checked_matrix(neighbors)
+    except Exception as error:  # whatever arrays of wrong shapes and types make SciPy raise
+        raise InputError(f"neighbors is a damaged {neighbors.format} matrix: {error}; build it again.") from None
 
 
 def checked_matrix(matrix: Any) -> Any:
