@@ -27,8 +27,8 @@ from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cuts import check_cut
 from .average_linkage import MAX_AT_ONCE, MAX_EXACT, DrawnTrees, average_linkage
+from .consensus import raised
 from .extended_majority import extended_majority
-from .mcc import raised
 from .transfer_support import transfers
 
 if TYPE_CHECKING:
