@@ -198,33 +198,19 @@ def _matched(reference: Reference, labels: np.ndarray) -> tuple[np.ndarray, np.n
     return stands_for, shared, agreement
 
 
-@jit
 def _join_above(
     stands_for: np.ndarray, shared: np.ndarray, labels: np.ndarray, above: np.ndarray, trees: np.ndarray
 ) -> None:
     """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
-    for t in trees:
-        n_clusters, n_above = stands_for.shape[1], 1
-        for label in above[t]:
-            n_above = max(n_above, label + 1)
-        within = np.zeros((n_clusters, n_above), np.int64)
-        for i in range(labels.shape[1]):
-            if labels[t, i] >= 0 and above[t, i] >= 0:
-                within[labels[t, i], above[t, i]] += 1
-        around, matched = np.zeros(n_clusters, np.int64), np.empty(n_clusters, np.bool_)
-        for b in range(n_clusters):
-            matched[b] = stands_for[t, b] >= 0
-            for a in range(n_above):
-                if within[b, a] > within[b, around[b]]:
-                    around[b] = a
-        for b in np.flatnonzero(~matched):
-            for c in np.flatnonzero(matched):
-                own, best = stands_for[t, c], stands_for[t, b]
-                if around[c] != around[b] or own == best:
-                    continue
-                more = best < 0 or shared[t, own, b] > shared[t, best, b]
-                if more or (shared[t, own, b] == shared[t, best, b] and own < best):
-                    stands_for[t, b] = own
+    for t in trees.tolist():
+        counts = (labels[t] >= 0) & (above[t] >= 0)
+        within = np.zeros((stands_for.shape[1], int(above[t].max(initial=0)) + 1), np.int64)
+        np.add.at(within, (labels[t, counts], above[t, counts]), 1)
+        around, matched = within.argmax(axis=1), np.flatnonzero(stands_for[t] >= 0)
+        for b in np.flatnonzero(stands_for[t] < 0).tolist():
+            own = np.sort(stands_for[t, matched[around[matched] == around[b]]])
+            if len(own):
+                stands_for[t, b] = own[shared[t, own, b].argmax()]
 
 
 def stability(
