@@ -21,8 +21,7 @@ from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
 from .posterior.clusters.stability import ClusterStability
-from .posterior.empty_leaves import empty_leaves, in_given_places
-from .posterior.io.pandas_output import remember_index
+from .posterior.io.pandas_output import empty_leaves, in_given_places, remember_index
 from .posterior.predictive.placement import Placement
 from .samplers.base import SamplerLike
 from .tree import Tree

@@ -4,7 +4,7 @@ import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...model.covariance import Diagonal, Scaled, Spherical
 from ...model.data.columns import rows_for_full
 from ...model.process.pivots import lateness, shuffles
 from ..trees.clades import leaves_under
-from .check_statistics import pairs_of
+from .check_statistics import Result, pairs_of
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -45,19 +45,6 @@ class Advice:
 
     def __str__(self) -> str:
         return self.to_text()
-
-
-class Result(NamedTuple):
-    """How far a statistic is from what the model expects."""
-
-    p_value: float
-    worst: int  # the entry of the statistic that is farthest off
-    z: np.ndarray  # of all entries
-    excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
-    draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
-    replicates: np.ndarray
-    expected: np.ndarray  # mean over the replicates, of all entries
-    sd: np.ndarray  # over the replicates
 
 
 def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool) -> tuple[str, Advice | None]:

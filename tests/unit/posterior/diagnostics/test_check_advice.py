@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_advice import Advice, Result, explain
+from coaltree.posterior.diagnostics.check_advice import Advice, explain
+from coaltree.posterior.diagnostics.check_statistics import Result
 from tests.fits import quick_fit
 from tests.posteriors import grouped_posterior, random_posterior
 
