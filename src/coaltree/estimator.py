@@ -1,8 +1,6 @@
 """`CoalescentClustering`: `coaltree.fit` as a scikit-learn estimator."""
 
-import contextlib
 import warnings
-from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -112,8 +110,14 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. It has no `groups`: the labels of
         an estimator are those of rows.
         """
-        with _unchanged_if_it_fails(self):
-            self._fit(X, errors)
+        before = dict(self.__dict__)
+        try:
+            with interruptions():
+                self._fit(X, errors)
+        except BaseException:  # leave no mixture of an old fit and a new one behind
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
@@ -149,10 +153,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Rows that are less likely than all but 1 % of rows like those fitted (`is_typical`) are warned of; with
         `outliers` they are labelled -1 instead.
         """
-        check_is_fitted(self)
-        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
-        assert placed.class_probability is not None
-        labels = placed.class_probability.argmax(axis=1)
+        placed, probability = self._place_in_clusters(X)
+        labels = probability.argmax(axis=1)
         if outliers:
             return np.where(placed.is_typical, labels, -1)
         if not placed.is_typical.all():
@@ -169,10 +171,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
-        check_is_fitted(self)
-        probability = self._place(X, classes=self.labels_[self.labels_ >= 0]).class_probability
-        assert probability is not None
-        return probability
+        return self._place_in_clusters(X)[1]
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) log densities of new rows given those fitted; without noise a fitted row has an infinite one."""
@@ -188,6 +187,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         values = validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
+
+    def _place_in_clusters(self, X: ArrayLike) -> tuple[Placement, np.ndarray]:
+        check_is_fitted(self)
+        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
+        assert placed.class_probability is not None
+        return placed, placed.class_probability
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,16 +210,3 @@ def _with_names(values: np.ndarray, X: Any) -> Any:
         warnings.warn(f"the index of X has duplicate names, {advice}", CoaltreeWarning, stacklevel=3)
         labels = default_labels(len(values))
     return Table(np.array(values), labels, tuple(map(str, X.columns)))  # a copy: the user's frame may change
-
-
-@contextlib.contextmanager
-def _unchanged_if_it_fails(estimator: Any) -> Iterator[None]:
-    """Leave no mixture of an old fit and a new one behind."""
-    before = dict(vars(estimator))
-    try:
-        with interruptions():
-            yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise

@@ -11,6 +11,7 @@ import numpy as np
 from ..._runtime.formatting import shortened, some
 from ...model.covariance import Diagonal, Scaled, Spherical
 from ...model.data.columns import rows_for_full
+from ...model.data.transform import CLEARLY, FEW_VALUES, SKEWED, are_skewed
 from ...model.process.pivots import lateness, shuffles
 from ..trees.clades import leaves_under
 from .check_statistics import Result, pairs_of
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 RESAMPLE = 'resample="columns"', "--resample columns"  # where no model of the columns helps: argument and option
-_CLEARLY = 3.5  # standard deviations from which on a column is counted with the worst one
 _SOMEWHAT = 1.5  # from which on its logarithm is taken, where that of the worst one is
-_FEW_VALUES = 2  # in a column that no function changes
-_MAX_NAMED = 24  # columns in advice
+_MAX_NAMED = 3  # columns whose logarithms are advised one by one, if the word for skewed columns stands for more
+_MAX_NAMED_AT_ALL = 24
 _MIN_COLUMNS = 8  # to be resampled: fewer are no sample of anything
 _MAX_TREES_FOR_LATENESS = 100
 
@@ -127,7 +127,7 @@ def _skewness(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
 
 def _with_others(posterior: "Posterior", column: int, z: np.ndarray) -> str:
     """The name of a column, and how many more are clearly skewed."""
-    others = int(np.count_nonzero(np.delete(z, column) > _CLEARLY))
+    others = int(np.count_nonzero(np.delete(z, column) > CLEARLY))
     return _column(posterior, column) + (f" (and {others} more)" if others else "")
 
 
@@ -146,22 +146,31 @@ def _straightened(posterior: "Posterior", why: str, worst: int, z: np.ndarray, i
     given = given if posterior.used is None else given[:, posterior.used]
     is_positive = np.nanmin(given, axis=0) > 0.0
     candidates = np.flatnonzero((z > _SOMEWHAT) & is_positive & ~logged)
-    if is_up and (z[candidates] > _CLEARLY).any():  # the worst one is not always among them
-        return Advice(why, "", *_logarithms(posterior, candidates, z))
+    if is_up and (z[candidates] > CLEARLY).any():  # the worst one is not always among them
+        return Advice(why, "", *_logarithms(posterior, candidates, z, given))
     if logged[worst]:
         return Advice(why, f"try {'the ranks' if is_up else 'the square root'} of {name} in place of its logarithm")
     if not is_up or not is_positive[worst]:
         function = "square root" if is_up else "square"
         return Advice(why, f"try the {function} or the ranks of {name}", *_resampled(posterior))
-    return Advice(why, "", *_logarithms(posterior, candidates, z))
+    return Advice(why, "", *_logarithms(posterior, candidates, z, given))
 
 
-def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray) -> tuple[str, str]:
-    """Argument and option for the logarithms of these columns of the model, or of the most skewed of many."""
+def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray, given: np.ndarray) -> tuple[str, str]:
+    """Argument and option for the logarithms of these columns of the model: of more than three by the word for skewed
+    ones, if that is true of the worst of them.
+    """
     names = posterior.model_columns
     if len(columns) == len(names):
         return 'transform="log"', "--log all"
-    few = np.sort(columns[np.argsort(-z[columns], kind="stable")][:_MAX_NAMED]).tolist()
+    columns = columns[np.argsort(-z[columns], kind="stable")]
+    if (
+        len(columns) > _MAX_NAMED
+        and SKEWED not in (posterior.columns or ())
+        and are_skewed(given[:, columns[:1]]).all()
+    ):
+        return f'transform={{"log": "{SKEWED}"}}', f"--log {SKEWED}"
+    few = np.sort(columns[:_MAX_NAMED_AT_ALL]).tolist()
     of = [names[j] if posterior.columns is not None else int(names[j]) for j in few]
     return f'transform={{"log": {of}}}', " ".join(f"--log {shlex.quote(names[j])}" for j in few)
 
@@ -170,7 +179,7 @@ def _has_few_values(posterior: "Posterior") -> np.ndarray:
     """(k,) whether each column of the model has at most two values, before ties were spread."""
     assert posterior.X is not None
     X = posterior.X if posterior.used is None else posterior.X[:, posterior.used]
-    return np.array([len(np.unique(column[~np.isnan(column)])) <= _FEW_VALUES for column in X.T])
+    return np.array([len(np.unique(column[~np.isnan(column)])) <= FEW_VALUES for column in X.T])
 
 
 def _logged(posterior: "Posterior") -> np.ndarray:

@@ -1,6 +1,7 @@
 """What the results of model checks mean."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
@@ -68,6 +69,27 @@ def test_explain_skewness_counts_columns_and_asks_for_logarithms_of_positive_one
     named = data_posterior(columns=["a b", "c", "d"])
     _, advice = explain("skewness", named, result([9, 0, 0, 0, 0, 0]), is_fine=False)
     assert (advice.argument, advice.option) == ("transform={\"log\": ['a b']}", "--log 'a b'")
+
+
+def test_explain_skewness_of_many_columns_is_one_word():
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.standard_normal((40, 6)))
+    z = result([9, 8, 7, 6, 0, 0, *[0] * 6])
+
+    def advice(X, columns, **transform):
+        return explain(
+            "skewness", quick_fit(pd.DataFrame(X, columns=columns), "diagonal", **transform), z, is_fine=False
+        )[1]
+
+    found = advice(X, [*"abcdef"])
+    assert (found.argument, found.option) == ('transform={"log": "skewed"}', "--log skewed")
+    assert advice(X, [*"abcde", "skewed"]).option == "--log a --log b --log c --log d"  # the word is a column's name
+    X[:, 0] = 9.0 + rng.standard_normal(
+        40
+    )  # varies more where values are high, but has no tail: the word is not for it
+    assert advice(X, [*"abcdef"]).option == "--log a --log b --log c --log d"
+    again = advice(np.exp(rng.standard_normal((40, 6))), [*"abcdef"], transform={"log": "skewed"})
+    assert "skewed" not in again.to_text(options=True)
 
 
 def test_explain_skewness_never_goes_in_circles():
