@@ -34,7 +34,7 @@ from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
 from ..predictive.row_densities import covariance_of, rows_of
 from .check_advice import Advice, Result, explain
-from .check_effects import LIMIT, effect_of, is_beyond, size_of
+from .check_effects import LIMIT, at_effect, effect_of, is_beyond, size_of
 from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
 
 if TYPE_CHECKING:
@@ -237,9 +237,11 @@ def _compare(
     for name in names:
         result = compare_with_replicates(np.array(of_data[name]), np.array(of_model[name]), weights)
         verdict = _verdict(result.p_value, len(names))
-        said, advice = explain(name, posterior, result, is_fine=verdict == "fine")
-        size = size_of(name, result, len(posterior.model_columns), has_scales=posterior.tail_scale is not None)
+        has_scales = posterior.tail_scale is not None
+        size = size_of(name, result, len(posterior.model_columns), has_scales=has_scales)
         effect, z = 0.0 if verdict == "fine" else effect_of(name, size), float(result.z[result.worst])
+        about = at_effect(name, result, effect, has_scales=has_scales)
+        said, advice = explain(name, posterior, about, is_fine=verdict == "fine")
         of_worst = is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
         checks.append(Check(name, result.p_value, verdict, said, advice, z, size, effect, *of_worst))
     figures = Figures(
