@@ -151,6 +151,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `outliers` they are labelled -1 instead.
         """
         check_is_fitted(self)
+        if outliers:
+            self.posterior_.require_one_likelihood("predict(outliers=True)")
         placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
         assert placed.class_probability is not None
         labels = placed.class_probability.argmax(axis=1)
@@ -163,6 +165,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def is_typical(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
+        check_is_fitted(self)
+        self.posterior_.require_one_likelihood("is_typical")
         return self._place(X).is_typical
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
