@@ -153,6 +153,9 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Rows that are less likely than all but 1 % of rows like those fitted (`is_typical`) are warned of; with
         `outliers` they are labelled -1 instead.
         """
+        check_is_fitted(self)
+        if outliers:
+            self.posterior_.require_one_likelihood("predict(outliers=True)")
         placed, probability = self._place_in_clusters(X)
         labels = probability.argmax(axis=1)
         if outliers:
@@ -164,6 +167,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def is_typical(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
+        check_is_fitted(self)
+        self.posterior_.require_one_likelihood("is_typical")
         return self._place(X).is_typical
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:

@@ -184,6 +184,16 @@ def effect_of(name: str, size: float) -> float:
     return float(np.interp(size, *CURVES[name])) if size > 0.0 else 0.0
 
 
+def at_effect(name: str, result: Result, effect: float, *, has_scales: bool) -> Result:
+    """The result, its worst entry being the one that an effect to warn of is about.
+
+    A column or the noise may have tails that are lighter, and farther off, than those of all columns are heavier.
+    """
+    if name != "tails" or effect <= LIMIT or result.z[result.worst] > 0.0:
+        return result
+    return result._replace(worst=1 if has_scales else 0)
+
+
 def is_beyond(name: str, size: float) -> bool:
     """Whether nothing as large was measured."""
     return name in CURVES and size > CURVES[name][0][-1]

@@ -239,9 +239,11 @@ def _compare(
         p_value, z = result.p_value, float(result.z[result.worst])
         is_wrong, is_fine = p_value < FALSE_ALARM_RATE / len(names), p_value >= FALSE_ALARM_RATE
         verdict = "wrong" if is_wrong else "fine" if is_fine else "doubtful"
-        said, advice = explain(name, posterior, result, is_fine=is_fine)
-        size = statistics.size_of(name, result, d, has_scales=posterior.tail_scale is not None)
+        has_scales = posterior.tail_scale is not None
+        size = statistics.size_of(name, result, d, has_scales=has_scales)
         effect = 0.0 if is_fine else statistics.effect_of(name, size)
+        about = statistics.at_effect(name, result, effect, has_scales=has_scales)
+        said, advice = explain(name, posterior, about, is_fine=is_fine)
         of_worst = statistics.is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
         checks.append(Check(name, p_value, verdict, said, advice, z, size, effect, *of_worst))
     figures = Figures(

@@ -94,13 +94,17 @@ class Placement:
         """(m,) how probably a row like those fitted is as unlikely as the new row, or less likely; NaN where unknown.
 
         Its log density is compared with leave-one-out densities of the fitted rows in the same columns, of at most 400
-        rows, which takes a while the first time. It is unknown of a row without values, and beside fewer than ten rows.
+        rows, which takes a while the first time. It is unknown of a row without values, beside fewer than ten rows, and
+        where columns were resampled.
         """
         return typicality(self._posterior, self.log_density, self._observed)
 
     @property
     def is_typical(self) -> np.ndarray:
-        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows."""
+        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows.
+
+        True where its typicality is unknown.
+        """
         return ~(self.typicality < MIN_TYPICALITY)
 
     def unlike_in_words(self, most: int = 5) -> str:

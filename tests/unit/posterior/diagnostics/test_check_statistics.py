@@ -10,6 +10,7 @@ from coaltree.posterior.diagnostics.check_statistics import (
     CURVES,
     LIMIT,
     Result,
+    at_effect,
     effect_of,
     is_beyond,
     size_of,
@@ -106,6 +107,17 @@ def test_size_of_skewness_is_that_of_all_columns_less_chance():
 def test_what_is_harmless_has_no_effect(name):
     size = size_of(name, result([-0.4, -0.4], [0.0, 0.0]), 1, has_scales=False)
     assert size == effect_of(name, size) == 0.0
+
+
+def test_an_effect_to_warn_of_is_about_heavy_tails_and_not_about_lighter_ones_elsewhere():
+    found = result([-0.9, 0.3, 0.1, -0.2], np.zeros(4))
+    assert at_effect("tails", found, 0.2, has_scales=True).worst == 1
+    for name, effect in (("tails", LIMIT), ("skewness", 0.2)):  # nothing to warn of, or of another kind
+        assert at_effect(name, found, effect, has_scales=True) is found
+    column = result([0.3, 0.1, 0.9], np.zeros(3))._replace(worst=2)  # the column that is worst is named
+    assert at_effect("tails", column, 0.2, has_scales=False) is column
+    light = result([0.3, 0.1, -0.9], np.zeros(3))._replace(worst=2)
+    assert at_effect("tails", light, 0.2, has_scales=False).worst == 0
 
 
 @pytest.mark.parametrize("name", CURVES)
