@@ -181,7 +181,8 @@ def _of_answer(agreement: ChainAgreement | None) -> list[Finding]:
         clusters = Finding("clusters", value, "fair", f"Clusters may come out differently in another run. {_LONGER}")
     limits = (convergence.SUPPORT_ABOVE, convergence.SUPPORT_BAD)
     difference = agreement.support_difference
-    value = f"{difference:.2f} (largest difference, of groups of at least {percent(MIN_CLADE_SHARE)} of the leaves)"
+    of_groups = f"of groups of at least {percent(MIN_CLADE_SHARE)} of the leaves"
+    value = f"{difference:.2f} (largest difference beyond chance, {of_groups})"
     return [clusters, _graded("support_difference", difference, limits, value, f"Supports are rough. {_LONGER}")]
 
 
