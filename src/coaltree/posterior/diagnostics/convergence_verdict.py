@@ -174,7 +174,8 @@ def _of_answer(agreement: ChainAgreement | None) -> list[Finding]:
         advice = f"Clusters may come out differently in another run. {_LONGER}"
         clusters = clusters._replace(grade="fair", advice=advice)
     difference = agreement.support_difference
-    value = f"{difference:.2f} (largest difference, of groups of at least {percent(MIN_CLADE_SHARE)} of the leaves)"
+    of_groups = f"of groups of at least {percent(MIN_CLADE_SHARE)} of the leaves"
+    value = f"{difference:.2f} (largest difference beyond chance, {of_groups})"
     return [clusters, _graded("support_difference", difference, value, f"Supports are rough. {_LONGER}")]
 
 
