@@ -104,6 +104,10 @@ def test_estimator_of_resampled_columns_predicts_and_does_not_score():
     assert np.mean(model.predict(X) == model.labels_) > 0.9
     with pytest.raises(ct.InputError, match="score_samples needs one likelihood"):
         model.score(X)
+    with pytest.raises(ct.InputError, match=r"predict\(outliers=True\) needs one likelihood"):
+        model.predict(X, outliers=True)
+    with pytest.raises(ct.InputError, match="is_typical needs one likelihood"):
+        model.is_typical(X)
 
 
 def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):
