@@ -19,8 +19,7 @@ from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
 from .posterior.clusters.stability import ClusterStability
-from .posterior.empty_leaves import empty_leaves, in_given_places
-from .posterior.io.pandas_output import remember_index
+from .posterior.io.pandas_output import empty_leaves, in_given_places, remember_index
 from .posterior.predictive.placement import Placement
 from .samplers.base import SamplerLike
 from .tree import Tree
@@ -154,6 +153,9 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Rows that are less likely than all but 1 % of rows like those fitted (`is_typical`) are warned of; with
         `outliers` they are labelled -1 instead.
         """
+        check_is_fitted(self)
+        if outliers:
+            self.posterior_.require_one_likelihood("predict(outliers=True)")
         placed, probability = self._place_in_clusters(X)
         labels = probability.argmax(axis=1)
         if outliers:
@@ -165,6 +167,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def is_typical(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
+        check_is_fitted(self)
+        self.posterior_.require_one_likelihood("is_typical")
         return self._place(X).is_typical
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:

@@ -16,7 +16,7 @@ from ..errors import CoaltreeWarning
 from ..posterior.clusters import explanation
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.empty_leaves import given_labels, in_given_places
+from ..posterior.io.pandas_output import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree

@@ -130,7 +130,10 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     if given["inputs"] == "names" and table_options.header is None:
         table_options = dataclasses.replace(table_options, header=True)
     source = read_file(data, table_options)
-    if check_metric(given["metric"]) not in DISTANCES:
+    is_table = check_metric(given["metric"]) not in DISTANCES
+    if given["explain"] and not is_table:
+        raise InputError("--explain needs a table with columns; distances have none.")
+    if is_table:
         for hint in column_hints(source.table):
             shell.show_warning(hint, CoaltreeWarning)
     return source
@@ -232,9 +235,10 @@ def fit_table(
     if suggestion is not None:
         advice = " Choose a number with --clusters K." if suggestion.n_clusters == 1 else ""
         shell.say(f"{suggestion.reason}{advice}")
-    _print_clusters(post, answer, out)
+    _print_clusters(post, answer)
     width = max(map(len, files))
     shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    _print_concern(post, out)  # at the end, where it is read
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -342,14 +346,18 @@ def _interrupted(checkpoint: Path) -> shell.Interrupted:
     return shell.Interrupted(f"interrupted; {kept}the same command resumes from {checkpoint}.")
 
 
-def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> None:
+def _print_clusters(post: "Posterior", answer: "ClusterAnswer") -> None:
     from ...posterior.clusters.answer import in_a_line, leaves_are
-    from ...posterior.diagnostics.model_checks import check_or_reason
     from ...posterior.leaf_annotations import annotations_of
 
     shell.say(in_a_line(answer, leaves_are(post)))
     for annotation in annotations_of(post):
         shell.say(compare_annotation(answer, annotation))
+
+
+def _print_concern(post: "Posterior", out: Path) -> None:
+    from ...posterior.diagnostics.model_checks import check_or_reason
+
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.concern is not None:

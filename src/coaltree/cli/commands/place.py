@@ -65,10 +65,15 @@ def place(
     if out is not None:
         options.output_file(out, force, inputs=[posterior, rows])
     post = load(posterior)
+    if outliers:
+        post.require_one_likelihood("--outliers", "fit without --resample for it")
     table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
     placed = post.place(table, classes=labels, n_trees=trees)
     columns = _columns(placed, outliers)
+    if post.is_resampled:
+        unknown = "columns were resampled, so that new rows unlike the fitted ones are not told from others"
+        warnings.warn(f"{unknown}; place them in a fit without --resample.", CoaltreeWarning, stacklevel=1)
     if not placed.is_typical.all():
         advice = "Their cluster is -1." if outliers else "Their clusters mean little; with --outliers it is -1."
         warnings.warn(f"{placed.unlike_in_words()}. {advice}", CoaltreeWarning, stacklevel=1)

@@ -14,7 +14,7 @@ from ..._runtime.archive import read_npy_header
 from ..._runtime.formatting import count
 from ..._runtime.memory import require_memory
 from ...errors import InputError
-from ...model.data.neighbor_graph import why_damaged
+from ...model.data.neighbor_graph import checked_matrix
 from .cells import RawTable, TableError
 from .text_files import MEMORY_PER_BYTE, table_of_rows
 
@@ -203,7 +203,7 @@ def read_sparse_matrix(path: Path, n_rows: int) -> Any:
     `scipy.sparse.load_npz` believes what a file says, and computing with a matrix whose indices are wrong ends the
     process: sizes are checked before anything is read, and indices before SciPy computes with them.
     """
-    from scipy.sparse import coo_array, load_npz
+    from scipy.sparse import load_npz
 
     try:
         _check_sparse_sizes(path)
@@ -216,11 +216,7 @@ def read_sparse_matrix(path: Path, n_rows: int) -> Any:
         if len(shape) == 2 and shape != (n_rows, n_rows):
             wanted = f"a row and a column for each of the {n_rows} rows of the table"
             raise InputError(f"--neighbors {path} must have {wanted}, not {' x '.join(map(str, shape))}.")
-        matrix = load_npz(path)
-        why = why_damaged(matrix)
-        if why:
-            raise ValueError(why)
-        return coo_array(matrix)
+        return checked_matrix(load_npz(path))
     except InputError:
         raise
     except TableError as error:

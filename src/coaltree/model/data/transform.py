@@ -163,16 +163,13 @@ def transformed(table: Table, given: Any) -> tuple[Table, Transform | None]:
         nothing = np.empty(0, np.int64)
         return new, Transform(nothing, None, None, None, None, None, None, table.features, n_columns, transformer)
     words = _check_words(given)
-    log = _columns(words.get("log"), table)
-    logs = _logarithms(table, log)
-    center, scale = words.get("center"), words.get("scale")
-    column_center = _means(logs.T) if center == "columns" else None
-    centred = logs if column_center is None else logs - column_center
-    if center == "rows":
-        centred = logs - _means(logs)[:, None]
-    column_scale = _deviations(centred.T) if scale == "columns" else None
-    found = Transform(log, center, scale, column_center, column_scale, None, None, table.features, n_columns)
-    return found.apply(table)
+    log, center, scale = _columns(words.get("log"), table), words.get("center"), words.get("scale")
+    found = Transform(log, center, None, None, None, None, None, table.features, n_columns)
+    if center == "columns":
+        found = replace(found, column_center=_means(_logarithms(table, log).T))
+    if scale == "columns":
+        found = replace(found, column_scale=_deviations(found.apply(table)[0].values.T))
+    return replace(found, scale=scale).apply(table)
 
 
 def _check_words(given: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...model.data.columns import rows_for_full
 from ...model.data.transform import CLEARLY, FEW_VALUES, SKEWED, are_skewed
 from ...model.process.pivots import lateness, shuffles
 from ..trees.clades import leaves_under
-from .check_statistics import pairs_of
+from .check_statistics import Result, pairs_of
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -45,19 +45,6 @@ class Advice:
 
     def __str__(self) -> str:
         return self.to_text()
-
-
-class Result(NamedTuple):
-    """How far a statistic is from what the model expects."""
-
-    p_value: float
-    worst: int  # the entry of the statistic that is farthest off
-    z: np.ndarray  # of all entries
-    excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
-    draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
-    replicates: np.ndarray
-    expected: np.ndarray  # mean over the replicates, of all entries
-    sd: np.ndarray  # over the replicates
 
 
 def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool) -> tuple[str, Advice | None]:
@@ -114,9 +101,14 @@ def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     return seen, Advice(why, "look at these rows", 'noise="student"', "--noise student")
 
 
-def _resampled(posterior: "Posterior") -> tuple[str, str]:
-    """Argument and option to resample columns, where there are enough."""
-    return RESAMPLE if len(posterior.model_columns) >= _MIN_COLUMNS else ("", "")
+def _resampled(posterior: "Posterior", least: int = _MIN_COLUMNS) -> tuple[str, str]:
+    """Argument and option to resample columns, where there are enough and none is tied to others, which is refused."""
+    covariance = posterior.covariance
+    if len(posterior.model_columns) < least or not isinstance(covariance, Spherical | Diagonal):
+        return "", ""
+    if "variances" in covariance.learnt and np.isnan(posterior.model_values()).any():
+        return f'covariance="scaled", {RESAMPLE[0]}', f"--covariance scaled {RESAMPLE[1]}"
+    return RESAMPLE
 
 
 def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
@@ -150,7 +142,8 @@ def _straightened(posterior: "Posterior", why: str, worst: int, z: np.ndarray, i
     z = np.where(has_few, 0.0, z)  # no function changes these
     if has_few[worst] and z.max() < _SOMEWHAT:
         name = _column(posterior, worst)
-        return Advice(why, f"no change is needed: {name} has two values, and so has every function of it")
+        action = f"no function helps: {name} has two values, and so has every function of it"
+        return Advice(why, action, *_resampled(posterior))
     worst = int(np.argmax(z))
     name = _with_others(posterior, worst, z)
     if posterior.transform is not None and posterior.transform.transformer is not None:
@@ -208,7 +201,11 @@ def _spread(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
     seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
     why = "columns that vary more than the covariance says weigh too much"
-    return seen, Advice(why, "", 'covariance="diagonal" or "full"', "--covariance diagonal or full")
+    if posterior.n >= rows_for_full(len(posterior.model_columns)):
+        return seen, Advice(why, "", 'covariance="full"', "--covariance full")
+    if isinstance(posterior.covariance, Diagonal | Spherical):
+        return seen, Advice(why, "", 'covariance="diagonal"', "--covariance diagonal")
+    return seen, Advice(why, "look at this column")
 
 
 def _correlation(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
@@ -231,7 +228,9 @@ def _with_correlation(posterior: "Posterior", why: str) -> Advice:
     if is_diagonal and _are_numbers_in_order(posterior.columns):
         kernel = 'covariance="squared_exponential", inputs=X.columns.astype(float)'
         return Advice(why, "", kernel, "--covariance squared_exponential --inputs names")
-    return Advice(why, "", *RESAMPLE)
+    if not is_diagonal:
+        return Advice(why, "look at these columns: the covariance does not describe how they vary together")
+    return Advice(why, "", *_resampled(posterior, 2))
 
 
 def _are_numbers_in_order(columns: tuple[str, ...] | None) -> bool:
