@@ -12,7 +12,7 @@ from ..._runtime.formatting import shortened, some
 from ...model.covariance import Diagonal, Scaled, Spherical
 from ...model.data.columns import rows_for_full
 from ...model.data.transform import CLEARLY, FEW_VALUES, SKEWED, are_skewed
-from ...model.process.pivots import lateness, shuffles
+from ...model.process.contrasts import lateness, shuffles
 from ..trees.clades import leaves_under
 from .check_statistics import Result, pairs_of
 

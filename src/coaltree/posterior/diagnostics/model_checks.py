@@ -29,7 +29,7 @@ from ...errors import InputError
 from ...model.covariance import Scaled
 from ...model.covariance.base import DiagonalWhitener, Whitener, column_variances
 from ...model.data.replicates import replicates_of
-from ...model.process import pivots
+from ...model.process import contrasts
 from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
 from ..predictive.row_densities import covariance_of, rows_of
@@ -289,7 +289,7 @@ class _DrawnTree:
     def __init__(self, posterior: "Posterior", draw: int, rows: _DistinctRows) -> None:
         children, times = restricted(np.array(posterior.children[draw]), np.array(posterior.times[draw]), rows.leaves)
         over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
-        self.frame = pivots.frame_of(*over_rows, posterior.row_variances(draw)[rows.rows])
+        self.frame = contrasts.frame_of(*over_rows, posterior.row_variances(draw)[rows.rows])
         self._leaf_children = children
         self._values = posterior.model_values(draw)[rows.rows]
         self._tail_scale = None if posterior.tail_scale is None else posterior.tail_scale[draw][rows.rows]
@@ -304,30 +304,30 @@ class _DrawnTree:
             self._sd = np.sqrt(np.diagonal(covariance.matrix(d)))
         sizes = layout(self.frame.children).size[self.frame.children]
         self._side = np.sign(sizes[:, 1] - sizes[:, 0])
-        self._shuffle = pivots.shuffles(children)
+        self._shuffle = contrasts.shuffles(children)
 
     def observed(self) -> View:
         """The view of the data."""
-        found = pivots.values_of_rows(self.frame, self._values / self._sd)
+        found = contrasts.values_of_rows(self.frame, self._values / self._sd)
         E = self._whitener.whiten(found.contrasts * self._sd)
-        late = float(pivots.lateness(self._leaf_children).mean())
+        late = float(contrasts.lateness(self._leaf_children).mean())
         log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
         return self._view(E, found, late, self._shuffle.z, log_scales)
 
     def replicated(self, rng: np.random.Generator) -> View:
         """A view of contrasts and trees that the model draws."""
         E = rng.standard_normal((len(self.frame.v), len(self._sd)))
-        found = pivots.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
+        found = contrasts.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
         if self._set_variances:
             E, found = _scaled_again(E, found)
         log_scales, half_df = None, self._half_df
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
-        late = pivots.mean_lateness(len(self._leaf_children) + 1, rng)
+        late = contrasts.mean_lateness(len(self._leaf_children) + 1, rng)
         return self._view(E, found, late, rng.standard_normal(len(self._shuffle.z)), log_scales)
 
     def _view(
-        self, E: np.ndarray, found: pivots.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
+        self, E: np.ndarray, found: contrasts.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
     ) -> View:
         level = found.means[len(E) + 1 :]
         return View(E, found.contrasts, level, self._side, late, shuffle, log_scales, self._learns_spread)
@@ -339,8 +339,8 @@ class _DrawnTree:
         return statistics.means_by_age(np.log(np.maximum(times, youngest)))
 
 
-def _scaled_again(E: np.ndarray, found: pivots.Values) -> tuple[np.ndarray, pivots.Values]:
+def _scaled_again(E: np.ndarray, found: contrasts.Values) -> tuple[np.ndarray, contrasts.Values]:
     """`Scaled` takes its columns' variances from the data: so it does from those that are drawn, at the same total."""
     by = 1.0 / found.means[: len(E) + 1].std(axis=0)
     by *= math.sqrt(np.square(E).sum() / np.square(E * by).sum())
-    return E * by, pivots.Values(found.contrasts * by, found.means * by)
+    return E * by, contrasts.Values(found.contrasts * by, found.means * by)

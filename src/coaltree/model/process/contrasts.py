@@ -1,4 +1,4 @@
-"""Pivots: statistics with a known distribution if the model holds, whatever its parameters are.
+"""Contrasts on a tree, and other statistics whose distribution is known if the model holds (pivotal quantities).
 
 Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ), and the data are, up
 to a shift of all rows, a linear function of them. Replicated data follow from contrasts drawn anew, from the root down:
@@ -33,12 +33,13 @@ class ContrastFrame(NamedTuple):
 
 
 def frame_of(children: np.ndarray, times: np.ndarray, leaf_var: np.ndarray) -> ContrastFrame:
-    """The frame of a tree; all its merges must have a positive variance."""
+    """The frame of a tree; a merge without variance has a `w1` of NaN."""
     children = np.ascontiguousarray(children, dtype=np.int64)
     times = np.ascontiguousarray(times, dtype=np.float64)
     n, second = len(times) + 1, children[:, 1]
     up = messages(children, times, np.empty((n, 0)), leaf_var)
-    w1 = (up.var[second] + times - np.append(np.zeros(n), times)[second]) / up.v
+    with np.errstate(invalid="ignore"):
+        w1 = (up.var[second] + times - np.append(np.zeros(n), times)[second]) / up.v
     return ContrastFrame(children, times, np.ascontiguousarray(leaf_var, dtype=np.float64), up.v, w1)
 
 
