@@ -24,11 +24,10 @@ from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
-from .clusters.cut import cut_mean_tree, read_partition
 from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
-from .clusters.partitions import coclustering, whitened_rows
-from .clusters.stability import ClusterStability, membership, stability
+from .clusters.partitions import coclustering, cut_mean_tree, whitened_rows
+from .clusters.stability import ClusterStability, membership, read_partition, stability
 from .diagnostics import ess as diagnostics
 from .diagnostics import resamples
 from .io import pandas_output
@@ -38,9 +37,8 @@ from .io.notebook import posterior_html
 from .predictive.loo import LeaveOneOut, loo
 from .predictive.placement import Placement, place
 from .trees import clades, node_times
-from .trees.consensus import ConsensusTree, majority_rule
+from .trees.consensus import ConsensusTree, majority_rule, mcc_tree
 from .trees.group_support import GroupSupport, group_support
-from .trees.mcc import mcc_tree
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, read_only
 from .trees.transfer_support import clade_support
