@@ -774,3 +774,15 @@ def test_compare_annotation_of_numbers_has_their_range():
     title, *rows = compared(np.arange(10) + 0.5)
     assert title == "kind: median in each cluster, and 90 % of its values"
     assert [row.split()[2] for row in rows] == ["2", "7"]
+
+
+def test_fit_takes_logarithms_of_skewed_columns_by_one_word(tmp_path, capsys, blank_pages):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"tail": np.exp(rng.standard_normal(40)), "plain": 9.0 + rng.standard_normal(40)})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    args = ["fit", str(tmp_path / "x.csv"), "--log", "skewed", "--clusters", "2", *SHORT]
+    assert main([*args, "--out", str(tmp_path / "rule")]) == 0
+    assert "transform: logarithm of tail\n" in capsys.readouterr().out
+    table.rename(columns={"plain": "skewed"}).to_csv(tmp_path / "x.csv", index=False)  # that one is meant then
+    assert main([*args, "--out", str(tmp_path / "name")]) == 0
+    assert "transform: logarithm of skewed\n" in capsys.readouterr().out
