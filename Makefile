@@ -17,7 +17,9 @@ ONLY ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# Bytecode is made of what is imported, when it is.
+# Bytecode is made of what is imported, when it is, also where the environment forbids it, as in many containers: without
+# it every command would compile 3 s of Python again.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PIP) install --quiet --no-compile --no-build-isolation --constraint constraints.txt --editable
 
 # Some systems ship Python without ensurepip, which venv wants; pip can help itself.

@@ -3,8 +3,8 @@
 Tables of `effect_tables` break the model in one way each, more or less. Each is fitted by one chain of 50 + 100
 iterations; "off" is what groups with a support of at least 0.5 say, less the share of them that agree with the truth.
 For each check a curve from what is found on the model, straight between a few sizes, is fitted to the tables that
-break it in that way; `coaltree.posterior.diagnostics.check_effects` has the numbers, rounded. Nothing is known beyond
-the largest size measured. How well they warn is seen on other tables, of other strengths and seeds:
+break it in that way; `coaltree.posterior.diagnostics.check_statistics` has the numbers, rounded. Nothing is known
+beyond the largest size measured. How well they warn is seen on other tables, of other strengths and seeds:
 `make bench ONLY=calibration`.
 
 Every result is kept in build/bench_effects/, so that a run that was stopped resumes. MINUTES=20 begins no table after
@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_effects import AT_REST, CURVES, LIMIT, effect_of
+from coaltree.posterior.diagnostics.check_statistics import AT_REST, CURVES, LIMIT, effect_of
 from coaltree.posterior.diagnostics.model_checks import Check, ModelCheck
 
 from .bench_calibration import of_clades

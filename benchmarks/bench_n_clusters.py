@@ -36,7 +36,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 import coaltree as ct
-from coaltree.posterior.clusters.n_clusters import ENOUGH
+from coaltree.posterior.clusters.n_clusters import MIN_PROBABILITY
 
 from .blobs import Cell, draw, ward
 from .kept import Kept, commits_of, is_full
@@ -241,7 +241,7 @@ def report(outcomes):
     again = np.array([one["again"] for one in small]).reshape(-1, 3)
     is_one = ranges[:, 0] == ranges[:, 1]
     same = (ranges == again[:, :2]).all(axis=1)
-    sure = (chance >= ENOUGH) | (again[:, 2] >= ENOUGH)
+    sure = (chance >= MIN_PROBABILITY) | (again[:, 2] >= MIN_PROBABILITY)
     shown_again = ranges[:, 0] == again[:, 0]
     print("\na second seed of every table")
     print(

@@ -241,7 +241,7 @@ def point_of(found, method, low, high):
 
 
 def with_error(point):
-    """What is true at a point; its standard error needs more than one pair of halves."""
+    """What is true at a point; its standard error needs more than one pair of halves, or table."""
     return f"{point.true:.2f} ± {point.error:.2f}" if np.isfinite(point.error) else f"{point.true:.2f}"
 
 
@@ -314,9 +314,11 @@ def print_off_model(results):
     for (kind, method), found in results.items():
         if found:
             points = [reliability(found, "clades", low, high) for low, high in pairwise(BINS)]
-            cells = ["" if p is None else f"{p.said:.2f}, {p.true:.2f} ± {p.error:.2f} [{p.count}]" for p in points]
+            cells = ["" if p is None else f"{p.said:.2f}, {with_error(p)} [{p.count}]" for p in points]
             every = reliability(found, "clades", BINS[0], 2.0)
-            excess = "" if every is None else f"{every.said - every.true:+.2f} ± {every.error:.2f}"
+            excess = "" if every is None else f"{every.said - every.true:+.2f}"
+            if every is not None and np.isfinite(every.error):
+                excess += f" ± {every.error:.2f}"
             rows.append((f"{kind}: {OFF_MODEL[kind]}, {method} ({len(found)})", *cells, excess))
     header = [f"{low:g} to {min(high, 1):g}" for low, high in pairwise(BINS)]
     table(("table: method (tables)", *header, "too sure by"), rows)

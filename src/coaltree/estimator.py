@@ -1,8 +1,6 @@
 """`CoalescentClustering`: `coaltree.fit` as a scikit-learn estimator."""
 
-import contextlib
 import warnings
-from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,8 +19,7 @@ from .model.process.noise import NoiseLike
 from .posterior import Posterior
 from .posterior.clusters.answer import answer_for
 from .posterior.clusters.stability import ClusterStability
-from .posterior.empty_leaves import empty_leaves, in_given_places
-from .posterior.io.pandas_output import remember_index
+from .posterior.io.pandas_output import empty_leaves, in_given_places, remember_index
 from .posterior.predictive.placement import Placement
 from .samplers.base import SamplerLike
 from .tree import Tree
@@ -113,8 +110,14 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `errors` (n,) are known standard errors of the rows, as in `coaltree.fit`. It has no `groups`: the labels of
         an estimator are those of rows.
         """
-        with _unchanged_if_it_fails(self):
-            self._fit(X, errors)
+        before = dict(self.__dict__)
+        try:
+            with interruptions():
+                self._fit(X, errors)
+        except BaseException:  # leave no mixture of an old fit and a new one behind
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     def _fit(self, X: ArrayLike, errors: ArrayLike | None) -> None:
@@ -151,9 +154,10 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         `outliers` they are labelled -1 instead.
         """
         check_is_fitted(self)
-        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
-        assert placed.class_probability is not None
-        labels = placed.class_probability.argmax(axis=1)
+        if outliers:
+            self.posterior_.require_one_likelihood("predict(outliers=True)")
+        placed, probability = self._place_in_clusters(X)
+        labels = probability.argmax(axis=1)
         if outliers:
             return np.where(placed.is_typical, labels, -1)
         if not placed.is_typical.all():
@@ -163,6 +167,8 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
     def is_typical(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) whether each new row is like those fitted; see `Posterior.place`."""
+        check_is_fitted(self)
+        self.posterior_.require_one_likelihood("is_typical")
         return self._place(X).is_typical
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -170,10 +176,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
 
         In a tree it is the share of the cluster's leaves in the clade that the row joins.
         """
-        check_is_fitted(self)
-        probability = self._place(X, classes=self.labels_[self.labels_ >= 0]).class_probability
-        assert probability is not None
-        return probability
+        return self._place_in_clusters(X)[1]
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Return (m,) log densities of new rows given those fitted; without noise a fitted row has an infinite one."""
@@ -189,6 +192,12 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         values = validate_data(self, as_frame(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return self.posterior_.place(values, **options)
+
+    def _place_in_clusters(self, X: ArrayLike) -> tuple[Placement, np.ndarray]:
+        check_is_fitted(self)
+        placed = self._place(X, classes=self.labels_[self.labels_ >= 0])
+        assert placed.class_probability is not None
+        return placed, placed.class_probability
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -206,16 +215,3 @@ def _with_names(values: np.ndarray, X: Any) -> Any:
         warnings.warn(f"the index of X has duplicate names, {advice}", CoaltreeWarning, stacklevel=3)
         labels = default_labels(len(values))
     return Table(np.array(values), labels, tuple(map(str, X.columns)))  # a copy: the user's frame may change
-
-
-@contextlib.contextmanager
-def _unchanged_if_it_fails(estimator: Any) -> Iterator[None]:
-    """Leave no mixture of an old fit and a new one behind."""
-    before = dict(vars(estimator))
-    try:
-        with interruptions():
-            yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise

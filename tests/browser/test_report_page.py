@@ -109,6 +109,15 @@ def test_page_opens_without_complaint_and_fits_its_window(opened, report, width,
     assert (max(red, green, blue) < 60) == dark
 
 
+def test_page_cards_and_findings_break_long_arguments(opened, report):
+    page = opened(report)
+    for selector in (".card span", ".finding p"):
+        text = f"document.querySelector('{selector}')"
+        page.evaluate(f"{text}.textContent = 'Try covariance=' + '\\'squared_exponential\\''.repeat(9)")
+        inside = f"{text}.parentElement.scrollWidth <= {text}.parentElement.clientWidth"
+        assert page.evaluate(inside), selector
+
+
 def test_requests_and_errors_of_a_page_are_seen(windows, folder):
     path = folder / "leaky.html"
     path.write_text("<!doctype html><img src='http://localhost:1/x.png'><script>undefinedName</script>", "utf-8")

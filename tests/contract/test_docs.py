@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,11 @@ def test_python_runs(page, short, monkeypatch, tmp_path):
     assert len(names) > 1
 
 
+@cache
+def make_knows(*args):
+    return subprocess.run(["make", "-n", *args], cwd=ROOT, capture_output=True).returncode == 0
+
+
 def run_commands(page, shorten=None):
     """Run the commands of a page, each changed by `shorten`, which may leave one out by None."""
     from coaltree.cli import main
@@ -70,7 +76,7 @@ def run_commands(page, shorten=None):
             args = shown if shorten is None else shorten(shown)
             assert args is None or main(args) == 0, args
         if program == "make" and shutil.which("make"):  # which Windows may not have
-            assert subprocess.run(["make", "-n", *shown], cwd=ROOT, capture_output=True).returncode == 0
+            assert make_knows(*shown), shown
 
 
 @pytest.mark.slow

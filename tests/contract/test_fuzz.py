@@ -13,8 +13,8 @@ from scipy import sparse
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.cli import main
+from coaltree.cli.tables.binary_files import read_sparse_matrix
 from coaltree.cli.tables.reading import TableOptions, read_file
-from coaltree.cli.tables.sparse_files import read_sparse_matrix
 from coaltree.inference.control import checkpoint
 from coaltree.posterior.io import archive as files
 from tests import hostile

@@ -24,7 +24,7 @@ from coaltree.cli import main
 from coaltree.report import write_report
 
 X = np.random.default_rng(0).normal(size=(24, 3)) + np.repeat([[0.0], [4.0]], 12, axis=0)
-SETTINGS = {"n_samples": 8, "n_warmup": 3, "n_chains": 2, "random_state": 0, "progress": False}
+SETTINGS = {"n_samples": 5, "n_warmup": 2, "n_chains": 2, "random_state": 0, "progress": False}
 
 
 def fresh():
@@ -214,7 +214,6 @@ def test_interrupted_verbs_raise_keyboard_interrupt_and_answer_when_asked_again(
 
     work()  # what is to be compiled would take minutes under a profiler
     watched, before = CtrlC(), blas_threads()
-    work()  # loads kernels
     expected = watched.outcome_of(work)
     try:
         for at in moments(watched, n_moments, np.random.default_rng(len(verb))):
@@ -283,7 +282,7 @@ def test_ctrl_c_while_kernels_are_loaded_leaves_them_whole(at):
 
 
 COMMANDS = {
-    "fit": "fit {0}/x.csv -o {0}/out --samples 8 --warmup 3 --clusters 2 --force",
+    "fit": "fit {0}/x.csv -o {0}/out --samples 5 --warmup 2 --clusters 2 --force",
     "report": "report {0}/p.npz -o {0}/r.html --force",
     "info": "info {0}/p.npz",
     "plot": "plot {0}/p.npz -o {0}/t.png --force",

@@ -210,7 +210,7 @@ def model(request):
     X = request.param()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ct.CoalescentClustering(3, n_samples=25, n_warmup=15, random_state=0).fit(X), X
+        return ct.CoalescentClustering(3, n_samples=12, n_warmup=8, random_state=0).fit(X), X
 
 
 def test_estimator_shows_the_mean_tree_and_its_cut(model):

@@ -47,19 +47,24 @@ UNSEEN = {"import_module", "__import__", "modules", "exec", "eval"}
 parse = cache(ast.parse)  # several tests read all files
 
 
+@cache
+def nodes_of(tree):
+    return list(ast.walk(tree))
+
+
 def imports_of(tree, module, is_package=False):
     """Pairs (dotted name below the package, is it deferred?) that a parsed file imports from the package.
 
     Deferred is what is inside a function or under `if TYPE_CHECKING:`, and so does not happen on import.
     """
     package = module if is_package else module.rpartition(".")[0]
-    later = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
-    for node in ast.walk(tree):
+    later = [node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    for node in nodes_of(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             later += node.body
     deferred = {id(inner) for outer in later for inner in ast.walk(outer)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         names = []
         if isinstance(node, ast.Import):
             ours = [alias.name for alias in node.names if alias.name.split(".")[0] == "coaltree"]
@@ -82,9 +87,9 @@ def imports_of(tree, module, is_package=False):
 
 def unseen_of(tree):
     """Names by which a parsed file could reach a module behind this test's back."""
-    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    used |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    used = {node.attr for node in nodes_of(tree) if isinstance(node, ast.Attribute)}
+    used |= {node.id for node in nodes_of(tree) if isinstance(node, ast.Name)}
+    used |= {alias.name for node in nodes_of(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     return sorted(used & UNSEEN)
 
 
@@ -162,9 +167,9 @@ def test_tables_of_public_names_point_at_files():
 def privates_reached(source):
     """Private attributes that a file asks of other objects than self, though it does not define them itself."""
     tree = parse(source)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    defined = {node.name for node in nodes_of(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     reached = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
             own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
             (defined if own else reached).add(node.attr)
@@ -202,7 +207,7 @@ def test_rooms_are_small():
     assert {str(folder) for folder, n_files in folders.items() if n_files > 14} == set()
     long, deep = [], []
     for module, (source, _) in package_files().items():
-        for node in ast.walk(parse(source)):
+        for node in nodes_of(parse(source)):
             if isinstance(node, ast.FunctionDef):
                 long += [f"{module}.{node.name}"] if n_lines(node) > 60 else []
                 deep += [f"{module}.{node.name}"] if depth(node.body) > 4 else []

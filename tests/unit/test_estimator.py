@@ -104,6 +104,10 @@ def test_estimator_of_resampled_columns_predicts_and_does_not_score():
     assert np.mean(model.predict(X) == model.labels_) > 0.9
     with pytest.raises(ct.InputError, match="score_samples needs one likelihood"):
         model.score(X)
+    with pytest.raises(ct.InputError, match=r"predict\(outliers=True\) needs one likelihood"):
+        model.predict(X, outliers=True)
+    with pytest.raises(ct.InputError, match="is_typical needs one likelihood"):
+        model.is_typical(X)
 
 
 def test_estimator_warmup_of_a_fixed_number_of_samples(monkeypatch):
@@ -283,7 +287,7 @@ def test_rows_without_values_keep_their_place():
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was(monkeypatch):
     X = np.random.default_rng(0).normal(size=(12, 3))
-    model = ct.CoalescentClustering(2, n_samples=10, random_state=0)
+    model = ct.CoalescentClustering(2, n_samples=5, n_warmup=3, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = dict(vars(model.fit(X)))

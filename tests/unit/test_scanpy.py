@@ -9,6 +9,7 @@ import pytest
 import coaltree as ct
 
 QUICK = {"n_samples": 20, "n_warmup": 8}
+TINY = {"n_samples": 4, "n_warmup": 2}  # where draws are compared bit by bit, or only asked for their shape
 
 
 class StandIn(SimpleNamespace):
@@ -141,7 +142,7 @@ def test_dendrogram_of_many_cells_costs_no_more_per_iteration():
 
 def test_cells_are_the_leaves_of_one_tree(adata):
     some = adata[::4].copy()
-    posterior = ct.scanpy.cells(some, n_clusters=4, **QUICK)
+    posterior = ct.scanpy.cells(some, n_clusters=4, **TINY)
     assert posterior.labels == tuple(some.obs_names)
     assert list(some.obs["coaltree"].cat.categories) == ["1", "2", "3", "4"]
     assert some.obs["coaltree_probability"].between(0, 1).all()
@@ -191,10 +192,10 @@ def test_dendrogram_keeps_float32_and_gives_the_same_bits():
         return made
 
     single, double = cells_of(X), cells_of(X.astype(np.float64))
-    posts = [ct.scanpy.dendrogram(adata, "kind", **QUICK) for adata in (single, double)]
+    posts = [ct.scanpy.dendrogram(adata, "kind", **TINY) for adata in (single, double)]
     assert [post.X.dtype for post in posts] == [np.float32, np.float64]
     np.testing.assert_array_equal(posts[0].times, posts[1].times)
     found = [adata.uns["dendrogram_kind"]["correlation_matrix"] for adata in (single, double)]
     np.testing.assert_array_equal(*found)
-    post = ct.scanpy.cells(single, **QUICK)
+    post = ct.scanpy.cells(single, **TINY)
     assert post.X.dtype == np.float32 and not np.shares_memory(post.X, X)

@@ -22,45 +22,41 @@ def replacing(path: Any, mode: str = "w", newline: str | None = None) -> Iterato
 
     A symbolic link stays one: the file it points to is replaced. An existing file keeps its permissions.
     """
-    target = _target(path)
-    clear_away(target.parent, [target.name])
-    temporary = target.with_name(f".{target.name[:_MAX_STEM]}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _replace(temporary, target)
-    except OSError as error:
-        raise _cannot_write(path, error) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with _refusals(path):
+        target, temporary = _target(path)
+        clear_away(target.parent, [target.name])
+        try:
+            with open(temporary, mode, encoding=None if "b" in mode else "utf-8", newline=newline) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            _replace(temporary, target)
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
 
 
 def check_writable(path: Any) -> None:
     """Refuse a path that no file can be written to, before any work is done: by writing one beside it."""
-    target = _target(path)
-    try:
+    with _refusals(path):
+        target, temporary = _target(path)
         with contextlib.suppress(FileNotFoundError):
             target.lstat()  # a name may be too long
-        temporary = target.with_name(f".{target.name[:_MAX_STEM]}.{os.getpid()}.tmp")
         temporary.touch()
         temporary.unlink()
-    except OSError as error:
-        raise _cannot_write(path, error) from None
 
 
 def move_into_place(source: Path, path: Path) -> None:
     """Let a complete file take the place of `path`, as `replacing` does."""
-    try:
-        _replace(source, _target(path))
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise _cannot_write(path, error) from None
-        with open(source, "rb") as whole, replacing(path, "wb") as file:  # a link to another disk
-            shutil.copyfileobj(whole, file)
-        source.unlink()
+    with _refusals(path):
+        try:
+            _replace(source, _target(path)[0])
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with open(source, "rb") as whole, replacing(path, "wb") as file:  # a link to another disk
+                shutil.copyfileobj(whole, file)
+            source.unlink()
 
 
 def as_path(path: Any, name: str = "path") -> Path:
@@ -98,18 +94,23 @@ def clear_away(folder: Path, names: Iterable[str]) -> None:
                     left.unlink()
 
 
-def _target(path: Any) -> Path:
-    """The file to be written: behind a link the one it points to; a device or a pipe is never replaced."""
+@contextlib.contextmanager
+def _refusals(path: Any) -> Iterator[None]:
     try:
-        target = Path(os.path.realpath(as_path(path)))
-        if not target.parent.is_dir():
-            raise InputError(f"cannot write {path}: the folder {target.parent} does not exist.")
-        if target.exists() and not target.is_file():
-            what = "a folder" if target.is_dir() else "a device or pipe, which is never replaced"
-            raise InputError(f"cannot write {path}: it is {what}; choose another path.")
+        yield
     except OSError as error:
-        raise _cannot_write(path, error) from None
-    return target
+        raise InputError(f"cannot write {path}: {error.strerror or error}.") from None
+
+
+def _target(path: Any) -> tuple[Path, Path]:
+    """The file to be written, behind a link the one it points to, and a temporary one beside it."""
+    target = Path(os.path.realpath(as_path(path)))
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {target.parent} does not exist.")
+    if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "a device or pipe, which is never replaced"
+        raise InputError(f"cannot write {path}: it is {what}; choose another path.")
+    return target, target.with_name(f".{target.name[:_MAX_STEM]}.{os.getpid()}.tmp")
 
 
 def _is_running(process: int) -> bool:
@@ -128,7 +129,3 @@ def _replace(source: Path, target: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.chmod(source, stat.S_IMODE(target.stat().st_mode))
     os.replace(source, target)
-
-
-def _cannot_write(path: Any, error: OSError) -> InputError:
-    return InputError(f"cannot write {path}: {error.strerror or error}.")

@@ -90,16 +90,13 @@ def sampling_options(command: Any) -> Any:
 
 
 def table_options(command: Callable[..., Any]) -> Any:
-    """How to read a table; the command gets these options as one `TableOptions`."""
-    names = (
-        "names", "columns", "drop", "dates", "header", "decimal", "separator", "multiline", "array",
-        "transpose", "drop_empty", "exclude_row",
-    )  # fmt: skip
+    """How to read a table; the command gets these options, and its own about columns, as one `TableOptions`."""
 
     @functools.wraps(command)
     def with_table_options(**options: Any) -> Any:
         from .tables.reading import TableOptions
 
+        names = {field.name for field in dataclasses.fields(TableOptions)} & options.keys()
         return command(table_options=TableOptions(**{name: options.pop(name) for name in names}), **options)
 
     header = "Whether the first line has the column names. [default: whether it has text]"
@@ -122,31 +119,10 @@ def table_options(command: Callable[..., Any]) -> Any:
     )
 
 
-def transform_options(command: Any) -> Any:
-    """What to do with the values before they are fitted."""
-    axes = click.Choice(("rows", "columns"))
-    log = "Column to take the logarithm of (may be repeated), or all."
-    center = "Subtract the mean of each row or column."
-    scale = "Divide each row or column by its standard deviation; with --center rows, rows are compared by their shape."
-    return _add_options(
-        command,
-        column_option("--log", log, multiple=True),
-        click.option("--center", type=axes, help=center),
-        click.option("--scale", type=axes, help=scale),
-    )
-
-
 def _add_options(command: Any, *options: Decorator) -> Any:
     for option in reversed(options):
         command = option(command)
     return command
-
-
-def load_posterior(path: Path) -> "Posterior":
-    """Read a posterior from its file, or from the output folder of `coaltree fit`."""
-    from ..posterior.io.archive import load
-
-    return load(path)
 
 
 def read_new_rows(path: Path, options: "TableOptions", post: "Posterior") -> Any:

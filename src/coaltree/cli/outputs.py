@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import pandas
 
 from .._runtime.atomic_write import clear_away, move_into_place, replacing
 from ..errors import CoaltreeWarning, is_interruption
+from ..posterior.clusters import explanation
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
-from ..posterior.clusters.explanation import explain
 from ..posterior.clusters.n_clusters import ClusterSuggestion
-from ..posterior.empty_leaves import given_labels, in_given_places
+from ..posterior.io.pandas_output import given_labels, in_given_places
 from ..posterior.leaf_annotations import annotations_of
 from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
@@ -48,14 +48,6 @@ MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes
 MAX_NAMED_LEAVES = 150  # in the figure
 MAX_IN_LEGEND = 30  # clusters
 FIGURE_DPI = 150
-
-
-class Written(NamedTuple):
-    """What a folder shows, and its files with what each of them is."""
-
-    suggestion: ClusterSuggestion | None  # where the number of clusters comes from, if the user gave none
-    answer: ClusterAnswer
-    files: dict[str, str]
 
 
 @dataclass
@@ -107,13 +99,14 @@ def write_result(
     title: str | None,
     *,
     save_trees: bool = False,
-    explained: bool = False,
+    explain: bool = False,
     only: Container[str] = tuple(FILES),
     inputs: Sequence[Path] = (),
-) -> Written:
+) -> tuple[ClusterSuggestion | None, ClusterAnswer, dict[str, str]]:
     """Write the files of `FILES` that are in `only` into `folder`; others of the kind, of another run, are removed.
 
-    With `explained`, clusters.csv says which columns make the clusters. No file of `inputs` is written to.
+    With `explain`, clusters.csv says which columns make the clusters. Returns where the number of clusters comes from,
+    if none was given, the clusters, and the files with what each of them is. No file of `inputs` is written to.
     """
     suggestion = None
     if n_clusters is None:
@@ -131,14 +124,14 @@ def write_result(
     shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number
     temporary.mkdir()
     try:
-        _write_files(temporary, files, post, answer, suggestion, title, explained=explained)
+        _write_files(temporary, files, post, answer, suggestion, title, explain=explain)
         for name in files:
             move_into_place(temporary / name, folder / name)
         for name in {*FILES, NOTE} - set(files):
             (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return Written(suggestion, answer, files)
+    return suggestion, answer, files
 
 
 def _write_files(
@@ -149,7 +142,7 @@ def _write_files(
     suggestion: ClusterSuggestion | None,
     title: str | None,
     *,
-    explained: bool,
+    explain: bool,
 ) -> None:
     from ..report import write_report
 
@@ -164,7 +157,7 @@ def _write_files(
         (folder / "tree.newick").write_text(post.annotated_tree(tree, "newick"), encoding="utf-8")
         (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
         write_linkage(folder / "linkage.csv", tree)
-        write_clusters(folder / "clusters.csv", post, answer, explained=explained)
+        write_clusters(folder / "clusters.csv", post, answer, explain=explain)
     if FIGURES[0] in files:
         with shell.stage("drawing the figure"):
             paths = [folder / name for name in FIGURES]
@@ -181,10 +174,10 @@ def trees_to_write(n_leaves: int) -> int:
     return max(10, min(1000, MAX_LEAVES_IN_TREES // n_leaves))
 
 
-def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explained: bool = False) -> None:
+def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explain: bool = False) -> None:
     """Write the cluster of each leaf, counted from 1, probabilities, side branches ("yes" or empty), annotations.
 
-    With `explained` also the columns in which its cluster differs most from the sister clade. Rows with missing values
+    With `explain` also the columns in which its cluster differs most from the sister clade. Rows with missing values
     only are in no tree; they have empty cells.
     """
     columns: dict[str, Iterable[Any]] = {
@@ -196,8 +189,8 @@ def write_clusters(path: Path, post: Posterior, answer: ClusterAnswer, *, explai
     if 1 < answer.n_clusters <= MAX_PROBABILITY_COLUMNS:
         for c, probabilities in enumerate(answer.membership.T):
             columns[f"cluster_{c + 1}"] = [f"{probability:.4g}" for probability in probabilities]
-    if explained and answer.n_clusters > 1:
-        found = explain(post, answer.labels)
+    if explain and answer.n_clusters > 1:
+        found = explanation.explain(post, answer.labels)
         said = [found.in_words(c) for c in range(answer.n_clusters)]
         columns["differs_from_sister"] = [said[c] for c in answer.labels]
     annotations = {annotation.name: annotation.texts() for annotation in annotations_of(post)}
@@ -251,6 +244,7 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
     from ..posterior.clusters.stability import similarity
 
     k = answer.n_clusters
+    title = f"Mean tree of {tree.n:,} {leaves_are(post)}" + (f" in {k} clusters" if k > 1 else "")
     lines = []
     if 1 < k <= MAX_IN_LEGEND:
         stability = enumerate(zip(answer.stability.words, answer.stability.jaccard, strict=True))
@@ -265,14 +259,9 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
         clusters=answer.labels if k > 1 else None,
         side_branches=answer.side_branch,
         row_colors=annotations_of(post) or None,
-        title=_figure_title(tree.n, post, k),
+        title=f"{title} ({preliminary(post)})" if preliminary(post) else title,
         legend=lines,
     )
-
-
-def _figure_title(n: int, post: Posterior, k: int) -> str:
-    said = f"Mean tree of {n:,} {leaves_are(post)}" + (f" in {k} clusters" if k > 1 else "")
-    return f"{said} ({preliminary(post)})" if preliminary(post) else said
 
 
 def _lay_out(figure: Any) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -12,21 +13,16 @@ from .._runtime.formatting import shortened
 MAX_COUNT, MAX_CHAINS, MAX_JOBS, MAX_NOISE = 10**9, 10**4, 10**4, 1e150  # those of `fit`, known before it is imported
 
 
-class _Parsed(click.ParamType):
-    """A value that `parse` makes of text; `expected` names it in the message of a refusal."""
+def _parsed(parse: Callable[[str], Any], expected: str) -> Callable[[Any], Any]:
+    """The type of values that `parse` makes of text; `expected` names them in the message of a refusal."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
-        self.name = name
-        self.parse = parse
-        self.expected = expected
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
+    def convert(value: Any) -> Any:
         try:
-            return self.parse(value)
+            return parse(value) if isinstance(value, str) else value
         except ValueError:
-            return self.fail(f"{shortened(value)!r} is not {self.expected}.", param, ctx)
+            raise click.BadParameter(f"{shortened(value)!r} is not {expected}.") from None
+
+    return convert
 
 
 class PathName(click.Path):
@@ -74,15 +70,9 @@ def _inputs(text: str) -> tuple[float, ...] | str:
     return text if text == "names" else tuple(float(part) for part in text.split(","))
 
 
-COUNT: "click.ParamType[Any]" = _Parsed(
-    "count", lambda text: _count(text, 0), f"auto or a whole number from 0 to {MAX_COUNT}"
-)
-POSITIVE_COUNT: "click.ParamType[Any]" = _Parsed(
-    "count", lambda text: _count(text, 1), f"auto or a whole number from 1 to {MAX_COUNT}"
-)
-INCHES: "click.ParamType[Any]" = _Parsed(
-    "inches", lambda text: _number(text, 1.0, 100.0), "a number of inches from 1 to 100"
-)
-GRID: "click.ParamType[Any]" = _Parsed("grid", _grid, "the shape of a grid, such as 16x16")
-NOISE: "click.ParamType[Any]" = _Parsed("noise", _noise, f"student, learn or a number from 0 to {MAX_NOISE:g}")
-INPUTS: "click.ParamType[Any]" = _Parsed("inputs", _inputs, "names, or numbers such as 0,0.5,1")
+COUNT = _parsed(partial(_count, minimum=0), f"auto or a whole number from 0 to {MAX_COUNT}")
+POSITIVE_COUNT = _parsed(partial(_count, minimum=1), f"auto or a whole number from 1 to {MAX_COUNT}")
+INCHES = _parsed(partial(_number, minimum=1.0, maximum=100.0), "a number of inches from 1 to 100")
+GRID = _parsed(_grid, "the shape of a grid, such as 16x16")
+NOISE = _parsed(_noise, f"student, learn or a number from 0 to {MAX_NOISE:g}")
+INPUTS = _parsed(_inputs, "names, or numbers such as 0,0.5,1")

@@ -89,7 +89,8 @@ def select(data: FitData, whole: Run, n_jobs: int | None, progress: ProgressLike
         for number, (name, model) in enumerate(data.candidates.items()):
             bar.show(number, len(data.candidates))
             candidate = data.with_model(model)
-            run = Run(candidate.chains, settings, _seed_of_candidate(seed, number), starts)
+            high, low = map(int, np.random.SeedSequence([seed, number + 1]).generate_state(2, np.uint32))
+            run = Run(candidate.chains, settings, (high << 32) | low, starts)
             run.require_memory(len(data.rows.labels))
             try:
                 left_out[name], runs[name] = _leave_one_out(candidate, run, among, n_jobs), run
@@ -122,11 +123,6 @@ def _leave_one_out(data: FitData, run: Run, among: np.ndarray, n_jobs: int | Non
     if not np.isfinite(densities.log_density).all():
         raise InputError("rows have no finite density under it.")
     return from_densities(post, densities, np.zeros(len(densities.draws)))
-
-
-def _seed_of_candidate(seed: int, number: int) -> int:
-    high, low = map(int, np.random.SeedSequence([seed, number + 1]).generate_state(2, np.uint32))
-    return (high << 32) | low
 
 
 def _table(found: Comparison, n_rows: int, n_draws: int, failed: Mapping[str, str]) -> dict[str, Any]:

@@ -87,9 +87,13 @@ def _all_data(posterior: Posterior, table: Table) -> FitData:
     assert posterior.X is not None and posterior.covariance is not None  # else read_new_rows has refused
     X = np.concatenate([as_double(posterior.X), table.values])
     rows, table = _all_rows(posterior, table, X)
-    values = _model_values(posterior, X, rows.kept)
+    used = np.arange(X.shape[1]) if posterior.used is None else posterior.used
+    recorded = np.ascontiguousarray(X[rows.kept][:, used])
+    values, old = recorded.copy(), _old_rows(posterior, rows.kept)
+    if posterior.fitted is not None:
+        values, _ = spread_ties(values, rows.kept, used)
+    values[: len(old)] = posterior.model_values()[old]
     check_apart(values, rows.names_of_kept(), has_density=rows.has_density)
-    recorded = X[rows.kept] if posterior.used is None else X[rows.kept][:, posterior.used]
     noise = noises.noise_model(posterior.noise, recorded, None if rows.errors is None else rows.errors[rows.kept])
     chains = ChainData(values, posterior.covariance, noise, rows.replicates, missing_entries(values))
     model = Modelled(posterior.covariance, values, posterior.used, posterior.fitted is not None, {})
@@ -118,16 +122,6 @@ def _new_labels(posterior: Posterior, table: Table) -> tuple[str, ...]:
     if clash:
         raise InputError(f"a new row has the name {clash[0]!r}, as one of the fitted rows has; rename it.")
     return table.labels
-
-
-def _model_values(posterior: Posterior, X: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """The rows that are kept as the model sees them; those that were fitted stay as they were."""
-    used = np.arange(X.shape[1]) if posterior.used is None else posterior.used
-    values, old = np.ascontiguousarray(X[kept][:, used]), _old_rows(posterior, kept)
-    if posterior.fitted is not None:
-        values, _ = spread_ties(values, kept, used)
-    values[: len(old)] = posterior.model_values()[old]
-    return values
 
 
 def _old_rows(posterior: Posterior, kept: np.ndarray) -> np.ndarray:

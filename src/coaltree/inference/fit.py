@@ -10,7 +10,6 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import joblib
@@ -111,7 +110,8 @@ def fit(
     ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
     inputs : (d,) or (d, k) for the same: where the columns were measured.
     transform : what to do with the table before: a mapping such as ``{"log": ["price"], "center": "rows", "scale":
-        "columns"}`` (``"log": True`` for all columns; steps are taken in this order), or a scikit-learn transformer.
+        "columns"}`` (``"log": True`` for all columns, ``"log": "skewed"`` for those of positive values with a
+        long tail to the right; steps are taken in this order), or a scikit-learn transformer.
         `Posterior.X` is what comes out; `Posterior.transform` keeps the steps, so that new rows are given, and tables
         shown, in the units of X.
     ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
@@ -163,11 +163,11 @@ def fit(
         run = begin_run(data, settings, start, random_state, checkpoint)
         if data.candidates:
             data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
-        run.to_posterior = LastPosterior(data, run.settings)
+        run.to_posterior = make = maker_of_posteriors(data, run.settings)
         if callback is not None:
-            run.callback = lambda run: callback(posterior_of(data, run))
+            run.callback = lambda run: callback(posterior_of(data, run, make))
         complete(run, n_jobs, progress)
-        post = posterior_of(data, run)
+        post = posterior_of(data, run, make)
         remember_index(post, X, groups)
         post.info["seconds"] = time.perf_counter() - began
         _judge(post)
@@ -213,35 +213,32 @@ def complete(run: Run, n_jobs: int | None, progress: ProgressLike) -> None:
         warnings.warn(InterruptedWarning(message, n_draws, run.settings.max_draws), stacklevel=3)
 
 
-@dataclass
-class LastPosterior:
+def maker_of_posteriors(data: FitData, settings: RunSettings) -> auto_stop.ToPosterior:
     """Makes the posterior of the draws so far, and keeps the last: what was found out about it is not asked again."""
+    last: dict[tuple[int | None, int, int], Posterior] = {}
 
-    data: FitData
-    settings: RunSettings
-    _made: tuple[tuple[int | None, int, int], Posterior] | None = None
-
-    def __call__(self, state: RunState) -> Posterior:
+    def make(state: RunState) -> Posterior:
         draws = (state.n_warmup, state.thin, state.n_draws)
-        if self._made is None or self._made[0] != draws:
-            self._made = None  # before the next one takes as much memory
-            if self.settings.resample is None:
+        if draws not in last:
+            last.clear()  # before the next one takes as much memory
+            if settings.resample is None:
                 every, weights = state.all_draws, None
             else:
-                every, weights = pooled(self.data.chains, self.settings, state.seed, state.draws)
+                every, weights = pooled(data.chains, settings, state.seed, state.draws)
+            chain = state.chain_of_draws
             reported = {name: np.nanmean(value) for name, value in every.info.items() if not np.isnan(value).all()}
             info: dict[str, Any] = {f"mean_{name}": float(value) for name, value in reported.items()}
             if weights is not None:
-                of = self.settings.resample
-                info["resample"] = {"of": of, "drift": drift(every.log_joint, state.chain_of_draws)}
-            self._made = draws, to_posterior(self.data, every, info, weights, chain=state.chain_of_draws)
-        return self._made[1]
+                info["resample"] = {"of": settings.resample, "drift": drift(every.log_joint, chain)}
+            last[draws] = to_posterior(data, every, info, weights, chain=chain)
+        return last[draws]
+
+    return make
 
 
-def posterior_of(data: FitData, run: Run) -> Posterior:
+def posterior_of(data: FitData, run: Run, make: auto_stop.ToPosterior) -> Posterior:
     """The posterior of what a run has kept, and how it came about in `info`."""
     settings, state = run.settings, run.state
-    make = run.to_posterior or LastPosterior(data, settings)
     post = make(state)
     is_preliminary = not (state.reason or run.is_interrupted)
     post.info.update(

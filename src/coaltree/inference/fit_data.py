@@ -17,8 +17,7 @@ from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, Squa
 from ..model.covariance.base import column_variances
 from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, is_auto, modelled
 from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
-from ..model.data.empty_rows import RowInputs, without_empty_rows
-from ..model.data.leaves import LeafRows, read_rows, warn_of_groups
+from ..model.data.leaves import LeafRows, RowInputs, read_rows, warn_of_groups, without_empty_rows
 from ..model.data.mds import require_spherical, rows_of_distances
 from ..model.data.missing import agreeing_pair, check_apart, missing_entries
 from ..model.data.neighbor_graph import read_neighbor_graph

@@ -74,7 +74,11 @@ def check_settings(
     warmup = None if _is_auto("n_warmup", n_warmup) else check_count("n_warmup", n_warmup, 0, MAX_COUNT)
     if resample is not None:
         check_choice("resample", resample, ("columns",))
-        _refuse_beside_resample(n_chains, max_iterations, max_seconds)
+        if n_chains != DEFAULT_CHAINS:
+            raise InputError(f"resample runs a chain for each of n_resamples; leave out n_chains={n_chains!r}.")
+        if max_iterations is not None or max_seconds is not None:
+            lengths = "whose chains have n_warmup and n_samples iterations"
+            raise InputError(f"max_iterations and max_seconds are not for resample, {lengths}.")
         chains = check_count("n_resamples", n_resamples, 2, MAX_CHAINS)
         return RunSettings(as_sampler(sampler), samples, warmup, chains, resample=resample)
     if n_resamples != DEFAULT_RESAMPLES:
@@ -89,16 +93,6 @@ def check_settings(
         max_seconds = check_positive("max_seconds", max_seconds)
     chains = check_count("n_chains", n_chains, 1, MAX_CHAINS)
     return RunSettings(as_sampler(sampler), samples, warmup, chains, max_iterations or 0, max_seconds)
-
-
-def _refuse_beside_resample(n_chains: Any, max_iterations: Any, max_seconds: Any) -> None:
-    """Chains of resamples are as many as these, and of a given length."""
-    if n_chains != DEFAULT_CHAINS:
-        raise InputError(f"resample runs a chain for each of n_resamples; leave out n_chains={n_chains!r}.")
-    if max_iterations is not None or max_seconds is not None:
-        raise InputError(
-            "max_iterations and max_seconds are not for resample, whose chains have n_warmup and n_samples iterations."
-        )
 
 
 def _is_auto(name: str, value: Any) -> bool:

@@ -207,8 +207,7 @@ def log_full_integral(eps: float, lam: float, d: float) -> float:
     return log_gig_normaliser_k(1.0 - 0.5 * d, eps, lam)
 
 
-_CELLS = 16  # per octave
-_CELL_BITS = 48  # of the 52 of a mantissa, what 16 cells leave
+_CELL_BITS = 48  # of the 52 of a mantissa, what 16 cells per octave leave
 _DEGREE = 7
 
 

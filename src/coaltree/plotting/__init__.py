@@ -16,11 +16,10 @@ annotated and saved like any other.
     checks         whether the model holds
 """
 
-from .ari_curves import ari_curves
 from .clustermap import ClusterMap, clustermap
 from .dendrogram import dendrogram
 from .densitree import cloud
-from .diagnostics import checks, comparison, traces
+from .diagnostics import ari_curves, checks, comparison, traces
 from .matrices import coclustering, explain, heatmap
 from .tanglegram import TanglegramAxes, tanglegram
 

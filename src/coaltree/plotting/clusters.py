@@ -30,7 +30,16 @@ def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | 
     if clusters is not None and n_clusters is not None:
         raise InputError("give clusters or n_clusters, not both.")
     if n_clusters is not None:
-        return _cut(tree, n_clusters, next((given for given in posteriors if isinstance(given, Posterior)), None))
+        posterior = next((given for given in posteriors if isinstance(given, Posterior)), None)
+        if posterior is not None and set(posterior.labels) == set(tree.labels):
+            base, number = posterior.mean_tree(), posterior.cut(n_clusters, output="numpy")
+        elif isinstance(tree, Tree):
+            base, number = tree, tree.cut(n_clusters)
+        else:
+            raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
+        row_of = {label: row for row, label in enumerate(base.labels)}
+        rows = [row_of[label] for label in tree.labels]
+        return Clusters(number[rows], None, side_branches(base.children, check_cut(tree.n, n_clusters))[rows])
     no_leaf = np.zeros(tree.n, dtype=bool)
     if clusters is None:
         return Clusters(None, None, no_leaf)
@@ -41,15 +50,3 @@ def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | 
         return Clusters(labels, None, no_leaf)  # already numbers: keep them, and with them their colours
     values, first = np.unique(labels, return_index=True)
     return Clusters(canonical(labels), [str(value) for value in values[np.argsort(first)]], no_leaf)
-
-
-def _cut(tree: RootedTree, n_clusters: int, posterior: Posterior | None) -> Clusters:
-    if posterior is not None and set(posterior.labels) == set(tree.labels):
-        base, number = posterior.mean_tree(), posterior.cut(n_clusters, output="numpy")
-    elif isinstance(tree, Tree):
-        base, number = tree, tree.cut(n_clusters)
-    else:
-        raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
-    row_of = {label: row for row, label in enumerate(base.labels)}
-    rows = [row_of[label] for label in tree.labels]
-    return Clusters(number[rows], None, side_branches(base.children, check_cut(tree.n, n_clusters))[rows])

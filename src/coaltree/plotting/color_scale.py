@@ -18,10 +18,8 @@ _MIN_SHARE_WITHIN = 0.5  # and so are those with a smaller share of the variance
 
 def moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and standard deviation of each column over its observed entries; 0 where there are none."""
-    seen = ~np.isnan(values)
-    number = np.maximum(seen.sum(axis=0), 1)
-    mean = np.where(seen, values, 0.0).sum(axis=0) / number
-    return mean, np.sqrt(np.where(seen, np.square(values - mean), 0.0).sum(axis=0) / number)
+    seen = np.ma.masked_invalid(values)
+    return seen.mean(axis=0).filled(0.0), seen.std(axis=0).filled(0.0)
 
 
 def scales_differ(values: np.ndarray) -> bool:

@@ -16,6 +16,7 @@ from .._runtime.validation import check_choice, check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree, as_names
+from . import style
 from .circular import Circle
 from .clusters import as_clusters
 from .geometry import (
@@ -29,23 +30,6 @@ from .geometry import (
     time_scale_for,
 )
 from .strips import as_strips, draw_strips, strip_lines
-from .style import (
-    INK,
-    MAX_FONT,
-    MIN_FONT,
-    PALE,
-    PALETTE,
-    NameStyle,
-    add_legend,
-    cluster_lines,
-    color_of,
-    font_that_fits,
-    is_alone,
-    legend_line,
-    number_branches,
-    set_title,
-    text_entry,
-)  # fmt: skip
 
 _MIN_POINTS_PER_NUMBER = 9.0  # room of a tip from which on supports are printed as numbers; below, as shaded dots
 _MIN_POINTS_PER_NAME, _MIN_POINTS_PER_LINE = 6.0, 3.0  # between leaves with names, and without
@@ -54,7 +38,7 @@ _MIN_TIPS = 12  # of a larger tree: where there are fewer clusters, the largest 
 _MIN_SUPPORT = 0.5  # that is shown
 NO_SUPPORT = f"below {100 * _MIN_SUPPORT:.0f} % everywhere, not shown"  # in the legend, where there is none to show
 _DASHES = (0, (2.2, 1.4))  # of side branches, in widths of the line
-_GRADES = ((0.95, INK), (0.75, PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
+_GRADES = ((0.95, style.INK), (0.75, style.PALE), (_MIN_SUPPORT, "white"))  # least support, shade of its dot
 _BOX_COLOR = "#B8860B"  # of highlighted clades
 
 
@@ -133,13 +117,13 @@ def dendrogram(
     ax, lines = draw_dendrogram(tree, ax, settings)
     is_circular = layout == "circular"
     is_above = not is_circular and orientation == "top"  # where names of leaves are below the axes
-    add_legend(ax, [*legend, *lines], above=is_above)
+    style.add_legend(ax, [*legend, *lines], above=is_above)
     if is_new or title is not None:
         said = _title(tree, clusters, n_clusters) if title is None else title
-        if is_circular and is_alone(ax):  # names are above the axes
-            ax.figure.suptitle(said, fontsize=MAX_FONT, x=0.02, ha="left")
+        if is_circular and style.is_alone(ax):  # names are above the axes
+            ax.figure.suptitle(said, fontsize=style.MAX_FONT, x=0.02, ha="left")
         else:
-            set_title(ax, said, y=1.0 if orientation in ("left", "right") and not is_circular else None)
+            style.set_title(ax, said, y=1.0 if orientation in ("left", "right") and not is_circular else None)
     return ax
 
 
@@ -177,7 +161,9 @@ def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -
         tree, given.clusters, given.n_clusters, given.support, given.intervals
     )
     is_side = _side_nodes(tree, side_branch if given.side_branches is None else given.side_branches)
-    node_support, node_intervals = _support_and_intervals(tree, given.support, given.intervals)
+    support = getattr(tree, "support", None) if given.support is None else given.support
+    node_support = _per_node(tree, "support", support, (len(tree.times),))
+    node_intervals = _per_node(tree, "intervals", given.intervals, (len(tree.times), 2))
     cluster = np.full(tree.root + 1, -1) if number is None else node_clusters(tree, number)
     folding = _folding(tree, given.max_leaves, given.collapse, given.rotate, None if number is None else cluster)
     name_length = max(map(len, names)) if names is not None and tree.n <= MAX_UNFOLDED_LEAVES else 14
@@ -210,7 +196,7 @@ def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -
     if isinstance(direction, Circle) and given.time_label is not None:
         lines.append(direction.legend_line(given.time_label))
     if cluster_names is not None:
-        lines.append(legend_line("clusters", cluster_lines(cluster_names)))
+        lines.append(style.legend_line("clusters", style.cluster_lines(cluster_names)))
     return ax, [*lines, *strip_lines(strips)]
 
 
@@ -254,12 +240,6 @@ def _n_tips(tree: RootedTree, folding: Folding, max_leaves: int | str | None, la
     return int(np.ceil(arrange(tree, folding._replace(room=most), ladder).total_width))
 
 
-def _support_and_intervals(tree: RootedTree, support: Any, intervals: Any) -> tuple[Any, Any]:
-    own_support = getattr(tree, "support", None) if support is None else support
-    node_support = _per_node(tree, "support", own_support, (len(tree.times),))
-    return node_support, _per_node(tree, "intervals", intervals, (len(tree.times), 2))
-
-
 def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] | None:
     """Return the names to write at the leaves, or None."""
     if labels is False or labels is None:
@@ -270,19 +250,19 @@ def leaf_names(tree: RootedTree, labels: bool | Sequence[str]) -> Sequence[str] 
 def support_dots(size: float) -> list[Line2D]:
     """Return legend entries of the grades of support."""
     return [
-        Line2D([], [], ls="", marker="o", ms=size, mfc=shade, mec=INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
+        Line2D([], [], ls="", marker="o", ms=size, mfc=shade, mec=style.INK, mew=0.5, label=f"≥ {100 * least:.0f} %")
         for least, shade in _GRADES
     ]
 
 
 def support_number(label: str = "in %") -> Line2D:
     """Return the legend entry of supports that are written as numbers."""
-    return Line2D([], [], ls="", marker="$95$", ms=8, color=INK, mew=0.2, label=label)
+    return Line2D([], [], ls="", marker="$95$", ms=8, color=style.INK, mew=0.2, label=label)
 
 
 def side_branch_line() -> Line2D:
     """Return the legend entry of side branches."""
-    return Line2D([], [], color=INK, lw=1.2, ls=_DASHES, label="side branch")
+    return Line2D([], [], color=style.INK, lw=1.2, ls=_DASHES, label="side branch")
 
 
 def _per_node(tree: Any, name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -320,7 +300,7 @@ class _Drawing(NamedTuple):
     is_side: np.ndarray  # (nodes,) bool, whether a node is in a side branch
 
     def colors(self, nodes: np.ndarray) -> list[str]:
-        return [INK if cluster < 0 else color_of(cluster) for cluster in self.cluster[nodes].tolist()]
+        return [style.INK if cluster < 0 else style.color_of(cluster) for cluster in self.cluster[nodes].tolist()]
 
     def points_of(self, nodes: np.ndarray) -> np.ndarray:
         return self.direction.points(self.layout.across[nodes], self.tree.node_times[nodes])
@@ -336,9 +316,9 @@ class _Drawing(NamedTuple):
             ("side branches", order[dashed], [_DASHES], "butt"),
         ):
             if len(edges):
-                style: dict[str, Any] = {"colors": self.colors(child[edges]), "linestyles": dashes, "capstyle": cap}
-                style |= {"linewidths": self.linewidth, "joinstyle": "miter", "label": label, "zorder": 2}
-                self.ax.add_collection(LineCollection(list(points[edges]), **style), autolim=False)
+                look: dict[str, Any] = {"colors": self.colors(child[edges]), "linestyles": dashes, "capstyle": cap}
+                look |= {"linewidths": self.linewidth, "joinstyle": "miter", "label": label, "zorder": 2}
+                self.ax.add_collection(LineCollection(list(points[edges]), **look), autolim=False)
 
     def draw_folded(self, number: np.ndarray | None) -> None:
         """Draw triangles, hollow in side branches, in slices as wide as the shares of their clusters, largest first."""
@@ -355,7 +335,7 @@ class _Drawing(NamedTuple):
             for cluster, first, last in zip(found[order].tolist(), base[:-1], base[1:], strict=True):
                 apex = (layout.across[tip], self.tree.node_times[tip])
                 corners.append(self.direction.triangle(apex, (first, last)))
-                edge_colors.append(INK if cluster < -1 else color_of(cluster))
+                edge_colors.append(style.INK if cluster < -1 else style.color_of(cluster))
                 face_colors.append("none" if self.is_side[tip] else edge_colors[-1])
         if corners:
             colors: dict[str, Any] = {"facecolors": face_colors, "edgecolors": edge_colors}
@@ -368,7 +348,7 @@ class _Drawing(NamedTuple):
         nodes = nodes[np.isfinite(intervals[nodes - self.tree.n]).all(axis=1)]
         points = self.direction.points(self.layout.across[nodes][:, None], intervals[nodes - self.tree.n])
         bars = LineCollection(list(points), linewidths=max(2.0, 3.5 * self.linewidth), capstyle="butt", zorder=1.5)
-        bars.set(color=PALETTE[5], alpha=0.55, label="intervals")
+        bars.set(color=style.PALETTE[5], alpha=0.55, label="intervals")
         self.ax.add_collection(bars, autolim=False)
 
     def highlight(self, support: np.ndarray | None, limit: float) -> None:
@@ -398,7 +378,7 @@ class _Drawing(NamedTuple):
     def write_names(self, names: Sequence[str] | None, distance: float) -> None:
         """Write the names of the leaves and the sizes of folded clades this far away from the tips."""
         if names is None:
-            self.direction.name_leaves(self.ax, [], [], NameStyle())
+            self.direction.name_leaves(self.ax, [], [], style.NameStyle())
             return
         layout = self.layout
         texts = [names[node] if node < self.tree.n else f"({layout.size[node]})" for node in layout.tips.tolist()]
@@ -408,9 +388,11 @@ class _Drawing(NamedTuple):
             if in_cluster[~self.is_side[in_cluster]].tolist() == [layout.tips[place]]:  # all but side branches
                 texts[place] = f"cluster {of_tip[place] + 1} {texts[place]}"
         positions = layout.across[layout.tips]
-        size = font_that_fits(np.diff(positions).min() * self.direction.length_across(self.ax) / layout.total_width)
+        size = style.font_that_fits(
+            np.diff(positions).min() * self.direction.length_across(self.ax) / layout.total_width
+        )
         colors = self.colors(layout.tips) if (self.cluster >= 0).any() else None
-        self.direction.name_leaves(self.ax, positions, texts, NameStyle(size, colors, distance))
+        self.direction.name_leaves(self.ax, positions, texts, style.NameStyle(size, colors, distance))
 
     def number_clusters(self) -> list[np.ndarray]:
         """Write the number of each cluster on the branch above its largest clade, larger ones first; return where."""
@@ -424,22 +406,22 @@ class _Drawing(NamedTuple):
         ends = np.stack([parent[edges], child[edges]], axis=1)
         places = np.repeat(self.layout.across[child[edges]][:, None], 2, axis=1)
         points = self.direction.points(places, self.tree.node_times[ends])
-        return number_branches(self.ax, self.cluster[child[edges]].tolist(), list(points))
+        return style.number_branches(self.ax, self.cluster[child[edges]].tolist(), list(points))
 
     def draw_support(self, support: np.ndarray, taken: Sequence[np.ndarray]) -> list[list[Artist]]:
         """Print the supports as numbers or, where room is small, as dots; return the line of the legend."""
         nodes = np.append(self.layout.open_nodes[:-1], self.layout.folded)  # all trees have the root's clade
         values = support[nodes - self.tree.n]
-        no_support = [legend_line("support", [text_entry(NO_SUPPORT)])] if len(nodes) else []
+        no_support = [style.legend_line("support", [style.text_entry(NO_SUPPORT)])] if len(nodes) else []
         if self.direction.length_across(self.ax) >= _MIN_POINTS_PER_NUMBER * len(self.layout.tips):
             is_written = self._write_support(nodes, values, taken)
-            return [legend_line("numbers", [support_number("support in %")])] if is_written else no_support
+            return [style.legend_line("numbers", [support_number("support in %")])] if is_written else no_support
         upper = np.inf
         for least, shade in _GRADES:
             x, y = self.points_of(nodes[(values >= least) & (values < upper)]).T
-            self.ax.scatter(x, y, s=9, facecolors=shade, edgecolors=INK, linewidths=0.5, zorder=3, clip_on=False)
+            self.ax.scatter(x, y, s=9, facecolors=shade, edgecolors=style.INK, linewidths=0.5, zorder=3, clip_on=False)
             upper = least
-        return [legend_line("support", support_dots(3.5))] if (values >= _MIN_SUPPORT).any() else no_support
+        return [style.legend_line("support", support_dots(3.5))] if (values >= _MIN_SUPPORT).any() else no_support
 
     def other_marks(self, highlight: float | None, intervals: object) -> list[list[Artist]]:
         """Return the line of the legend that explains boxes, bars, dashes and triangles, where there are any."""
@@ -450,13 +432,20 @@ class _Drawing(NamedTuple):
             marks.append(Patch(**box, label=f"support ≥ {100 * highlight:.0f} %"))
         if "intervals" in drawn:
             level = "90 % interval of the time" if isinstance(intervals, Posterior) else "interval of the time"
-            marks.append(Line2D([], [], color=PALETTE[5], alpha=0.55, lw=4, label=level))
+            marks.append(Line2D([], [], color=style.PALETTE[5], alpha=0.55, lw=4, label=level))
         if self.is_side.any():
             marks.append(side_branch_line())
         if "folded clades" in drawn:
-            triangle: dict[str, Any] = {"ls": "", "marker": "<", "ms": 5, "mfc": PALE, "mec": INK, "mew": 0.5}
+            triangle: dict[str, Any] = {
+                "ls": "",
+                "marker": "<",
+                "ms": 5,
+                "mfc": style.PALE,
+                "mec": style.INK,
+                "mew": 0.5,
+            }
             marks.append(Line2D([], [], **triangle, label="folded clade (leaves)"))
-        return [legend_line("marks", marks)] if marks else []
+        return [style.legend_line("marks", marks)] if marks else []
 
     def _write_support(self, nodes: np.ndarray, values: np.ndarray, numbers: Sequence[np.ndarray]) -> bool:
         """Write percentages beside the branch above each node, the oldest first, leaving out what would overlap.
@@ -464,12 +453,12 @@ class _Drawing(NamedTuple):
         Return whether there are any; `numbers` is where the numbers of clusters stand, in pixels.
         """
         size = self.direction.length_across(self.ax) / self.layout.total_width / 1.5
-        size = min(MAX_FONT - 2, max(MIN_FONT, size))
+        size = min(style.MAX_FONT - 2, max(style.MIN_FONT, size))
         root = self.direction.root
         offset = {"left": (-2, 1), "right": (2, 1), "top": (1, 2), "bottom": (1, -2)}.get(root, (2, 1))
-        style: dict[str, Any] = {"fontsize": size, "color": INK, "zorder": 4}
-        style |= {"ha": "right" if root == "left" else "left", "va": "top" if root == "bottom" else "bottom"}
-        style["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
+        look: dict[str, Any] = {"fontsize": size, "color": style.INK, "zorder": 4}
+        look |= {"ha": "right" if root == "left" else "left", "va": "top" if root == "bottom" else "bottom"}
+        look["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
         per_point = 72.0 / self.ax.figure.dpi
         taken = [spot * per_point for spot in numbers]
         points = self.points_of(nodes)
@@ -479,5 +468,5 @@ class _Drawing(NamedTuple):
             if overlaps or not values[i] >= _MIN_SUPPORT:
                 continue
             taken.append(on_paper[i])
-            self.ax.annotate(f"{100 * values[i]:.0f}", points[i], offset, textcoords="offset points", **style)
+            self.ax.annotate(f"{100 * values[i]:.0f}", points[i], offset, textcoords="offset points", **look)
         return len(taken) > len(numbers)

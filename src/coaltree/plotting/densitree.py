@@ -13,20 +13,9 @@ from ..numerics.weighted import pick_evenly
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
 from ..tree.tree import Tree
+from . import style
 from .clusters import as_clusters
 from .geometry import Direction, arrange, node_clusters, time_scale_for
-from .style import (
-    INK,
-    PALETTE,
-    NameStyle,
-    add_legend,
-    cluster_lines,
-    color_of,
-    font_that_fits,
-    legend_line,
-    number_branches,
-    set_title,
-)  # fmt: skip
 
 _MAX_COLOURED_TOPOLOGIES = 3
 _MIN_COLOURED_SHARE = 0.05  # of the posterior; a rarer topology has no colour of its own
@@ -89,21 +78,24 @@ def cloud(
     else:
         canvas.draw(children, times, "trees", canvas.colors(children, number), zorder=2)
         found = sorted(set(number[number >= 0].tolist()))
-        entries = [Line2D([], [], color=color_of(c), lw=2, label=str(c + 1)) for c in found]
-        entries = [legend_line("clusters", entries if cluster_names is None else cluster_lines(cluster_names))]
+        entries = [Line2D([], [], color=style.color_of(c), lw=2, label=str(c + 1)) for c in found]
+        entries = [
+            style.legend_line("clusters", entries if cluster_names is None else style.cluster_lines(cluster_names))
+        ]
     if reference is not False:
-        canvas.draw_reference(base, number)
+        mixed = style.INK if number is None else canvas.colors(base.children[None], number, style.INK)
+        canvas.draw(base.children[None], base.times[None], "reference", mixed, linewidths=1.1, alpha=None, zorder=3)
         if number is not None and cluster_names is None:
             canvas.number_clusters(base, number)
-        line = Line2D([], [], color=INK, lw=1.1, label="mean tree" if reference is True else "reference")
-        entries.append(legend_line("dark lines" if number is None else "bold lines", [line]))
-    size = font_that_fits(direction.length_across(ax) / layout.total_width) if labels else None
-    colors = None if number is None else [color_of(c) for c in number[layout.tips].tolist()]
+        line = Line2D([], [], color=style.INK, lw=1.1, label="mean tree" if reference is True else "reference")
+        entries.append(style.legend_line("dark lines" if number is None else "bold lines", [line]))
+    size = style.font_that_fits(direction.length_across(ax) / layout.total_width) if labels else None
+    colors = None if number is None else [style.color_of(c) for c in number[layout.tips].tolist()]
     names = [base.labels[leaf] for leaf in layout.tips]
-    direction.name_leaves(ax, layout.across[layout.tips], names, NameStyle(size, colors))
-    add_legend(ax, entries, above=orientation == "top")
+    direction.name_leaves(ax, layout.across[layout.tips], names, style.NameStyle(size, colors))
+    style.add_legend(ax, entries, above=orientation == "top")
     if is_new or title is not None:
-        set_title(ax, f"{len(picked):,} sampled trees of {base.n:,} leaves" if title is None else title)
+        style.set_title(ax, f"{len(picked):,} sampled trees of {base.n:,} leaves" if title is None else title)
     return ax
 
 
@@ -116,9 +108,9 @@ class _Canvas(NamedTuple):
     shape: str
     opacity: float
 
-    def draw(self, children: np.ndarray, times: np.ndarray, label: str, colors: Any, **style: Any) -> None:
+    def draw(self, children: np.ndarray, times: np.ndarray, label: str, colors: Any, **look: Any) -> None:
         lines = _lines(children, times, self.leaf_places, self.direction, self.shape)
-        collection = LineCollection(lines, colors=colors, **{"linewidths": 0.7, "alpha": self.opacity, **style})
+        collection = LineCollection(lines, colors=colors, **{"linewidths": 0.7, "alpha": self.opacity, **look})
         collection.set(label=label, rasterized=len(lines) > _MAX_VECTOR_LINES)
         self.ax.add_collection(collection, autolim=False)
 
@@ -126,21 +118,19 @@ class _Canvas(NamedTuple):
         """Draw the most common topologies in colours and return the line of the legend, if there are any."""
         children, times = posterior.children[picked], posterior.times[picked]
         topology, shares = _topologies(posterior)
-        groups = [(f"topology {k + 1}", PALETTE[k], topology[picked] == k) for k in range(len(shares))]
-        groups.append(("other topologies", _OTHERS if shares else PALETTE[0], topology[picked] >= len(shares)))
+        groups = [(f"topology {k + 1}", style.PALETTE[k], topology[picked] == k) for k in range(len(shares))]
+        groups.append(("other topologies", _OTHERS if shares else style.PALETTE[0], topology[picked] >= len(shares)))
         for rank, (name, color, of_tree) in enumerate(group for group in groups if group[2].any()):
             self.draw(children[of_tree], times[of_tree], name, color, zorder=2 - 0.1 * rank)
         if not shares:
             return []
-        handles = [Line2D([], [], color=PALETTE[k], label=f"{100 * share:.0f} %") for k, share in enumerate(shares)]
+        handles = [
+            Line2D([], [], color=style.PALETTE[k], label=f"{100 * share:.0f} %") for k, share in enumerate(shares)
+        ]
         rest = 1.0 - sum(shares)
         if rest > 0.005:
             handles.append(Line2D([], [], color=_OTHERS, label=f"{100 * rest:.0f} % others"))
-        return [legend_line("topologies", handles)]
-
-    def draw_reference(self, tree: Tree, number: np.ndarray | None) -> None:
-        colors = INK if number is None else self.colors(tree.children[None], number, INK)
-        self.draw(tree.children[None], tree.times[None], "reference", colors, linewidths=1.1, alpha=None, zorder=3)
+        return [style.legend_line("topologies", handles)]
 
     def number_clusters(self, tree: Tree, number: np.ndarray) -> None:
         """Write the number of each cluster on the branch above its largest clade, unless there is only one."""
@@ -151,7 +141,7 @@ class _Canvas(NamedTuple):
         child = tree.children.ravel()
         order = np.argsort(-tree.sizes[child], kind="stable")
         largest = {int(cluster[child[edge]]): edge for edge in order[::-1].tolist() if cluster[child[edge]] >= 0}
-        number_branches(self.ax, list(largest), [lines[edge][-2:] for edge in largest.values()])
+        style.number_branches(self.ax, list(largest), [lines[edge][-2:] for edge in largest.values()])
 
     @staticmethod
     def colors(children: np.ndarray, number: np.ndarray, mixed: str = _OTHERS) -> np.ndarray:
@@ -163,7 +153,7 @@ class _Canvas(NamedTuple):
             one, other = np.take_along_axis(cluster, children[:, k], axis=1).T
             cluster[:, n_merges + 1 + k] = np.where(one == other, one, -1)
         of_branch = np.take_along_axis(cluster, children.reshape(n_trees, -1), axis=1).ravel()
-        palette = np.array([mixed, *(color_of(c) for c in range(int(number.max()) + 1))])
+        palette = np.array([mixed, *(style.color_of(c) for c in range(int(number.max()) + 1))])
         return palette[of_branch + 1]
 
 

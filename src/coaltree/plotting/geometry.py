@@ -205,6 +205,12 @@ def sqrt_ticks(top: float, gap: float = 0.12) -> np.ndarray:
     return np.array([0.0, *(tick for tick in reversed(ticks) if tick > gap**2 * top)])
 
 
+def inches_across(n_tips: int) -> float:
+    """Return the inches that the tips of a tree need side by side in a new figure."""
+    most = max(9.0, 0.112 * n_tips) if n_tips <= MAX_UNFOLDED_LEAVES else 9.0
+    return float(np.clip(1.2 + 0.17 * n_tips, 3.0, most))
+
+
 class Direction(NamedTuple):
     """The direction in which a tree grows, named by the side its root is on."""
 
@@ -220,8 +226,7 @@ class Direction(NamedTuple):
 
     def new_axes(self, n_tips: int, name_length: int = 0) -> Axes:
         """Make a figure that fits a tree with so many tips, and names of so many characters."""
-        most = max(9.0, 0.112 * n_tips) if n_tips <= MAX_UNFOLDED_LEAVES else 9.0
-        across = float(np.clip(1.2 + 0.17 * n_tips, 3.0, most))
+        across = inches_across(n_tips)
         beside = INCHES_PER_CHARACTER * min(name_length, MAX_UPRIGHT_NAME if self.is_upright else MAX_NAME)
         return new_axes(max(across, 5.5), 4.2 + beside) if self.is_upright else new_axes(6.0 + beside, across)
 

@@ -280,13 +280,14 @@ def number_runs(ax: Axes, number: np.ndarray, across: float) -> None:
         )  # fmt: skip
 
 
-def _draw_strip(ax: Axes, start: float, name: str, colors: np.ndarray, *, is_above: bool = False) -> None:
-    """Draw a column of colours, one per row, to the left of the data, or a row of them above."""
+def _draw_strip(ax: Axes, start: float, name: str, colors: np.ndarray) -> None:
+    """Draw a column of colours, one per row, to the left of the data."""
     end = start + _STRIP_WIDTH
     at = np.arange(len(colors))[:, None]
     sides = np.broadcast_to([start, end, end, start], (len(colors), 4))
     rows = at + np.array([-0.5, -0.5, 0.5, 0.5])
-    corners = np.stack([rows, sides] if is_above else [sides, rows], axis=-1)
-    strip = PolyCollection(list(corners), facecolors=colors.tolist(), edgecolors="none", label=name, clip_on=False)
-    strip.set_transform(ax.get_xaxis_transform() if is_above else ax.get_yaxis_transform())
+    strip = PolyCollection(
+        list(np.stack([sides, rows], axis=-1)), facecolors=colors.tolist(), edgecolors="none", label=name, clip_on=False
+    )
+    strip.set_transform(ax.get_yaxis_transform())
     ax.add_collection(strip, autolim=False)

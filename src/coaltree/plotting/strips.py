@@ -1,6 +1,6 @@
 """Strips of colour along the leaves that show annotations: classes, numbers, or colours of the user's own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -122,25 +122,20 @@ def _inset(ax: Axes, is_upright: bool, edge: float, start: float) -> Axes:
     within: Any = ax.transAxes
     if is_upright:
         inches = figure.dpi_scale_trans + ScaledTranslation(0.0, edge, within)
-        return ax.inset_axes(
-            (0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(ax.transAxes, inches)
-        )
+        return ax.inset_axes((0.0, start, 1.0, _WIDTH / 72.0), transform=blended_transform_factory(within, inches))
     inches = figure.dpi_scale_trans + ScaledTranslation(edge, 0.0, within)
-    return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, ax.transAxes))
+    return ax.inset_axes((start, 0.0, _WIDTH / 72.0, 1.0), transform=blended_transform_factory(inches, within))
 
 
-def _slices(layout: TreeLayout, strip: Strip) -> Iterator[tuple[tuple[float, float], str]]:
-    """Yield where each colour begins and ends, and the colour."""
+def _fill(ax: Axes, layout: TreeLayout, strip: Strip, outline: Callable[[tuple[float, float]], np.ndarray]) -> None:
+    corners: list[np.ndarray] = []
+    colors: list[str] = []
     starts = np.cumsum(layout.width) - layout.width - 0.5
     for start, width, leaves in zip(starts, layout.width, layout.leaves_of_tips(), strict=True):
         found, counts = np.unique(strip.colors[leaves], return_counts=True)
         edges = start + width * np.append(0, np.cumsum(counts)) / len(leaves)
-        yield from zip(pairwise(edges.tolist()), found.tolist(), strict=True)
-
-
-def _fill(ax: Axes, layout: TreeLayout, strip: Strip, outline: Callable[[tuple[float, float]], np.ndarray]) -> None:
-    slices = list(_slices(layout, strip))
-    corners, colors = [outline(ends) for ends, _ in slices], [color for _, color in slices]
+        corners += map(outline, pairwise(edges.tolist()))
+        colors += found.tolist()
     ax.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", label=strip.name), autolim=False)
 
 

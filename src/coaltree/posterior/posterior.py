@@ -24,26 +24,24 @@ from ..numerics.weighted import effective_sample_size
 from ..tree import Tree
 from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
-from .clusters.cut import cut_mean_tree, read_partition
 from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
-from .clusters.partitions import coclustering, whitened_rows
-from .clusters.stability import ClusterStability, membership, stability
+from .clusters.partitions import coclustering, cut_mean_tree, whitened_rows
+from .clusters.stability import ClusterStability, membership, read_partition, stability
 from .diagnostics import ess as diagnostics
 from .diagnostics import resamples
 from .io import pandas_output
 from .io.arviz import to_arviz
-from .io.nexus import annotated_tree, write_nexus
+from .io.nexus import annotated_text, annotations, write_nexus
 from .io.notebook import posterior_html
 from .predictive.loo import LeaveOneOut, loo
 from .predictive.placement import Placement, place
 from .trees import clades, node_times
-from .trees.consensus import ConsensusTree, majority_rule
+from .trees.consensus import ConsensusTree, majority_rule, mcc_tree
 from .trees.group_support import GroupSupport, group_support
-from .trees.mcc import mcc_tree
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, read_only
-from .trees.transfer_support import clade_support
+from .trees.transfer_support import exact_support, transfer_support
 from .validation import checked_contents
 
 if TYPE_CHECKING:
@@ -150,6 +148,15 @@ class Posterior:
             self._set(**{name: ask(self)})
         answer: T = self.__dict__[name]
         return answer
+
+    def _once_for(self, tree: Tree, ask: Callable[["Posterior", Tree], T]) -> T:
+        """The answer to such a question about a tree; that of the last tree is kept: all ask about the one shown."""
+        name = f"_{ask.__name__}"
+        kept: tuple[Tree, T] | None = self.__dict__.get(name)
+        if kept is None or kept[0] is not tree:
+            kept = tree, ask(self, tree)
+            self._set(**{name: kept})
+        return kept[1]
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
@@ -423,7 +430,9 @@ class Posterior:
         clade of the sampled tree (Lemoine et al. 2018): 1 if it is always there, near 0 for any clade of random trees.
         Where a DataFrame was fitted, or with `output="pandas"`, it is a Series, one number for each merge.
         """
-        support = clade_support(self, tree, check_choice("kind", kind, ("exact", "transfer")))
+        check_choice("kind", kind, ("exact", "transfer"))
+        tree = with_leaves_as(tree, self.labels)
+        support = exact_support(self, tree) if kind == "exact" else self._once_for(tree, transfer_support).copy()
         return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
     @interruptible
@@ -728,7 +737,9 @@ class Posterior:
         tree : the mean tree by default.
         format : "nexus" for a whole file, "newick" for one line whose inner nodes are named by their transfer support.
         """
-        return annotated_tree(self, tree, format)
+        check_choice("format", format, ("nexus", "newick"))
+        tree = self.mean_tree() if tree is None else with_leaves_as(tree, self.labels)
+        return annotated_text(tree, *self._once_for(tree, annotations), format)
 
     def save(self, path: PathLike) -> None:
         """Write everything to one file, which `coaltree.load` reads."""

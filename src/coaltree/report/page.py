@@ -27,8 +27,8 @@ from ..posterior.diagnostics.model_checks import check_or_reason, format_effect,
 from ..posterior.diagnostics.stop_reason import ENOUGH
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
-from . import annotations, coclustering, figures, model_checks, outliers, parameters, partitions, reproduce, svg
-from .summary_cards import MIN_CERTAIN, cluster_cards, opening_number
+from . import annotations, coclustering, figures, parameters, partitions, reproduce, svg
+from .summary_cards import MIN_CERTAIN, cluster_cards, model_card, opening_number, sentence
 from .text import percent, printable
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def report_html(
     data = figures.read_data(posterior, X)
     tree, tree_content = figures.tree_figure(posterior)
     order = tree.leaf_order()
-    shown = partitions.make_partitions(posterior, opening)
-    answer = shown[opening.n_clusters].answer
+    shown = partitions.make_partitions(posterior, opening.n_clusters)
+    answer = shown[opening.n_clusters]
     columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     verdict = judge(posterior)
     model = check_or_reason(posterior)
@@ -105,26 +105,26 @@ def report_html(
         "partitions": partitions.content(posterior, opening, shown),
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
-        "annotations": annotations.content(columns, [partition.answer for partition in shown.values()]),
+        "annotations": annotations.content(columns, list(shown.values())),
         "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
         "correlation": learnt["correlation"],
     }
     template = environment().get_template("page.html")
     return template.render(
         title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
-        cards=[*cluster_cards(posterior, opening, answer), verdict, model_checks.card(model)],
+        cards=[*cluster_cards(posterior, opening, answer), verdict, model_card(model)],
         posterior=posterior,
         preliminary=_why_preliminary(posterior),
         data=content["data"],
         together=content["together"],
         uncertain=coclustering.uncertain_leaves(posterior, answer),
-        noise=outliers.summarize(posterior),
+        noise=parameters.summarize_noise(posterior),
         selection=selection if is_choice(selection) else None,
         parameters=learnt,
         verdict=verdict,
         trace=svg.trace(posterior),
         model=model,
-        model_pictures=model_checks.pictures(model),
+        model_pictures=svg.checks(model),
         run=reproduce.summarize(posterior, data),
         **_assets(),
         # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
@@ -155,7 +155,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
         finalize=lambda value: value if hasattr(value, "__html__") or not isinstance(value, str) else printable(value),
     )
-    made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": model_checks.sentence}
+    made.filters |= {"px": "{:.1f}".format, "thousands": "{:,}".format, "sentence": sentence}
     made.globals |= {"number": number, "count": count, "percent": percent}
     made.globals |= {"format_p": format_p, "format_effect": format_effect}
     made.globals |= {"limits": convergence, "stability": stability, "min_certain": MIN_CERTAIN}

@@ -1,4 +1,4 @@
-"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws."""
+"""Parameters of covariance and noise: histogram, median and 90 % interval of their draws; and outliers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.weighted import weighted_quantile
+from ..posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
 from ..posterior.diagnostics.watched import evenly_spaced, in_words
 from ..posterior.posterior import Posterior
 from . import pixels, svg
@@ -14,6 +15,8 @@ from .text import printable
 MAX_ROWS = 12  # entries of an array that are shown one by one
 MAX_LINES = 240  # entries of a longer array, in a common picture
 MAX_CELLS_ACROSS = 96
+MAX_OUTLIERS = 8
+MAX_LEAVES = 200  # whose number of rows is listed
 N_STRONGEST = 3  # correlations that are named
 
 
@@ -64,3 +67,21 @@ def _correlation(
     order = np.argsort(-np.abs(mean[i, j]))[:N_STRONGEST]
     strongest = [(columns[i[k]], columns[j[k]], mean[i[k], j[k]]) for k in order]
     return {"size": m, "names": pixels.block_names(columns, m), "codes": codes}, strongest
+
+
+def summarize_noise(posterior: Posterior) -> dict[str, Any]:
+    """Return the noise in words, the outliers (None where the noise has no heavy tails) and the rows of each leaf."""
+    outliers = None if posterior.tail_scale is None else find_outliers(posterior, len(posterior.row_labels))
+    found: dict[str, Any] = {
+        "noise": None if posterior.noise.level == 0.0 else describe_noise(posterior),
+        "has_errors": posterior.errors is not None,
+        "outliers": outliers and outliers[:MAX_OUTLIERS],
+        "n_outliers": len(outliers or ()),
+        "rows": describe_rows(posterior),
+    }
+    if posterior.groups is not None:
+        counts = np.bincount(posterior.groups)
+        most = np.argsort(-counts, kind="stable")[:MAX_LEAVES]
+        found["rows_of_leaves"] = [(posterior.labels[leaf], counts[leaf]) for leaf in most]
+        found["n_unlisted"] = posterior.n - len(most)
+    return found

@@ -5,7 +5,7 @@ its colour where most of its leaves stay together; at the number the page opens 
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,25 +23,11 @@ MAX_COLUMNS = 20  # in which differences are shown
 MAX_CLUSTERS = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
 
 
-class Partition(NamedTuple):
-    """One partition and the colours of its clusters."""
-
-    answer: ClusterAnswer
-    colours: list[int]
-
-
-def make_partitions(posterior: Posterior, opening: OpeningNumber) -> dict[int, Partition]:
-    """Return the partitions by number of clusters, in order."""
-    opened = opening.n_clusters
+def make_partitions(posterior: Posterior, opened: int) -> dict[int, ClusterAnswer]:
+    """Return the partitions by number of clusters, in order, that of the number the page opens with among them."""
     most = next(k for n, k in MAX_CLUSTERS if posterior.n <= n)  # each takes time, and room on the page
     numbers = sorted({opened, *range(1, min(most, posterior.n) + 1)})
-    answers = {k: answer_for(posterior, k, quietly=k != opened) for k in numbers}
-    colours = {opened: [cluster % N_COLOURS for cluster in range(opened)]}
-    at = numbers.index(opened)
-    for way in (numbers[at:], numbers[at::-1]):
-        for before, k in pairwise(way):
-            colours[k] = matched_colours(answers[before].labels, colours[before], answers[k].labels)
-    return {k: Partition(answers[k], colours[k]) for k in numbers}
+    return {k: answer_for(posterior, k, quietly=k != opened) for k in numbers}
 
 
 def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndarray) -> list[int]:
@@ -54,9 +40,16 @@ def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndar
     return found
 
 
-def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Partition]) -> list[dict[str, Any]]:
+def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, ClusterAnswer]) -> list[dict[str, Any]]:
     """Return the partitions for the page's script, clusters and probabilities of leaves as characters."""
-    explained = explain_partitions(posterior, [answer.labels for answer, _ in shown.values()])
+    explained: list[Explanation | None] = [None] * len(shown)
+    if "distances" not in posterior.info:  # whose columns are those of classical scaling, and mean nothing
+        explained = explain_partitions(posterior, [answer.labels for answer in shown.values()])
+    numbers, opened = list(shown), opening.n_clusters
+    colours, at = {opened: [cluster % N_COLOURS for cluster in range(opened)]}, numbers.index(opened)
+    for way in (numbers[at:], numbers[at::-1]):
+        for before, k in pairwise(way):
+            colours[k] = matched_colours(shown[before].labels, colours[before], shown[k].labels)
     return [
         {
             "k": k,
@@ -68,11 +61,11 @@ def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, Parti
             "low": [float(lower_end(value)) for value in answer.stability.interval[:, 0]],
             "high": answer.stability.interval[:, 1].round(2).tolist(),  # once: 0.4546 is not 0.455, and then 0.46
             "words": list(answer.stability.words),
-            "colours": colours,
+            "colours": colours[k],
             "cards": [list(card) for card in cluster_cards(posterior, opening, answer)],
             "differences": None if found is None else differences(found),
         }
-        for (k, (answer, colours)), found in zip(shown.items(), explained, strict=True)
+        for (k, answer), found in zip(shown.items(), explained, strict=True)
     ]
 
 

@@ -99,8 +99,12 @@ def command_line(posterior: Posterior) -> str | None:
     options.pop("transform", None)
     if "d" in options:
         options["dimensions"] = options.pop("d")
+    words = _transform_words(posterior)
+    log, axes = words.pop("log", []), words
     said = [f"--{name} {option}" for name, option in options.items()]
-    return " ".join(["coaltree fit DATA --out FOLDER", *said, *_transform_options(posterior)])
+    said += ["--log all"] if log is True else [f"--log {shlex.quote(str(name))}" for name in log]
+    said += [f"--{word} {axis}" for word, axis in axes.items()]
+    return " ".join(["coaltree fit DATA --out FOLDER", *said])
 
 
 def _transform_words(posterior: Posterior) -> dict[str, Any]:
@@ -108,15 +112,6 @@ def _transform_words(posterior: Posterior) -> dict[str, Any]:
     words = {} if posterior.transform is None else posterior.transform.words() or {}
     is_correlation = posterior.info.get("metric_given") == "correlation"
     return {word: value for word, value in words.items() if word == "log" or not is_correlation}
-
-
-def _transform_options(posterior: Posterior) -> list[str]:
-    """The options that stand for a transform."""
-    words = _transform_words(posterior)
-    log = words.get("log", [])
-    named = ["all"] if log is True else [str(name) for name in log]
-    axes = [f"--{word} {words[word]}" for word in ("center", "scale") if word in words]
-    return [*(f"--log {shlex.quote(name)}" for name in named), *axes]
 
 
 def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:

@@ -1,4 +1,4 @@
-"""Summary cards at the top of the page: how many clusters, and how stable they are."""
+"""Summary cards at the top of the page: how many clusters, how stable they are, and whether the model holds."""
 
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from .._runtime.validation import check_count
 from ..posterior.clusters.answer import LEVEL, ClusterAnswer
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.diagnostics.model_checks import ModelCheck, format_effect
 from ..posterior.posterior import Posterior
 from .text import percent
 
@@ -73,3 +74,25 @@ def _stability_card(posterior: Posterior, answer: ClusterAnswer) -> Card:
         f"{'its' if n_uncertain == 1 else 'their'} cluster."
     )
     return Card(heading, text, "good" if n_stable == k else "poor" if "dissolved" in found.words else "fair")
+
+
+def model_card(model: ModelCheck) -> Card:
+    """Return the result of all model checks as a card."""
+    if not model.checks:
+        return Card("The model was not checked", sentence(model.reason), "unknown")
+    concern = model.concern
+    if concern is not None:
+        advice = f" {sentence(model.remedy)}" if model.remedy else ""
+        tables = "with less of this" if concern.is_least else "like this"
+        text = f"{sentence(concern.said)} On simulated tables {tables}, groups were true that much less often.{advice}"
+        about = "" if concern.is_least else "about "
+        return Card(f"Supports are {about}{format_effect(concern)} too high", text, "poor")
+    if not model.wrong:
+        return Card("No sign of a wrong model", model.headline, "good")
+    return Card("Supports are about right", model.headline, "good")
+
+
+def sentence(text: object) -> str:
+    """Return text with a capital letter and a full stop."""
+    words = str(text).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."

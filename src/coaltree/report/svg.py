@@ -6,6 +6,7 @@ import numpy as np
 
 from ..numerics.weighted import weighted_quantile
 from ..posterior.diagnostics.ess import by_chain
+from ..posterior.diagnostics.model_checks import ModelCheck
 from ..posterior.posterior import Posterior
 
 INTERVAL = np.array([0.05, 0.5, 0.95])
@@ -55,6 +56,18 @@ def beside(draws: np.ndarray, expected: np.ndarray, n_bins: int = 41) -> dict[st
     heights, _ = np.histogram(np.clip(expected, -reach, reach), bins=n_bins, range=(-reach, reach))
     places = np.interp([*np.quantile(draws, [0.05, 0.95]), draws.mean()], (-reach, reach), (0, 1))
     return {"heights": (heights / heights.max()).tolist(), "places": places.tolist()}
+
+
+def checks(model: ModelCheck) -> dict[str, Any] | None:
+    """The figures of sizes over ages and of quantiles, and one small picture for each model check."""
+    shown = model.figures
+    if shown is None:
+        return None
+    return {
+        "by_age": banded(shown.age, shown.size, shown.size_band, log_x=True),
+        "by_quantile": banded(shown.normal, shown.seen, shown.seen_band),
+        "of_checks": {one.name: beside(one.draws, one.replicates) for one in model},
+    }
 
 
 def trace(posterior: Posterior) -> dict[str, Any] | None:

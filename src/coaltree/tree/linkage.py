@@ -1,16 +1,10 @@
-"""SciPy's linkage matrix, both ways: row k is (child, child, height, size) and makes cluster n + k."""
+"""SciPy's linkage matrix: row k is (child, child, height, size) and makes cluster n + k."""
 
 import numpy as np
 
 from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from .merges import check_children, check_heights, in_order_of_time, parents
-
-
-def to_linkage(children: np.ndarray, times: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the (n-1, 4) linkage matrix whose heights are the merge times."""
-    n = len(times) + 1
-    return np.column_stack([children, times, sizes[n:]]).astype(np.float64)
 
 
 def from_linkage(Z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

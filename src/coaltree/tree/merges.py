@@ -97,20 +97,6 @@ def common_ancestors(place: Layout, pairs: np.ndarray) -> np.ndarray:
     return found
 
 
-def cophenetic(place: Layout, times: np.ndarray) -> np.ndarray:
-    """Return the (n, n) matrix of the times at which leaves first meet, 0 on the diagonal."""
-    n = len(place.order)
-    matrix = np.empty((n, n))
-    height = times[place.gap]
-    row = np.empty(n)
-    for a, leaf in enumerate(place.order):
-        np.maximum.accumulate(height[:a][::-1], out=row[:a][::-1])
-        row[a] = 0.0
-        np.maximum.accumulate(height[a:], out=row[a + 1 :])
-        matrix[leaf, place.order] = row
-    return matrix
-
-
 def leaf_keys(n: int) -> np.ndarray:
     """Return 128 bits per leaf, (n, 2) uint64: splitmix64 at counters 2i and 2i + 1, the same in every tree."""
     z = np.arange(1, 2 * n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -205,21 +191,10 @@ def in_order_of_time(children: np.ndarray, times: np.ndarray) -> tuple[np.ndarra
 
 def restricted(children: np.ndarray, times: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The tree over the leaves `kept` (g,) alone, renumbered 0 … g-1 in their order; merges of others vanish."""
-    n, g = len(times) + 1, len(kept)
-    if g == n:
+    if len(kept) == len(times) + 1:
         return np.asarray(children, dtype=np.int64), times
-    node = np.full(2 * n - 1, -1, dtype=np.int64)
-    node[kept] = np.arange(g)
-    pairs: list[tuple[int, int]] = []
-    merges: list[int] = []
-    for k, (a, b) in enumerate(children):
-        if node[a] >= 0 and node[b] >= 0:
-            node[n + k] = g + len(pairs)
-            pairs.append((node[a], node[b]))
-            merges.append(k)
-        else:
-            node[n + k] = max(node[a], node[b])
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), times[merges]
+    (pairs,), (heights,) = restricted_trees(children[None], times[None], kept)
+    return pairs.astype(np.int64), heights
 
 
 def restricted_trees(children: np.ndarray, times: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -90,14 +90,6 @@ def write(
     return "".join(text) + ";"
 
 
-class Parsed(NamedTuple):
-    """A tree read from text; merges are in order of time, leaves in the order they were met."""
-
-    children: np.ndarray
-    times: np.ndarray
-    labels: tuple[str, ...]
-
-
 class _Subtree(NamedTuple):
     node: int  # i for leaf i, ~k for the k-th closed group
     near: tuple[float, int]  # distance and number of the nearest leaf, and of the farthest
@@ -107,8 +99,11 @@ class _Subtree(NamedTuple):
         return _Subtree(self.node, (self.near[0] + length, self.near[1]), (self.far[0] + length, self.far[1]))
 
 
-def read(text: str, keep_underscores: bool = True, tolerance: float = TOLERANCE) -> Parsed:
-    """Read one rooted, binary, ultrametric tree; anything else raises InputError with the place in the text."""
+def read(text: str, keep_underscores: bool, tolerance: float) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Read one rooted, binary, ultrametric tree; anything else raises InputError with the place in the text.
+
+    Returns children and times, merges in order of time, and labels, leaves in the order they were met.
+    """
     labels: list[str] = []
     merges: list[tuple[_Subtree, _Subtree]] = []  # children always before their parent
     groups: list[list[_Subtree]] = []  # that are open, with the subtrees already in them
@@ -161,7 +156,7 @@ def read(text: str, keep_underscores: bool = True, tolerance: float = TOLERANCE)
     _check_depths(latest, labels, tolerance)
     nodes = np.array([(left.node, right.node) for left, right in merges])
     times = np.array([max(left.far, right.far)[0] for left, right in merges])
-    return Parsed(*in_order_of_time(np.where(nodes >= 0, nodes, len(labels) + ~nodes), times), tuple(labels))
+    return *in_order_of_time(np.where(nodes >= 0, nodes, len(labels) + ~nodes), times), labels
 
 
 def _check_depths(root: _Subtree, labels: Sequence[str], tolerance: float) -> None:

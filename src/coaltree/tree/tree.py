@@ -16,7 +16,8 @@ from .._runtime.memory import require_memory
 from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_number
 from ..errors import InputError
-from . import cuts, linkage, merges, newick
+from . import cuts, merges, newick
+from .linkage import from_linkage
 from .rooted import RootedTree, as_names, check_labels, default_labels
 
 if TYPE_CHECKING:
@@ -121,8 +122,13 @@ class Tree(RootedTree):
         (n, n) symmetric matrix, 0 on the diagonal; with `pairs`, (m,) times.
         """
         if pairs is None:
-            require_memory(8 * self.n**2, f"The cophenetic matrix of {self.n} leaves", "ask for single pairs=… instead")
-            return merges.cophenetic(self._layout, self._times)
+            from scipy.cluster.hierarchy import cophenet
+            from scipy.spatial.distance import squareform
+
+            require_memory(
+                12 * self.n**2, f"The cophenetic matrix of {self.n} leaves", "ask for single pairs=… instead"
+            )
+            return np.asarray(squareform(cophenet(self.to_linkage())))
         asked = merges.as_array(pairs, "pairs must be a table of whole numbers, one row for each pair.")
         if asked.ndim != 2 or asked.shape[1] != 2 or (asked.size and not np.issubdtype(asked.dtype, np.integer)):
             raise InputError(f"pairs must be whole numbers of shape (m, 2), not {asked.dtype} of shape {asked.shape}.")
@@ -201,7 +207,7 @@ class Tree(RootedTree):
 
     def to_linkage(self) -> np.ndarray:
         """Return SciPy's linkage matrix (n-1, 4), heights being merge times; labels are not part of it."""
-        return linkage.to_linkage(self._children, self._times, self._layout.size)
+        return np.column_stack([self._children, self._times, self._layout.size[self.n :]])
 
     @classmethod
     def from_linkage(cls, Z: ArrayLike, labels: Iterable[Any] | None = None) -> "Tree":
@@ -210,7 +216,7 @@ class Tree(RootedTree):
         Rows need not be sorted by height. A linkage with inversions (centroid, median) has no such tree and is
         refused.
         """
-        children, times = linkage.from_linkage(Z)
+        children, times = from_linkage(Z)
         return unchecked_tree(children, times, check_labels(labels, len(times) + 1))
 
     def to_newick(self, node_labels: Sequence[Any] | None = None) -> str:

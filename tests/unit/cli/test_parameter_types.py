@@ -9,6 +9,15 @@ from coaltree.cli.parameter_types import COUNT, GRID, INCHES, INPUTS, NOISE, POS
 from coaltree.inference import settings
 from coaltree.model.process import noise
 
+EXPECTED = {
+    COUNT: "auto or a whole number from 0 to 1000000000",
+    POSITIVE_COUNT: "auto or a whole number from 1 to 1000000000",
+    INCHES: "a number of inches from 1 to 100",
+    GRID: "the shape of a grid, such as 16x16",
+    NOISE: "student, learn or a number from 0 to 1e+150",
+    INPUTS: "names, or numbers such as 0,0.5,1",
+}
+
 
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
@@ -27,8 +36,8 @@ from coaltree.model.process import noise
     ],
 )
 def test_parsed_values(kind, text, value):
-    assert kind.convert(text, None, None) == value
-    assert kind.convert(value, None, None) == value  # click converts defaults as well
+    assert kind(text) == value
+    assert kind(value) == value  # click converts defaults as well
 
 
 @pytest.mark.parametrize(
@@ -52,8 +61,8 @@ def test_parsed_values(kind, text, value):
 )
 def test_parsed_refuses_other_text_with_what_is_expected(kind, text):
     with pytest.raises(click.BadParameter) as caught:
-        kind.convert(text, None, None)
-    assert str(caught.value) == f"{text!r} is not {kind.expected}."
+        kind(text)
+    assert str(caught.value) == f"{text!r} is not {EXPECTED[kind]}."
 
 
 def test_largest_values_are_those_of_fit():

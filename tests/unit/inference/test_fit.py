@@ -119,8 +119,8 @@ def test_covariance_of_a_posterior_repeats_its_run():
 
 
 def test_fit_keeps_large_draws_in_a_file(monkeypatch, tmp_path):
-    X = data(60)
-    options = {"sampler": LOCAL, "n_samples": 20, "noise": "student"}
+    X = data(30)
+    options = {"sampler": LOCAL, "n_samples": 8, "noise": "student"}
     expected = quick_fit(X, **options)
     monkeypatch.setattr(temp_memmap, "LARGE", 1)
     post = quick_fit(X, checkpoint=tmp_path / "state", **options)

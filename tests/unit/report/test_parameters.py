@@ -1,11 +1,13 @@
-"""Parameters: numbers, vectors and matrices."""
+"""Parameters: numbers, vectors and matrices; noise and outliers."""
 
 import numpy as np
 
 import coaltree as ct
-from coaltree.report import parameters
+from coaltree.posterior.diagnostics.outliers import describe_noise
+from coaltree.report import parameters, report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import decoded_values, rendered, words_of
+from tests.posteriors import grouped_posterior, random_posterior
 
 
 def shown(post, found=None):
@@ -52,3 +54,34 @@ def test_parameters_of_a_given_covariance_are_none():
     post = chain_posterior(8, 2, 10)
     bare = ct.Posterior(post.children, post.times)
     assert "no parameters were estimated" in shown(bare)
+
+
+def shown_noise(post):
+    """The section of the page about noise and outliers."""
+    return rendered("outliers.html", noise=parameters.summarize_noise(post))
+
+
+def test_outliers_and_noise_are_told():
+    post = grouped_posterior(n_trees=40)
+    words = words_of(report_html(post))
+    assert f"Measurement noise: {describe_noise(post)}." in words
+    assert "One row is an outlier:" in words
+    assert f"row 1 {post.labels[post.groups[1]]}" in words
+    assert "noise_level Measurement noise of a row" in words
+    scales = np.ones((40, 13))
+    assert "There are no outliers" in words_of(shown_noise(grouped_posterior(n_trees=40, tail_scale=scales)))
+    scales[:, :3] = 50.0
+    assert "3 rows are outliers" in words_of(shown_noise(grouped_posterior(n_trees=40, tail_scale=scales)))
+    assert "standard errors that were given" in shown_noise(grouped_posterior(errors=np.ones(13)))
+
+
+def test_outliers_beyond_the_listed_ones_are_counted():
+    scales = np.ones((40, 30))
+    scales[:, :10] = 50.0
+    post = random_posterior(0, n=30, n_trees=40, weighted=False, tail_scale=scales, noise=ct.Noise(tails="student"))
+    assert "10 rows are outliers" in words_of(shown_noise(post))
+    assert "The 8 with the highest scores are listed." in words_of(shown_noise(post))
+
+
+def test_outliers_of_a_model_without_noise(page):
+    assert "The model has no measurement noise" in words_of(page)

@@ -6,7 +6,7 @@ import numpy as np
 
 import coaltree as ct
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.report import partitions, report_html, summary_cards
+from coaltree.report import partitions, report_html
 from tests.browser.posteriors import chain_posterior
 from tests.pages import content_of, decoded, decoded_values
 from tests.posteriors import side_branch_posterior
@@ -41,17 +41,10 @@ def test_matched_colours_stay_from_one_number_to_the_next():
 
 
 def test_make_partitions_has_small_numbers_beside_a_large_one(monkeypatch, posterior):
-    start = summary_cards.opening_number(posterior, 33)
-    assert list(partitions.make_partitions(posterior, start)) == [*range(1, 13), 33]
+    assert list(partitions.make_partitions(posterior, 33)) == [*range(1, 13), 33]
     monkeypatch.setattr(partitions, "MAX_CLUSTERS", ((39, 12), (np.inf, 5)))
-    assert list(partitions.make_partitions(posterior, start)) == [1, 2, 3, 4, 5, 33]
-    assert list(partitions.make_partitions(posterior[:3], summary_cards.opening_number(posterior, 2))) == [
-        1,
-        2,
-        3,
-        4,
-        5,
-    ]
+    assert list(partitions.make_partitions(posterior, 33)) == [1, 2, 3, 4, 5, 33]
+    assert list(partitions.make_partitions(posterior[:3], 2)) == [1, 2, 3, 4, 5]
 
 
 def test_partitions_of_more_clusters_than_characters_are_a_list():

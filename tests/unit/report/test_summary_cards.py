@@ -1,5 +1,6 @@
-"""Summary cards: the number of clusters and their stability."""
+"""Summary cards: the number of clusters, their stability, and model checks, whose section has the same words."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 import coaltree as ct
 from coaltree.posterior.clusters.answer import answer_for
-from coaltree.report import report_html, summary_cards
+from coaltree.posterior.diagnostics.model_checks import check_or_reason
+from coaltree.report import report_html, summary_cards, svg
 from tests.browser.posteriors import chain_posterior
-from tests.pages import content_of, words_of
+from tests.pages import content_of, rendered, words_of
 from tests.strategies import random_tree
 
 
@@ -63,3 +65,61 @@ def test_cluster_cards_tell_number_and_stability():
     assert said([same] * 10, 5)[1].heading == "All 5 clusters are stable"
     assert said([same] * 10, 1)[1].heading == "All leaves in one cluster"
     assert said([same], 2)[1].heading == "One tree, no uncertainty"
+
+
+def shown(model):
+    """The section of the page."""
+    return rendered("model_checks.html", model=model, model_pictures=svg.checks(model))
+
+
+def test_model_checks_show_p_value_and_advice_of_each():
+    X, tree = ct.simulate(40, 3, noise=1.0, random_state=0)
+    post = ct.Posterior(
+        tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(3)), columns=["<a>", "b", "c"]
+    )
+    found = post.check()
+    assert "noise" in [one.name for one in found.wrong]
+    section = shown(found)
+    words = words_of(section)
+    assert words.count("p = ") == len(found) == section.count("<li ")
+    assert found.headline in words
+    assert f'{summary_cards.sentence(found["noise"].advice.why)} Try noise="student".' in words
+    assert section.count("<svg") == len(found) + 2
+    assert words.count("effect 0.00") >= 1
+    of_noise = dataclasses.replace(found, checks=(found["noise"],))
+    assert (summary_cards.model_card(of_noise).heading, summary_cards.model_card(of_noise).grade) == (
+        "Supports are about right",
+        "good",
+    )
+    assert "Does the model hold?" in words_of(report_html(post, n_clusters=2))
+
+
+def test_model_card_warns_of_supports_that_are_too_high():
+    X, tree = ct.simulate(40, 2, random_state=0)
+    X = np.column_stack([X, X + 0.1 * np.random.default_rng(0).standard_normal(X.shape)])
+    found = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
+    assert "correlation" in [one.name for one in found.wrong]
+    card = summary_cards.model_card(found)
+    assert card.grade == "poor"
+    assert card.heading == f"Supports are about {found['correlation'].effect:.2f} too high"
+    assert card.text.startswith("Columns vary together along the tree")
+    assert card.text.endswith('Try covariance="full".')
+    assert "noise" not in card.text
+
+
+def test_model_card_says_at_least_beyond_what_was_measured():
+    X, tree = ct.simulate(40, 1, random_state=0)
+    X = X + 0.05 * np.random.default_rng(0).standard_normal((40, 4))
+    found = ct.Posterior(tree.children[None], tree.times[None], X=X, covariance=ct.Fixed(np.eye(4))).check()
+    card = summary_cards.model_card(found)
+    assert card.heading == f"Supports are at least {found['correlation'].effect:.2f} too high"
+    assert "On simulated tables with less of this, groups were true that much less often." in card.text
+    assert "effect at least 0." in words_of(shown(found))
+
+
+def test_model_checks_say_why_there_are_none():
+    post = chain_posterior(8, 2, 10)
+    assert "there are 8 different rows, and it takes 10" in shown(check_or_reason(post))
+    bare = check_or_reason(ct.Posterior(post.children, post.times))
+    assert summary_cards.model_card(bare).grade == "unknown"
+    assert shown(bare).strip().startswith("<p>The model cannot be checked: this posterior does not include its data")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.cluster import hierarchy
 
 from coaltree import Tree
 from coaltree.tree import merges
@@ -44,13 +43,6 @@ def tree():
     #   │   │  ┌─┴─┐      1.0
     #   a   c  b   d
     return Tree([[1, 3], [0, 2], [5, 4]], [1.0, 2.0, 4.0], labels=["a", "b", "c", "d"])
-
-
-@given(trees(max_leaves=20))
-def test_cophenetic_agrees_with_scipy(tree):
-    from scipy.spatial.distance import squareform
-
-    np.testing.assert_array_equal(tree.cophenetic(), squareform(hierarchy.cophenet(tree.to_linkage())))
 
 
 @pytest.mark.parametrize("n", [2, 3, 17, 64, 200])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..options import load_posterior, posterior_argument
+from ..options import posterior_argument
 from ..shell import commands, debug_option, echo
 
 
@@ -20,4 +20,6 @@ def check(posterior: Path) -> None:
       coaltree check wines
       coaltree check wines/posterior.npz
     """
-    echo(load_posterior(posterior).check().to_text(options=True))
+    from ...posterior.io.archive import load
+
+    echo(load(posterior).check().to_text(options=True))

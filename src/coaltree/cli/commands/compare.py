@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..options import INPUT, file_option, force_option, load_posterior, output_file, read_new_rows
+from ..options import INPUT, file_option, force_option, output_file, read_new_rows
 from ..shell import commands, debug_option, echo
 
 
@@ -42,6 +42,7 @@ def compare(
       coaltree compare a b c --heldout new.csv -o compare.svg
     """
     from ...inference.compare import compare as compare_posteriors
+    from ...posterior.io.archive import load
     from ..tables.reading import TableOptions
 
     if len(posteriors) < 2:
@@ -51,7 +52,7 @@ def compare(
             raise click.UsageError(f"{str(path)!r} is given twice.")
     if out is not None:
         output_file(out, force, is_figure=True, inputs=[*posteriors, *([] if heldout is None else [heldout])])
-    found = {str(path): load_posterior(path) for path in posteriors}
+    found = {str(path): load(path) for path in posteriors}
     first = next(iter(found.values()))
     rows = None if heldout is None else read_new_rows(heldout, TableOptions(), first)
     comparison = compare_posteriors(found, rows, n_draws=draws, n_jobs=jobs)

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..._runtime.formatting import some
+from ..._runtime.formatting import shortened, some
 from ..._runtime.memory import require_room_for_kernels
 from ...errors import CoaltreeWarning, ConvergenceWarning, InputError, InterruptedWarning
 from .. import options, shell
@@ -18,6 +19,7 @@ from ..parameter_types import GRID, INPUTS, NOISE
 
 if TYPE_CHECKING:
     from ...posterior.clusters.answer import ClusterAnswer
+    from ...posterior.leaf_annotations import LeafAnnotation
     from ...posterior.posterior import Posterior
     from ..tables.reading import TableFile
 
@@ -27,6 +29,7 @@ SAMPLERS = (
 )  # fmt: skip
 METRICS = ("euclidean", "correlation", "distances", "squared_distances")
 CHECKPOINT = "checkpoint.npz"
+MAX_CLUSTERS_SHOWN, MAX_CLASSES_SHOWN, MAX_CLASS_NAME = 12, 8, 16  # beside annotations; characters of a name
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
     auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else scaled.
@@ -44,6 +47,11 @@ NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student)
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
     named after it. It is not fitted."""
+LOG_HELP = """Column to take the logarithm of (may be repeated), all, or skewed: those of positive values with a long
+    tail to the right. A column that is really called so comes first."""
+SCALE_HELP = """Divide each row or column by its standard deviation; with --center rows, rows are compared by their
+    shape."""
+AXES = click.Choice(("rows", "columns"))
 LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clusters (may be repeated)."
 NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.sparse.save_npz writes it."
 
@@ -52,7 +60,9 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.argument("data", type=options.INPUT)
 @options.folder_option(required=True)
 @options.table_options
-@options.transform_options
+@options.column_option("--log", LOG_HELP, multiple=True)
+@click.option("--center", type=AXES, help="Subtract the mean of each row or column.")
+@click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
@@ -75,9 +85,7 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.force_option
 @shell.quiet_option
 @shell.debug_option
-def fit(
-    data: Path, out: Path, clusters: int | None, title: str | None, save_trees: bool, force: bool, **given: Any
-) -> None:
+def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: bool, **given: Any) -> None:
     """Sample trees for the rows of a table.
 
     DATA is a .csv, .tsv, .txt, .xlsx, .parquet, .npy or .npz file with one observation per row. Empty cells are missing
@@ -106,12 +114,10 @@ def fit(
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
-    inputs = [data, *([] if given["neighbors"] is None else [given["neighbors"]])]
-    quiet, explained = given.pop("quiet"), given.pop("explain")
+    inputs = [path for path in (data, given["neighbors"]) if path is not None]
+    written = {name: given.pop(name) for name in ("force", "save_trees", "explain")}
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
-    title = title or data.stem
-    written: dict[str, Any] = {"force": force, "save_trees": save_trees, "explained": explained, "inputs": inputs}
-    fit_table(source, settings, out, n_clusters=clusters, title=title, **written)
+    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, inputs=inputs, **written)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
@@ -120,12 +126,14 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     from ..tables.column_hints import column_hints
     from ..tables.reading import read_file
 
-    about = {name: given.pop(name) for name in ("errors", "groups", "label")}
-    table_options = dataclasses.replace(given.pop("table_options"), **about)
+    table_options = given.pop("table_options")
     if given["inputs"] == "names" and table_options.header is None:
         table_options = dataclasses.replace(table_options, header=True)
     source = read_file(data, table_options)
-    if check_metric(given["metric"]) not in DISTANCES:
+    is_table = check_metric(given["metric"]) not in DISTANCES
+    if given["explain"] and not is_table:
+        raise InputError("--explain needs a table with columns; distances have none.")
+    if is_table:
         for hint in column_hints(source.table):
             shell.show_warning(hint, CoaltreeWarning)
     return source
@@ -136,19 +144,25 @@ def _settings(
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
-    from ..tables.sparse_files import read_sparse_matrix
+    from ..tables.binary_files import read_sparse_matrix
+    from ..tables.cells import number
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
     _check_resample(settings)
     if settings["ordered"] and covariance != "best":
         raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
-    settings["transform"] = _transform(source, *(settings.pop(word) for word in ("log", "center", "scale")))
+    words = {word: settings.pop(word) for word in ("log", "center", "scale")}
+    settings["transform"] = {word: value for word, value in words.items() if value} or None
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
     if neighbors is not None:
         settings["neighbors"] = read_sparse_matrix(neighbors, len(source.table.values))
     if inputs == "names":
-        inputs = _numbers_in(source.table.features or ())
+        names = source.table.features or ()
+        others = [repr(name) for name in names if number(name) is None]
+        if others or not names:
+            raise InputError(f"--inputs names needs numbers as column names, not {some(others) or 'unnamed columns'}.")
+        inputs = tuple(map(float, names))
     if grid is not None:
         if covariance != "matern32":
             raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
@@ -177,24 +191,6 @@ def _check_resample(settings: dict[str, Any]) -> None:
             raise InputError(f"--{option} is not for --resample; give --resamples, --warmup and --samples.")
 
 
-def _transform(source: "TableFile", log: tuple[str, ...], center: str | None, scale: str | None) -> Any:
-    """The argument `transform` of `coaltree.fit`, None for nothing."""
-    names: Any = list(log)
-    if "all" in log and "all" not in (source.table.features or ()):
-        names = True
-    words = {"log": names, "center": center, "scale": scale}
-    return {word: value for word, value in words.items() if value} or None
-
-
-def _numbers_in(names: tuple[str, ...]) -> tuple[float, ...]:
-    from ..tables.cells import number
-
-    others = [repr(name) for name in names if number(name) is None]
-    if others or not names:
-        raise InputError(f"--inputs names needs numbers as column names, not {some(others) or 'unnamed columns'}.")
-    return tuple(float(name) for name in names)
-
-
 def fit_table(
     source: "TableFile",
     settings: dict[str, Any],
@@ -204,7 +200,7 @@ def fit_table(
     title: str,
     force: bool,
     save_trees: bool = False,
-    explained: bool = False,
+    explain: bool = False,
     inputs: Sequence[Path] = (),
 ) -> None:
     """Fit a table, write the files of `outputs.FILES` into the folder `out`, and print a summary.
@@ -232,17 +228,19 @@ def fit_table(
                 out.rmdir()
         raise
     try:
-        result = write_result(out, post, n_clusters, title, save_trees=save_trees, explained=explained, inputs=inputs)
+        suggestion, answer, files = write_result(
+            out, post, n_clusters, title, save_trees=save_trees, explain=explain, inputs=inputs
+        )
     except KeyboardInterrupt:
         raise _interrupted(checkpoint) from None
     checkpoint.unlink(missing_ok=True)
-    suggestion, files = result.suggestion, result.files
     if suggestion is not None:
         advice = " Choose a number with --clusters K." if suggestion.n_clusters == 1 else ""
         shell.say(f"{suggestion.reason}{advice}")
-    _print_clusters(post, result.answer, out)
+    _print_clusters(post, answer)
     width = max(map(len, files))
     shell.say("\n".join([f"{out}:", *(f"  {file:{width}}  {text}" for file, text in files.items())]))
+    _print_concern(post, out)  # at the end, where it is read
 
 
 def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force: bool) -> "Posterior":
@@ -350,15 +348,18 @@ def _interrupted(checkpoint: Path) -> shell.Interrupted:
     return shell.Interrupted(f"interrupted; {kept}the same command resumes from {checkpoint}.")
 
 
-def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> None:
+def _print_clusters(post: "Posterior", answer: "ClusterAnswer") -> None:
     from ...posterior.clusters.answer import in_a_line, leaves_are
-    from ...posterior.diagnostics.model_checks import check_or_reason
     from ...posterior.leaf_annotations import annotations_of
-    from ..annotations import compare_annotation
 
     shell.say(in_a_line(answer, leaves_are(post)))
     for annotation in annotations_of(post):
         shell.say(compare_annotation(answer, annotation))
+
+
+def _print_concern(post: "Posterior", out: Path) -> None:
+    from ...posterior.diagnostics.model_checks import check_or_reason
+
     with shell.stage("comparing the rows with rows drawn from the model"):
         checks = check_or_reason(post)
     if checks.concern is not None:
@@ -367,3 +368,29 @@ def _print_clusters(post: "Posterior", answer: "ClusterAnswer", out: Path) -> No
         shell.say(
             f"{checks.headline} {tries[:1].upper()}{tries[1:]}{'. ' * bool(tries)}All checks: coaltree check {out}"
         )
+
+
+def compare_annotation(answer: "ClusterAnswer", annotation: "LeafAnnotation") -> str:
+    """A table of clusters and classes with their agreement, or the range of the numbers in each cluster."""
+    import numpy as np
+    import pandas
+
+    from ...metrics import agreement
+
+    if annotation.numbers is not None:
+        ranges = pandas.Series(annotation.numbers).groupby(answer.labels + 1).quantile([0.05, 0.5, 0.95]).unstack()
+        lines = [f"{shortened(annotation.name)}: median in each cluster, and 90 % of its values"]
+        for cluster, low, median, high in ranges.dropna().head(MAX_CLUSTERS_SHOWN).itertuples():
+            lines.append(f"  cluster {cluster}  {median:.4g} ({low:.4g} to {high:.4g})")
+        return "\n".join(lines)
+    observed = annotation.codes >= 0
+    found = agreement(answer.labels[observed], annotation.codes[observed])
+    title = f"{shortened(annotation.name)}: adjusted Rand index {found.ari:.2f}, purity {found.purity:.2f}"
+    if not observed.all():
+        title += f" ({np.count_nonzero(~observed)} missing)"
+    if len(annotation.levels) > MAX_CLASSES_SHOWN:
+        return f"{title} ({len(annotation.levels)} classes)"
+    clusters = [f"cluster {c + 1}" for c in np.unique(answer.labels[observed])]
+    classes = [shortened(level, MAX_CLASS_NAME) for level in annotation.levels]
+    table = pandas.DataFrame(found.table, clusters, classes).head(MAX_CLUSTERS_SHOWN)
+    return f"{title}\n{textwrap.indent(table.to_string(), '  ')}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..._runtime.formatting import count, escaped, percent, shortened, some
-from ..options import load_posterior, posterior_argument
+from ..options import posterior_argument
 from ..shell import commands, debug_option, echo
 
 if TYPE_CHECKING:
@@ -39,20 +39,19 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
       coaltree info wines/posterior.npz
       coaltree info wines --group wine1,wine2,wine9
     """
-    post = load_posterior(posterior)
+    from ...posterior.io.archive import load
+
+    post = load(posterior)
     if group:
-        echo("\n\n".join(str(post.support(_names(text))) for text in group))
+        # names as in a line of a CSV file; new lines separate them as well
+        named = [csv.reader(text.splitlines(), skipinitialspace=True) for text in group]
+        groups = [[name for line in lines for name in line if name] for lines in named]
+        echo("\n\n".join(str(post.support(names)) for names in groups))
         return
     rows = [*_contents(post), *_parameters(post), *_diagnostics(post)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         echo(escaped(f"{name:{width}}  {value}"))
-
-
-def _names(text: str) -> list[str]:
-    """Names as in a line of a CSV file; new lines separate them as well."""
-    lines = csv.reader(text.splitlines(), skipinitialspace=True)
-    return [name for line in lines for name in line if name]
 
 
 def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:

@@ -59,15 +59,21 @@ def place(
       coaltree place wines new.csv
       coaltree place wines new.csv --clusters 3 --outliers -o placed.csv
     """
+    from ...posterior.io.archive import load
     from ..outputs import write_csv
 
     if out is not None:
         options.output_file(out, force, inputs=[posterior, rows])
-    post = options.load_posterior(posterior)
+    post = load(posterior)
+    if outliers:
+        post.require_one_likelihood("--outliers", "fit without --resample for it")
     table = options.read_new_rows(rows, table_options, post)
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
     placed = post.place(table, classes=labels, n_trees=trees)
     columns = _columns(placed, outliers)
+    if post.is_resampled:
+        unknown = "columns were resampled, so that new rows unlike the fitted ones are not told from others"
+        warnings.warn(f"{unknown}; place them in a fit without --resample.", CoaltreeWarning, stacklevel=1)
     if not placed.is_typical.all():
         advice = "Their cluster is -1." if outliers else "Their clusters mean little; with --outliers it is -1."
         warnings.warn(f"{placed.unlike_in_words()}. {advice}", CoaltreeWarning, stacklevel=1)
@@ -99,10 +105,5 @@ def _columns(placed: "Placement", outliers: bool) -> dict[str, Any]:
         "row": placed.labels,
         **{name: ["" if value != value else f"{value:.6g}" for value in values] for name, values in numbers.items()},
         "clade_size": [len(leaves) for _, leaves in clades],
-        "clade": [_some_names(leaves) for _, leaves in clades],
+        "clade": ["; ".join(names[:MAX_NAMED_LEAVES]) + "; …" * (len(names) > MAX_NAMED_LEAVES) for _, names in clades],
     }
-
-
-def _some_names(leaves: tuple[str, ...]) -> str:
-    more = ("…",) if len(leaves) > MAX_NAMED_LEAVES else ()
-    return "; ".join((*leaves[:MAX_NAMED_LEAVES], *more))

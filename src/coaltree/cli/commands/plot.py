@@ -62,22 +62,19 @@ def plot(
       coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
       coaltree plot wines --kind heatmap -o heatmap.png --scale none
     """
+    from matplotlib import colormaps
+
+    from ...posterior.io.archive import load
     from ..outputs import draw, height_for
 
     options.output_file(out, force, is_figure=True, inputs=[posterior])
-    _check_colormap(colormap)
-    post = options.load_posterior(posterior)
+    if colormap is not None and colormap not in colormaps:
+        close = get_close_matches(colormap, list(colormaps), n=3) or ["viridis", "cividis", "RdBu_r"]
+        raise InputError(f"--colormap {colormap!r} is none of Matplotlib's; try {', '.join(close)}.")
+    post = load(posterior)
     usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.8)}.get(kind, (8.0, height_for(post.n)))
     draw(lambda ax: _plot(ax, post, kind, clusters, scale, colormap), [out], (width or usual[0], height or usual[1]))
     echo(out)
-
-
-def _check_colormap(name: str | None) -> None:
-    from matplotlib import colormaps
-
-    if name is not None and name not in colormaps:
-        close = get_close_matches(name, list(colormaps), n=3) or ["viridis", "cividis", "RdBu_r"]
-        raise InputError(f"--colormap {name!r} is none of Matplotlib's; try {', '.join(close)}.")
 
 
 def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str, colormap: str | None = None) -> None:

@@ -25,9 +25,10 @@ def report(posterior: Path, out: Path | None, clusters: int | None, title: str |
       coaltree report wines --clusters 3 --force
       coaltree report wines/posterior.npz -o page.html --title "178 wines"
     """
+    from ...posterior.io.archive import load
     from ...report import write_report
 
     folder = posterior if posterior.is_dir() else posterior.parent
     out = options.output_file(out or folder / "report.html", force, inputs=[posterior])
-    post = options.load_posterior(posterior)
+    post = load(posterior)
     echo(write_report(post, out, n_clusters=clusters, title=title, force=force))

@@ -1,6 +1,7 @@
-"""Read Parquet, Excel and NumPy files. Sizes are checked before anything is read."""
+"""Read Parquet, Excel and NumPy files, and sparse matrices. Sizes are checked before anything is read."""
 
 import contextlib
+import math
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,14 +10,17 @@ from typing import Any
 import numpy as np
 import pandas
 
+from ..._runtime.archive import read_npy_header
 from ..._runtime.formatting import count
 from ..._runtime.memory import require_memory
 from ...errors import InputError
+from ...model.data.neighbor_graph import checked_matrix
 from .cells import RawTable, TableError
 from .text_files import MEMORY_PER_BYTE, table_of_rows
 
 MAX_EXPANSION = 100  # times that a table may be larger than its file,
 SMALL_TABLE = 10**9  # unless it has no more bytes than this
+MEMORY_PER_ENTRY = 60  # bytes, of a sparse matrix: rows and columns in both directions
 MEMORY_PER_CELL = 100  # bytes, of a sheet
 MEMORY_PER_TEXT = 60  # bytes, of a cell of text beside the text itself
 MIN_BATCH, MAX_BATCH = 64, 65536  # rows that are decoded at a time to see how large they become
@@ -45,9 +49,15 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
         names = {field.name for field in needed}
         if any("." in field.name for field in fields) or len({field.name for field in fields}) < len(fields):
             names, needed = {field.name for field in fields}, fields  # they cannot be told apart by name
-        texts = [field.name for field in needed if not _is_number(field.type)]
+        are_numbers = (pyarrow.types.is_integer, pyarrow.types.is_floating, pyarrow.types.is_boolean)
+        texts = [field.name for field in needed if not any(is_number(field.type) for is_number in are_numbers)]
         columns = [field.name for field in fields if field.name in names]
-        _require_readable(path, None if len(columns) == len(fields) else columns)
+        some = None if len(columns) == len(fields) else columns
+        with pyarrow.parquet.ParquetFile(path) as file:
+            # A reader raises an error where what is said of a part is damaged; to ask its metadata, as is done next,
+            # would end the process.
+            for group in range(metadata.num_row_groups):
+                next(file.iter_batches(1, row_groups=[group], columns=some, use_threads=False), None)
         in_full = _check_decoded_size(path, metadata, names, set(texts))
         texts = [name for name in texts if name not in in_full]
         frame = pyarrow.parquet.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
@@ -60,29 +70,13 @@ def read_parquet(path: Path, is_needed: Callable[[int, str], bool] = lambda j, n
     return RawTable(frame, range(1, len(frame) + 1))
 
 
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
-
-
-def _require_readable(path: Path, columns: list[str] | None) -> None:
-    """Begin to read each part of these columns: where what is said of a part is damaged, a reader raises an error.
-
-    To ask pyarrow's metadata for such a part, as is done next, would end the process.
-    """
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(path) as file:
-        for group in range(file.metadata.num_row_groups):
-            next(file.iter_batches(1, row_groups=[group], columns=columns, use_threads=False), None)
-
-
 def _check_decoded_size(path: Path, metadata: Any, names: set[str], texts: set[str]) -> set[str]:
     """Refuse columns that would be far larger decoded than in the file, by what the file says of their parts.
 
     Return those whose texts pyarrow cannot leave in a dictionary.
     """
+    import pyarrow.parquet
+
     n_bytes, stored, in_full, largest = 8 * metadata.num_rows, 0, set(), 1
     paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
@@ -98,20 +92,14 @@ def _check_decoded_size(path: Path, metadata: Any, names: set[str], texts: set[s
                 in_full.add(name)
                 largest = max(largest, part.total_uncompressed_size)
     check_size(n_bytes, path, stored)
-    for name in in_full & texts:
-        _check_shared_beginnings(path, name, n_bytes, stored, largest)
-    return in_full
-
-
-def _check_shared_beginnings(path: Path, name: str, n_bytes: int, stored: int, largest: int) -> None:
-    """Decode a column whose texts are stored as what they add to the one before, a part at a time, and measure it."""
-    import pyarrow.parquet
-
     batch_size = min(max(MIN_BATCH, SMALL_TABLE // 10 // largest), MAX_BATCH)
-    with pyarrow.parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size, columns=[name]):
-            n_bytes += batch.nbytes
-            check_size(n_bytes, path, stored)
+    for name in in_full & texts:  # stored as what each adds to the one before: decoded a part at a time, and measured
+        decoded = n_bytes
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size, columns=[name]):
+                decoded += batch.nbytes
+                check_size(decoded, path, stored)
+    return in_full
 
 
 def read_excel(path: Path, name: str | None, header: bool | None) -> RawTable:
@@ -207,6 +195,54 @@ def _read_npz(path: Path, wanted: str | None) -> tuple[str, dict[str, np.ndarray
         check_size(members[name].file_size, path, members[name].compress_size)
     with np.load(path, allow_pickle=False) as file:
         return wanted, {name: np.asarray(file[name]) for name in found}
+
+
+def read_sparse_matrix(path: Path, n_rows: int) -> Any:
+    """Read a sparse matrix (n_rows, n_rows) as `scipy.sparse.save_npz` writes it; any other file is refused.
+
+    `scipy.sparse.load_npz` believes what a file says, and computing with a matrix whose indices are wrong ends the
+    process: sizes are checked before anything is read, and indices before SciPy computes with them.
+    """
+    from scipy.sparse import load_npz
+
+    if not path.is_file():  # a pipe may never begin
+        raise InputError(f"--neighbors {path} is no regular file.")
+    try:
+        _check_sparse_sizes(path)
+        with np.load(path, allow_pickle=False) as file:
+            kinds, shape = {name: file[name].dtype.kind for name in file.files}, tuple(file["shape"].tolist())
+        if any(
+            kind not in ("biuf" if name == "data" else "iuSU") for name, kind in kinds.items() if name != "_is_array"
+        ):
+            raise ValueError("its arrays are of the wrong types")
+        if len(shape) == 2 and shape != (n_rows, n_rows):
+            wanted = f"a row and a column for each of the {n_rows} rows of the table"
+            raise InputError(f"--neighbors {path} must have {wanted}, not {' x '.join(map(str, shape))}.")
+        return checked_matrix(load_npz(path))
+    except InputError:
+        raise
+    except TableError as error:
+        raise InputError(f"--neighbors {path}: {error}") from None
+    except Exception as error:  # of a damaged archive, or another one
+        why = " ".join(str(error).split())[:150] or type(error).__name__
+        raise InputError(
+            f"--neighbors {path} holds no sparse matrix as scipy.sparse.save_npz writes it ({why})."
+        ) from None
+
+
+def _check_sparse_sizes(path: Path) -> None:
+    """Refuse what would take far more memory than the file is large, or claims another size than it has."""
+    n_bytes, stored, is_whole = 0, 0, True
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            with archive.open(info) as file:
+                shape, _, dtype = read_npy_header(file)
+                is_whole &= dtype.itemsize * math.prod(shape) == info.file_size - file.tell()
+            n_bytes += (dtype.itemsize + MEMORY_PER_ENTRY * (info.filename == "data.npy")) * math.prod(shape)
+            stored += info.compress_size
+    check_size(n_bytes, path, stored)
+    if not is_whole:
+        raise ValueError("an array has another size than its header says")
 
 
 def check_size(n_bytes: int, path: Path, stored: int) -> None:

@@ -179,13 +179,12 @@ def _values(
         numbers = [cell_rules.number(cell, raw.decimal) for cell in cells]
         if names[j] in dates or any(x is None and not is_missing(cell) for x, cell in zip(numbers, cells, strict=True)):
             found = days(cells) if names[j] in dates else understand(cells, raw.decimal)
-            if found is None and names[j] not in dates:
-                thousands = shows_thousands(cell for other in raw.frame for cell in _texts(raw.frame[other]))
-                found = understand(cells, raw.decimal, thousands=True) if thousands else None
             if found is None and names[j] in dates:
                 raise TableError(f"column {quoted(names[j])} (--dates) has cells that are no dates such as 2024-01-31.")
+            if found is None and shows_thousands(cell for other in raw.frame for cell in _texts(raw.frame[other])):
+                found = understand(cells, raw.decimal, thousands=True)
             if found is not None:
-                numbers, understood[names[j]] = found.values, found.how
+                numbers, understood[names[j]] = found
         values[:, j] = [np.nan if value is None else value for value in numbers]
         rows = [i for i, value in enumerate(numbers) if value is None and not is_missing(cells[i])]
         if rows:
@@ -212,7 +211,8 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]], is_named: bool) -> 
         which = f"columns {some([name[:30] for name in columns])} contain"
     dates = [name for name in columns if are_dates(_texts(raw.frame[name]))]
     others = [name for name in columns if name not in dates]
-    own = [name for name in others if _are_different(_texts(raw.frame[name]))][: 0 if is_named else 1]
+    names = [name for name in others if (column := raw.frame[name]).is_unique and "" not in _texts(column)]
+    own = names[: 0 if is_named else 1]  # every cell has content of its own, as names have
     others = [name for name in others if name not in own]
     instead = [f"use {quoted(name)} as row names with {_options('names', own)}" for name in own]
     if others:
@@ -224,11 +224,6 @@ def _not_numbers(raw: RawTable, wrong: dict[str, list[int]], is_named: bool) -> 
     return TableError(
         f"{which} {text}; leave {_them(columns)} out with {_options('drop', columns)}, or {listed(instead)}."
     )
-
-
-def _are_different(cells: Sequence[str]) -> bool:
-    """Whether every cell has content of its own, as names have."""
-    return len(set(cells)) == len(cells) and "" not in cells
 
 
 def _them(names: Sequence[str]) -> str:

@@ -70,42 +70,36 @@ def describe(table: Table) -> str:
 
 def rearranged(found: TableFile, options: TableOptions) -> TableFile:
     """Take the steps --transpose, --exclude-row and --drop-empty, in this order; rows are what is clustered."""
-    lines = list(found.lines)
+    table, lines = found.table, list(found.lines)
     if options.transpose:
         if found.groups is not None or found.errors is not None or found.annotations:
             raise TableError("--groups, --errors and --label name columns about rows, which --transpose makes columns.")
-        values, features = np.ascontiguousarray(found.table.values.T), found.table.features
-        labels = features or tuple(map(str, range(len(values))))
-        found = found._replace(table=Table(values, labels, found.table.labels))
+        table = Table(np.ascontiguousarray(table.values.T), table.features or (), table.labels)
         lines.append("  transposed columns of the file are the rows")
+    rows, columns = (np.ones(length, dtype=bool) for length in table.values.shape)
+    labels, features = table.labels, table.features or ()
     if options.exclude_row:
-        unknown = [quoted(name) for name in options.exclude_row if name not in found.table.labels]
+        unknown = [quoted(name) for name in options.exclude_row if name not in labels]
         if unknown:
-            raise TableError(
-                f"there is no row {some(unknown)} (--exclude-row); the rows are {some(found.table.labels)}."
-            )
-        found = _only(found, ~np.isin(found.table.labels, options.exclude_row))
+            raise TableError(f"there is no row {some(unknown)} (--exclude-row); the rows are {some(labels)}.")
+        rows = ~np.isin(labels, options.exclude_row)
         lines.append(f"  excluded   {some(options.exclude_row)}")
     if options.drop_empty:
-        seen = ~np.isnan(found.table.values)
-        rows, columns = seen.any(axis=1), seen.any(axis=0)
-        features = found.table.features or tuple(map(str, range(len(columns))))
-        dropped = (compress(found.table.labels, ~rows), "row"), (compress(features, ~columns), "column")
+        seen = ~np.isnan(table.values) & rows[:, None]
+        empty_rows, columns = rows & ~seen.any(axis=1), seen.any(axis=0)
+        dropped = (compress(labels, empty_rows), "row"), (compress(features, ~columns), "column")
         said = [f"{count(len(names), what)} ({some(names)})" for given, what in dropped if (names := [*given])]
-        found = _only(found, rows)
-        values, kept = np.ascontiguousarray(found.table.values[:, columns]), tuple(compress(features, columns))
-        found = found._replace(table=found.table._replace(values=values, features=kept))
+        rows &= ~empty_rows
         lines += [f"  without values, dropped: {', '.join(said)}"] if said else []
-    if not found.table.values.size:
+    if not rows.any() or not columns.any():
         raise TableError("no rows or no columns are left.")
-    return found._replace(lines=lines)
-
-
-def _only(found: TableFile, rows: np.ndarray) -> TableFile:
-    """Some of the rows, with what belongs to them."""
-    values, labels = np.ascontiguousarray(found.table.values[rows]), tuple(compress(found.table.labels, rows))
-    return found._replace(
-        table=found.table._replace(values=values, labels=labels),
+    if not (rows.all() and columns.all()):
+        names = tuple(compress(labels, rows)), tuple(compress(features, columns))
+        table = Table(table.values[np.ix_(rows, columns)], *names)
+    return TableFile(
+        table,
+        found.file,
+        lines,
         groups=None if found.groups is None else list(compress(found.groups, rows)),
         errors=None if found.errors is None else found.errors[rows],
         annotations={name: list(compress(cells, rows)) for name, cells in found.annotations.items()},

@@ -8,7 +8,6 @@ looks so is read only where another column, with 1,234.5 for example, tells whic
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from .cells import is_missing, number
 
@@ -26,12 +25,8 @@ _THOUSANDS_FOR_SURE = re.compile(r"\d,\d{3}(\.\d|,\d{3}(?!\d))")
 _AMBIGUOUS = re.compile(r"[+-]?\d{1,3},\d{3}")
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T][\d:.]+(Z|[+-]\d\d:?\d\d)?)?|\d{1,2}\.\d{1,2}\.\d{4}")
 
-
-class Understood(NamedTuple):
-    """The numbers in the cells of a column, None where one is missing, and in words how they were written."""
-
-    values: list[float | None]
-    how: str
+# The numbers in the cells of a column, None where one is missing, and in words how they were written.
+Understood = tuple[list[float | None], str]
 
 
 def understand(cells: Sequence[str], decimal: str, thousands: bool = False) -> Understood | None:
@@ -46,7 +41,7 @@ def understand(cells: Sequence[str], decimal: str, thousands: bool = False) -> U
     for words in YES_NO:
         if all(cell.lower() in words for cell in observed):
             yes, no = words
-            return Understood([words.get(cell.lower()) for cell in cells], f"{yes} as 1, {no} as 0")
+            return [words.get(cell.lower()) for cell in cells], f"{yes} as 1, {no} as 0"
     if all(cell.endswith("%") for cell in observed):
         return each(lambda cell: cell.removesuffix("%").rstrip(), "per cent")
     for mark in CURRENCIES:
@@ -104,7 +99,7 @@ def _each(
 
     if any(read(cell) is None for cell in bare):
         return None
-    return Understood([None if is_missing(cell) else read(strip(cell)) for cell in cells], how)
+    return [None if is_missing(cell) else read(strip(cell)) for cell in cells], how
 
 
 def are_dates(cells: Sequence[str]) -> bool:
@@ -129,4 +124,4 @@ def days(cells: Sequence[str]) -> Understood | None:
         except (ValueError, OverflowError):  # the 31st of February
             return None
         found.append((moment - pandas.Timestamp(EPOCH, tz="UTC")) / pandas.Timedelta(days=1))
-    return Understood(found, f"dates as days since {EPOCH}")
+    return found, f"dates as days since {EPOCH}"

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -42,27 +42,14 @@ N_ROWS = 12
 
 
 @cache
-def start_helpers() -> None:
-    """Start the helpers, once, if there is something to compile; they end with this process at the latest."""
-    if not sys.executable or IS_HELPER in os.environ or not _parts_left():
-        return
-    nowhere = subprocess.DEVNULL
-    environment = os.environ | {IS_HELPER: "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    for i in range(min(cpu_count() - 1, MAX_HELPERS)):
-        command = [sys.executable, "-m", "coaltree", "warmup", "--part", str(i)]
-        with contextlib.suppress(OSError):
-            helper = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
-            atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all
-
-
-@cache
 def compile_ahead(*, quiet: bool = False) -> None:
     """Compile all parts beside the helpers, once, if there is something to compile."""
-    if IS_HELPER in os.environ or not _parts_left():
+    folder = cache_folder()
+    if IS_HELPER in os.environ or folder is None or all(_done(folder, part).exists() for part in PARTS):
         return
-    n_before = jit.n_kept()
-    start_helpers()
-    began, says = time.perf_counter(), not quiet and not jit.LINE.is_seen() and sys.stderr is not None
+    n_before, began = jit.n_kept(), time.perf_counter()
+    _start_helpers()
+    says = not quiet and not jit.LINE.is_seen() and sys.stderr is not None
     if says:
         print(f"compiling {N_KERNELS} kernels, once; on two cores for about 20 s", file=sys.stderr, flush=True)
     with jit.LINE.expecting(N_KERNELS):
@@ -73,12 +60,40 @@ def compile_ahead(*, quiet: bool = False) -> None:
         print(f"compiled {n_compiled} kernels in {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
+def _start_helpers() -> None:
+    """Start the helpers, which end with this process at the latest."""
+    nowhere = subprocess.DEVNULL
+    environment = os.environ | {IS_HELPER: "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    for i in range(min(cpu_count() - 1, MAX_HELPERS) if sys.executable else 0):
+        command = [sys.executable, "-m", "coaltree", "warmup", "--part", str(i)]
+        with contextlib.suppress(OSError):
+            helper = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+            atexit.register(helper.kill)  # a kernel appears in the cache whole or not at all
+
+
 def take_parts(parts: Iterable[Callable[[], object]], *, wait: bool = False) -> None:
     """Compile each part that is not done; one that another process is at is waited for, or left to it."""
+    folder = cache_folder()
+    if folder is None:
+        return
     for part in parts:
-        with _taken(part, wait) as is_ours:
-            if is_ours:
+        done = _done(folder, part)
+        if done.exists():
+            continue
+        with contextlib.ExitStack() as stack:
+            try:
+                import fcntl
+
+                file = stack.enter_context(open(done.with_suffix(".lock"), "a"))
+                fcntl.lockf(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                continue
+            except (OSError, ImportError):  # no locks: on some file systems, on Windows
+                pass
+            if not done.exists():
                 part()
+                with contextlib.suppress(OSError):
+                    done.touch()
 
 
 def parts_of_helper(i: int) -> list[Callable[[], None]]:
@@ -87,37 +102,8 @@ def parts_of_helper(i: int) -> list[Callable[[], None]]:
     return [*backwards[first:], *backwards[:first]]
 
 
-def _parts_left() -> bool:
-    folder = cache_folder()
-    return folder is not None and not all(_done(folder, part).exists() for part in PARTS)
-
-
 def _done(folder: Path, part: Callable[[], object]) -> Path:
     return folder / f"{part.__name__}.done"
-
-
-@contextlib.contextmanager
-def _taken(part: Callable[[], object], wait: bool) -> Iterator[bool]:
-    """Take a part, and note when it is done; whether it was still to be done and no other process was at it."""
-    folder = cache_folder()
-    if folder is None or _done(folder, part).exists():
-        yield False
-        return
-    with contextlib.ExitStack() as stack:
-        try:
-            import fcntl
-
-            file = stack.enter_context(open(folder / f"{part.__name__}.lock", "a"))
-            fcntl.lockf(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        except (OSError, ImportError):  # no locks: on some file systems, on Windows
-            pass
-        is_ours = not _done(folder, part).exists()
-        yield is_ours
-        with contextlib.suppress(OSError):
-            _done(folder, part).touch()
 
 
 def use_posterior() -> None:

@@ -4,7 +4,6 @@ Kernels trust the numbers of a chain, so that what is read is checked field by f
 data. Whoever adds a field to `to_dict` adds it to the schema beside it: others are refused.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,6 +151,10 @@ def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dic
     # Interrupted in its first iteration, a chain has no neighbours yet: those of few leaves are searched there.
     has_neighbors = n > 1 and iteration != 0 and type(settings.sampler).neighbors is not Sampler.neighbors
     is_learnt = data.noise.level is None
+
+    def are_leaves(numbers: np.ndarray) -> bool:
+        return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
+
     return {
         "children": Array("i", (n - 1, 2)),
         "times": Array("f", (n - 1,), is_finite),
@@ -164,7 +167,7 @@ def _chain_schema(data: ChainData, settings: RunSettings, iteration: Any) -> dic
             "tail_scale": Array("f", (data.n_scales,), _are_positive) if data.n_scales else _NONE,
         },
         "imputed": Array("f", (data.n_missing,), is_finite),
-        "neighbors": Array("i", (None, n, None), lambda near: _are_leaves(near, n), optional=not has_neighbors),
+        "neighbors": Array("i", (None, n, None), are_leaves, optional=not has_neighbors),
         "rng": _RNG,
         "iteration": Value(int, lambda iteration: 0 <= iteration <= settings.max_iterations),
     }
@@ -182,33 +185,26 @@ def _chain_from_dict(content: Any, data: ChainData, settings: RunSettings) -> Ch
     return Chain(tree, covariance, noise, content["imputed"], content["neighbors"], rng, content["iteration"])
 
 
-def _draws_schema(data: ChainData, n_draws: int, names: Iterable[str]) -> dict[str, Any]:
-    theta = data.covariance.theta | ({NOISE_LEVEL: 1.0} if data.noise.level is None else {})
-    return {
-        "children": Array("i", (n_draws, data.n - 1, 2)),
-        "times": Array("f", (n_draws, data.n - 1), is_finite),
-        "log_joint": Array("f", (n_draws,), is_finite),
-        "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
-        "tail_scale": Array("f", (n_draws, data.n_scales), _are_positive),
-        "imputed": Array("f", (n_draws, data.n_missing), is_finite),
-        "info": {name: Array("f", (n_draws,)) for name in names},
-    }
-
-
 def _draws_from_dict(content: Any, data: ChainData, n_draws: int) -> tuple[ChainDraws, ...]:
     """What a chain has kept: one block, or none in the warm-up."""
     if (content is None) != (n_draws == 0):
         raise ValueError(f"a chain has {n_draws} draws at this iteration")
     if content is None:
         return ()
-    check_fields(content, _draws_schema(data, n_draws, content["info"]))
+    theta = data.covariance.theta | ({NOISE_LEVEL: 1.0} if data.noise.level is None else {})
+    schema = {
+        "children": Array("i", (n_draws, data.n - 1, 2)),
+        "times": Array("f", (n_draws, data.n - 1), is_finite),
+        "log_joint": Array("f", (n_draws,), is_finite),
+        "theta": {name: Array("f", (n_draws, *np.shape(value)), is_finite) for name, value in theta.items()},
+        "tail_scale": Array("f", (n_draws, data.n_scales), _are_positive),
+        "imputed": Array("f", (n_draws, data.n_missing), is_finite),
+        "info": {name: Array("f", (n_draws,)) for name in content["info"]},
+    }
+    check_fields(content, schema)
     if data.n > 1:
         check_trees(content["children"], content["times"])
     return (ChainDraws(**content),)
-
-
-def _are_leaves(numbers: np.ndarray, n: int) -> bool:
-    return bool(((numbers >= -1) & (numbers < n)).all())  # -1 is none
 
 
 def _are_positive(scales: np.ndarray) -> bool:

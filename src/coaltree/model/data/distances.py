@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...tree.rooted import default_labels
 from .table import Table, read_table
 
 METRICS = ("euclidean", "correlation", "distances", "squared_distances")
@@ -62,23 +63,18 @@ def square_table(table: Table) -> Table:
             )
         square = np.zeros((n, n))
         square[np.triu_indices(n, 1)] = values[:, 0]
-        return Table(square + square.T, tuple(map(str, range(n))), None)
+        return Table(square + square.T, default_labels(n), None)
     if values.shape[0] != values.shape[1] or not np.isnan(values).any():
         return table
+    above, diagonal = np.triu_indices(len(values), 1), np.diagonal(values)
     for half, is_lower in ((values, True), (values.T, False)):
-        empty = np.isnan(half)
-        outside = np.triu(np.ones(half.shape, dtype=bool), 1)
-        if (
-            not np.array_equal(empty & outside, outside)
-            or np.isnan(half[~outside & ~np.eye(len(half), dtype=bool)]).any()
-        ):
+        if not np.isnan(half[above]).all() or np.isnan(half.T[above]).any():
             continue
-        diagonal = np.diagonal(half)
         if np.isnan(diagonal).all() or not diagonal.any():
-            lower = np.where(outside | np.eye(len(half), dtype=bool), 0.0, half)
+            lower = np.tril(half, -1)
             return table._replace(values=lower + lower.T)
         if not np.isnan(diagonal).any():  # R's dist: the diagonal is that below the one of the square
-            return _from_shifted(np.where(outside, 0.0, half), table, is_lower)
+            return _from_shifted(np.tril(half), table, is_lower)
     return table
 
 
@@ -87,11 +83,9 @@ def _from_shifted(half: np.ndarray, table: Table, is_lower: bool) -> Table:
     square = np.zeros((n, n))
     square[1:, :-1] = half
     square += square.T
-    names = (table.labels, table.features or ()) if not is_lower else (table.features or (), table.labels)
-    labels = tuple(map(str, range(n)))
-    if table.features is not None and len({names[0][0], *names[1]}) == n:
-        labels = (names[0][0], *names[1])
-    return Table(square, labels, None)
+    names = (table.features or (), table.labels) if is_lower else (table.labels, table.features or ())
+    labels = (*names[0][:1], *names[1])  # one more than the half has; fewer where columns have no names
+    return Table(square, labels if len(set(labels)) == n else default_labels(n), None)
 
 
 def check_distances(values: np.ndarray, metric: str) -> None:

@@ -59,9 +59,8 @@ def find_distinct(
     rows = np.array(values, dtype=np.float64, order="C")
     rows -= _centre(rows)
     rows += 0.0  # -0.0 and 0.0 are the same
-    _, first, group = np.unique(
-        rows.view([("", rows.dtype)] * rows.shape[1]).ravel(), return_index=True, return_inverse=True
-    )
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()  # of shape (n, 1) in NumPy 2.0
     if len(first) < n:
         missing = np.isnan(rows).any(axis=1)
         keys = np.where(missing, n + everyone, first[group])  # a row with missing entries equals no other

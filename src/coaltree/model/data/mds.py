@@ -16,7 +16,6 @@ The axes are arbitrary, so that only a covariance that is the same in all direct
 """
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,18 +34,12 @@ _MAX_DECIMALS = 6
 _MAX_STEP = 0.01  # of the largest: whole numbers with coarser steps, as counts of differences, are exact
 
 
-class Embedded(NamedTuple):
-    """Rows with the given distances, and what was left out."""
-
-    table: Table
-    negative_share: float  # of the sum of all absolute eigenvalues
-    sentence: str  # for people
-
-
-def rows_of_distances(table: Table, metric: str = "squared_distances", d: int | None = None) -> Embedded:
+def rows_of_distances(
+    table: Table, metric: str = "squared_distances", d: int | None = None
+) -> tuple[Table, float, str]:
     """Rows whose squared distances are those of the table, as far as points in a Euclidean space can have them.
 
-    `d` limits the number of axes to the longest ones.
+    `d` limits the number of axes to the longest ones. Also returns the share of negative eigenvalues, and a sentence.
     """
     eps = table.values
     n = len(eps)
@@ -86,7 +79,7 @@ def rows_of_distances(table: Table, metric: str = "squared_distances", d: int | 
             stacklevel=4,
         )
     names = tuple(f"axis {j + 1}" for j in range(n_axes))
-    return Embedded(Table(np.ascontiguousarray(rows), table.labels, names), share, sentence)
+    return Table(np.ascontiguousarray(rows), table.labels, names), share, sentence
 
 
 def _enough_axes(eps: np.ndarray, rows: np.ndarray) -> int:

@@ -12,8 +12,6 @@ import numpy as np
 
 from ...errors import InputError
 
-CONVERSIONS = {"dask": "X.compute()"}  # of tables that are not read
-
 
 class Table(NamedTuple):
     """Checked input: values (n, d), names of rows and columns."""
@@ -85,9 +83,9 @@ def _refuse_other_tables(X: Any) -> None:
     package = type(X).__module__.split(".")[0]
     if callable(getattr(X, "collect", None)) and not hasattr(X, "to_pandas") and not isinstance(X, type):
         raise InputError(f"X is a {package} {type(X).__name__}, which is not in memory; give X.collect().")
-    if package in CONVERSIONS and hasattr(X, "columns"):
-        name = f"{package} {type(X).__name__}"
-        raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example {CONVERSIONS[package]}.")
+    if package == "dask" and hasattr(X, "columns"):
+        name = f"dask {type(X).__name__}"
+        raise InputError(f"X is a {name}; give a pandas DataFrame or an array, for example X.compute().")
 
 
 def _as_numbers(X: Any, columns: tuple[str, ...] | None, keep_single: bool) -> np.ndarray:

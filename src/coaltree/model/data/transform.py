@@ -20,6 +20,9 @@ from .table import Table, as_double
 
 WORDS = ("log", "center", "scale")
 AXES = ("rows", "columns")
+ALL, SKEWED = "all", "skewed"  # in place of names of columns; one that is really called so comes first
+CLEARLY = 3.5  # standard errors from which on a column is skewed, here and in model checks
+FEW_VALUES = 2  # in a column that no function changes
 TransformLike = str | Mapping[str, Any] | Any  # "log", a mapping from words to rows or columns, a transformer
 _IN_PANDAS = {"transpose": "X.T", "drop_empty": 'X.dropna(how="all")', "exclude_row": "X.drop(index=…)"}
 
@@ -160,16 +163,13 @@ def transformed(table: Table, given: Any) -> tuple[Table, Transform | None]:
         nothing = np.empty(0, np.int64)
         return new, Transform(nothing, None, None, None, None, None, None, table.features, n_columns, transformer)
     words = _check_words(given)
-    log = _columns(words.get("log"), table)
-    logs = _logarithms(table, log)
-    center, scale = words.get("center"), words.get("scale")
-    column_center = _means(logs.T) if center == "columns" else None
-    centred = logs if column_center is None else logs - column_center
-    if center == "rows":
-        centred = logs - _means(logs)[:, None]
-    column_scale = _deviations(centred.T) if scale == "columns" else None
-    found = Transform(log, center, scale, column_center, column_scale, None, None, table.features, n_columns)
-    return found.apply(table)
+    log, center, scale = _columns(words.get("log"), table), words.get("center"), words.get("scale")
+    found = Transform(log, center, None, None, None, None, None, table.features, n_columns)
+    if center == "columns":
+        found = replace(found, column_center=_means(_logarithms(table, log).T))
+    if scale == "columns":
+        found = replace(found, column_scale=_deviations(found.apply(table)[0].values.T))
+    return replace(found, scale=scale).apply(table)
 
 
 def _check_words(given: Any) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _check_words(given: Any) -> dict[str, Any]:
 
 
 def _columns(given: Any, table: Table) -> np.ndarray:
-    """Numbers of the columns that were named: all for True, none for None or False."""
+    """Numbers of the columns that were named, one by one or by a word: all for True, none for None or False."""
     d = table.values.shape[1]
     if given is None or given is False:
         return np.empty(0, np.int64)
@@ -196,14 +196,38 @@ def _columns(given: Any, table: Table) -> np.ndarray:
         return np.arange(d)
     names = [given] if isinstance(given, str | int | np.integer) else list(given)
     place: dict[Any, int] = {name: j for j, name in enumerate(table.features or ())}
-    found = []
+    found: list[int] = []
     for name in names:
         j = place.get(str(name), name if not table.features else None)
+        if name in (ALL, SKEWED) and name not in place:
+            found += range(d) if name == ALL else np.flatnonzero(are_skewed(as_double(table.values))).tolist()
+            continue
         if not isinstance(j, int | np.integer) or isinstance(j, bool) or not 0 <= j < d:
             known = some(table.features) if table.features else f"the numbers 0 to {d - 1}"
             raise InputError(f"log names a column {name!r}, which X does not have; its columns are {known}.")
         found.append(int(j))
     return np.unique(np.array(found, np.int64))
+
+
+def are_skewed(values: np.ndarray) -> np.ndarray:
+    """(d,) whether each column of (n, d) values is positive and has a long tail to the right that logarithms shorten.
+
+    That is a skewness of `CLEARLY` standard errors √(6 / n) and more, over what is observed, that is larger than the
+    size of the logarithms' skewness; a column of two values has no tail.
+    """
+    has_tail = np.zeros(values.shape[1], dtype=bool)
+    for j, column in enumerate(values.T):
+        seen = column[~np.isnan(column)]
+        if len(np.unique(seen)) > FEW_VALUES and seen.min() > 0.0:
+            skewness, of_logs = _skewness(seen), _skewness(np.log(seen))
+            has_tail[j] = skewness > max(CLEARLY * np.sqrt(6.0 / len(seen)), abs(of_logs))
+    return has_tail
+
+
+def _skewness(values: np.ndarray) -> float:
+    scaled = values - values.mean()
+    scaled /= np.abs(scaled).max()  # so that no cube is too large or too small to compute with
+    return float(np.mean(scaled**3) / np.mean(scaled**2) ** 1.5)
 
 
 def _logarithms(table: Table, log: np.ndarray) -> np.ndarray:

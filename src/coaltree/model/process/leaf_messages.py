@@ -51,14 +51,14 @@ def begin_walk(
         np.empty(n, np.int64),
         np.zeros(1, np.int64),
     )
-    start_again(walk)
+    _start(walk)
     return walk
 
 
 def begin_again(walk: Walk, X: np.ndarray, leaf_var: Variances) -> None:
     """Begin once more on the same tree, with other values and variances of its leaves; no arrays are made."""
     messages(walk.children, walk.times, X, leaf_var, into=(walk.mean, walk.var))
-    start_again(walk)
+    _start(walk)
 
 
 @jit
@@ -72,8 +72,8 @@ def _height(children: np.ndarray) -> int:
 
 
 @jit
-def start_again(walk: Walk) -> None:
-    """Stand at the root, to visit all leaves (once more)."""
+def _start(walk: Walk) -> None:
+    """Stand at the root, to visit all leaves."""
     n = walk.times.size + 1
     for k in range(n - 1):
         walk.to_visit[n + k] = walk.to_visit[walk.children[k, 0]] or walk.to_visit[walk.children[k, 1]]

@@ -14,7 +14,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import exponential, make_streams, uniform
 from .diffusion import squared_distance
-from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_leaf, start_again
+from .leaf_messages import Walk, begin_again, begin_walk, expected_var, next_leaf
 
 _WIDTH = 1.0  # of the first interval of a slice in log s
 
@@ -34,33 +34,27 @@ class ScalesOnTree:
         tail_scale: np.ndarray,
         half_df: float,
         rng: np.random.Generator,
-        n_passes: int = 1,
     ) -> np.ndarray:
-        """New scales (N,) given whitened rows W (N, p); `unit` (N,) are the variances λ r_i.
-
-        Each pass draws every scale once, given all others.
-        """
+        """New scales (N,), each given all others and whitened rows W (N, p); `unit` (N,) are the variances λ r_i."""
         scales = np.array(tail_scale, dtype=np.float64)
         if self._walk is None:
             self._walk = begin_walk(*self._tree, W, unit * scales)
         else:
             begin_again(self._walk, W, unit * scales)
-        _draw_scales(self._walk, unit, scales, 0.5 * d, half_df, n_passes, make_streams(rng, 1)[0])
+        _draw_scales(self._walk, unit, scales, 0.5 * d, half_df, make_streams(rng, 1)[0])
         return scales
 
 
 @jit
 def _draw_scales(
-    walk: Walk, unit: np.ndarray, scales: np.ndarray, half_d: float, half_df: float, n_passes: int, state: np.ndarray
+    walk: Walk, unit: np.ndarray, scales: np.ndarray, half_d: float, half_df: float, state: np.ndarray
 ) -> None:
-    for _ in range(n_passes):
-        start_again(walk)
+    i = next_leaf(walk)
+    while i >= 0:
+        eps = squared_distance(walk.mean[i], walk.outward[walk.depth[0]])
+        scales[i] = draw_scale(scales[i], expected_var(walk), unit[i], half_d, half_df, eps, state)
+        walk.var[i] = unit[i] * scales[i]
         i = next_leaf(walk)
-        while i >= 0:
-            eps = squared_distance(walk.mean[i], walk.outward[walk.depth[0]])
-            scales[i] = draw_scale(scales[i], expected_var(walk), unit[i], half_d, half_df, eps, state)
-            walk.var[i] = unit[i] * scales[i]
-            i = next_leaf(walk)
 
 
 @jit(inline="always")

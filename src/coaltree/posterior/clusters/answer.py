@@ -12,7 +12,6 @@ import numpy as np
 from ...errors import ClusterSizeWarning
 from ...tree.cuts import check_cut, side_branches
 from . import stability
-from .cut import read_partition
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -56,7 +55,7 @@ def answer_for(posterior: "Posterior", n_clusters: int, *, quietly: bool = False
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
-        reference, cut_into, _ = read_partition(posterior, labels)
+        reference, cut_into, _ = stability.read_partition(posterior, labels)
     return ClusterAnswer(
         labels,
         stability.membership(reference, cut_into, posterior.weights, False),

@@ -110,22 +110,21 @@ def explain_partitions(posterior: "Posterior", partitions: Sequence[np.ndarray])
 
     None for a single cluster, and for all of a posterior without values to explain clusters by.
     """
-    masks = [labels == np.arange(labels.max() + 1)[:, None] for labels in partitions]
-    wanted = [mask for mask in masks if len(mask) > 1]
+    masks = {
+        i: labels == np.arange(labels.max() + 1)[:, None] for i, labels in enumerate(partitions) if labels.max() > 0
+    }
     found: list[Explanation | None] = [None] * len(partitions)
-    if not wanted:
+    if not masks:
         return found
     try:
-        whole, first = explain_groups(posterior, np.concatenate(wanted), (), LEVEL), 0
+        whole, first = explain_groups(posterior, np.concatenate([*masks.values()]), (), LEVEL), 0
     except InputError:
         return found
-    for place, mask in enumerate(masks):
-        if len(mask) > 1:
-            part = slice(first, first + len(mask))
-            values = (each[:, part] for each in (whole.effect, whole.low, whole.high))
-            names = tuple(range(len(mask)))
-            found[place] = Explanation(names, whole.columns, mask, whole.sisters[part], *values)
-            first += len(mask)
+    for i, mask in masks.items():
+        part = slice(first, first + len(mask))
+        first += len(mask)
+        values = (each[:, part] for each in (whole.effect, whole.low, whole.high))
+        found[i] = Explanation(tuple(range(len(mask))), whole.columns, mask, whole.sisters[part], *values)
     return found
 
 
@@ -201,38 +200,22 @@ def _differences(
 ) -> Iterator[np.ndarray]:
     """(2, G, k) differences of each draw, in the units of the columns: to the sister clade, and to all other leaves."""
     rng = np.random.default_rng(_SEED)
-    n = posterior.n
     for t in draws.tolist():
-        place = layout(np.array(posterior.children[t]))
-        values = _leaf_values(posterior, t, rng)
-        sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values[place.order], axis=0)])
-        found = np.empty((2, len(members), values.shape[1]))
-        nodes, others = _closest(place, members).tolist(), _closest(place, sisters).tolist()
-        for g, (group, sister, node, other) in enumerate(zip(members, sisters, nodes, others, strict=True)):
-            own, own_size = _sum_over(place, sums, node)
-            beside, beside_size = _sum_over(place, sums, other)
-            if _is_inside(place, node, other):
-                beside, beside_size = beside - own, beside_size - own_size
-            elif _is_inside(place, other, node):
-                own, own_size = own - beside, own_size - beside_size
-            if own_size in (0, n) or beside_size == 0:  # not there at all: as in the mean tree
-                own, own_size = values[group].sum(axis=0), int(group.sum())
-                beside, beside_size = values[sister].sum(axis=0), int(sister.sum())
-            mean = own / own_size
-            found[0, g] = mean - beside / beside_size
-            found[1, g] = mean - (sums[-1] - own) / (n - own_size)
-        yield found
+        place, values = layout(np.array(posterior.children[t])), _leaf_values(posterior, t, rng)
+        own, beside = _closest_clades(place, members), _closest_clades(place, sisters)
+        is_inner, is_outer = ((a <= b).all(axis=1, keepdims=True) for a, b in ((own, beside), (beside, own)))
+        own, beside = own & ~(beside & is_outer & ~is_inner), beside & ~(own & is_inner)
+        lost = ~own.any(axis=1) | own.all(axis=1) | ~beside.any(axis=1)  # not there at all: as in the mean tree
+        own[lost], beside[lost] = members[lost], sisters[lost]
+        mean, *others = (part @ values / part.sum(axis=1, keepdims=True) for part in (own, beside, ~own))
+        yield mean - np.array(others)
 
 
-def _sum_over(place: Layout, sums: np.ndarray, node: int) -> tuple[np.ndarray, int]:
-    first, size = int(place.start[node]), int(place.size[node])
-    return sums[first + size] - sums[first], size
-
-
-def _is_inside(place: Layout, inner: int, outer: int) -> bool:
-    """Whether a clade is part of another, or the same."""
-    first, last = place.start[outer], place.start[outer] + place.size[outer]
-    return bool(first <= place.start[inner] and place.start[inner] + place.size[inner] <= last)
+def _closest_clades(place: Layout, groups: np.ndarray) -> np.ndarray:
+    """(G, n) of bool: the leaves under the nodes that are closest to the groups (G, n)."""
+    nodes, at = _closest(place, groups), place.start[: groups.shape[1]]
+    low = place.start[nodes, None]
+    return np.asarray((low <= at) & (at < low + place.size[nodes, None]))
 
 
 def _leaf_values(posterior: "Posterior", t: int, rng: np.random.Generator) -> np.ndarray:

@@ -30,6 +30,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from ..._runtime.formatting import field_docs, percent
 from ..._runtime.notebook import html_table, paragraph
@@ -192,7 +193,7 @@ def _strictly(evidence: np.ndarray, stability: np.ndarray) -> np.ndarray:
     """P(k) where the limit is not above the most stable of the numbers that describe the rows better than 1."""
     better = np.flatnonzero(evidence > evidence[0])
     if len(better) == 0:
-        return _normalised(evidence / _STRICT.caution)
+        return np.asarray(softmax(evidence / _STRICT.caution))
     highest = stability[better].max()
     any_clusters = float(_ANY_CLUSTERS.reached(highest))
     found = any_clusters * _over_limits(evidence, stability, _STRICT, highest)
@@ -207,7 +208,7 @@ def _over_limits(evidence: np.ndarray, stability: np.ndarray, limit: Limit, high
     reached = limit.reached(steps)
     found = np.zeros(len(evidence))
     for least, share in zip(steps, np.diff(reached, prepend=0.0) / reached[-1], strict=True):
-        found += share * _normalised(np.where(held >= least, evidence / limit.caution, -np.inf))
+        found += share * softmax(np.where(held >= least, evidence / limit.caution, -np.inf))
     return found
 
 
@@ -223,11 +224,6 @@ def _some_rows(n: int, p: int) -> np.ndarray:
     """Numbers of the rows that are looked at: all, or always the same part of them."""
     enough = max(_MIN_ROWS, min(_MAX_ROWS, _MAX_ENTRIES // p))
     return np.arange(n) if n <= enough else np.sort(np.random.default_rng(0).choice(n, enough, replace=False))
-
-
-def _normalised(log_weights: np.ndarray) -> np.ndarray:
-    weights = np.exp(log_weights - log_weights.max())
-    return np.asarray(weights / weights.sum())
 
 
 def most_probable_range(probability: np.ndarray) -> tuple[int, int]:

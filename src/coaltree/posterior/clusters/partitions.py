@@ -1,4 +1,4 @@
-"""Partitions of the leaves by cutting every tree of a posterior, and how often leaves are together.
+"""Partitions of the leaves by cutting the mean tree, or every tree of a posterior, and how often leaves are together.
 
 Cutting every tree (`tree.cuts`) gives partitions s_1 … s_T of the n leaves with weights w_t, as labels (T, n), and
 
@@ -21,7 +21,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.data.replicates import collapse, replicates_of
-from ...tree.cuts import Cut, cut_trees
+from ...tree.cuts import Cut, MinSize, check_cut, cut_trees, side_branches
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -54,6 +54,19 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
     return rows
 
 
+def cut_mean_tree(
+    posterior: "Posterior", n_clusters: int | None, time: float | None, min_size: MinSize, outliers: bool
+) -> np.ndarray:
+    """(n,) the cluster of each leaf, -1 for outliers; `Posterior.cut` explains the parameters."""
+    tree = posterior.mean_tree()
+    labels = tree.cut(n_clusters, time=time, min_size=min_size)
+    how = check_cut(posterior.n, n_clusters, time, min_size, outliers)
+    if not how.outliers:
+        return labels
+    is_side, rows = side_branches(tree.children, how), posterior.whitened_rows
+    return np.where(is_side if rows is None else is_outlier(np.where(is_side, ~labels, labels), rows), -1, labels)
+
+
 def cut_labels(children: np.ndarray, times: np.ndarray, how: Cut, rows: np.ndarray | None = None) -> np.ndarray:
     """(T, n) labels of each tree, numbered in order of first leaf, -1 for outliers, which `rows` (n, p) tell."""
     if how.n_clusters is not None:
@@ -63,19 +76,14 @@ def cut_labels(children: np.ndarray, times: np.ndarray, how: Cut, rows: np.ndarr
     labels, _ = cut_trees(children, n_splits, how.min_sizes)
     if how.outliers and rows is not None:
         for tree in labels:
-            tree[:] = np.where(is_outlier(tree, rows), -1, joined(tree))
+            tree[:] = np.where(is_outlier(tree, rows), -1, np.maximum(tree, ~tree))
         return labels
     return labels if how.min_sizes[0] == 1 else np.where(labels >= 0, labels, -1 if how.outliers else ~labels)
 
 
-def joined(labels: np.ndarray) -> np.ndarray:
-    """Labels of `cut_trees` with side branches in the clusters that they belong to."""
-    return np.where(labels >= 0, labels, ~labels)
-
-
 def is_outlier(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """(n,) which of the rows (n, p) lie far from every cluster; side branches have labels ~c, as of `cut_trees`."""
-    cluster, core = joined(labels), labels >= 0
+    cluster, core = np.maximum(labels, ~labels), labels >= 0
     shares = np.eye(int(cluster.max()) + 1)[cluster] * core[:, None]
     centres = (shares.T @ rows) / shares.sum(axis=0)[:, None]
     squared = np.column_stack([np.square(rows - centre).sum(axis=1) for centre in centres])

@@ -20,7 +20,8 @@ column of their own.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,12 @@ from ..._runtime.notebook import html_table
 from ..._runtime.typing import ArrayLike
 from ...errors import InputError
 from ...numerics.weighted import weighted_quantile
+from ...tree.cuts import MinSize, check_cut
+from ..io.pandas_output import in_order_of
+from .partitions import cut_labels
+
+if TYPE_CHECKING:
+    from ..posterior import Posterior
 
 STABLE, DISSOLVED = 0.85, 0.6  # limits of the mean similarity
 VALID = 0.75  # limit of the lower end of its interval, where a cluster is to be stable
@@ -123,6 +130,22 @@ def read_labels(labels: ArrayLike, n: int) -> Reference:
     return Reference(clusters, numbers)
 
 
+def read_partition(
+    posterior: "Posterior", labels: ArrayLike, min_size: MinSize = "auto", outliers: bool | None = None
+) -> tuple[Reference, Callable[[int], np.ndarray], bool]:
+    """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
+    reference = read_labels(in_order_of(labels, posterior), posterior.n)
+    outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
+
+    @cache
+    def cut_into(number: int) -> np.ndarray:
+        how = check_cut(posterior.n, number, None, min_size, outliers)
+        rows = posterior.whitened_rows if how.outliers else None
+        return cut_labels(posterior.children, posterior.times, how, rows)
+
+    return reference, cut_into, outliers
+
+
 def numbers_beside(n_clusters: int, n: int, fewer: int = 0) -> list[int]:
     """Into how many clusters trees of n leaves are cut, where `n_clusters` are looked for: up to `fewer` fewer."""
     if n_clusters == 1:
@@ -149,7 +172,8 @@ def membership(
             if len(unsettled):
                 above = cut_into(number) if number > 1 else np.minimum(labels, 0)
                 _join_above(stands_for, shared, labels, above, unsettled)
-        _count(probability, stands_for, labels, trees, weights)
+        cluster = np.where(labels[trees] >= 0, np.take_along_axis(stands_for[trees], labels[trees], axis=1), -1)
+        np.add.at(probability, (np.arange(len(probability)), cluster), weights[trees, None])
     normalised: np.ndarray = probability / probability.sum(axis=1, keepdims=True)
     return normalised
 
@@ -174,44 +198,19 @@ def _matched(reference: Reference, labels: np.ndarray) -> tuple[np.ndarray, np.n
     return stands_for, shared, agreement
 
 
-@jit
 def _join_above(
     stands_for: np.ndarray, shared: np.ndarray, labels: np.ndarray, above: np.ndarray, trees: np.ndarray
 ) -> None:
     """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
-    for t in trees:
-        n_clusters, n_above = stands_for.shape[1], 1
-        for label in above[t]:
-            n_above = max(n_above, label + 1)
-        within = np.zeros((n_clusters, n_above), np.int64)
-        for i in range(labels.shape[1]):
-            if labels[t, i] >= 0 and above[t, i] >= 0:
-                within[labels[t, i], above[t, i]] += 1
-        around, matched = np.zeros(n_clusters, np.int64), np.empty(n_clusters, np.bool_)
-        for b in range(n_clusters):
-            matched[b] = stands_for[t, b] >= 0
-            for a in range(n_above):
-                if within[b, a] > within[b, around[b]]:
-                    around[b] = a
-        for b in np.flatnonzero(~matched):
-            for c in np.flatnonzero(matched):
-                own, best = stands_for[t, c], stands_for[t, b]
-                if around[c] != around[b] or own == best:
-                    continue
-                more = best < 0 or shared[t, own, b] > shared[t, best, b]
-                if more or (shared[t, own, b] == shared[t, best, b] and own < best):
-                    stands_for[t, b] = own
-
-
-@jit
-def _count(
-    probability: np.ndarray, stands_for: np.ndarray, labels: np.ndarray, trees: np.ndarray, weights: np.ndarray
-) -> None:
-    """Add the weights of trees to what they say of each leaf; an outlier's, -1, to the last column."""
-    for t in trees:
-        for i in range(labels.shape[1]):
-            c = labels[t, i]
-            probability[i, stands_for[t, c] if c >= 0 else -1] += weights[t]
+    for t in trees.tolist():
+        counts = (labels[t] >= 0) & (above[t] >= 0)
+        within = np.zeros((stands_for.shape[1], int(above[t].max(initial=0)) + 1), np.int64)
+        np.add.at(within, (labels[t, counts], above[t, counts]), 1)
+        around, matched = within.argmax(axis=1), np.flatnonzero(stands_for[t] >= 0)
+        for b in np.flatnonzero(stands_for[t] < 0).tolist():
+            own = np.sort(stands_for[t, matched[around[matched] == around[b]]])
+            if len(own):
+                stands_for[t, b] = own[shared[t, own, b].argmax()]
 
 
 def stability(

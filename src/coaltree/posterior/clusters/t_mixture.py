@@ -23,8 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.jit import jit
-
 DEGREES_OF_FREEDOM = (4.0, 10.0, np.inf)  # that are tried
 _MAX_ITERATIONS = 60
 _FIRST_ITERATIONS = 15  # from the given partition
@@ -117,7 +115,7 @@ def fit_mixture(
     max_iterations: int = _MAX_ITERATIONS,
 ) -> Mixture:
     """The mixture that expectation–maximisation finds from shares (n, k) of the components in the rows on."""
-    share, p = share.copy(), rows.shape[1]
+    p = rows.shape[1]
     squared_lengths = (rows**2).sum(axis=1)
     min_variance = max(_MIN_VARIANCE * float(squared_lengths.sum() / rows.size), 1e-290)
     constant = _log_constant(df, p)
@@ -136,37 +134,23 @@ def fit_mixture(
             shape = Shape(float(variance**-0.5), float(p * np.log(variance)))
         squared = _squared_distances(shape.standardise(rows), shape.standardise(centres))
         log_sizes = np.log(np.maximum(share.mean(axis=0), 1e-300)) + constant - 0.5 * shape.log_det
-        now = _expect(squared, log_sizes, df, p, share, pull)
+        share, pull, now = _expected(squared, log_sizes, df, p)
         if now - before < _TOLERANCE:
             break
         before = now
     return Mixture(now, share, centres, shape)
 
 
-@jit
-def _expect(
-    squared: np.ndarray, log_sizes: np.ndarray, df: float, p: int, share: np.ndarray, pull: np.ndarray
-) -> float:
-    """Fill in the shares of components at squared distances (n, k), and how much rows count; return log L."""
-    n, k = squared.shape
-    log_likelihood = 0.0
-    for i in range(n):
-        highest = -np.inf
-        for j in range(k):
-            if df < np.inf:
-                pull[i, j] = (df + p) / (df + squared[i, j])
-                share[i, j] = log_sizes[j] - 0.5 * (df + p) * np.log1p(squared[i, j] / df)
-            else:
-                share[i, j] = log_sizes[j] - 0.5 * squared[i, j]
-            highest = max(highest, share[i, j])
-        total = 0.0
-        for j in range(k):
-            share[i, j] = np.exp(share[i, j] - highest)
-            total += share[i, j]
-        for j in range(k):
-            share[i, j] /= total
-        log_likelihood += highest + np.log(total)
-    return log_likelihood
+def _expected(squared: np.ndarray, log_sizes: np.ndarray, df: float, p: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Shares (n, k) of components at squared distances (n, k), how much rows count for each, and log L."""
+    if np.isinf(df):
+        pull, log_density = np.ones_like(squared), log_sizes - 0.5 * squared
+    else:
+        pull, log_density = (df + p) / (df + squared), log_sizes - 0.5 * (df + p) * np.log1p(squared / df)
+    highest = log_density.max(axis=1, keepdims=True)
+    share = np.exp(log_density - highest)
+    total = share.sum(axis=1, keepdims=True)
+    return share / total, pull, float((highest + np.log(total)).sum())
 
 
 def _squared_distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -4,7 +4,9 @@ Each chain has a mean tree of its own. Cut into the suggested number of clusters
 by the adjusted Rand index: the smallest between two chains. Where the posterior is vague it is below 1 however long
 chains are, and so is that of the two halves of one chain, which says how much is to be expected (the smallest). Of the
 clades of the common mean tree with at least a twentieth of the leaves, the transfer support in each chain's draws is
-compared: the largest difference between two chains.
+compared: the largest difference between two chains, less twice its standard error, which the means of batches of
+consecutive draws tell. What is left chance would not explain: chains that are held apart hardly vary, chains that
+visit the same states for different times do. Whether they vary often enough is for effective sample sizes to say.
 
 Of a large table some leaves stand for all, always the same, and of long chains some draws.
 """
@@ -35,13 +37,16 @@ MAX_DRAWS = 200  # of each chain
 MIN_DRAWS = 8  # of each chain: two mean trees of four draws each
 MIN_CLADE_SHARE, MIN_CLADE = 0.05, 4  # share and number of the leaves, from which on the support of a clade is compared
 ARI_SHORTFALL = 0.05  # by which chains may agree less than halves of one chain do
+MAX_BATCHES = 10  # of consecutive draws of a chain
+N_ERRORS = 2.0  # standard errors of a difference of supports that are put down to chance
 
 
 @field_docs(
     n_clusters="The suggested number of clusters; of 1, chains are compared at 2.",
     ari="Adjusted Rand index of the clusters of the two chains that agree least.",
     ari_of_halves="That of the halves of the chain that agrees least with itself; NaN where chains agree anyway.",
-    support_difference="Largest difference between chains in the transfer support of a clade of 5 % of the leaves.",
+    support_difference="Largest difference between chains in the transfer support of a clade of 5 % of the leaves, "
+    "less twice its standard error.",
 )
 class ChainAgreement(NamedTuple):
     """How well the chains of a posterior agree on what is shown of it."""
@@ -117,13 +122,21 @@ def _ari(a: Tree, b: Tree, k: int) -> float:
 
 
 def _support_difference(part: "Posterior", chains: list[np.ndarray]) -> float:
-    """The largest difference between chains in the transfer support of large clades of the common mean tree."""
+    """The largest difference between chains in the transfer support of large clades, less what chance explains."""
     tree, n = part.mean_tree(), part.n
     sizes = tree.sizes[n:]
-    none = np.empty(0, np.int64)
-    distances = [
-        transfers(tree, part.children[draws], np.full(len(draws), 1.0 / len(draws)), none).distance for draws in chains
-    ]
     is_large = (sizes >= max(MIN_CLADE, MIN_CLADE_SHARE * n)) & (sizes < n)
-    differences = np.ptp(distances, axis=0)[is_large] / greatest(sizes[is_large], n)
-    return float(differences.max(initial=0.0))
+    none = np.empty(0, np.int64)
+
+    def supports_in(draws: np.ndarray) -> np.ndarray:
+        found = transfers(tree, part.children[draws], np.full(len(draws), 1.0 / len(draws)), none)
+        return np.asarray(1.0 - found.distance[is_large] / greatest(sizes[is_large], n))
+
+    n_batches = min(MAX_BATCHES, len(chains[0]) // 2)
+    batches = np.array([[supports_in(batch) for batch in np.array_split(draws, n_batches)] for draws in chains])
+    support, variance = batches.mean(axis=1), batches.var(axis=1, ddof=1) / n_batches
+    differences = [
+        np.abs(support[a] - support[b]) - N_ERRORS * np.sqrt(variance[a] + variance[b])
+        for a, b in combinations(range(len(chains)), 2)
+    ]
+    return float(np.max(differences, initial=0.0))

@@ -4,25 +4,25 @@ import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._runtime.formatting import shortened, some
 from ...model.covariance import Diagonal, Scaled, Spherical
 from ...model.data.columns import rows_for_full
-from ...model.process.pivots import lateness, shuffles
+from ...model.data.transform import CLEARLY, FEW_VALUES, SKEWED, are_skewed
+from ...model.process.contrasts import lateness, shuffles
 from ..trees.clades import leaves_under
-from .check_statistics import pairs_of
+from .check_statistics import Result, pairs_of
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
 
 RESAMPLE = 'resample="columns"', "--resample columns"  # where no model of the columns helps: argument and option
-_CLEARLY = 3.5  # standard deviations from which on a column is counted with the worst one
 _SOMEWHAT = 1.5  # from which on its logarithm is taken, where that of the worst one is
-_FEW_VALUES = 2  # in a column that no function changes
-_MAX_NAMED = 24  # columns in advice
+_MAX_NAMED = 3  # columns whose logarithms are advised one by one, if the word for skewed columns stands for more
+_MAX_NAMED_AT_ALL = 24
 _MIN_COLUMNS = 8  # to be resampled: fewer are no sample of anything
 _MAX_TREES_FOR_LATENESS = 100
 
@@ -45,19 +45,6 @@ class Advice:
 
     def __str__(self) -> str:
         return self.to_text()
-
-
-class Result(NamedTuple):
-    """How far a statistic is from what the model expects."""
-
-    p_value: float
-    worst: int  # the entry of the statistic that is farthest off
-    z: np.ndarray  # of all entries
-    excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
-    draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
-    replicates: np.ndarray
-    expected: np.ndarray  # mean over the replicates, of all entries
-    sd: np.ndarray  # over the replicates
 
 
 def explain(name: str, posterior: "Posterior", result: Result, *, is_fine: bool) -> tuple[str, Advice | None]:
@@ -114,9 +101,14 @@ def _outliers(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     return seen, Advice(why, "look at these rows", 'noise="student"', "--noise student")
 
 
-def _resampled(posterior: "Posterior") -> tuple[str, str]:
-    """Argument and option to resample columns, where there are enough."""
-    return RESAMPLE if len(posterior.model_columns) >= _MIN_COLUMNS else ("", "")
+def _resampled(posterior: "Posterior", least: int = _MIN_COLUMNS) -> tuple[str, str]:
+    """Argument and option to resample columns, where there are enough and none is tied to others, which is refused."""
+    covariance = posterior.covariance
+    if len(posterior.model_columns) < least or not isinstance(covariance, Spherical | Diagonal):
+        return "", ""
+    if "variances" in covariance.learnt and np.isnan(posterior.model_values()).any():
+        return f'covariance="scaled", {RESAMPLE[0]}', f"--covariance scaled {RESAMPLE[1]}"
+    return RESAMPLE
 
 
 def latest_leaves(posterior: "Posterior", most: int = 5) -> list[str]:
@@ -140,7 +132,7 @@ def _skewness(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
 
 def _with_others(posterior: "Posterior", column: int, z: np.ndarray) -> str:
     """The name of a column, and how many more are clearly skewed."""
-    others = int(np.count_nonzero(np.delete(z, column) > _CLEARLY))
+    others = int(np.count_nonzero(np.delete(z, column) > CLEARLY))
     return _column(posterior, column) + (f" (and {others} more)" if others else "")
 
 
@@ -150,7 +142,8 @@ def _straightened(posterior: "Posterior", why: str, worst: int, z: np.ndarray, i
     z = np.where(has_few, 0.0, z)  # no function changes these
     if has_few[worst] and z.max() < _SOMEWHAT:
         name = _column(posterior, worst)
-        return Advice(why, f"no change is needed: {name} has two values, and so has every function of it")
+        action = f"no function helps: {name} has two values, and so has every function of it"
+        return Advice(why, action, *_resampled(posterior))
     worst = int(np.argmax(z))
     name = _with_others(posterior, worst, z)
     if posterior.transform is not None and posterior.transform.transformer is not None:
@@ -159,22 +152,31 @@ def _straightened(posterior: "Posterior", why: str, worst: int, z: np.ndarray, i
     given = given if posterior.used is None else given[:, posterior.used]
     is_positive = np.nanmin(given, axis=0) > 0.0
     candidates = np.flatnonzero((z > _SOMEWHAT) & is_positive & ~logged)
-    if is_up and (z[candidates] > _CLEARLY).any():  # the worst one is not always among them
-        return Advice(why, "", *_logarithms(posterior, candidates, z))
+    if is_up and (z[candidates] > CLEARLY).any():  # the worst one is not always among them
+        return Advice(why, "", *_logarithms(posterior, candidates, z, given))
     if logged[worst]:
         return Advice(why, f"try {'the ranks' if is_up else 'the square root'} of {name} in place of its logarithm")
     if not is_up or not is_positive[worst]:
         function = "square root" if is_up else "square"
         return Advice(why, f"try the {function} or the ranks of {name}", *_resampled(posterior))
-    return Advice(why, "", *_logarithms(posterior, candidates, z))
+    return Advice(why, "", *_logarithms(posterior, candidates, z, given))
 
 
-def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray) -> tuple[str, str]:
-    """Argument and option for the logarithms of these columns of the model, or of the most skewed of many."""
+def _logarithms(posterior: "Posterior", columns: np.ndarray, z: np.ndarray, given: np.ndarray) -> tuple[str, str]:
+    """Argument and option for the logarithms of these columns of the model: of more than three by the word for skewed
+    ones, if that is true of the worst of them.
+    """
     names = posterior.model_columns
     if len(columns) == len(names):
         return 'transform="log"', "--log all"
-    few = np.sort(columns[np.argsort(-z[columns], kind="stable")][:_MAX_NAMED]).tolist()
+    columns = columns[np.argsort(-z[columns], kind="stable")]
+    if (
+        len(columns) > _MAX_NAMED
+        and SKEWED not in (posterior.columns or ())
+        and are_skewed(given[:, columns[:1]]).all()
+    ):
+        return f'transform={{"log": "{SKEWED}"}}', f"--log {SKEWED}"
+    few = np.sort(columns[:_MAX_NAMED_AT_ALL]).tolist()
     of = [names[j] if posterior.columns is not None else int(names[j]) for j in few]
     return f'transform={{"log": {of}}}', " ".join(f"--log {shlex.quote(names[j])}" for j in few)
 
@@ -183,7 +185,7 @@ def _has_few_values(posterior: "Posterior") -> np.ndarray:
     """(k,) whether each column of the model has at most two values, before ties were spread."""
     assert posterior.X is not None
     X = posterior.X if posterior.used is None else posterior.X[:, posterior.used]
-    return np.array([len(np.unique(column[~np.isnan(column)])) <= _FEW_VALUES for column in X.T])
+    return np.array([len(np.unique(column[~np.isnan(column)])) <= FEW_VALUES for column in X.T])
 
 
 def _logged(posterior: "Posterior") -> np.ndarray:
@@ -199,7 +201,11 @@ def _spread(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
     factor = f"{times:.1f} times" if times > 1.0 else f"{times:.2f} times"
     seen = f"{_column(posterior, result.worst)} varies {factor} as much along the tree as the covariance says"
     why = "columns that vary more than the covariance says weigh too much"
-    return seen, Advice(why, "", 'covariance="diagonal" or "full"', "--covariance diagonal or full")
+    if posterior.n >= rows_for_full(len(posterior.model_columns)):
+        return seen, Advice(why, "", 'covariance="full"', "--covariance full")
+    if isinstance(posterior.covariance, Diagonal | Spherical):
+        return seen, Advice(why, "", 'covariance="diagonal"', "--covariance diagonal")
+    return seen, Advice(why, "look at this column")
 
 
 def _correlation(posterior: "Posterior", result: Result) -> tuple[str, Advice]:
@@ -222,7 +228,9 @@ def _with_correlation(posterior: "Posterior", why: str) -> Advice:
     if is_diagonal and _are_numbers_in_order(posterior.columns):
         kernel = 'covariance="squared_exponential", inputs=X.columns.astype(float)'
         return Advice(why, "", kernel, "--covariance squared_exponential --inputs names")
-    return Advice(why, "", *RESAMPLE)
+    if not is_diagonal:
+        return Advice(why, "look at these columns: the covariance does not describe how they vary together")
+    return Advice(why, "", *_resampled(posterior, 2))
 
 
 def _are_numbers_in_order(columns: tuple[str, ...] | None) -> bool:

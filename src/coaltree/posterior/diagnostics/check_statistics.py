@@ -1,7 +1,19 @@
-"""Statistics of contrasts that show where a model fails, computed of data and of replicates alike.
+"""Statistics of contrasts that show where a model fails, how far data are from replicates, and what that does.
 
 Each statistic is a short array, with an entry for a column, a pair of columns, or all. It is computed from a `View`,
 of which the model says: rows of E are independent N(0, I); the rest follows from E, and from the coalescent.
+
+Each check that bears on supports has a size, which is 0 where the model holds, whatever the number of rows:
+
+    correlation   mean square correlation of the contrasts of two columns, less that of the replicates
+    skewness      mean over the columns of |correlation between level and size of contrasts|, less what chance makes
+    tails         log of Geary's ratio, the mean over the columns, less that of a normal distribution
+    outliers      log of how late single leaves join, on average, less that of the coalescent
+
+and an effect, a curve over the size: what supports of one half and more say, less the share of them that are true, on
+simulated tables (`benchmarks/bench_effects.py` prints the numbers of `CURVES`). Beyond the largest size measured the
+effect is only known to be at least that of the end of the curve. What the other checks find left supports as they were
+there, or moved them either way.
 """
 
 import math
@@ -11,10 +23,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.covariance import Covariance
-from .watched import evenly_spaced
+from .watched import MATRIX, evenly_spaced, is_covariance
 
 MAX_COLUMNS = 60  # whose correlations are looked at
-LEARN_SPREAD = frozenset(("variances", "Phi"))  # learnt parameters that fit the spread of columns
+LIMIT = 0.1  # of an effect that is worth a warning
+AT_REST = 0.04  # effect on tables from the model, with the short chains of the benchmark
+#: Sizes at which effects were measured, and the effects there; straight between them.
+CURVES = {
+    "correlation": ((0.0, 0.1, 0.28), (AT_REST, 0.18, 0.55)),
+    "skewness": ((0.0, 0.45), (AT_REST, 0.19)),
+    "tails": ((0.0, 0.1, 0.5, 1.0), (AT_REST, 0.16, 0.29, 0.53)),
+    "outliers": ((0.0, 0.4), (AT_REST, 0.57)),
+}
+_VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _MEAN_ABS = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 _AGE_BINS = 12
 _MAX_SORTED = 20_000  # contrasts whose quantiles are taken
@@ -99,33 +120,83 @@ def clades(view: View) -> np.ndarray:
     return np.array([np.square(view.shuffle).sum() - len(view.shuffle)])
 
 
-class _Statistic(NamedTuple):
-    """A statistic, and which learnt parameters leave it nothing to find."""
-
-    compute: Callable[[View], np.ndarray]
-    fitted_by: frozenset[str] = frozenset()
-    needs_two_columns: bool = False
-
-
-_STATISTICS = {
-    "noise": _Statistic(age),
-    "tails": _Statistic(tails),
-    "outliers": _Statistic(single_rows),
-    "skewness": _Statistic(skewness),
-    "spread of columns": _Statistic(spread, LEARN_SPREAD, needs_two_columns=True),
-    "correlation": _Statistic(correlation, frozenset(("Phi",)), needs_two_columns=True),
-    "clades": _Statistic(clades),
-}
+def learns_spread(covariance: Covariance) -> bool:
+    """Whether the variance of each column is learnt."""
+    return any(map(is_covariance, covariance.learnt))
 
 
 def applicable(covariance: Covariance, d: int) -> dict[str, Callable[[View], np.ndarray]]:
-    """The statistics that say something of such a model, by the name of their check."""
-    learnt = set(covariance.learnt)
-    return {
-        name: one.compute
-        for name, one in _STATISTICS.items()
-        if not (learnt & one.fitted_by) and (d > 1 or not one.needs_two_columns)
-    }
+    """The statistics that say something of such a model of d columns, by the name of their check."""
+    every = {"noise": age, "tails": tails, "outliers": single_rows, "skewness": skewness}
+    if d > 1 and not learns_spread(covariance):
+        every["spread of columns"] = spread
+    if d > 1 and MATRIX not in covariance.learnt:
+        every["correlation"] = correlation
+    return {**every, "clades": clades}
+
+
+# What a statistic of the data is beside that of replicates
+
+
+class Result(NamedTuple):
+    """How far a statistic is from what the model expects."""
+
+    p_value: float
+    worst: int  # the entry of the statistic that is farthest off
+    z: np.ndarray  # of all entries
+    excess: np.ndarray  # mean over the draws less that of the replicates, of all entries
+    draws: np.ndarray  # of the worst entry, in standard deviations of the replicates
+    replicates: np.ndarray
+    expected: np.ndarray  # mean over the replicates, of all entries
+    sd: np.ndarray  # over the replicates
+
+
+def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndarray) -> Result:
+    """S (trees, entries) of the data and (replicates, entries) of the model to p-value and the rest."""
+    mean, made_mean, variance = weights @ seen, made.mean(axis=0), made.var(axis=0)
+    among = weights @ np.square(seen - mean)
+    unit = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    sd = unit * np.sqrt(1.0 - _VARIANCE_SHARE * np.minimum(among / np.square(unit), 1.0))
+    z = (mean - made_mean) / sd
+    worst = int(np.argmax(np.abs(z)))
+    replicates = (made - made_mean) / unit
+    as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
+    draws = (seen[:, worst] - made_mean[worst]) / unit[worst]
+    p_value = (1 + as_far) / (1 + len(made))
+    return Result(p_value, worst, z, mean - made_mean, draws, replicates[:, worst], made_mean, unit)
+
+
+def size_of(name: str, result: Result, d: int, *, has_scales: bool) -> float:
+    """The size of what a check found in d columns; `has_scales` where the noise has Student's tails."""
+    excess, found = result.excess, 0.0
+    if name == "correlation":
+        expected = float(result.expected[-1])
+        found = (expected + float(excess[-1])) ** 2 - expected**2
+    elif name == "skewness":
+        found = float(np.abs(excess[:d]).mean() - _MEAN_ABS * result.sd[:d].mean())
+    elif name in CURVES:
+        found = float(excess[1 if name == "tails" and has_scales else 0])
+    return max(found, 0.0)
+
+
+def effect_of(name: str, size: float) -> float:
+    """By how much supports are expected to be too high, at least; 0 where there is nothing that bears on them."""
+    return float(np.interp(size, *CURVES[name])) if size > 0.0 else 0.0
+
+
+def at_effect(name: str, result: Result, effect: float, *, has_scales: bool) -> Result:
+    """The result, its worst entry being the one that an effect to warn of is about.
+
+    A column or the noise may have tails that are lighter, and farther off, than those of all columns are heavier.
+    """
+    if name != "tails" or effect <= LIMIT or result.z[result.worst] > 0.0:
+        return result
+    return result._replace(worst=1 if has_scales else 0)
+
+
+def is_beyond(name: str, size: float) -> bool:
+    """Whether nothing as large was measured."""
+    return name in CURVES and size > CURVES[name][0][-1]
 
 
 # For the figures

@@ -32,7 +32,7 @@ ESS_BELOW, ESS_BAD = 50, 25
 ENTRY_ESS_BELOW, ENTRY_ESS_BAD = 25, 10
 TOPOLOGY_ESS_BELOW, TOPOLOGY_ESS_BAD = 200, 50
 SPLIT_SD_ABOVE, SPLIT_SD_BAD = 0.05, 0.1
-SUPPORT_ABOVE, SUPPORT_BAD = 0.1, 0.2  # difference between chains; that of clusters has its limit in `agreement`
+SUPPORT_ABOVE, SUPPORT_BAD = 0.1, 0.2  # difference beyond chance; that of clusters has its limit in `agreement`
 
 MAX_ENTRIES = 200  # of an array parameter: a large matrix is judged by a selection of its entries
 

@@ -29,13 +29,13 @@ from ...errors import InputError
 from ...model.covariance import Scaled
 from ...model.covariance.base import DiagonalWhitener, Whitener, column_variances
 from ...model.data.replicates import replicates_of
-from ...model.process import pivots
+from ...model.process import contrasts
 from ...numerics.weighted import pick_trees
 from ...tree.merges import layout, restricted
 from ..predictive.row_densities import covariance_of, rows_of
-from .check_advice import Advice, Result, explain
-from .check_effects import LIMIT, effect_of, is_beyond, size_of
-from .check_statistics import LEARN_SPREAD, View, applicable, contrast_quantiles, contrast_sizes, means_by_age
+from . import check_statistics as statistics
+from .check_advice import Advice, explain
+from .check_statistics import LIMIT, View
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -45,7 +45,6 @@ MIN_LEAVES = 10
 MAX_LEAVES = 20_000  # of more, so many drawn at random are looked at: their tree is one of the model, too
 _FAR_LESS = 0.6  # share of the effect of tails or outliers from which on skewness is named in their place
 _MIN_SKEWED_EFFECT = 0.06  # of skewness that may be the reason for tails and outliers
-_VARIANCE_SHARE = 0.75  # of the variance among the draws that counts
 _REPLICATES_PER_TREE = 5
 _MIN_REPLICATES = 200  # in all, so that p-values can be small enough
 _MAX_CELLS = 12_000_000  # of contrasts in all, where this leaves enough replicates
@@ -220,8 +219,9 @@ def _compare(
 ) -> ModelCheck:
     """Compute all statistics of the data and of replicates on the same trees, and judge the differences."""
     assert posterior.covariance is not None
-    names = applicable(posterior.covariance, len(posterior.model_columns))
-    compute = {**names, "sizes": contrast_sizes, "quantiles": contrast_quantiles}
+    d = len(posterior.model_columns)
+    names = statistics.applicable(posterior.covariance, d)
+    compute = {**names, "sizes": statistics.contrast_sizes, "quantiles": statistics.contrast_quantiles}
     of_data: dict[str, list[np.ndarray]] = {name: [] for name in compute}
     of_model: dict[str, list[np.ndarray]] = {name: [] for name in compute}
     log_ages = []
@@ -235,13 +235,17 @@ def _compare(
         log_ages.append(tree.log_ages())
     checks = []
     for name in names:
-        result = compare_with_replicates(np.array(of_data[name]), np.array(of_model[name]), weights)
-        verdict = _verdict(result.p_value, len(names))
-        said, advice = explain(name, posterior, result, is_fine=verdict == "fine")
-        size = size_of(name, result, len(posterior.model_columns), has_scales=posterior.tail_scale is not None)
-        effect, z = 0.0 if verdict == "fine" else effect_of(name, size), float(result.z[result.worst])
-        of_worst = is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
-        checks.append(Check(name, result.p_value, verdict, said, advice, z, size, effect, *of_worst))
+        result = statistics.compare_with_replicates(np.array(of_data[name]), np.array(of_model[name]), weights)
+        p_value, z = result.p_value, float(result.z[result.worst])
+        is_wrong, is_fine = p_value < FALSE_ALARM_RATE / len(names), p_value >= FALSE_ALARM_RATE
+        verdict = "wrong" if is_wrong else "fine" if is_fine else "doubtful"
+        has_scales = posterior.tail_scale is not None
+        size = statistics.size_of(name, result, d, has_scales=has_scales)
+        effect = 0.0 if is_fine else statistics.effect_of(name, size)
+        about = statistics.at_effect(name, result, effect, has_scales=has_scales)
+        said, advice = explain(name, posterior, about, is_fine=is_fine)
+        of_worst = statistics.is_beyond(name, size) and effect > 0.0, result.draws, result.replicates
+        checks.append(Check(name, p_value, verdict, said, advice, z, size, effect, *of_worst))
     figures = Figures(
         age=np.exp(weights @ np.array(log_ages)),
         size=weights @ np.array(of_data["sizes"]),
@@ -251,27 +255,6 @@ def _compare(
         seen_band=np.quantile(of_model["quantiles"], _BAND, axis=0),
     )
     return ModelCheck(tuple(checks), figures, len(weights))
-
-
-def compare_with_replicates(seen: np.ndarray, made: np.ndarray, weights: np.ndarray) -> Result:
-    """S (trees, entries) of the data and (replicates, entries) of the model to p-value and the rest."""
-    mean, made_mean, variance = weights @ seen, made.mean(axis=0), made.var(axis=0)
-    among = weights @ np.square(seen - mean)
-    unit = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    sd = unit * np.sqrt(1.0 - _VARIANCE_SHARE * np.minimum(among / np.square(unit), 1.0))
-    z = (mean - made_mean) / sd
-    worst = int(np.argmax(np.abs(z)))
-    replicates = (made - made_mean) / unit
-    as_far = np.count_nonzero(np.abs(replicates).max(axis=1) >= abs(z[worst]) - 1e-9)
-    draws = (seen[:, worst] - made_mean[worst]) / unit[worst]
-    p_value = (1 + as_far) / (1 + len(made))
-    return Result(p_value, worst, z, mean - made_mean, draws, replicates[:, worst], made_mean, unit)
-
-
-def _verdict(p_value: float, n_checks: int) -> str:
-    if p_value < FALSE_ALARM_RATE / n_checks:
-        return "wrong"
-    return "doubtful" if p_value < FALSE_ALARM_RATE else "fine"
 
 
 class _DistinctRows(NamedTuple):
@@ -306,44 +289,45 @@ class _DrawnTree:
     def __init__(self, posterior: "Posterior", draw: int, rows: _DistinctRows) -> None:
         children, times = restricted(np.array(posterior.children[draw]), np.array(posterior.times[draw]), rows.leaves)
         over_rows = (children, times) if rows.groups is None else replicates_of(rows.groups).expand(children, times)
-        self.frame = pivots.frame_of(*over_rows, posterior.row_variances(draw)[rows.rows])
+        self.frame = contrasts.frame_of(*over_rows, posterior.row_variances(draw)[rows.rows])
         self._leaf_children = children
         self._values = posterior.model_values(draw)[rows.rows]
         self._tail_scale = None if posterior.tail_scale is None else posterior.tail_scale[draw][rows.rows]
         self._half_df = 0.5 * posterior.noise.df
         covariance, d = covariance_of(posterior, draw), self._values.shape[1]
-        self._learns_spread = bool(LEARN_SPREAD & set(covariance.learnt))
+        self._learns_spread = statistics.learns_spread(covariance)
         self._set_variances = rows.set_variances
         self._whitener: Whitener = covariance.whitener(d)
         if isinstance(self._whitener, DiagonalWhitener):
             self._sd = np.broadcast_to(self._whitener.sd, d)
         else:
             self._sd = np.sqrt(np.diagonal(covariance.matrix(d)))
-        self._side = _smaller_side(self.frame.children)
-        self._shuffle = pivots.shuffles(children)
+        sizes = layout(self.frame.children).size[self.frame.children]
+        self._side = np.sign(sizes[:, 1] - sizes[:, 0])
+        self._shuffle = contrasts.shuffles(children)
 
     def observed(self) -> View:
         """The view of the data."""
-        found = pivots.values_of_rows(self.frame, self._values / self._sd)
+        found = contrasts.values_of_rows(self.frame, self._values / self._sd)
         E = self._whitener.whiten(found.contrasts * self._sd)
-        late = float(pivots.lateness(self._leaf_children).mean())
+        late = float(contrasts.lateness(self._leaf_children).mean())
         log_scales = None if self._tail_scale is None else np.log(self._tail_scale)
         return self._view(E, found, late, self._shuffle.z, log_scales)
 
     def replicated(self, rng: np.random.Generator) -> View:
         """A view of contrasts and trees that the model draws."""
         E = rng.standard_normal((len(self.frame.v), len(self._sd)))
-        found = pivots.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
+        found = contrasts.values_of_contrasts(self.frame, self._whitener.color(E) / self._sd)
         if self._set_variances:
             E, found = _scaled_again(E, found)
         log_scales, half_df = None, self._half_df
         if self._tail_scale is not None:
             log_scales = np.log(half_df / rng.standard_gamma(half_df, len(self._tail_scale)))
-        late = pivots.mean_lateness(len(self._leaf_children) + 1, rng)
+        late = contrasts.mean_lateness(len(self._leaf_children) + 1, rng)
         return self._view(E, found, late, rng.standard_normal(len(self._shuffle.z)), log_scales)
 
     def _view(
-        self, E: np.ndarray, found: pivots.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
+        self, E: np.ndarray, found: contrasts.Values, late: float, shuffle: np.ndarray, log_scales: np.ndarray | None
     ) -> View:
         level = found.means[len(E) + 1 :]
         return View(E, found.contrasts, level, self._side, late, shuffle, log_scales, self._learns_spread)
@@ -352,17 +336,11 @@ class _DrawnTree:
         """(bins,) mean log time of merges from young to old."""
         times = self.frame.times
         youngest = times[times > 0.0].min(initial=1.0)  # rows of one leaf are merged at time 0
-        return means_by_age(np.log(np.maximum(times, youngest)))
+        return statistics.means_by_age(np.log(np.maximum(times, youngest)))
 
 
-def _scaled_again(E: np.ndarray, found: pivots.Values) -> tuple[np.ndarray, pivots.Values]:
+def _scaled_again(E: np.ndarray, found: contrasts.Values) -> tuple[np.ndarray, contrasts.Values]:
     """`Scaled` takes its columns' variances from the data: so it does from those that are drawn, at the same total."""
     by = 1.0 / found.means[: len(E) + 1].std(axis=0)
     by *= math.sqrt(np.square(E).sum() / np.square(E * by).sum())
-    return E * by, pivots.Values(found.contrasts * by, found.means * by)
-
-
-def _smaller_side(children: np.ndarray) -> np.ndarray:
-    """(n-1,) 1 where the first child of a merge has fewer leaves, -1 where the second has, 0 where they are equal."""
-    size = layout(children).size
-    return np.asarray(np.sign(size[children[:, 1]] - size[children[:, 0]]))
+    return E * by, contrasts.Values(found.contrasts * by, found.means * by)

@@ -81,15 +81,9 @@ def scalar_ess(values: np.ndarray, chain: np.ndarray) -> float:
 
 def _moments(ids: np.ndarray, chain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean over chains of the share of each clade, and its squared standard error."""
-    chains, n_clades = by_chain(chain), int(ids.max()) + 1
-    total, squares = np.zeros(n_clades), np.zeros(n_clades)
-    for draws in chains:
-        share = np.bincount(ids[draws].ravel(), minlength=n_clades) / len(draws)
-        total += share
-        squares += share * share
-    n = len(chains)
-    mean = total / n
-    return mean, np.maximum(squares - n * mean * mean, 0.0) / max(n - 1, 1) / n
+    n_clades = int(ids.max()) + 1
+    share = np.array([np.bincount(ids[draws].ravel(), minlength=n_clades) / len(draws) for draws in by_chain(chain)])
+    return share.mean(axis=0), share.var(axis=0, ddof=min(len(share) - 1, 1)) / len(share)
 
 
 def _bounded(variance: float, squared_error: float, n_draws: int) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ...errors import InputError
 from ..posterior import Posterior
@@ -26,9 +27,7 @@ def concat(posteriors: Sequence[Posterior]) -> Posterior:
     log_evidence = None
     if len(evidence) == len(posteriors):
         log_weights = [weights + value for weights, value in zip(log_weights, evidence, strict=True)]
-        sizes = np.array([len(post) for post in posteriors])
-        top = max(evidence)
-        log_evidence = top + np.log(sizes @ np.exp(np.array(evidence) - top) / sizes.sum())
+        log_evidence = logsumexp(evidence, b=[len(post) / sum(map(len, posteriors)) for post in posteriors])
     pairs = np.concatenate([np.column_stack([np.full(len(post), i), post.chain]) for i, post in enumerate(posteriors)])
     chain = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
     about_rows: dict[str, Any] = {}

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..._runtime.atomic_write import replacing
 from ..._runtime.typing import PathLike
-from ..._runtime.validation import check_choice, check_count
+from ..._runtime.validation import check_count
 from ...numerics.weighted import pick_trees
-from ...tree.distances import with_leaves_as
 from ...tree.newick import names_in_files, quote, write
 from ...tree.nexus import drawn_trees, leaf_numbers, nexus_lines, node_comments
 from ...tree.tree import Tree
@@ -30,10 +29,19 @@ def write_nexus(posterior: "Posterior", path: PathLike, max_trees: int | None) -
         file.writelines(f"{line}\n" for line in nexus_lines(posterior.labels, trees))
 
 
-def annotated_tree(posterior: "Posterior", tree: Tree | None, file_format: str) -> str:
-    """A tree with what the posterior says of its clades, as a NEXUS file or a line of Newick."""
-    check_choice("format", file_format, ("nexus", "newick"))
-    tree = posterior.mean_tree() if tree is None else with_leaves_as(tree, posterior.labels)
+def annotated_text(tree: Tree, transfer: np.ndarray, comments: list[str], file_format: str) -> str:
+    """A tree with its `annotations`, as a NEXUS file or a line of Newick."""
+    if file_format == "nexus":
+        text = write(tree.children, tree.times, leaf_numbers(tree.n) + comments)
+        return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))
+    names = [quote(label) for label in names_in_files(tree.labels)]
+    # Programs that pass over comments show the names of inner nodes, as R's ape does.
+    names += [f"{share:.4g}{comment}" for share, comment in zip(transfer, comments, strict=True)]
+    return f"{write(tree.children, tree.times, names)}\n"
+
+
+def annotations(posterior: "Posterior", tree: Tree) -> tuple[np.ndarray, list[str]]:
+    """Transfer supports (n-1,) of a tree's clades, and what is written beside each, whatever the format."""
     transfer = posterior.clade_support(tree, kind="transfer", output="numpy")
     median, shortest = heights(posterior, tree, HPD_LEVEL)
     comments = node_comments(
@@ -45,10 +53,4 @@ def annotated_tree(posterior: "Posterior", tree: Tree | None, file_format: str) 
             f"height_{100 * HPD_LEVEL:.0f}%_HPD": shortest,
         }
     )
-    if file_format == "nexus":
-        text = write(tree.children, tree.times, leaf_numbers(tree.n) + comments)
-        return "".join(f"{line}\n" for line in nexus_lines(tree.labels, [f"summary = [&R] {text}"]))
-    names = [quote(label) for label in names_in_files(tree.labels)]
-    # Programs that pass over comments show the names of inner nodes, as R's ape does.
-    names += [f"{share:.4g}{comment}" for share, comment in zip(transfer, comments, strict=True)]
-    return f"{write(tree.children, tree.times, names)}\n"
+    return transfer, comments

@@ -1,18 +1,20 @@
-"""Answers as pandas Series and DataFrames, with the index of the fitted table: numbers and dates stay what they are.
+"""Answers for the rows that were given: as pandas Series and DataFrames with the index of the fitted table.
 
 A posterior names its leaves by text. It keeps the index of a DataFrame while it is in memory, and a description of it
 in ``info["index"]``, which is saved: numbers, dates with their time zone, and durations are read back from the text.
-All else (periods, several levels) then is text. pandas is imported only where it is used.
+All else (periods, several levels) then is text. Rows without values are in no tree, and keep their place in tables.
+pandas is imported only where it is used.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._runtime.validation import is_whole
 from ...errors import CoaltreeWarning
-from ..empty_leaves import empty_leaves
+from ...model.data.leaves import EMPTY_ROWS
 
 if TYPE_CHECKING:
     import pandas
@@ -108,3 +110,30 @@ def as_pandas(values: np.ndarray, names: Any, leaves: "pandas.Index | None" = No
     if values.ndim == 1:
         return pandas.Series(values, index, name=names)
     return pandas.DataFrame(values, index, pandas.Index(names, name=None if leaves is None else "cluster"))
+
+
+def empty_leaves(posterior: "Posterior") -> dict[int, str]:
+    """Places among all given leaves, in order, and names of those without values; {} if a file holds anything else."""
+    kept = posterior.info.get(EMPTY_ROWS)
+    names, places = (kept.get("names"), kept.get("places")) if isinstance(kept, dict) else (None, None)
+    if not isinstance(names, list) or not isinstance(places, list) or len(names) != len(places):
+        return {}
+    n = posterior.n + len(places)
+    fits = all(is_whole(place) and 0 <= place < n for place in places) and places == sorted(set(places))
+    return dict(zip(places, map(str, names), strict=True)) if fits else {}
+
+
+def in_given_places(posterior: "Posterior", values: Iterable[Any], fill: Any) -> list[Any]:
+    """One value for each given leaf, `fill` for those without values."""
+    found = list(values)
+    for place in empty_leaves(posterior):  # in order, so that places are those in the longer list
+        found.insert(place, fill)
+    return found
+
+
+def given_labels(posterior: "Posterior") -> list[str]:
+    """Names of all given leaves."""
+    found = list(posterior.labels)
+    for place, name in empty_leaves(posterior).items():
+        found.insert(place, name)
+    return found

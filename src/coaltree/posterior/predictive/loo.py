@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ..._runtime.formatting import some
 from ..._runtime.progress import Progress
@@ -132,10 +133,10 @@ def cached_densities(
 def from_densities(posterior: "Posterior", densities: RowDensities, log_weights: np.ndarray) -> LeaveOneOut:
     """Leave-one-out from log Z (s, k) of draws with these log weights (s,)."""
     log_z = densities.log_density.T
-    log_weights = log_weights - _log_sum(log_weights)
+    log_weights = log_weights - logsumexp(log_weights)
     smoothed, pareto_k = _smoothed(log_weights - log_z, min(posterior.ess / len(posterior), 1.0))
-    pointwise = _log_sum(smoothed + log_z)
-    seen = _log_sum(log_weights + log_z)
+    pointwise = logsumexp(smoothed + log_z, axis=1)
+    seen = logsumexp(log_weights + log_z, axis=1)
     return LeaveOneOut(
         elpd=float(pointwise.sum()),
         se=math.sqrt(len(pointwise)) * float(pointwise.std(ddof=1)),
@@ -160,11 +161,4 @@ def _smoothed(log_ratios: np.ndarray, r_eff: float) -> tuple[np.ndarray, np.ndar
             log_ratios[i], pareto_k[i] = smooth(-ratios, r_eff=r_eff)  # it takes log likelihoods
         except (ValueError, IndexError):  # fewer than 5 draws in the tail, or all the same there
             continue
-    return log_ratios - _log_sum(log_ratios)[:, None], pareto_k
-
-
-def _log_sum(values: np.ndarray) -> np.ndarray:
-    """Log of the sum of exponentials over the last axis."""
-    top = values.max(axis=-1)
-    total: np.ndarray = top + np.log(np.exp(values - np.expand_dims(top, -1)).sum(axis=-1))
-    return total
+    return log_ratios - logsumexp(log_ratios, axis=1, keepdims=True), pareto_k

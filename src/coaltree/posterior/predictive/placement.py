@@ -10,7 +10,7 @@ Missing entries of a new row are integrated out: it is compared with all rows in
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..posterior import Posterior
 
 Clades = tuple[Any, list[list[int]]]  # probabilities, and [tree, node] of each clade
+View = tuple[np.ndarray, np.ndarray, np.ndarray]  # see `_views`
 
 _MAX_ROWS_SHOWN = 20  # in a notebook
 _MIN_SHARE = 1e-4  # of a row's mass on a tree, below which a branch is not listed
@@ -93,13 +94,17 @@ class Placement:
         """(m,) how probably a row like those fitted is as unlikely as the new row, or less likely; NaN where unknown.
 
         Its log density is compared with leave-one-out densities of the fitted rows in the same columns, of at most 400
-        rows, which takes a while the first time. It is unknown of a row without values, and beside fewer than ten rows.
+        rows, which takes a while the first time. It is unknown of a row without values, beside fewer than ten rows, and
+        where columns were resampled.
         """
         return typicality(self._posterior, self.log_density, self._observed)
 
     @property
     def is_typical(self) -> np.ndarray:
-        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows."""
+        """(m,) whether each row is like those fitted: False where it is less likely than all but 1 % of such rows.
+
+        True where its typicality is unknown.
+        """
         return ~(self.typicality < MIN_TYPICALITY)
 
     def unlike_in_words(self, most: int = 5) -> str:
@@ -147,7 +152,9 @@ def place(
     nodes = np.empty((m, s), np.int64)
     by_class = None if names is None else np.zeros((s, m, len(names)))
     listed = []
-    views, copies = _views(posterior, table), _copies(posterior)
+    views, copies = _views(posterior, table), np.empty(0, np.int64)
+    if posterior.noise.is_learnt:  # else copies of other leaves have a density of their own
+        copies = np.setdiff1d(np.arange(posterior.n), rows_of(posterior).distinct.first)
     half_df = 0.5 * posterior.noise.df if posterior.noise.tails == "student" else 0.0
     error2 = typical_error(posterior.errors) ** 2
     with single_threaded_blas():
@@ -213,15 +220,11 @@ def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
         raise InputError(f"the new rows have two columns {twice!r}; drop one.")
 
 
-class _View(NamedTuple):
-    """Some new rows that have the same columns, and which of all rows are the same in these."""
+def _views(posterior: "Posterior", table: Table) -> list[View]:
+    """Numbers (m,) of new rows that have the same columns, these columns, and which of all rows are the same in them.
 
-    rows: np.ndarray  # (m,) numbers of the new rows
-    columns: np.ndarray
-    twin: np.ndarray  # (n + m,) for each fitted row, then each new one, the first that equals it
-
-
-def _views(posterior: "Posterior", table: Table) -> list[_View]:
+    That is (n + m,): for each fitted row, then each new one, the first that equals it.
+    """
     fitted = posterior.model_values()
     if posterior.groups is not None:  # only without noise are they compared, and then each leaf has one row
         fitted = fitted[np.unique(posterior.groups, return_index=True)[1]]
@@ -237,12 +240,12 @@ def _views(posterior: "Posterior", table: Table) -> list[_View]:
                 both = np.concatenate([fitted[:, columns], table.values[np.ix_(rows, columns)]])
                 distinct = find_distinct(both, has_density=posterior.noise.level != 0.0, quiet=True)
                 twin = distinct.first[distinct.group]
-            views.append(_View(rows, columns, twin))
+            views.append((rows, columns, twin))
     return views
 
 
 def _whitened(
-    posterior: "Posterior", tree: int, table: Table, views: list[_View], copies: np.ndarray
+    posterior: "Posterior", tree: int, table: Table, views: list[View], copies: np.ndarray
 ) -> Iterator[tuple[np.ndarray, Problem, np.ndarray]]:
     """(row numbers, whitened `Problem`, whitened new rows) for each view."""
     n = posterior.n
@@ -290,13 +293,6 @@ def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     along = V @ Q
     away = np.sqrt(np.square(V - along @ Q.T).sum(axis=1))
     return np.column_stack([R.T, np.zeros(n)]), np.column_stack([along, away])
-
-
-def _copies(posterior: "Posterior") -> np.ndarray:
-    """Numbers of the leaves that are copies of others before them; none where these have a density of their own."""
-    if not posterior.noise.is_learnt:
-        return np.empty(0, np.int64)
-    return np.setdiff1d(np.arange(posterior.n), rows_of(posterior).distinct.first)
 
 
 def _classes(classes: ArrayLike | None, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:

@@ -71,7 +71,11 @@ def row_densities(
         W = _problem(posterior, int(draws[0]), rows).W
         assert W is not None
         neighbors = neighbor_graphs(W, _N_NEIGHBORS, np.random.default_rng(_SEED))
-    patterns = _patterns(posterior, rows, wanted) if columns is None else _as_new(posterior, rows, wanted, columns)
+    if columns is None:
+        patterns = _patterns(posterior, rows, wanted)
+    else:  # as if all rows had these alone, and no other row measured their leaf
+        is_all = len(columns) == len(posterior.model_columns)
+        patterns = [(None if is_all else columns, np.flatnonzero(wanted), np.ones(int(wanted.sum()), dtype=bool))]
     found = np.empty((len(draws), int(wanted.sum())))
     n_jobs = at_most_jobs(n_jobs, len(draws))
     with single_threaded_blas(), Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as parallel:
@@ -113,18 +117,14 @@ def _log_parts_of_draw(posterior: "Posterior", t: int, rows: LeafRows, noise: No
     tails = None if posterior.tail_scale is None else posterior.tail_scale[t, rows.kept]
     level = float(posterior.theta[NOISE_LEVEL][t]) if noise.level is None else noise.level
     covariance = covariance_of(posterior, t)
+    learnt = set(covariance.learnt)  # from a prior, as `fit` does?
+    is_drawn = posterior.theta.keys() >= learnt and set(getattr(covariance, "priors", ())) >= learnt
     return (
         _problem(posterior, t, rows).log_likelihood(children, times),
         float(log_prior(times)),
-        float(covariance.log_prior()) if _is_drawn(posterior, covariance) else 0.0,
+        float(covariance.log_prior()) if is_drawn else 0.0,
         noise_log_prior(noise, NoiseDraw(level, tails)),
     )
-
-
-def _is_drawn(posterior: "Posterior", covariance: Covariance) -> bool:
-    """Whether the covariance's parameters were drawn from a prior, as `fit` does."""
-    drawn = set(covariance.learnt)
-    return posterior.theta.keys() >= drawn and set(getattr(covariance, "priors", ())) >= drawn
 
 
 def covariance_of(posterior: "Posterior", tree: int) -> Covariance:
@@ -151,15 +151,11 @@ def rows_of(posterior: "Posterior") -> LeafRows:
     return read_rows(table, posterior.noise, names, posterior.errors, quiet=True)
 
 
-class _Pattern(NamedTuple):
-    """LeafRows that have the same columns; `is_alone` where no other row measures their leaf."""
-
-    columns: np.ndarray | None  # None for all
-    rows: np.ndarray  # numbers among those kept
-    is_alone: np.ndarray
+Pattern = tuple[np.ndarray | None, np.ndarray, np.ndarray]  # see `_patterns`
 
 
-def _patterns(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray) -> list[_Pattern]:
+def _patterns(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray) -> list[Pattern]:
+    """Columns (None for all), the rows of those kept that have just these, and whether their leaf has no other row."""
     values = posterior.model_values()[rows.kept]
     alone = np.ones(len(values), dtype=bool)
     if rows.replicates is not None:
@@ -169,19 +165,12 @@ def _patterns(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray) -> lis
     for g, pattern in enumerate(patterns):
         these = np.flatnonzero((group.ravel() == g) & wanted)
         if len(these):
-            found.append(_Pattern(None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
+            found.append((None if pattern.all() else np.flatnonzero(pattern), these, alone[these]))
     return found
 
 
-def _as_new(posterior: "Posterior", rows: LeafRows, wanted: np.ndarray, columns: np.ndarray) -> list[_Pattern]:
-    """All rows, as if they had these columns alone, and no other row measured their leaf."""
-    these = np.flatnonzero(wanted)
-    is_all = len(columns) == len(posterior.model_columns)
-    return [_Pattern(None if is_all else columns, these, np.ones(len(these), dtype=bool))]
-
-
 def _densities_of_draw(
-    posterior: "Posterior", t: int, rows: LeafRows, patterns: list[_Pattern], neighbors: np.ndarray | None
+    posterior: "Posterior", t: int, rows: LeafRows, patterns: list[Pattern], neighbors: np.ndarray | None
 ) -> np.ndarray:
     """(rows kept,) log Z, NaN where it is not wanted."""
     children, times = _distinct_tree(posterior, t, rows)

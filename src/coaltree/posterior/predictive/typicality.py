@@ -54,14 +54,9 @@ def fitted_densities(posterior: "Posterior", columns: np.ndarray) -> np.ndarray:
 
     Missing entries are as they were drawn. Leaves with several rows, which a new row does not join, are left out whole.
     """
-    known = _known.setdefault(posterior, {})
-    key = tuple(columns.tolist())
-    if key not in known:
-        known[key] = _compute(posterior, columns)
-    return known[key]
-
-
-def _compute(posterior: "Posterior", columns: np.ndarray) -> np.ndarray:
+    known, key = _known.setdefault(posterior, {}), tuple(columns.tolist())
+    if key in known:
+        return known[key]
     if not has_densities(posterior):
         return np.empty(0)
     draws, weights = draws_for(posterior, _MAX_DRAWS)
@@ -71,7 +66,8 @@ def _compute(posterior: "Posterior", columns: np.ndarray) -> np.ndarray:
         densities = row_densities(posterior, draws, among=among, columns=columns)
     except InputError:
         return np.empty(0)
-    return from_densities(posterior, densities, np.log(weights)).pointwise
+    known[key] = from_densities(posterior, densities, np.log(weights)).pointwise
+    return known[key]
 
 
 def lower_tail(values: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._runtime.jit import jit
 from ...tree import merges
 from ...tree.merges import Layout
 from .extended_majority import Frame
@@ -94,26 +93,18 @@ def _linkages(draws: DrawnTrees, frame: Frame, groups: Sequence[np.ndarray]) -> 
         yield Z[:, :2].astype(np.int64), Z[:, 2] - step * np.floor(Z[:, 2] / step + 1e-6)
 
 
-@jit
 def _add_merges(
     children: np.ndarray, heights: np.ndarray, done: int, joined: np.ndarray, height: np.ndarray, ends: np.ndarray
 ) -> tuple[int, int]:
     """Add the merges of one linkage, between nodes `ends` of which equal ones are one; its root, and merges so far."""
-    n, m = len(children) + 1, len(ends)
-    node = np.empty(2 * m - 1, np.int64)
-    for i in range(m):  # an assignment of a whole slice takes seconds to compile, for its error message
-        node[i] = ends[i]
-    for k in range(m - 1):
-        a, b = node[joined[k, 0]], node[joined[k, 1]]
-        node[m + k] = a
+    n, node = len(children) + 1, ends.tolist()
+    for (i, j), own in zip(joined.tolist(), height.tolist(), strict=True):
+        a, b = node[i], node[j]
         if a != b:
-            children[done, 0], children[done, 1], heights[done] = a, b, max(height[k], 0.0)
-            for c in (a, b):
-                if c >= n:
-                    heights[done] = max(heights[done], heights[c - n])
-            node[m + k] = n + done
-            done += 1
-    return node[2 * m - 2], done
+            children[done], heights[done] = (a, b), max(own, 0.0, *(heights[c - n] for c in (a, b) if c >= n))
+            a, done = n + done, done + 1
+        node.append(a)
+    return node[-1], done
 
 
 # More leaves than can be linked at once

@@ -7,7 +7,7 @@ then on a tree is a row of n-1 integers.
     frequency of clade c:  f_c = Σ_t w_t [c in tree t]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..._runtime.memory import require_memory
 from ...numerics.weighted import weighted_quantile
 from ...tree.merges import leaf_keys
 from .leaf_positions import mean_over_pairs
+from .stacked import read_only
 
 _BLOCK_BYTES = 64e6  # of clade times that are gathered at once
 _TREES_IN_CACHE = 64  # whose leaves are gone through together, row by row of a matrix
@@ -34,8 +35,7 @@ class CladeTable(NamedTuple):
 
 def enumerate_clades(children: np.ndarray) -> CladeTable:
     """Number the clades of stacked trees (T, n-1, 2)."""
-    children = children.view()
-    children.flags.writeable = False  # one type of argument, one compiled kernel
+    children = read_only(children, np.int32)  # one type of argument, one compiled kernel
     n_trees, m = children.shape[:2]
     ids, leaves, count = np.empty((n_trees, m), np.int32), leaf_keys(m + 1), 0
     table = _new_table(ids, max(m, 512))
@@ -63,15 +63,9 @@ def find(table: CladeTable, keys: np.ndarray) -> np.ndarray:
     return np.asarray(_find(table.slots, table.keys, keys))
 
 
-def time_quantiles(
-    table: CladeTable, times: np.ndarray, weights: np.ndarray, clades: np.ndarray, q: Sequence[float]
-) -> np.ndarray:
-    """(m, len(q)) weighted quantiles of each clade's merge time over the trees that have it, NaN where none has.
-
-    A quantile is the smallest draw with at least a share q of the weight at or below it.
-    """
-    quantiles = [weighted_quantile(values, weights, np.array(q)) for values in clade_times(table, times, clades)]
-    return np.array(quantiles).reshape(len(clades), len(q))
+def time_medians(table: CladeTable, times: np.ndarray, weights: np.ndarray, clades: np.ndarray) -> np.ndarray:
+    """(m,) weighted median of each clade's merge time over the trees that have it, NaN where none has."""
+    return np.array([weighted_quantile(values, weights, 0.5) for values in clade_times(table, times, clades)])
 
 
 def clade_times(table: CladeTable, times: np.ndarray, clades: np.ndarray) -> Iterator[np.ndarray]:

@@ -1,8 +1,9 @@
-"""The majority-rule consensus tree: just the clades with more than a share `min_support` ≥ 1/2 of the weight.
+"""Trees made of clades that were drawn: of maximum clade credibility, and the majority-rule consensus.
 
-Any two of those occur together in some tree, so they nest; where the posterior is unsure a node has more than two
-children. A node's time is the weighted median of its clade's time over the trees that have the clade, raised where
-needed to the times of its children.
+The first is the drawn topology with the highest Σ_k log f(clade of merge k). The second has just the clades with more
+than a share `min_support` ≥ 1/2 of the weight: any two of those occur together in some tree, so they nest; where the
+posterior is unsure a node has more than two children. A node's time is the weighted median of its clade's time over the
+trees that have the clade, raised where needed to the times of its children.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,9 @@ import numpy as np
 
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_number
-from ...tree import newick
+from ...tree import Tree, merges, newick, unchecked_tree
 from ...tree.rooted import RootedTree
 from . import clades
-from .mcc import raised
 from .stacked import read_only
 
 if TYPE_CHECKING:
@@ -89,6 +89,32 @@ class ConsensusTree(RootedTree):
         return f"ConsensusTree(n={self.n}, {inner} of {self.n - 1} possible clades, root time {self._times[-1]:.6g})"
 
 
+def mcc_tree(posterior: "Posterior") -> Tree:
+    """The tree of maximum clade credibility, at median times."""
+    table, weights = posterior.clade_table, posterior.weights
+    best = most_credible(table, weights)
+    median = clades.time_medians(table, posterior.times, weights, table.ids[best])
+    pairs = posterior.children[best].astype(np.int64)
+    return unchecked_tree(*merges.in_order_of_time(pairs, raised(merges.parents(pairs), median)), posterior.labels)
+
+
+def most_credible(table: clades.CladeTable, weights: np.ndarray) -> int:
+    """The number of the tree with the highest Σ_k log f(clade of merge k)."""
+    with np.errstate(divide="ignore"):
+        log_frequency = np.log(clades.frequencies(table, weights))
+    return int(np.argmax(np.cumsum(log_frequency[table.ids], axis=1)[:, -1]))  # one after the other: equal trees tie
+
+
+def raised(parents: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Raise parents to their children's times; inner nodes have larger numbers than their children, the root is -1."""
+    n = len(parents) - len(times)
+    times = np.array(times)
+    for k, above in enumerate(parents[n:]):
+        if above >= 0:
+            times[above - n] = max(times[above - n], times[k])
+    return times
+
+
 def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
     """Return the tree of the clades with more than a share `min_support` of the weight (or all of it)."""
     min_support = check_number("min_support", min_support, 0.5, 1.0)  # below 0.5 clades can contradict each other
@@ -105,7 +131,7 @@ def majority_rule(posterior: "Posterior", min_support: float) -> ConsensusTree:
         parent[n + row] = smallest[leaves[0]]
         smallest[leaves] = n + row
     parent[:n] = smallest
-    median = raised(parent, clades.time_quantiles(table, posterior.times, weights, found, [0.5])[:, 0])
+    median = raised(parent, clades.time_medians(table, posterior.times, weights, found))
     in_time = np.argsort(median, kind="stable")
     number = np.arange(n + len(found))
     number[n + in_time] = np.arange(n, n + len(found))

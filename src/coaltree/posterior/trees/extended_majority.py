@@ -12,7 +12,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ...tree import merges
 from . import clades
-from .mcc import most_credible
+from .consensus import most_credible
 
 if TYPE_CHECKING:
     from ..posterior import Posterior

@@ -27,8 +27,8 @@ from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
 from ...tree.cuts import check_cut
 from .average_linkage import MAX_AT_ONCE, MAX_EXACT, DrawnTrees, average_linkage
+from .consensus import raised
 from .extended_majority import extended_majority
-from .mcc import raised
 from .transfer_support import transfers
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def mean_tree(posterior: "Posterior") -> Tree:
     picked, weights = pick_trees(posterior.weights, n_draws)
     if len(picked) == 1:
         return posterior.trees[int(picked[0])]
-    _require_memory(n, len(picked))
+    at_once = n if n <= MAX_EXACT else MAX_AT_ONCE
+    n_bytes = 8 * at_once**2 + (36 * len(picked) + 300) * n  # two condensed matrices; draws and their order of leaves
+    require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
     table, times = posterior.clade_table, posterior.times[picked]
     draws = DrawnTrees(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
     rank = np.empty(n, dtype=np.int64)  # ties go by name, whatever the order of the rows
@@ -59,12 +61,6 @@ def mean_tree(posterior: "Posterior") -> Tree:
     tree = unchecked_tree(*merges.in_order_of_time(children, heights), labels)
     mean, sd = _closest_times(tree, draws, times)
     return unchecked_tree(*merges.in_order_of_time(tree.children, _in_order(tree, mean, sd)), labels)
-
-
-def _require_memory(n: int, n_draws: int) -> None:
-    at_once = n if n <= MAX_EXACT else MAX_AT_ONCE
-    n_bytes = 8 * at_once**2 + (36 * n_draws + 300) * n  # two condensed matrices; draws and their order of leaves
-    require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
 
 
 def _closest_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -56,7 +56,7 @@ def _summaries(
     """(n-1, width) summary of each clade's times and their weights, and (n-1,) where these are from."""
     table, weights = posterior.clade_table, posterior.weights
     found = clades.find(table, tree.clade_keys())
-    total, squares = (np.append(clades.weigh(table.ids, w, len(table.keys)), 0.0)[found] for w in (weights, weights**2))
+    total, squares = (np.append(clades.frequencies(table, w), 0.0)[found] for w in (weights, weights**2))
     enough = enough_draws(total, squares, level)
     answer = np.full((tree.n - 1, width), np.nan)
     for k, times in zip(np.flatnonzero(enough), clades.clade_times(table, posterior.times, found[enough]), strict=True):

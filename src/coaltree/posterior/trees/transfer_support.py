@@ -16,7 +16,6 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ...tree import Tree
-from ...tree.distances import with_leaves_as
 from ...tree.merges import place_nodes
 from . import clades
 from .leaf_positions import exponents, fill_windows, latest
@@ -52,14 +51,16 @@ def transfers(tree: Tree, children: np.ndarray, weights: np.ndarray, merges: np.
     return Transfers(distance, closest)
 
 
-def clade_support(posterior: "Posterior", tree: Tree, kind: str) -> np.ndarray:
-    """(n-1,) exact or transfer support of the clades of a tree; `Posterior.clade_support` defines them."""
-    tree = with_leaves_as(tree, posterior.labels)
-    if kind == "exact":
-        table = posterior.clade_table
-        frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
-        found = clades.find(table, tree.clade_keys())
-        return np.where(found >= 0, frequency[found], 0.0)
+def exact_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
+    """(n-1,) exact support of the clades of a tree over the posterior's leaves, in their order."""
+    table = posterior.clade_table
+    frequency = np.minimum(clades.frequencies(table, posterior.weights), 1.0)
+    found = clades.find(table, tree.clade_keys())
+    return np.where(found >= 0, frequency[found], 0.0)
+
+
+def transfer_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
+    """(n-1,) transfer support of the same."""
     distance = transfers(tree, posterior.children, posterior.weights, np.empty(0, np.int64)).distance
     return np.asarray(np.clip(1.0 - distance / greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0))
 

@@ -157,20 +157,22 @@ class _Race(Population):
         require_memory(8 * n * n + 16 * M * n * n, need, "use fewer particles or rows, or MPost1")
         eps = leaf_distances(problem)
         require_apart(eps[np.tril_indices(n, -1)].min() > 0.0 or leaf_var > 0.0)
-        eps, clock, node = (
-            np.repeat(eps[None], M, axis=0),
-            np.zeros((M, n, n)),
-            np.tile(np.arange(n, dtype=np.int32), (M, 1)),
+        self._racers = Racers(
+            d,
+            problem.log_det,
+            eps=np.repeat(eps[None], M, axis=0),
+            clock=np.zeros((M, n, n)),
+            node=np.tile(np.arange(n, dtype=np.int32), (M, 1)),
+            a=np.full((M, n), leaf_var),
+            born=np.zeros((M, n)),
+            first=np.zeros((M, n)),
+            rival=np.zeros((M, n), np.int32),
+            children=np.zeros((M, n - 1, 2), np.int32),
+            times=np.zeros((M, n - 1)),
+            log_joint=np.zeros(M),
+            streams=streams,
+            log_factor=np.zeros(M),
         )
-        a, born, first, rival = (
-            np.full((M, n), leaf_var),
-            np.zeros((M, n)),
-            np.zeros((M, n)),
-            np.zeros((M, n), np.int32),
-        )
-        children, times, log_joint = np.zeros((M, n - 1, 2), np.int32), np.zeros((M, n - 1)), np.zeros(M)
-        of_particles = eps, clock, node, a, born, first, rival, children, times, log_joint
-        self._racers = Racers(d, problem.log_det, *of_particles, streams, np.zeros(M))
         self.log_factor = self._racers.log_factor
         self.worth_a_thread = max(1, 512 // n)  # about 0.2 ms
 

@@ -42,6 +42,8 @@ from .outlier_scales import (
 from .update import Engine, borrowed, propose
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
+_TRIES_PER_OUTLIER = 4  # of a call: a try costs as much as a few updates of a sweep
+
 # Where a leaf of a block is: joined through node `free` to the branch above x at time t, with scale s. In a clade of
 # their own the first leaf has no such place; its entries are those of the clade.
 PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
@@ -237,6 +239,6 @@ def move_together(
     for _ in range(n_blocks):
         _move(engine, draw_block(around, state), cells, state)
     if clades:
-        move_clades(engine, around.seeds, cells, state)
+        move_clades(engine, around.seeds, cells, np.int64(_TRIES_PER_OUTLIER), state)
     unload(engine.tree, children, times)
     return (children, times), cells.leaves["scale"].copy()

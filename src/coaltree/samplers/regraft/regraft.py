@@ -5,7 +5,7 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 
     update           prune, propose, Metropolis–Hastings, regraft; sweeps
     outlier_moves    a few rows at once, with the scales of their noise
-    clades           the clade around an outlier, with the scale of its noise
+    clades           an outlier or the clade around it, with the scale of its noise
     candidates       which branches are considered, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages

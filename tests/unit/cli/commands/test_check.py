@@ -33,11 +33,13 @@ def test_check_is_named_by_fit_where_supports_are_too_high(tmp_path, capsys, bla
     np.save(tmp_path / "data.npy", mix * X[:, :1] + (1.0 - mix) * X[:, 1:])
     how = ["--samples", "20", "--warmup", "15", "--chains", "1", "--covariance", "scaled", "--clusters", "2"]
     assert main(["fit", str(tmp_path / "data.npy"), "--out", str(tmp_path / "out"), *how]) == 0
-    said = [line for line in capsys.readouterr().out.splitlines() if "coaltree check" in line]
+    lines = capsys.readouterr().out.splitlines()
+    said = [line for line in lines if "coaltree check" in line]
     if mix == 0.0:
         assert said == []
         return
     (line,) = said
+    assert line == lines[-1]
     assert line.startswith("Supports are expected to be at least 0.")  # as far as it was measured
     assert "too high (correlation): columns vary together along the tree" in line
     assert line.endswith(f" Try --covariance full. All checks: coaltree check {tmp_path / 'out'}")

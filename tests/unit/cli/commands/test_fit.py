@@ -18,9 +18,12 @@ from sklearn.neighbors import kneighbors_graph
 
 import coaltree as ct
 from coaltree.cli import main, outputs
-from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, SAMPLERS
+from coaltree.cli.commands.fit import CHECKPOINT, COVARIANCES, SAMPLERS, compare_annotation
 from coaltree.cli.outputs import FILES, TREES
+from coaltree.posterior.clusters.answer import answer_for
 from coaltree.posterior.diagnostics.stop_reason import in_a_line
+from coaltree.posterior.leaf_annotations import read_annotations
+from tests.posteriors import side_branch_posterior
 
 WRITTEN = sorted(set(FILES) - {TREES})
 SHORT = ["--samples", "12", "--warmup", "4", "--chains", "2"]
@@ -782,3 +785,39 @@ def test_fit_stops_at_the_first_result_when_quick(data, tmp_path, capsys, only_l
     capsys.readouterr()
     assert main([*args, str(tmp_path / "c"), "--samples", "9"]) == 2
     assert "--quick stops by itself; leave --samples out." in only_line()
+
+
+def compared(values):
+    post = side_branch_posterior()
+    (annotation,) = read_annotations({"kind": values}, post.labels)
+    return compare_annotation(answer_for(post, 2), annotation).splitlines()
+
+
+def test_compare_annotation_of_classes_counts_them_in_clusters():
+    title, header, *rows = compared([*"xxxxy", "", *"yyyz"])
+    assert title.startswith("kind: adjusted Rand index 0.") and title.endswith(" (1 missing)")
+    assert header.split() == ["x", "y", "z"]
+    assert [row.split() for row in rows] == [["cluster", "1", "4", "0", "0"], ["cluster", "2", "0", "4", "1"]]
+
+
+def test_compare_annotation_of_many_classes_only_counts_them():
+    (title,) = compared([*"abcdefghij"])
+    assert title.endswith(" (10 classes)")
+
+
+def test_compare_annotation_of_numbers_has_their_range():
+    title, *rows = compared(np.arange(10) + 0.5)
+    assert title == "kind: median in each cluster, and 90 % of its values"
+    assert [row.split()[2] for row in rows] == ["2", "7"]
+
+
+def test_fit_takes_logarithms_of_skewed_columns_by_one_word(tmp_path, capsys, blank_pages):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"tail": np.exp(rng.standard_normal(40)), "plain": 9.0 + rng.standard_normal(40)})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    args = ["fit", str(tmp_path / "x.csv"), "--log", "skewed", "--clusters", "2", *SHORT]
+    assert main([*args, "--out", str(tmp_path / "rule")]) == 0
+    assert "transform: logarithm of tail\n" in capsys.readouterr().out
+    table.rename(columns={"plain": "skewed"}).to_csv(tmp_path / "x.csv", index=False)  # that one is meant then
+    assert main([*args, "--out", str(tmp_path / "name")]) == 0
+    assert "transform: logarithm of skewed\n" in capsys.readouterr().out

@@ -84,3 +84,17 @@ def test_place_warns_of_rows_unlike_the_fitted_ones(folder, tmp_path, capsys):
     rows.write_text("name,a,b,c\nnear,0.1,0.2,0.3\n")
     assert main(["place", str(folder), str(rows), "--clusters", "2"]) == 0
     assert "warning" not in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::coaltree.ConvergenceWarning")
+def test_place_says_that_resampled_columns_tell_no_row_unlike_the_fitted_ones(tmp_path, capsys, only_line):
+    X = np.random.default_rng(0).standard_normal((12, 4))
+    ct.fit(X, "scaled", resample="columns", n_resamples=2, n_samples=2, n_warmup=2).save(tmp_path / "trees.npz")
+    np.save(tmp_path / "new.npy", X[:1] + 1e4)
+    how = ["place", str(tmp_path / "trees.npz"), str(tmp_path / "new.npy"), "--clusters", "2"]
+    assert main(how) == 0
+    out, err = capsys.readouterr()
+    assert next(csv.DictReader(out.splitlines()))["typicality"] == ""
+    assert "new rows unlike the fitted ones are not told from others; place them in a fit without --resample" in err
+    assert main([*how, "--outliers"]) == 2
+    assert "--outliers needs one likelihood" in only_line()

@@ -1,5 +1,6 @@
 """Resampled columns: the power likelihood of each chain, what is refused, and the same bits however it is run."""
 
+import joblib
 import numpy as np
 import pytest
 
@@ -133,7 +134,8 @@ def test_fit_of_resamples_has_the_same_bits_for_any_number_of_jobs():
     assert one.chain.tolist() == np.repeat(np.arange(4), 6).tolist()
     assert one.column_weights.shape == (4, 6)
     assert one.log_joint is None
-    assert_same(one, resampled(X, covariance, n_jobs=2))
+    with joblib.parallel_config("loky", max_nbytes=1):  # as in test_run.py, whose processes serve again
+        assert_same(one, resampled(X, covariance, n_jobs=2))
     more = resampled(X, covariance, n_resamples=5)
     np.testing.assert_array_equal(one.times, more.times[: len(one)])
 

@@ -13,7 +13,6 @@ from coaltree.inference.control.compile_ahead import (
     N_KERNELS,
     compile_ahead,
     parts_of_helper,
-    start_helpers,
     take_parts,
 )
 
@@ -55,11 +54,9 @@ def cold(monkeypatch, tmp_path):
     monkeypatch.delenv(IS_HELPER, raising=False)
     for made in (commands, environments, used):
         made.clear()
-    for function in (compile_ahead, start_helpers):
-        function.cache_clear()
+    compile_ahead.cache_clear()
     yield
-    for function in (compile_ahead, start_helpers):
-        function.cache_clear()
+    compile_ahead.cache_clear()
 
 
 def test_compile_ahead_takes_all_parts_and_starts_a_helper_for_each_further_core_once():
@@ -72,8 +69,7 @@ def test_compile_ahead_takes_all_parts_and_starts_a_helper_for_each_further_core
 
 def test_compile_ahead_does_nothing_where_all_is_compiled():
     compile_ahead()
-    for function in (compile_ahead, start_helpers):
-        function.cache_clear()
+    compile_ahead.cache_clear()
     commands.clear()
     used.clear()
     compile_ahead()

@@ -57,8 +57,8 @@ def test_run_is_the_same_on_a_dask_cluster(n_workers):
 
 
 def test_run_hands_rows_to_processes_as_one_file(monkeypatch):
-    """joblib writes an array above 1 MB once, and workers map it; the same array is the same file in every block."""
-    X, files, advance = data(600, 250), [], run.advance
+    """joblib writes a large array once, and workers map it; the same array is the same file in every block."""
+    X, files, advance = data(8, 4), [], run.advance
 
     def watched(given, *rest):
         chain, draws = advance(given, *rest)
@@ -68,7 +68,7 @@ def test_run_hands_rows_to_processes_as_one_file(monkeypatch):
     monkeypatch.setattr(run, "SECONDS_PER_BLOCK", 0.0)  # blocks of one iteration
     monkeypatch.setattr(run, "advance", watched)
     monkeypatch.setattr(run, "require_sane", lambda _, blocks: files.extend(block.info["file"][0] for block in blocks))
-    with joblib.parallel_config("loky"):
+    with joblib.parallel_config("loky", max_nbytes=1):  # as above, and the same processes serve
         quick_fit(X, "spherical", sampler=LOCAL, n_samples=3, n_warmup=0, n_jobs=2)
     assert len(files) == 6 and len(set(files)) == 1 and files[0] > 0
 

@@ -25,10 +25,10 @@ def test_mds_rows_have_the_given_distances():
     D = squared_distances(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = scaled(D)
-    assert found.table.values.shape == (20, 5)
-    assert found.negative_share < 1e-10
-    np.testing.assert_allclose(squared_distances(found.table.values), D, rtol=1e-9, atol=1e-9)
+        table, share, _ = scaled(D)
+    assert table.values.shape == (20, 5)
+    assert share < 1e-10
+    np.testing.assert_allclose(squared_distances(table.values), D, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", [30, 200])
@@ -48,8 +48,8 @@ def test_mds_makes_no_axes_of_rounding(rounded, n):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = scaled(rounded(D))
-        assert found.table.values.shape == (n, 2)
-        np.testing.assert_allclose(squared_distances(found.table.values), D, atol=0.02)
+        assert found[0].values.shape == (n, 2)
+        np.testing.assert_allclose(squared_distances(found[0].values), D, atol=0.02)
 
 
 def test_mds_of_few_rows_has_as_many_axes_as_before_rounding():
@@ -58,40 +58,40 @@ def test_mds_of_few_rows_has_as_many_axes_as_before_rounding():
     for seed in range(40):
         D = squared_distances(np.random.default_rng(seed).standard_normal((5, 2)))
         for rounded in (D.round(3), np.sqrt(D).round(3) ** 2, D.round(2)):
-            n_wrong += scaled(rounded).table.values.shape != (5, 2)
+            n_wrong += scaled(rounded)[0].values.shape != (5, 2)
     assert n_wrong <= 4  # of 120, where the signs of the eigenvalues alone would leave some 26
 
 
 def test_mds_of_few_rows_keeps_axes_that_rounding_cannot_explain():
     """Negative control: all digits, whole numbers, and three decimals of which the last axis takes more than one."""
     X = np.random.default_rng(0).standard_normal((5, 4)) * [1, 1, 0.1, 0.1]
-    assert scaled(squared_distances(X)).table.values.shape == (5, 4)
-    assert scaled(squared_distances(X).round(3)).table.values.shape == (5, 4)
+    assert scaled(squared_distances(X))[0].values.shape == (5, 4)
+    assert scaled(squared_distances(X).round(3))[0].values.shape == (5, 4)
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [3, 3, 1.0]])
-    assert scaled(squared_distances(corners)).table.values.shape == (5, 3)
+    assert scaled(squared_distances(corners))[0].values.shape == (5, 3)
 
 
 def test_mds_keeps_three_small_axes_that_are_real():
     """What rounding hides no more than a little is no rounding: variances down to a thousandth, and three decimals."""
     X = np.random.default_rng(0).standard_normal((30, 5)) * [1, 1, 0.1, 0.1, 0.1]
-    assert scaled(squared_distances(X).round(3)).table.values.shape == (30, 5)
+    assert scaled(squared_distances(X).round(3))[0].values.shape == (30, 5)
 
 
 def test_mds_of_distances_far_from_euclidean_keeps_an_axis():
     random = np.triu(np.random.default_rng(1).random((30, 30)), 1)
     with pytest.warns(ct.CoaltreeWarning, match="dimensions no longer than the most negative one are left out"):
         found = scaled((random + random.T) ** 2)
-    assert found.table.values.shape[1] >= 1
+    assert found[0].values.shape[1] >= 1
     with pytest.warns(ct.CoaltreeWarning):  # the most negative eigenvalue is larger than any other
         odd = scaled(np.where(np.add.outer(np.arange(6), np.arange(6)) % 2, 0.0, 1.0 - np.eye(6)))
-    assert odd.table.values.shape[1] == 1
+    assert odd[0].values.shape[1] == 1
 
 
 def test_mds_of_exact_distances_has_no_negative_share():
     """Of two rows only 0 and a positive eigenvalue are left: the share is 0, and not -0."""
-    found = scaled(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    _, _, sentence = scaled(np.array([[0.0, 2.0], [2.0, 0.0]]))
     assert (
-        found.sentence
+        sentence
         == "taken as squared distances; classical scaling: 1 dimension, negative eigenvalues: 0.0 % of the total"
     )
 
@@ -100,9 +100,9 @@ def test_mds_warns_of_distances_that_are_not_euclidean():
     """A star: three points at distance 1 from a fourth and 2 from each other lie on no plane of ours."""
     distance = np.array([[0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0.0]])
     with pytest.warns(ct.CoaltreeWarning, match="negative eigenvalues: .* of the total"):
-        found = scaled(distance**2)
+        _, share, _ = scaled(distance**2)
     values = np.linalg.eigvalsh(-0.5 * _centred(distance**2))
-    assert found.negative_share == pytest.approx(-values[values < 0].sum() / np.abs(values).sum())
+    assert share == pytest.approx(-values[values < 0].sum() / np.abs(values).sum())
 
 
 def _centred(D):
@@ -119,7 +119,7 @@ def test_fit_from_distances_is_fit_of_rows_with_these_distances():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ConvergenceWarning)
         post = ct.fit(D, metric="squared_distances", **settings)
-        same = ct.fit(scaled(np.ascontiguousarray(D)).table.values, "spherical", **settings)
+        same = ct.fit(scaled(np.ascontiguousarray(D))[0].values, "spherical", **settings)
     assert post.labels == tuple(names)
     np.testing.assert_array_equal(post.times, same.times)
     np.testing.assert_array_equal(post.log_joint, same.log_joint)
@@ -149,8 +149,8 @@ def test_mds_refuses_what_are_no_distances(change, settings, sentence):
 
 @pytest.mark.parametrize("n", [3, 4, 6, 11])
 def test_mds_of_exact_whole_numbers_keeps_all_axes(n):
-    assert scaled(1.0 - np.eye(n)).table.values.shape[1] == n - 1  # all equally far from each other
+    assert scaled(1.0 - np.eye(n))[0].values.shape[1] == n - 1  # all equally far from each other
     bits = np.random.default_rng(n).integers(2, size=(n, 5)).astype(float)
     bits[:, 0] = np.arange(n) % 2
     differences = squared_distances(bits)  # the number of places where two differ
-    np.testing.assert_allclose(squared_distances(scaled(differences).table.values), differences, atol=1e-9)
+    np.testing.assert_allclose(squared_distances(scaled(differences)[0].values), differences, atol=1e-9)

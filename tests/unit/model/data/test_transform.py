@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 import coaltree as ct
 from coaltree.model.data.table import Table, read_table
-from coaltree.model.data.transform import from_dict, transformed
+from coaltree.model.data.transform import are_skewed, from_dict, transformed
 
 RNG = np.random.default_rng(0)
 VALUES = np.exp(RNG.standard_normal((7, 4))) * [1.0, 10.0, 100.0, 0.1]
@@ -191,3 +191,48 @@ def test_estimator_takes_the_steps(frame):
     model = ct.CoalescentClustering(2, preprocess={"log": True}, n_samples=10, n_warmup=5, random_state=0).fit(frame)
     assert model.posterior_.transform.describe() == "logarithm of all columns"
     assert model.predict(frame.iloc[:4]).tolist() == model.labels_[:4].tolist()
+
+
+def skewed_table(names=("tail", "normal", "negative", "two", "to the left", "few seen")):
+    rng = np.random.default_rng(0)
+    values = np.exp(rng.standard_normal((60, 6)))
+    values[:, 1] = 9.0 + rng.standard_normal(60)
+    values[:, 2] -= 1.0
+    values[:, 3] = np.where(np.arange(60) < 6, 9.0, 1.0)
+    values[:, 4] = 30.0 - values[:, 4]
+    values[:54, 5] = np.nan
+    return Table(values, tuple(map(str, range(60))), names)
+
+
+@pytest.mark.parametrize("given", ["skewed", ["skewed"], ("tail", "skewed")])
+def test_log_of_skewed_columns_is_that_of_positive_ones_with_a_long_tail_to_the_right(given):
+    _, transform = transformed(skewed_table(), {"log": given})
+    assert transform.words() == {"log": ["tail"]}
+    _, transform = transformed(skewed_table(None), {"log": given[-1] if isinstance(given, tuple) else given})
+    assert transform.words() == {"log": [0]}
+    _, transform = transformed(skewed_table(), {"log": ["normal", "skewed"]})
+    assert transform.words() == {"log": ["tail", "normal"]}
+
+
+def test_log_of_skewed_columns_may_be_of_none():
+    _, transform = transformed(
+        Table(np.arange(1.0, 21.0).reshape(10, 2), tuple("abcdefghij"), ("x", "y")), {"log": "skewed"}
+    )
+    assert transform.describe() == "nothing"
+
+
+@pytest.mark.parametrize("word", ["skewed", "all"])
+def test_log_of_a_column_that_is_called_like_a_word_is_of_that_column(word):
+    table = skewed_table(("tail", word, "c", "d", "e", "f"))
+    for given in (word, [word]):
+        _, transform = transformed(table, {"log": given})
+        assert transform.words() == {"log": [word]}
+    values = TABLE.values
+    if word == "all":
+        _, transform = transformed(read_table(np.exp(np.nan_to_num(values)), allow_missing=True), {"log": ["all"]})
+        assert transform.words() == {"log": True}
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_are_skewed_is_the_same_at_any_scale(scale):
+    assert are_skewed(skewed_table().values * scale).tolist() == [True, *[False] * 5]

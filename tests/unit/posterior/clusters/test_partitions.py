@@ -8,7 +8,7 @@ import coaltree as ct
 from coaltree.posterior.clusters import partitions
 from coaltree.tree.cuts import check_cut, cut_trees
 from coaltree.tree.merges import canonical
-from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior
+from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior, side_branch_posterior
 from tests.reference import summaries
 
 
@@ -169,3 +169,20 @@ def test_whitened_rows_are_values_of_leaves_not_of_rows():
     expected = (mean - mean.mean(axis=0)) / np.sqrt(post.theta["amplitude"].mean())
     np.testing.assert_allclose(rows, expected)
     assert post.cut(2).shape == (7,)
+
+
+def test_cut_mean_tree_cuts_the_tree_that_is_shown():
+    post = random_posterior(1)
+    for number in (1, 2, 4):
+        np.testing.assert_array_equal(
+            partitions.cut_mean_tree(post, number, None, 1, False), post.mean_tree().cut(number, min_size=1)
+        )
+    time = float(np.median(post.mean_tree().times))
+    np.testing.assert_array_equal(partitions.cut_mean_tree(post, None, time, 1, False), post.mean_tree().cut(time=time))
+
+
+def test_cut_mean_tree_names_outliers_by_side_branches_or_by_rows():
+    assert partitions.cut_mean_tree(side_branch_posterior(), 2, None, 3, True).tolist() == [0] * 4 + [1] * 5 + [-1]
+    X = np.repeat([[0.0], [9.0], [9.0]], [4, 5, 1], axis=0) + np.linspace(0.0, 0.3, 10)[:, None]
+    near = side_branch_posterior(X=X, covariance=ct.Spherical(amplitude=1.0))
+    assert partitions.cut_mean_tree(near, 2, None, 3, True).tolist() == [0] * 4 + [1] * 6  # which lies with its cluster

@@ -186,3 +186,11 @@ def test_stability_has_a_short_repr_and_counts_from_1():
     assert "<th>2</th>" in found._repr_html_() and "<th>0</th>" not in found._repr_html_()
     assert stability.ClusterStability(np.array([3, 9]), *numbers).names == ["3", "9"]  # somebody's own
     assert stability.ClusterStability(np.array(["a", "b"]), *numbers).names == ["a", "b"]
+
+
+def test_read_partition_reads_labels_and_cuts_all_trees():
+    post = random_posterior(2)
+    reference, cut_into, outliers = stability.read_partition(post, [0, 0, 1, 1, 1, 2, -1], min_size=1)
+    assert outliers and reference.clusters.tolist() == [0, 1, 2]
+    assert cut_into(3).shape == (12, 7)
+    assert cut_into(3) is cut_into(3)

@@ -90,6 +90,19 @@ def test_agreement_sees_supports_where_clusters_are_the_same():
     assert "supports" in supports
 
 
+def test_agreement_takes_off_what_chance_explains():
+    """Chains that visit the same two states, for long each time, differ by chance; chains with one each do not."""
+    inner = [np.arange(6), np.arange(6, 12), np.arange(12, N)]
+    shuffled = [np.arange(0, 12, 2), np.arange(1, 12, 2), np.arange(12, N)]
+    visits = [[inner] * 8 + [shuffled] * 8 + [inner] * 16 + [shuffled] * 8, [inner] * 4 + [shuffled] * 16 + [inner] * 4]
+    visits[1] += [shuffled] * 16
+    slow = posterior(visits, **rows_of(12))
+    raw = np.abs(np.diff([slow[slow.chain == c].clade_support(slow.mean_tree(), "transfer") for c in (0, 1)], axis=0))
+    assert raw.max() > 0.2
+    assert slow.agreement().support_difference < 0.1 < raw.max() - 0.1
+    assert posterior([[inner], [shuffled]], **rows_of(12)).agreement().support_difference > 0.2
+
+
 def test_agreement_of_one_cluster_is_reported_only():
     post = posterior([[split(12)], [split(6)]], **(rows_of(12) | {"X": np.random.default_rng(0).normal(size=(N, 2))}))
     found = post.agreement()._replace(n_clusters=1)

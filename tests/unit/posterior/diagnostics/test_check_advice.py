@@ -1,10 +1,12 @@
 """What the results of model checks mean."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.diagnostics.check_advice import Advice, Result, explain
+from coaltree.posterior.diagnostics.check_advice import Advice, explain
+from coaltree.posterior.diagnostics.check_statistics import Result
 from tests.fits import quick_fit
 from tests.posteriors import grouped_posterior, random_posterior
 
@@ -69,6 +71,27 @@ def test_explain_skewness_counts_columns_and_asks_for_logarithms_of_positive_one
     assert (advice.argument, advice.option) == ("transform={\"log\": ['a b']}", "--log 'a b'")
 
 
+def test_explain_skewness_of_many_columns_is_one_word():
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.standard_normal((40, 6)))
+    z = result([9, 8, 7, 6, 0, 0, *[0] * 6])
+
+    def advice(X, columns, **transform):
+        return explain(
+            "skewness", quick_fit(pd.DataFrame(X, columns=columns), "diagonal", **transform), z, is_fine=False
+        )[1]
+
+    found = advice(X, [*"abcdef"])
+    assert (found.argument, found.option) == ('transform={"log": "skewed"}', "--log skewed")
+    assert advice(X, [*"abcde", "skewed"]).option == "--log a --log b --log c --log d"  # the word is a column's name
+    X[:, 0] = 9.0 + rng.standard_normal(
+        40
+    )  # varies more where values are high, but has no tail: the word is not for it
+    assert advice(X, [*"abcdef"]).option == "--log a --log b --log c --log d"
+    again = advice(np.exp(rng.standard_normal((40, 6))), [*"abcdef"], transform={"log": "skewed"})
+    assert "skewed" not in again.to_text(options=True)
+
+
 def test_explain_skewness_never_goes_in_circles():
     X = np.exp(np.random.default_rng(0).standard_normal((12, 3)))
     X[:, 1] = np.arange(12) % 2
@@ -80,7 +103,7 @@ def test_explain_skewness_never_goes_in_circles():
     assert str(advice) == "try the square root of column 0 in place of its logarithm"
     for z in (9, -9):  # of a column of two values
         _, advice = explain("skewness", logged, result([0, z, 0, 0, 0, 0], 1), is_fine=False)
-        assert str(advice).startswith("no change is needed: column 1 has two values")
+        assert str(advice).startswith("no function helps: column 1 has two values")
         _, advice = explain("skewness", logged, result([z / 2, z, 0, 0, 0, 0], 1), is_fine=False)
         assert "of column 0 in place of its logarithm" in str(advice)  # the worst that can be changed
     _, advice = explain("skewness", logged, result([2, 0, 9, 0, 0, 0], 2), is_fine=False)
@@ -133,3 +156,45 @@ def test_explain_correlation_gives_the_one_option_that_helps(n, columns, option)
     post = random_posterior(0, n=n, X=X, columns=columns, covariance=ct.Diagonal())
     _, advice = explain("correlation", post, result([5.0, 0.0, 0.0, 9.0]), is_fine=False)
     assert advice.to_text(options=True) == f"try {option}"
+
+
+@pytest.mark.parametrize(
+    ("covariance", "gaps", "option"),
+    [
+        (ct.Diagonal(), False, "--resample columns"),
+        (ct.Scaled(), True, "--resample columns"),
+        (ct.Diagonal(), True, "--covariance scaled --resample columns"),
+        (ct.Full(), False, ""),
+        (ct.SquaredExponential(inputs=np.arange(8.0)), False, ""),
+    ],
+)
+def test_explain_resamples_only_columns_that_can_be_resampled(covariance, gaps, option):
+    X = np.random.default_rng(0).standard_normal((7, 8))
+    X[:, 0] = np.arange(7) % 2
+    X[3, 4] = np.nan if gaps else X[3, 4]
+    scales = np.ones((len(random_posterior(0)), 7))
+    more = {"imputed": np.zeros((len(scales), 1))} if gaps else {}
+    noise = ct.Noise(0.1, tails="student")
+    post = random_posterior(0, X=X, covariance=covariance, noise=noise, tail_scale=scales, **more)
+    for name in ("tails", "outliers"):
+        _, advice = explain(name, post, result([5.0, 9.0, *np.zeros(8)], 1), is_fine=False)
+        assert advice.option == option
+    _, advice = explain("skewness", post, result([9.0, *np.zeros(15)]), is_fine=False)  # of a column of two values
+    assert advice.option == option
+    _, advice = explain("correlation", post, result([5.0, *np.zeros(28)]), is_fine=False)
+    assert advice.option == option
+
+
+@pytest.mark.parametrize(
+    ("n", "covariance", "text"),
+    [
+        (12, ct.Scaled(), "try --covariance full"),
+        (7, ct.Scaled(), "try --covariance diagonal"),
+        (7, ct.SquaredExponential(inputs=np.arange(3.0)), "look at this column"),
+    ],
+)
+def test_explain_spread_gives_one_covariance_that_has_rows_enough(n, covariance, text):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    post = random_posterior(0, n=n, X=X, covariance=covariance)
+    _, advice = explain("spread of columns", post, result([5.0, 0.0, 0.0]), is_fine=False)
+    assert advice.to_text(options=True) == text

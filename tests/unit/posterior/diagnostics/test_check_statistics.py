@@ -1,10 +1,20 @@
-"""Statistics of contrasts."""
+"""Statistics of contrasts, and by how much supports are expected to be off for what they find."""
 
 import numpy as np
 import pytest
 
 import coaltree as ct
 from coaltree.posterior.diagnostics import check_statistics as statistics
+from coaltree.posterior.diagnostics.check_statistics import (
+    AT_REST,
+    CURVES,
+    LIMIT,
+    Result,
+    at_effect,
+    effect_of,
+    is_beyond,
+    size_of,
+)
 
 
 def view(E, **changes):
@@ -59,3 +69,73 @@ def test_contrast_quantiles_are_numpys():
 def test_means_by_age_are_those_of_bins():
     np.testing.assert_allclose(statistics.means_by_age(np.arange(24.0)), np.arange(24.0).reshape(12, 2).mean(axis=1))
     np.testing.assert_allclose(statistics.means_by_age(np.arange(5.0)), np.arange(5.0))
+
+
+# Sizes and effects
+
+
+def result(excess, expected, sd=0.1):
+    excess, expected = np.asarray(excess, float), np.asarray(expected, float)
+    none = np.zeros(3)
+    return Result(0.5, 0, excess / sd, excess, none, none, expected, np.full(len(excess), sd))
+
+
+def test_size_is_of_the_statistic_and_not_of_its_standard_error():
+    for sd in (0.01, 1.0):
+        found = size_of("correlation", result([0.5, 0.2, 0.3], [0.0, 0.0, 0.1], sd), 2, has_scales=False)
+        assert found == pytest.approx(0.4**2 - 0.1**2)
+        assert size_of("tails", result([9.0, 0.2], [0.0, 0.0], sd), 5, has_scales=True) == pytest.approx(0.2)
+        assert size_of("tails", result([0.3, 0.2], [0.0, 0.0], sd), 1, has_scales=False) == pytest.approx(0.3)
+        assert size_of("outliers", result([0.3], [0.0], sd), 5, has_scales=False) == pytest.approx(0.3)
+
+
+def test_size_of_skewness_is_that_of_all_columns_less_chance():
+    rng = np.random.default_rng(0)
+    sd = 0.2
+    by_chance = [
+        size_of("skewness", result(np.append(sd * rng.standard_normal(50), np.full(50, 9.0)), np.zeros(100), sd), 50,
+                has_scales=False)
+        for _ in range(200)
+    ]  # fmt: skip
+    assert np.mean(by_chance) < 0.02
+    one = size_of("skewness", result([0.5, 0, 0, 0, 0, 0], np.zeros(6), 0.0 + 1e-9), 3, has_scales=False)
+    both_ways = size_of("skewness", result([0.5, -0.5, 0.5, 0, 0, 0], np.zeros(6), 1e-9), 3, has_scales=False)
+    assert (one, both_ways) == (pytest.approx(0.5 / 3), pytest.approx(0.5))
+
+
+@pytest.mark.parametrize("name", ["tails", "outliers", "noise", "clades", "spread of columns"])
+def test_what_is_harmless_has_no_effect(name):
+    size = size_of(name, result([-0.4, -0.4], [0.0, 0.0]), 1, has_scales=False)
+    assert size == effect_of(name, size) == 0.0
+
+
+def test_an_effect_to_warn_of_is_about_heavy_tails_and_not_about_lighter_ones_elsewhere():
+    found = result([-0.9, 0.3, 0.1, -0.2], np.zeros(4))
+    assert at_effect("tails", found, 0.2, has_scales=True).worst == 1
+    for name, effect in (("tails", LIMIT), ("skewness", 0.2)):  # nothing to warn of, or of another kind
+        assert at_effect(name, found, effect, has_scales=True) is found
+    column = result([0.3, 0.1, 0.9], np.zeros(3))._replace(worst=2)  # the column that is worst is named
+    assert at_effect("tails", column, 0.2, has_scales=False) is column
+    light = result([0.3, 0.1, -0.9], np.zeros(3))._replace(worst=2)
+    assert at_effect("tails", light, 0.2, has_scales=False).worst == 0
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_effect_grows_with_the_size_from_what_tables_of_the_model_have(name):
+    sizes, effects = CURVES[name]
+    assert effect_of(name, 0.0) == 0.0
+    assert AT_REST < effect_of(name, 1e-9) < LIMIT < effects[-1]
+    for size, effect in zip(sizes[1:], effects[1:], strict=True):
+        assert effect_of(name, size) == pytest.approx(effect)
+    between = [effect_of(name, size) for size in np.linspace(1e-9, sizes[-1], 50)]
+    assert np.all(np.diff(between) > 0.0)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_beyond_what_was_measured_the_effect_is_that_of_the_end(name):
+    end = CURVES[name][0][-1]
+    for size in (1.001 * end, 10.0 * end, 1e9):
+        assert effect_of(name, size) == CURVES[name][1][-1]
+        assert is_beyond(name, size)
+    assert not is_beyond(name, end) and not is_beyond(name, 0.0)
+    assert not is_beyond("clades", 1e9)

@@ -11,8 +11,7 @@ from benchmarks.violations import diffused, noisy
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.posterior.diagnostics import model_checks as checks
 from coaltree.posterior.diagnostics.check_advice import Advice
-from coaltree.posterior.diagnostics.check_effects import CURVES
-from coaltree.posterior.diagnostics.model_checks import compare_with_replicates
+from coaltree.posterior.diagnostics.check_statistics import CURVES, compare_with_replicates
 from tests.posteriors import grouped_posterior
 
 

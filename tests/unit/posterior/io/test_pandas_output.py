@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 
 import coaltree as ct
-from coaltree.posterior.io.pandas_output import INDEX, describe_index, in_leaf_order, remember_index
+from coaltree.posterior.io.pandas_output import (
+    INDEX,
+    describe_index,
+    empty_leaves,
+    given_labels,
+    in_given_places,
+    in_leaf_order,
+    remember_index,
+)
 from tests.posteriors import random_posterior
 
 DATES = pd.date_range("2024-02-28", periods=7, freq="D", name="day")
@@ -196,3 +204,28 @@ def test_leaf_index_is_kept_by_parts_and_pickles():
     assert post[::2].cut(2).index.equals(frame.index)
     again = pickle.loads(pickle.dumps(post.set_output(transform="pandas")))
     assert again.cut(2).index.equals(frame.index)
+
+
+# Rows that are in no tree
+
+
+@pytest.fixture
+def post():
+    return random_posterior(0)
+
+
+def test_values_are_put_back_into_their_places(post):
+    assert empty_leaves(post) == {} and in_given_places(post, range(post.n), -1) == list(range(post.n))
+    post.info["empty_rows"] = {"names": ["first", "third"], "places": [0, 2]}
+    assert in_given_places(post, range(post.n), -1) == [-1, 0, -1, *range(1, post.n)]
+    assert given_labels(post) == ["first", post.labels[0], "third", *post.labels[1:]]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [None, 3, {}, {"names": ["a"]}, {"names": ["a"], "places": []}, {"names": ["a"], "places": [99]},
+     {"names": ["a", "b"], "places": [2, 1]}, {"names": ["a"], "places": ["0"]}],
+)  # fmt: skip
+def test_what_a_file_may_hold_instead_is_passed_over(post, kept):
+    post.info["empty_rows"] = kept
+    assert empty_leaves(post) == {} and given_labels(post) == list(post.labels)

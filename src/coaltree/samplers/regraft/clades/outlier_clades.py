@@ -1,8 +1,8 @@
-"""The clade around an outlier, regrafted with a new scale of the outlier's noise.
+"""An outlier, or the clade around it, regrafted with a new scale of the outlier's noise.
 
 An outlier is a lineage of its own close to the root, with little noise, or in some clade, with much. Where another row
 hangs on it, such as one with so much noise that it fits anywhere, no update of one row leads from one to the other:
-the one that stays would be in a bad place alone. So an ancestor c of the outlier is taken off with all below it, the
+the one that stays would be in a bad place alone. So the outlier or an ancestor c of it is taken off with all below, the
 scale s of the outlier is drawn anew, and c is put back. With y = log s, the density of y and of a place is
 
     p(s) s  ·  Π N(merges from the leaf up to c)  ·  f_y(branch, time) ,
@@ -28,8 +28,8 @@ from ..update import Engine, borrowed, gather, propose
 from ..working_tree import WorkingTree, merge, prune, regraft
 
 _N_KNOTS = 13  # an odd number
-_HIGHER = 0.5  # probability that c is one step higher, at each step above the parent
-_MAX_CLADES = 30  # of a call
+_HIGHER = 0.5  # probability that c is one step higher, at each step above the outlier
+_MAX_TRIES = 150  # of a call
 _ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses at knots are known
 
 
@@ -155,23 +155,25 @@ def _move(engine: Engine, top: Int, leaf: Int, cells: ScaleCells, knots: Knots, 
 
 @jit
 def move_clade(engine: Engine, top: Int, leaf: Int, cells: ScaleCells, state: np.ndarray) -> bool:
-    """Try to move the clade below `top`, not the root, with the scale of one of its leaves; whether it moved."""
+    """Try to move what is below `top`, not the root, with the scale of one of its leaves; whether it moved."""
     first, last = math.log(cells.bounds[0]), math.log(cells.bounds[cells.bounds.size - 1])
     knots = Knots(first, (last - first) / (_N_KNOTS - 1), np.empty(_N_KNOTS))
     return _move(engine, top, leaf, cells, knots, state)
 
 
 @jit
-def move_clades(engine: Engine, outliers: np.ndarray, cells: ScaleCells, state: np.ndarray) -> int:
-    """Try as many clades as there are outliers, up to a number, around outliers drawn at random; how many moved.
+def move_clades(
+    engine: Engine, outliers: np.ndarray, cells: ScaleCells, tries_per_outlier: Int, state: np.ndarray
+) -> int:
+    """Try so many outliers, or clades around them, for each of the outliers that are drawn from; how many moved.
 
-    How far below the top of its clade an outlier is is the same after the move.
+    The top of what is moved is j steps above the outlier, P(j) = 2^-(j+1), and as many after the move.
     """
     engine = borrowed(engine)
     nodes, n_moved = engine.tree.nodes, 0
-    for _ in range(min(outliers.size, _MAX_CLADES)):
+    for _ in range(min(tries_per_outlier * outliers.size, _MAX_TRIES)):
         leaf = np.int64(outliers[integer_below(state, outliers.size)])
-        top = np.int64(nodes[leaf].parent)
+        top = leaf
         while top >= 0 and uniform(state) < _HIGHER:
             top = np.int64(nodes[top].parent)
         if top >= 0 and nodes[top].parent >= 0:

@@ -1,4 +1,4 @@
-"""The clade around an outlier, regrafted with its scale: by quadrature, and by the joint law that it keeps."""
+"""An outlier, or the clade around it, regrafted with its scale: by quadrature, and by the joint law that it keeps."""
 
 import math
 
@@ -27,7 +27,7 @@ from coaltree.samplers.regraft.update import Rule
 from coaltree.samplers.regraft.working_tree import load, sibling_of, unload
 from coaltree.tree import Tree
 from tests.reference import outlier_clades as reference
-from tests.reference.regraft import from_arrays
+from tests.reference.regraft import from_arrays, prune
 
 HALF_DF, LEVEL, D = 2.5, 0.3, 2
 
@@ -62,6 +62,10 @@ def simulated(n, d, seed):
 # --- the density of scale and place, by quadrature
 
 
+X4 = np.array([[1.5, 0.0], [1.9, 0.6], [0.2, -0.3], [-0.4, 0.5]])
+TREE4 = np.array([[0, 1], [2, 3], [4, 5]]), np.array([0.2, 0.45, 0.9])
+
+
 def leaves_of(tree, node):
     return frozenset().union(*(leaves_of(tree, c) for c in tree[node][:2])) if node in tree else frozenset([node])
 
@@ -71,26 +75,26 @@ def leaves_below(tree, node):
     return frozenset([int(node)]) if left < 0 else leaves_below(tree, left) | leaves_below(tree, right)
 
 
-def test_move_clade_draws_scale_and_place_by_their_density():
-    """Leaves 0 and 1 are a clade; its places and the logarithm of leaf 0's scale are as by quadrature."""
-    X = np.array([[1.5, 0.0], [1.9, 0.6], [0.2, -0.3], [-0.4, 0.5]])
-    children, times = np.array([[0, 1], [2, 3], [4, 5]]), np.array([0.2, 0.45, 0.9])
+@pytest.mark.parametrize("c", [4, 0])
+def test_move_clade_draws_scale_and_place_by_their_density(c):
+    """Leaves 0 and 1 are a clade, 4; its places, or those of leaf 0, and the logarithm of leaf 0's scale."""
     scale, n_moves = np.array([0.7, 3.0, 1.0, 1.0]), 20_000
-    engine, cells, number = engine_of(X, scale, children, times)
-    top, state = int(number[4]), make_streams(np.random.default_rng(0), 1)[0]
+    engine, cells, number = engine_of(X4, scale, *TREE4)
+    top, state = int(number[c]), make_streams(np.random.default_rng(0), 1)[0]
     counts, ys, n_moved = {}, np.empty(n_moves), 0
     for i in range(n_moves):
         n_moved += move_clade(engine, top, 0, cells, state)
         ys[i] = math.log(cells.leaves["scale"][0])
         beside = leaves_below(engine.tree, sibling_of(engine.tree, top))
         counts[beside] = counts.get(beside, 0) + 1
-    tree, unit = from_arrays(children, times), [LEVEL] * 4
+    tree, unit = from_arrays(*TREE4), [LEVEL] * 4
     grid = np.linspace(math.log(cells.bounds[0]), math.log(cells.bounds[-1]), 49)
-    expected = reference.masses(tree, 4, X.tolist(), unit, scale.tolist(), 0, HALF_DF, grid, n_times=24)
+    expected = reference.masses(tree, c, X4.tolist(), unit, scale.tolist(), 0, HALF_DF, grid, n_times=24)
     total = np.sum([mass.sum() for mass in expected.values()])
     assert n_moved / n_moves > 0.7
+    rest = prune(tree, c)[0]
     for x, mass in expected.items():
-        assert counts.get(leaves_of(tree, x), 0) / n_moves == pytest.approx(mass.sum() / total, abs=0.015)
+        assert counts.get(leaves_of(rest, x), 0) / n_moves == pytest.approx(mass.sum() / total, abs=0.015)
     over_y = np.sum(list(expected.values()), axis=0) / total
     assert ys.mean() == pytest.approx(over_y @ grid, abs=0.04)
     assert ys.std() == pytest.approx(math.sqrt(over_y @ grid**2 - (over_y @ grid) ** 2), abs=0.04)
@@ -117,7 +121,7 @@ def largest_z(n_cases, half_df, seed, is_local, n=7):
             tree, scale = simulate_tree(n, rng), draw_scales(rng, n)
             X = simulate_data(tree, D, rng, leaf_var=LEVEL * scale)
             engine, cells, _ = engine_of(X, scale, tree.children, tree.times, half_df, rng if is_local else None)
-            move_clades(engine, np.arange(n), cells, make_streams(rng, 1)[0])
+            move_clades(engine, np.arange(n), cells, np.int64(2), make_streams(rng, 1)[0])
             children, times = np.array(tree.children, np.int64), np.array(tree.times)
             unload(engine.tree, children, times)
             before = numbers(tree.children, tree.times, X, scale)
@@ -168,7 +172,7 @@ def test_move_clades_leaves_a_tree_whose_messages_are_right():
     tree, scale, X, state = simulated(30, 3, seed=3)
     engine, cells, _ = engine_of(X, scale, tree.children, tree.times)
     children, times = np.array(tree.children, np.int64), np.array(tree.times)
-    assert sum(move_clades(engine, np.arange(30), cells, state) for _ in range(3)) > 20
+    assert sum(move_clades(engine, np.arange(30), cells, np.int64(1), state) for _ in range(3)) > 20
     unload(engine.tree, children, times)
     Tree(children, times)  # checks that it is one
     again, _, _ = engine_of(X, cells.leaves["scale"], children, times)
@@ -180,7 +184,9 @@ def test_move_clades_leaves_a_tree_whose_messages_are_right():
 def test_move_clades_tries_so_many_at_most():
     tree, scale, X, state = simulated(60, 3, seed=4)
     engine, cells, _ = engine_of(X, scale, tree.children, tree.times)
-    assert 0 < move_clades(engine, np.arange(60), cells, state) <= outlier_clades._MAX_CLADES < 60
+    assert 0 < move_clades(engine, np.arange(6), cells, np.int64(2), state) <= 12
+    most = outlier_clades._MAX_TRIES
+    assert 0 < move_clades(engine, np.arange(60), cells, np.int64(100), state) <= most < 6000
 
 
 def test_renew_path_returns_the_likelihood_of_the_merges_above_a_leaf():

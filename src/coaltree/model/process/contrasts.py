@@ -1,4 +1,4 @@
-"""Pivots: statistics with a known distribution if the model holds, whatever its parameters are.
+"""Contrasts on a tree, and other statistics whose distribution is known if the model holds (pivotal quantities).
 
 Given a tree, Φ and the rows' variances, the contrasts u_k of `diffusion` are independent N(0, Φ), and the data are, up
 to a shift of all rows, a linear function of them. Replicated data follow from contrasts drawn anew, from the root down:
@@ -16,9 +16,8 @@ import numpy as np
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import make_streams, uniform
-from ...numerics.sorting import sorted_places, take
-from ...tree.merges import place_nodes
-from .diffusion import join, messages, variance_at
+from ...tree.merges import layout
+from .diffusion import messages
 
 _MIN_MERGES = 5  # on either side, for a sum of ranks to be nearly normal
 
@@ -34,21 +33,14 @@ class ContrastFrame(NamedTuple):
 
 
 def frame_of(children: np.ndarray, times: np.ndarray, leaf_var: np.ndarray) -> ContrastFrame:
-    """The frame of a tree; all its merges must have a positive variance."""
+    """The frame of a tree; a merge without variance has a `w1` of NaN."""
     children = np.ascontiguousarray(children, dtype=np.int64)
     times = np.ascontiguousarray(times, dtype=np.float64)
-    v, w1 = np.empty(len(times)), np.empty(len(times))
-    _weigh(children, times, np.concatenate([leaf_var, np.empty(len(times))]), v, w1)
-    return ContrastFrame(children, times, np.ascontiguousarray(leaf_var, dtype=np.float64), v, w1)
-
-
-@jit
-def _weigh(children: np.ndarray, times: np.ndarray, var: np.ndarray, v: np.ndarray, w1: np.ndarray) -> None:
-    n = times.size + 1
-    for k in range(n - 1):
-        s1 = variance_at(children[k, 0], k, times, var)
-        s2 = variance_at(children[k, 1], k, times, var)
-        v[k], w1[k], _, var[n + k] = join(s1, s2)
+    n, second = len(times) + 1, children[:, 1]
+    up = messages(children, times, np.empty((n, 0)), leaf_var)
+    with np.errstate(invalid="ignore"):
+        w1 = (up.var[second] + times - np.append(np.zeros(n), times)[second]) / up.v
+    return ContrastFrame(children, times, np.ascontiguousarray(leaf_var, dtype=np.float64), up.v, w1)
 
 
 class Values(NamedTuple):
@@ -97,31 +89,15 @@ def shuffles(children: np.ndarray) -> Shuffles:
     Trees of the coalescent are uniform over all orders of merges, so that z is nearly standard normal, independently
     from merge to merge.
     """
-    return Shuffles(*_shuffles(np.ascontiguousarray(children, dtype=np.int32), _MIN_MERGES))
-
-
-@jit
-def _shuffles(children: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
-    n = children.shape[0] + 1
-    size, start, gap = np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64), np.empty(n - 1, np.int64)
-    place_nodes(children, size, start, gap)
-    found, z, count = np.empty(n - 1, np.int64), np.empty(n - 1), 0
-    for k in range(n - 1):
-        i, j = children[k, 0], children[k, 1]
-        if size[i] <= least or size[j] <= least:  # leaves, one more than merges
-            continue
-        first, second = gap[start[i] : start[i] + size[i] - 1], gap[start[j] : start[j] + size[j] - 1]
-        first, second = take(first, sorted_places(first)), take(second, sorted_places(second))
-        wins, below = 0.0, 0  # pairs in which the first one's merge is later
-        for x in first:
-            while below < second.size and second[below] < x:
-                below += 1
-            wins += below
+    place = layout(children)
+    large = np.flatnonzero((place.size[children] > _MIN_MERGES).all(axis=1))  # leaves, one more than merges
+    z = np.empty(len(large))
+    for i, k in enumerate(large):
+        first, second = (place.gap[place.start[c] : place.start[c] + place.size[c] - 1] for c in children[k])
+        wins = np.searchsorted(np.sort(second), first).sum()  # pairs in which the first one's merge is later
         a, b = float(first.size), float(second.size)
-        found[count] = k
-        z[count] = (wins - 0.5 * a * b) / math.sqrt(a * b * (a + b + 1.0) / 12.0)
-        count += 1
-    return found[:count], z[:count]
+        z[i] = (wins - 0.5 * a * b) / math.sqrt(a * b * (a + b + 1.0) / 12.0)
+    return Shuffles(large, z)
 
 
 def lateness(children: np.ndarray) -> np.ndarray:
