@@ -709,6 +709,7 @@ def neighbor_file_cases():
     for kind in ("csr", "csc"):
         yield f"{kind}_indptr_far_out", {"format": kind.encode(), "indptr": pointers * 10**9}
         yield f"{kind}_indptr_decreases", {"format": kind.encode(), "indptr": [0, 20, 5, 15, 10, 25, 30]}
+        yield f"{kind}_indptr_ends_with_0", {"format": kind.encode(), "indptr": [0, 5, 10, 15, 20, 25, 0]}
         yield f"{kind}_indptr_negative", {"format": kind.encode(), "indptr": pointers - 7}
         yield f"{kind}_indptr_too_short", {"format": kind.encode(), "indptr": pointers[:3]}
         yield f"{kind}_indptr_of_floats", {"format": kind.encode(), "indptr": pointers * 1.0}
@@ -766,6 +767,12 @@ def damaged_graph(kind, X=None, **changes):
 @case("neighbors is a damaged csr matrix: indptr must begin with 0 and never decrease; build it again.")
 def csr_graph_with_a_decreasing_indptr(folder):
     damaged_graph("csr", indptr=np.array([0, 20, 5, 15, 10, 25, 30]))
+
+
+@case("neighbors is a damaged csc matrix: indptr must begin with 0 and never decrease; build it again.")
+def csc_graph_whose_indptr_ends_with_0(folder):
+    """SciPy's full check takes it for a matrix without entries, and its conversion ends the process."""
+    damaged_graph("csc", indptr=np.array([0, 5, 10, 15, 20, 25, 0]))
 
 
 @case("neighbors is a damaged csc matrix: indptr ends with 30000000, and there are 30 entries")
