@@ -41,11 +41,12 @@ def decide(settings: RunSettings, state: RunState, to_posterior: ToPosterior | N
         return state._replace(reason=ITERATIONS_SPENT)
     if state.n_warmup is None:
         return _decide_on_warmup(settings, state)
-    state = with_answer(_looked_at(settings, state), to_posterior)
+    is_last = state.iteration >= settings.max_iterations
+    state = with_answer(_looked_at(settings, state), to_posterior, is_last)
     seen = state.figures or {}
     if _is_long(state) and convergence.is_converged(seen) and not convergence.disagreements(seen.get("agreement")):
         return state._replace(reason=CONVERGED)
-    if state.iteration >= settings.max_iterations:
+    if is_last:
         return state._replace(reason=ITERATIONS_SPENT)
     return _with_next_look(settings, state)
 
@@ -62,10 +63,15 @@ def _looked_at(settings: RunSettings, state: RunState) -> RunState:
     return state._replace(n_warmup=n_warmup, draws=tuple((one,) for one in chains), figures=seen)
 
 
-def with_answer(state: RunState, to_posterior: ToPosterior | None) -> RunState:
-    """The state with what its chains agree on among its figures, where all others are within their limits."""
+def with_answer(state: RunState, to_posterior: ToPosterior | None, is_last: bool = False) -> RunState:
+    """The state with what its chains agree on among its figures, where all others are within their limits.
+
+    In the end topologies may be too few: people look at the answer all the same.
+    """
     seen = state.figures
-    if seen is None or to_posterior is None or not (_is_long(state) and convergence.is_converged(seen)):
+    if seen is None or to_posterior is None or not _is_long(state):
+        return state
+    if not convergence.is_converged(seen | {"topology_ess": math.nan} if is_last else seen):
         return state
     return state._replace(figures=seen | {"agreement": to_posterior(state).agreement()})
 
@@ -171,7 +177,7 @@ def summary(settings: RunSettings, state: RunState, to_posterior: ToPosterior | 
     found |= {"r_hat_target": convergence.R_HAT_ABOVE, "ess_target": float(convergence.ESS_BELOW)}
     if state.figures is None or state.figures["n_draws"] != state.n_draws:
         state = state._replace(figures=look([concatenate(blocks) for blocks in state.draws]))
-        state = with_answer(state, to_posterior if state.reason else None)
+        state = with_answer(state, to_posterior if state.reason else None, is_last=True)
     seen = dict(state.figures or {})
     agreement = seen.pop("agreement", None)
     return found | seen | ({} if agreement is None else agreement._asdict())

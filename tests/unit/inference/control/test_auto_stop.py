@@ -61,6 +61,17 @@ def test_auto_stops_when_the_targets_are_met():
     assert said["split_frequency_sd"] == found["split_frequency_sd"] <= convergence.SPLIT_SD_ABOVE
 
 
+def test_auto_compares_chains_in_the_end_where_only_topologies_are_too_few(monkeypatch):
+    monkeypatch.setattr(convergence, "TOPOLOGY_ESS_BELOW", 10**6)
+    said = ct.fit(data(), "spherical", **QUICK, max_iterations=200).info["stopping"]
+    assert said["reason"] == "max_iterations"
+    assert from_info(said) is not None
+    monkeypatch.setattr(convergence, "ESS_BELOW", 10**6)  # other figures are bad as well, which is warned of
+    with pytest.warns(ConvergenceWarning, match="effective sample size"):
+        spent = ct.fit(data(), "spherical", **QUICK, max_iterations=200).info["stopping"]
+    assert from_info(spent) is None
+
+
 @pytest.mark.parametrize("n_chains", [1, 2])
 def test_auto_needs_more_than_a_few_draws(n_chains):
     post = auto_fit(data(), "spherical", max_iterations=3, n_chains=n_chains)
