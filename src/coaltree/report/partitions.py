@@ -11,7 +11,7 @@ import numpy as np
 
 from ..posterior.clusters.answer import ClusterAnswer, answer_for
 from ..posterior.clusters.explanation import Explanation, columns_by_cluster, explain_partitions
-from ..posterior.clusters.stability import lower_end, similarity
+from ..posterior.clusters.stability import cuts_of, lower_end, similarity
 from ..posterior.leaf_annotations import matched_places
 from ..posterior.posterior import Posterior
 from . import pixels
@@ -27,7 +27,8 @@ def make_partitions(posterior: Posterior, opened: int) -> dict[int, ClusterAnswe
     """Return the partitions by number of clusters, in order, that of the number the page opens with among them."""
     most = next(k for n, k in MAX_CLUSTERS if posterior.n <= n)  # each takes time, and room on the page
     numbers = sorted({opened, *range(1, min(most, posterior.n) + 1)})
-    return {k: answer_for(posterior, k, quietly=k != opened) for k in numbers}
+    cut_into = cuts_of(posterior)
+    return {k: answer_for(posterior, k, quietly=k != opened, cut_into=cut_into) for k in numbers}
 
 
 def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndarray) -> list[int]:

@@ -4,7 +4,7 @@ The estimator, the command line, figures and the report page all take them from 
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,13 +49,22 @@ class ClusterAnswer(NamedTuple):
         return np.asarray(self.most_probable != self.labels)
 
 
-def answer_for(posterior: "Posterior", n_clusters: int, *, quietly: bool = False) -> ClusterAnswer:
-    """Cut the posterior into so many clusters; `quietly` without a warning where they had to be small."""
+def answer_for(
+    posterior: "Posterior",
+    n_clusters: int,
+    *,
+    quietly: bool = False,
+    cut_into: Callable[[int], np.ndarray] | None = None,
+) -> ClusterAnswer:
+    """Cut the posterior into so many clusters; `quietly` without a warning where they had to be small.
+
+    Where several numbers are asked for, one `stability.cuts_of` for all cuts the drawn trees once.
+    """
     with warnings.catch_warnings():
         if quietly:
             warnings.simplefilter("ignore", ClusterSizeWarning)
         labels = posterior.cut(n_clusters, output="numpy")
-        reference, cut_into, _ = stability.read_partition(posterior, labels)
+    reference, cut_into = stability.read_labels(labels, posterior.n), cut_into or stability.cuts_of(posterior)
     return ClusterAnswer(
         labels,
         stability.membership(reference, cut_into, posterior.weights, False),

@@ -20,7 +20,7 @@ column of their own.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ STABLE, DISSOLVED = 0.85, 0.6  # limits of the mean similarity
 VALID = 0.75  # limit of the lower end of its interval, where a cluster is to be stable
 WORD_LEVEL = 0.9  # of that interval
 _PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
+_MIN_CUTS_KEPT, _MAX_CUT_BYTES = 4, 2e8  # of all trees that are kept: neighbouring numbers look at the same ones
 _MAX_PAIRS_AT_ONCE = 2**22  # of clusters: hundreds of them in thousands of trees would fill the memory
 
 
@@ -136,14 +137,19 @@ def read_partition(
     """The given partition, what cuts all trees into a number of clusters, and whether outliers are named."""
     reference = read_labels(in_order_of(labels, posterior), posterior.n)
     outliers = bool((reference.numbers < 0).any()) if outliers is None else outliers
+    return reference, cuts_of(posterior, min_size, outliers), outliers
 
-    @cache
+
+def cuts_of(posterior: "Posterior", min_size: MinSize = "auto", outliers: bool = False) -> Callable[[int], np.ndarray]:
+    """What cuts all trees into a number of clusters, labels (T, n), and keeps the last cuts."""
+
+    @lru_cache(maxsize=max(_MIN_CUTS_KEPT, int(_MAX_CUT_BYTES / (4 * posterior.n * len(posterior)))))
     def cut_into(number: int) -> np.ndarray:
         how = check_cut(posterior.n, number, None, min_size, outliers)
         rows = posterior.whitened_rows if how.outliers else None
         return cut_labels(posterior.children, posterior.times, how, rows)
 
-    return reference, cut_into, outliers
+    return cut_into
 
 
 def numbers_beside(n_clusters: int, n: int, fewer: int = 0) -> list[int]:
@@ -170,8 +176,9 @@ def membership(
         for number in range(k + option - 1, 0, -1):
             unsettled = trees[(stands_for[trees] < 0).any(axis=1)]
             if len(unsettled):
-                above = cut_into(number) if number > 1 else np.minimum(labels, 0)
-                _join_above(stands_for, shared, labels, above, unsettled)
+                finer = labels[unsettled]
+                above = cut_into(number)[unsettled] if number > 1 else np.minimum(finer, 0)
+                stands_for[unsettled] = _joined_above(stands_for[unsettled], shared[unsettled], finer, above)
         cluster = np.where(labels[trees] >= 0, np.take_along_axis(stands_for[trees], labels[trees], axis=1), -1)
         np.add.at(probability, (np.arange(len(probability)), cluster), weights[trees, None])
     normalised: np.ndarray = probability / probability.sum(axis=1, keepdims=True)
@@ -188,29 +195,38 @@ def _matched(reference: Reference, labels: np.ndarray) -> tuple[np.ndarray, np.n
 
     sizes = reference.sizes
     shared, theirs, similarity = _compared(reference, labels)
+    gain = shared + similarity / (len(sizes) + 1)
+    partner = gain.argmax(axis=2)
     stands_for = np.where(theirs > 0, -1, 0)  # trees may have fewer clusters
-    agreement = np.empty(len(labels))
-    for t in range(len(labels)):
-        own, partner = linear_sum_assignment(shared[t] + similarity[t] / (len(sizes) + 1), maximize=True)
-        kept = theirs[t, partner] > 0
-        stands_for[t, partner[kept]] = own[kept]
-        agreement[t] = sizes[own] @ similarity[t, own, partner]
+    agreement = np.take_along_axis(similarity, partner[:, :, None], axis=2)[:, :, 0] @ sizes
+    is_best = np.count_nonzero(gain == gain.max(axis=2, keepdims=True), axis=2) == 1
+    is_own = (np.diff(np.sort(partner, axis=1), axis=1) > 0).all(axis=1) & is_best.all(axis=1)
+    settled = np.flatnonzero(is_own)  # where each has its best one, and no two the same
+    stands_for[settled[:, None], partner[settled]] = np.arange(len(sizes))
+    for t in np.flatnonzero(~is_own).tolist():
+        own, others = linear_sum_assignment(gain[t], maximize=True)
+        kept = theirs[t, others] > 0
+        stands_for[t, others[kept]] = own[kept]
+        agreement[t] = sizes[own] @ similarity[t, own, others]
     return stands_for, shared, agreement
 
 
-def _join_above(
-    stands_for: np.ndarray, shared: np.ndarray, labels: np.ndarray, above: np.ndarray, trees: np.ndarray
-) -> None:
-    """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`."""
-    for t in trees.tolist():
-        counts = (labels[t] >= 0) & (above[t] >= 0)
-        within = np.zeros((stands_for.shape[1], int(above[t].max(initial=0)) + 1), np.int64)
-        np.add.at(within, (labels[t, counts], above[t, counts]), 1)
-        around, matched = within.argmax(axis=1), np.flatnonzero(stands_for[t] >= 0)
-        for b in np.flatnonzero(stands_for[t] < 0).tolist():
-            own = np.sort(stands_for[t, matched[around[matched] == around[b]]])
-            if len(own):
-                stands_for[t, b] = own[shared[t, own, b].argmax()]
+def _joined_above(stands_for: np.ndarray, shared: np.ndarray, labels: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """Give clusters that are left over, -1, to a matched one in the same cluster of the coarser cuts `above`.
+
+    Of several it is the one that shares most leaves, of equal ones the first.
+    """
+    (n_trees, n_clusters), k, n_above = stands_for.shape, shared.shape[1], int(above.max(initial=0)) + 1
+    places = (np.arange(n_trees)[:, None] * n_clusters + labels) * n_above + above
+    within = np.bincount(places[(labels >= 0) & (above >= 0)], minlength=n_trees * n_clusters * n_above)
+    around = within.reshape(n_trees, n_clusters, n_above).argmax(axis=2)
+    tree, left = np.nonzero(stands_for < 0)
+    own = stands_for[tree]  # (left over, clusters)
+    is_beside = (own >= 0) & (around[tree] == around[tree, left][:, None])
+    order = np.where(is_beside, k * shared[tree[:, None], own, left[:, None]] - own, -k)
+    joined = stands_for.copy()
+    joined[tree, left] = np.take_along_axis(np.where(is_beside, own, -1), order.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return joined
 
 
 def stability(
