@@ -41,7 +41,7 @@ from .trees.consensus import ConsensusTree, majority_rule, mcc_tree
 from .trees.group_support import GroupSupport, group_support
 from .trees.mean_tree import mean_tree
 from .trees.stacked import TreeSequence, read_only
-from .trees.transfer_support import exact_support, transfer_support
+from .trees.transfer_support import Transfers, exact_support, transfer_support
 from .validation import checked_contents
 
 if TYPE_CHECKING:
@@ -432,7 +432,7 @@ class Posterior:
         """
         check_choice("kind", kind, ("exact", "transfer"))
         tree = with_leaves_as(tree, self.labels)
-        support = exact_support(self, tree) if kind == "exact" else self._once_for(tree, transfer_support).copy()
+        support = exact_support(self, tree) if kind == "exact" else transfer_support(self, tree)
         return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
     @interruptible
@@ -448,6 +448,10 @@ class Posterior:
             A mask that is a Series is put into the order of the leaves. Where rows were grouped, groups are named.
         """
         return group_support(self, rows)
+
+    def transfers(self, tree: Tree) -> Transfers:
+        """The clades of `tree`, whose leaves are in the order of `labels`, looked for in all draws, once."""
+        return self._once_for(tree, node_times.transfers_of_draws)
 
     @interruptible
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:

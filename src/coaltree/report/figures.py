@@ -31,13 +31,13 @@ def tree_figure(posterior: Posterior) -> tuple[Tree, dict[str, Any]]:
     sizes = mean.sizes[mean.children]
     swap = sizes[:, :1] > sizes[:, 1:]
     tree = unchecked_tree(np.where(swap, mean.children[:, ::-1], mean.children), mean.times, mean.labels)
-    interval, basis = node_times.intervals(posterior, tree, LEVEL)
+    interval, basis = node_times.intervals(posterior, mean, LEVEL)  # of the same clades, and known already
     return tree, {
         "labels": [printable(label) for label in tree.labels],
         "children": tree.children.ravel().tolist(),
         "times": tree.times.tolist(),  # all digits: some differ by very little, in the order of clusters
-        "support": rounded(posterior.clade_support(tree, kind="transfer", output="numpy"), 3),
-        "exact": rounded(posterior.clade_support(tree, output="numpy"), 3),
+        "support": rounded(posterior.clade_support(mean, kind="transfer", output="numpy"), 3),
+        "exact": rounded(posterior.clade_support(mean, output="numpy"), 3),
         "low": rounded(interval[:, 0]),
         "high": rounded(interval[:, 1]),
         "closest": np.flatnonzero(basis == "closest").tolist(),  # intervals of the most similar clades

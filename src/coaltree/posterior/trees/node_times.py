@@ -13,7 +13,7 @@ import numpy as np
 from ...numerics.weighted import pick_trees, shortest_interval, weighted_quantile
 from ...tree import Tree
 from . import clades
-from .transfer_support import transfers
+from .transfer_support import Transfers, transfers
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -41,6 +41,12 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarra
     return found[:, 0], found[:, 1:]
 
 
+def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
+    """Look for a tree's clades in all draws; the closest ones are kept of all merges, or of none of a large tree."""
+    merges = np.arange(tree.n - 1 if 4 * (tree.n - 1) * len(posterior) <= _MAX_CLOSEST_BYTES else 0)
+    return transfers(tree, posterior.children, posterior.weights, merges)
+
+
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
     """Whether draws with this Σ w and Σ w² count as 2 / (1 - level), so that each tail of an interval holds one."""
     return np.asarray((total**2 >= 2 / (1 - level) * (1 - 1e-9) * squares) & (squares > 0))
@@ -65,8 +71,12 @@ def _summaries(
     rare = np.flatnonzero(~enough)
     if len(rare) == 0:
         return answer, basis
-    asked, weights = pick_trees(weights, max(_MIN_TREES_ASKED, int(_MAX_CLOSEST_BYTES / (4 * len(rare)))))
-    closest = transfers(tree, posterior.children[asked], weights, rare).closest
+    asked, closest = np.arange(len(posterior)), posterior.transfers(tree).closest
+    if len(closest):
+        closest = closest[rare]
+    else:
+        asked, weights = pick_trees(weights, max(_MIN_TREES_ASKED, int(_MAX_CLOSEST_BYTES / (4 * len(rare)))))
+        closest = transfers(tree, posterior.children[asked], weights, rare).closest
     for k, merge in zip(rare, closest, strict=True):
         close = np.flatnonzero(merge >= 0)
         w = weights[close]
