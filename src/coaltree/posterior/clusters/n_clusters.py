@@ -150,10 +150,10 @@ def evidence_by_number(rows: np.ndarray, cuts: list[np.ndarray]) -> tuple[np.nda
     """
     some = _some_rows(*rows.shape)
     evidence: list[float] = []
-    similarity = 0.0
+    similarity, by_shape = 0.0, None
     for labels in cuts:
         clusters = np.unique(labels[some], return_inverse=True)[1]
-        by_shape, components = mixture_evidence(rows[some], clusters)
+        by_shape, components = mixture_evidence(rows[some], clusters, by_shape)
         evidence.append(float(np.logaddexp.reduce(by_shape, axis=None)))
         if evidence[-1] == max(evidence):
             found = np.unique(components, return_inverse=True)[1].astype(np.int32)

@@ -27,6 +27,7 @@ DEGREES_OF_FREEDOM = (4.0, 10.0, np.inf)  # that are tried
 _MAX_ITERATIONS = 60
 _FIRST_ITERATIONS = 15  # from the given partition
 _TOLERANCE = 0.05  # of log L: differences between numbers of clusters are hundreds of times that
+_NEGLIGIBLE = 40.0  # log evidence below the best, from which on a description adds nothing to their sum
 _VARIANCE_STEPS = 10  # towards the best variance v of the prior
 _MAX_COLUMNS = 200  # whose shape is learnt
 _MIN_VARIANCE = 1e-9  # as a share of the rows' variance: copies of k rows would be described without end
@@ -84,21 +85,25 @@ class Mixture(NamedTuple):
         return float(0.5 * p * of_centres + 0.5 * (k - 1) * np.log(n) + self.shape.cost())
 
 
-def mixture_evidence(rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mixture_evidence(
+    rows: np.ndarray, labels: np.ndarray, expected: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """(shapes, degrees of freedom) the log evidence of k components for rows (n, p), from labels (n,) 0 … k-1 on.
 
     And the component of each row (n,) in the best description. Of one column, and of very many, only spherical ones
-    are looked at.
+    are looked at. The shape that `expected` has as the best, such as the evidence of fewer components, is fitted first:
+    what cannot come near the best so far is not fitted to its end.
     """
     start = np.eye(int(labels.max()) + 1)[labels]
     first = fit_mixture(rows, start, DEGREES_OF_FREEDOM[0], max_iterations=_FIRST_ITERATIONS)
     shapes = (False, True) if 1 < rows.shape[1] <= _MAX_COLUMNS else (False,)
     evidence = np.full((len(shapes), len(DEGREES_OF_FREEDOM)), -np.inf)
     components = first.share.argmax(axis=1)
-    for i, learn_shape in enumerate(shapes):
+    in_order = range(len(shapes)) if expected is None else np.argsort(-expected.max(axis=1), kind="stable")
+    for i in in_order:
         share = first.share
         for j, df in enumerate(DEGREES_OF_FREEDOM):
-            found = fit_mixture(rows, share, df, learn_shape)
+            found = fit_mixture(rows, share, df, shapes[i], min_evidence=evidence.max() - _NEGLIGIBLE)
             share = found.share
             now = found.log_likelihood - found.cost()
             if now >= evidence.max():
@@ -113,15 +118,19 @@ def fit_mixture(
     df: float,
     learn_shape: bool = False,
     max_iterations: int = _MAX_ITERATIONS,
+    min_evidence: float = -np.inf,
 ) -> Mixture:
-    """The mixture that expectation–maximisation finds from shares (n, k) of the components in the rows on."""
+    """The mixture that expectation–maximisation finds from shares (n, k) of the components in the rows on.
+
+    It ends early where as much gain in each further iteration as in the last would not lead to `min_evidence`.
+    """
     p = rows.shape[1]
     squared_lengths = (rows**2).sum(axis=1)
     min_variance = max(_MIN_VARIANCE * float(squared_lengths.sum() / rows.size), 1e-290)
     constant = _log_constant(df, p)
     pull = np.ones_like(share)  # a row counts less for a component the farther it is away
     before = -np.inf
-    for _ in range(max_iterations):
+    for left in range(max_iterations - 1, -1, -1):
         counts = share * pull
         sums = np.maximum(counts.sum(axis=0), 1e-12)
         centres = (counts.T @ rows) / sums[:, None]
@@ -135,27 +144,32 @@ def fit_mixture(
         squared = _squared_distances(shape.standardise(rows), shape.standardise(centres))
         log_sizes = np.log(np.maximum(share.mean(axis=0), 1e-300)) + constant - 0.5 * shape.log_det
         share, pull, now = _expected(squared, log_sizes, df, p)
-        if now - before < _TOLERANCE:
+        found, gain, before = Mixture(now, share, centres, shape), now - before, now
+        is_hopeless = min_evidence > -np.inf and now + left * gain - found.cost() < min_evidence
+        if gain < _TOLERANCE or is_hopeless:
             break
-        before = now
-    return Mixture(now, share, centres, shape)
+    return found
 
 
 def _expected(squared: np.ndarray, log_sizes: np.ndarray, df: float, p: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Shares (n, k) of components at squared distances (n, k), how much rows count for each, and log L."""
     if np.isinf(df):
-        pull, log_density = np.ones_like(squared), log_sizes - 0.5 * squared
+        pull, share = np.ones_like(squared), log_sizes - 0.5 * squared
     else:
-        pull, log_density = (df + p) / (df + squared), log_sizes - 0.5 * (df + p) * np.log1p(squared / df)
-    highest = log_density.max(axis=1, keepdims=True)
-    share = np.exp(log_density - highest)
+        pull, share = (df + p) / (df + squared), log_sizes - 0.5 * (df + p) * np.log1p(squared / df)
+    highest = share.max(axis=1, keepdims=True)
+    share -= highest  # of the log density; in place, as all of this is done thousands of times
+    np.exp(share, out=share)
     total = share.sum(axis=1, keepdims=True)
-    return share / total, pull, float((highest + np.log(total)).sum())
+    share /= total
+    return share, pull, float((highest + np.log(total)).sum())
 
 
 def _squared_distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    squared = (rows**2).sum(axis=1)[:, None] - 2.0 * rows @ centres.T + (centres**2).sum(axis=1)
-    return np.asarray(np.maximum(squared, 0.0))
+    squared: np.ndarray = rows @ (-2.0 * centres.T)
+    squared += (rows**2).sum(axis=1)[:, None]
+    squared += (centres**2).sum(axis=1)
+    return np.maximum(squared, 0.0, out=squared)
 
 
 def _learnt_shape(scatter: np.ndarray, n: int, min_variance: float) -> Shape:
