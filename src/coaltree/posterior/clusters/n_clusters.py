@@ -34,6 +34,7 @@ from scipy.special import softmax
 
 from ..._runtime.formatting import field_docs, percent
 from ..._runtime.notebook import html_table, paragraph
+from ..._runtime.threads import single_threaded_blas
 from ..._runtime.validation import check_count
 from ...errors import CoaltreeWarning
 from ...tree.cuts import check_cut
@@ -138,7 +139,8 @@ def suggest_from_rows(
     if rows is None:
         least = least_stability(posterior, cuts)
         return _suggestion(_by_stability(least), np.full(largest, np.nan), least, basis)
-    evidence, similarity = evidence_by_number(rows, cuts)
+    with single_threaded_blas():  # the products are too small to share
+        evidence, similarity = evidence_by_number(rows, cuts)
     least = least_stability(posterior, cuts[: len(evidence)])
     return _suggestion(probabilities(evidence, least, similarity), evidence, least, basis)
 

@@ -1,7 +1,8 @@
 """Average linkage of the mean log clade size D̄ (see `mean_tree`) inside kept clades.
 
 Average linkage inside kept clades is average linkage of D̄ - c · depth(i, j), depth the number of kept clades that hold
-both leaves and c more than any D̄: all pairs within a clade come before any pair across its border.
+both leaves and c more than any D̄: all pairs within a clade come before any pair across its border. A kept clade of
+two others is made of these in any case: large ones are linked one by one, and of pairs across only the mean is made.
 
 Above `MAX_EXACT` leaves D̄ is not made for all pairs. A binary tree that has the kept clades, and elsewhere the splits
 of the draw of highest clade credibility, is parted into groups of leaves, its subtrees; D̄ of a few leaves of every
@@ -25,6 +26,7 @@ MAX_EXACT = 10_000  # leaves, of which all pairs take 400 MB and SciPy as much a
 MAX_AT_ONCE = 5000  # leaves of a larger tree of which all pairs are looked at
 _MAX_GROUPS = 2500  # that it is parted into
 _MAX_PAIRS = 1_000_000_000  # of leaves of these in all, about
+_MIN_SPLIT, _MAX_SPLITS = 500, 20  # leaves of kept clades that are split for this, and how many of them
 _MAX_PASSES = 4  # over a large tree, each parting the one before anew
 _MIN_SHARED_CLADES = 0.99  # share of the clades that the last pass keeps
 
@@ -41,7 +43,7 @@ def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[
     """Children (n-1, 2) and heights (n-1,) of the average linkage of D̄ inside the frame; `rank` (n,) decides ties."""
     n = len(frame.children) + 1
     if n <= MAX_EXACT:
-        return _link_parts(draws, frame, rank, [2 * n - 2], {})
+        return _link_exactly(draws, frame, rank)
     before = np.empty(0, dtype=np.uint64)
     largest = min(_MAX_GROUPS, max(1, _MAX_PAIRS // n))
     for _ in range(_MAX_PASSES):
@@ -53,6 +55,62 @@ def average_linkage(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[
             break
         before = keys
     return children, heights
+
+
+def _link_exactly(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Link the leaves inside large kept clades, and then these."""
+    n, place = len(frame.children) + 1, merges.layout(frame.children)
+    groups, splits = _split_at_kept_clades(frame, place.size)
+    groups.sort(key=lambda v: int(rank[place.leaves(v)].min()))
+    inside = [_leaves_by_name(place, v, rank) for v in groups]
+    children, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    node, made, done = {}, {}, 0  # made: what SciPy would number first
+    for v, leaves, linkage in zip(groups, inside, _linkages(draws, frame, inside), strict=True):
+        node[v], done = _add_merges(children, heights, done, *linkage, leaves)
+        made[v] = (float(linkage[1][-1]), 0) if len(leaves) > 1 else (-1.0, int(rank[v]))
+    for v, mean in zip(splits[::-1], _means_across(draws, frame, inside, splits[::-1]), strict=True):
+        ends = np.array([node[c] for c in sorted(frame.children[v - n].tolist(), key=made.__getitem__)])
+        node[v], done = _add_merges(children, heights, done, np.array([[0, 1]]), np.array([mean]), ends)
+        made[v] = mean, 0
+    return children, heights
+
+
+def _split_at_kept_clades(frame: Frame, size: np.ndarray) -> tuple[list[int], list[int]]:
+    """Groups of leaves, nodes of the frame, and the large kept clades of two others above them, the root first."""
+    n, root = len(frame.children) + 1, 2 * len(frame.children)
+    groups, splits, heap = [], [], [(-int(size[root]), root)]
+    while heap:
+        _, v = heapq.heappop(heap)
+        pair = frame.children[v - n].tolist() if size[v] > _MIN_SPLIT and len(splits) < _MAX_SPLITS else []
+        if pair and all(c < n or frame.depth[c - n] > frame.depth[v - n] for c in pair):
+            splits.append(v)
+            for c in pair:
+                heapq.heappush(heap, (-int(size[c]), c))
+        else:
+            groups.append(v)
+    return groups, splits
+
+
+def _means_across(draws: DrawnTrees, frame: Frame, groups: list[np.ndarray], splits: list[int]) -> list[float]:
+    """Mean D̄ of the pairs of leaves on both sides of each split, whose sides are made of the groups of leaves.
+
+    Of a drawn tree the sum over pairs of two groups is Σ_k D(k) (a_k b_k' + b_k a_k'), with a_k and a_k' leaves of one
+    group, b_k and b_k' of the other on the two sides of merge k.
+    """
+    if not splits:
+        return []
+    n, place = len(frame.children) + 1, merges.layout(frame.children)
+    members = np.zeros((len(groups), n), bool)
+    for g, leaves in enumerate(groups):
+        members[g, leaves] = True
+    total = np.zeros((len(groups), len(groups)))
+    for pairs, log_sizes, weight in zip(draws.children, draws.log_sizes, draws.weights, strict=True):
+        counts = merges.layout(pairs).shared(members).astype(np.float64)
+        total += (counts[pairs[:, 0]] * (weight * log_sizes)[:, None]).T @ counts[pairs[:, 1]]
+    sides = place.shared(members)[frame.children[np.array(splits) - n]]  # (splits, 2, groups)
+    sums = np.einsum("sg,gh,sh->s", sides[:, 0] > 0, total + total.T, sides[:, 1] > 0)
+    means: list[float] = (sums / sides.sum(axis=2).prod(axis=1)).tolist()
+    return means
 
 
 def _link_parts(

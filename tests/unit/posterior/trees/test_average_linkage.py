@@ -32,6 +32,20 @@ def likeness(tree, other):
     return stacked([other]).clade_support(tree, kind="transfer").mean()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_average_linkage_of_large_kept_clades_one_by_one_is_that_of_all_leaves(seed, monkeypatch):
+    post = blobs(60, np.random.default_rng(seed))
+    whole, seen = post.mean_tree(), []
+    monkeypatch.setattr(module, "_MIN_SPLIT", 1)
+    split = module._split_at_kept_clades
+    monkeypatch.setattr(module, "_split_at_kept_clades", lambda *given: seen.append(split(*given)) or seen[-1])
+    tree = mean_tree(post)
+    groups, splits = seen[0]
+    assert len(groups) == len(splits) + 1 > 2
+    np.testing.assert_array_equal(tree.children, whole.children)
+    np.testing.assert_allclose(tree.times, whole.times, rtol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("n", "max_exact", "groups", "least"), [(120, 20, 8, 0.9), (120, 50, 25, 0.9), (300, 16, 2, 0.8)]
