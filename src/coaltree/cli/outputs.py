@@ -41,7 +41,7 @@ FILES = {
 
 SHOWN_SO_FAR = tuple(name for name in FILES if name not in (*FIGURES, TREES))
 SECONDS_BETWEEN = 5.0  # two preliminary results; more where writing one takes long
-MAX_TIME_SHARE = 1 / 10  # of the run that goes into writing them
+MAX_TIME_SHARE = 1 / 20  # of the run that goes into writing them
 TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
 MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each

@@ -3,15 +3,16 @@
 Of many leaves evenly spaced ones are shown, so that the page stays small and no n × n matrix is made.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..numerics.weighted import pick_evenly
-from ..posterior.clusters import partitions
 from ..posterior.clusters.answer import ClusterAnswer
+from ..posterior.clusters.partitions import add_coclustering
+from ..posterior.clusters.stability import cuts_of
 from ..posterior.posterior import Posterior
-from ..tree.cuts import check_cut
 from . import pixels
 from .summary_cards import MIN_CERTAIN
 from .text import percents_adding_up
@@ -23,28 +24,30 @@ MAX_UNCERTAIN = 8
 NUMBERS_OF_CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 
 
-def coclustering_figure(posterior: Posterior, order: np.ndarray, n_clusters: int) -> dict[str, Any]:
-    """Return the co-clustering in tree order, at the number of clusters that the page opens with and at others."""
-    n = posterior.n
-    children, times, weights = _draws(posterior)
+def coclustering_figure(
+    posterior: Posterior, order: np.ndarray, n_clusters: int, cut_into: Callable[[int], np.ndarray] | None = None
+) -> dict[str, Any]:
+    """Return the co-clustering in tree order, at the number of clusters that the page opens with and at others.
+
+    `cut_into` is a `stability.cuts_of`, where the trees were cut before.
+    """
+    n, cut_into = posterior.n, cut_into or cuts_of(posterior)
+    draws, weights = _draws(posterior)
     levels = []
     for k in sorted({n_clusters, *(k for k in NUMBERS_OF_CLUSTERS if k < n)} - {1, n}):
         m = min(n, MAX_LEAVES_OPENING if k == n_clusters else MAX_LEAVES)
         at = (2 * np.arange(m) + 1) * n // (2 * m)
-        labels = partitions.cut_labels(children, times, check_cut(n, k))[:, order[at]]
         together = np.zeros((m, m))
-        partitions.add_coclustering(together, np.ascontiguousarray(labels), weights)
+        add_coclustering(together, np.ascontiguousarray(cut_into(k)[np.ix_(draws, order[at])]), weights)
         levels.append({"clusters": k, "size": m, "codes": pixels.shares(together[np.triu_indices(m, 1)])})
-    return {"draws": len(times), "levels": levels}
+    return {"draws": len(draws), "levels": levels}
 
 
-def _draws(posterior: Posterior) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Children, times and weights of at most `MAX_DRAWS` draws, taken evenly by weight."""
-    children, times, weights = posterior.children, posterior.times, posterior.weights
-    if len(times) <= MAX_DRAWS:
-        return children, times, weights
-    selected = pick_evenly(weights, MAX_DRAWS)
-    return children[selected], times[selected], np.full(MAX_DRAWS, 1.0 / MAX_DRAWS)
+def _draws(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and weights of at most `MAX_DRAWS` draws, taken evenly by weight."""
+    if len(posterior) <= MAX_DRAWS:
+        return np.arange(len(posterior)), posterior.weights
+    return pick_evenly(posterior.weights, MAX_DRAWS), np.full(MAX_DRAWS, 1.0 / MAX_DRAWS)
 
 
 def uncertain_leaves(posterior: Posterior, answer: ClusterAnswer) -> dict[str, Any] | None:

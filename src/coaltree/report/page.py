@@ -92,7 +92,8 @@ def report_html(
     data = figures.read_data(posterior, X)
     tree, tree_content = figures.tree_figure(posterior)
     order = tree.leaf_order()
-    shown = partitions.make_partitions(posterior, opening.n_clusters)
+    cut_into = stability.cuts_of(posterior)
+    shown = partitions.make_partitions(posterior, opening.n_clusters, cut_into)
     answer = shown[opening.n_clusters]
     columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     verdict = judge(posterior)
@@ -106,7 +107,7 @@ def report_html(
         "leaf": leaves_one(leaves_are(posterior)),
         "data": None if data is None else figures.data_figure(data, order),
         "annotations": annotations.content(columns, list(shown.values())),
-        "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters),
+        "together": coclustering.coclustering_figure(posterior, order, opening.n_clusters, cut_into),
         "correlation": learnt["correlation"],
     }
     template = environment().get_template("page.html")

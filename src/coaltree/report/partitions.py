@@ -4,6 +4,7 @@ They are made here, not by the page, so that page, files and figures agree. From
 its colour where most of its leaves stay together; at the number the page opens with, colours are those of the figures.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -23,11 +24,16 @@ MAX_COLUMNS = 20  # in which differences are shown
 MAX_CLUSTERS = ((1000, 12), (10_000, 8), (np.inf, 5))  # up to so many leaves the numbers 1 … 12, and so on
 
 
-def make_partitions(posterior: Posterior, opened: int) -> dict[int, ClusterAnswer]:
-    """Return the partitions by number of clusters, in order, that of the number the page opens with among them."""
+def make_partitions(
+    posterior: Posterior, opened: int, cut_into: Callable[[int], np.ndarray] | None = None
+) -> dict[int, ClusterAnswer]:
+    """Return the partitions by number of clusters, in order, that of the number the page opens with among them.
+
+    `cut_into` is a `stability.cuts_of`, where others need the same cuts.
+    """
     most = next(k for n, k in MAX_CLUSTERS if posterior.n <= n)  # each takes time, and room on the page
     numbers = sorted({opened, *range(1, min(most, posterior.n) + 1)})
-    cut_into = cuts_of(posterior)
+    cut_into = cut_into or cuts_of(posterior)
     return {k: answer_for(posterior, k, quietly=k != opened, cut_into=cut_into) for k in numbers}
 
 
