@@ -19,6 +19,7 @@ With the BIC each centre would cost p/2 log n, and W p (p+1)/4 log n; here centr
 so that many weak columns add up, and so is a shape that is nearly spherical.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,8 +49,6 @@ class Shape(NamedTuple):
 
     def cost(self) -> float:
         """log N(S | W) - log ∫ N(S | W) p(W) dW; 0 where components are spherical."""
-        from scipy.special import multigammaln
-
         if self.scatter is None:
             return 0.0
         n, p, log_det = self.n, len(self.scatter), self.log_det
@@ -58,8 +57,7 @@ class Shape(NamedTuple):
         log_density = -0.5 * n * (p * np.log(2 * np.pi) + log_det) - 0.5 * (self.scatter / spread).sum()
         log_marginal = (
             -0.5 * n * p * np.log(np.pi)
-            + multigammaln(0.5 * (df + n), p)
-            - multigammaln(0.5 * df, p)
+            + _log_gamma_ratio(n, p)
             + 0.5 * df * p * np.log(weight * self.variance)
             - 0.5 * (df + n) * (log_det + p * np.log(n + weight))
         )
@@ -169,7 +167,8 @@ def _squared_distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     squared: np.ndarray = rows @ (-2.0 * centres.T)
     squared += (rows**2).sum(axis=1)[:, None]
     squared += (centres**2).sum(axis=1)
-    return np.maximum(squared, 0.0, out=squared)
+    np.maximum(squared, 0.0, out=squared)
+    return squared
 
 
 def _learnt_shape(scatter: np.ndarray, n: int, min_variance: float) -> Shape:
@@ -189,6 +188,15 @@ def _learnt_shape(scatter: np.ndarray, n: int, min_variance: float) -> Shape:
 def _shape_prior(p: int) -> tuple[int, int]:
     """The prior's weight in rows, and the degrees of freedom of the inverse Wishart density whose mean is v I."""
     return p + 2, 2 * p + 3
+
+
+@cache
+def _log_gamma_ratio(n: int, p: int) -> float:
+    """log Γ_p((df + n) / 2) / Γ_p(df / 2), with the prior's degrees of freedom."""
+    from scipy.special import multigammaln
+
+    _, df = _shape_prior(p)
+    return float(multigammaln(0.5 * (df + n), p) - multigammaln(0.5 * df, p))
 
 
 def _log_constant(df: float, p: int) -> float:

@@ -78,7 +78,9 @@ def _link_exactly(draws: DrawnTrees, frame: Frame, rank: np.ndarray) -> tuple[np
 def _split_at_kept_clades(frame: Frame, size: np.ndarray) -> tuple[list[int], list[int]]:
     """Groups of leaves, nodes of the frame, and the large kept clades of two others above them, the root first."""
     n, root = len(frame.children) + 1, 2 * len(frame.children)
-    groups, splits, heap = [], [], [(-int(size[root]), root)]
+    groups: list[int] = []
+    splits: list[int] = []
+    heap = [(-int(size[root]), root)]
     while heap:
         _, v = heapq.heappop(heap)
         pair = frame.children[v - n].tolist() if size[v] > _MIN_SPLIT and len(splits) < _MAX_SPLITS else []

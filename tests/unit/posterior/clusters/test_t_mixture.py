@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import invwishart, multivariate_normal, multivariate_t, norm
 from sklearn.mixture import GaussianMixture
 
+from coaltree.posterior.clusters import t_mixture
 from coaltree.posterior.clusters.t_mixture import DEGREES_OF_FREEDOM, fit_mixture, mixture_evidence
 
 
@@ -82,6 +83,20 @@ def test_mixture_evidence_has_every_shape_and_tail_and_names_the_components():
 
 def long_component(rng, n=150, p=4):
     return rng.standard_normal((n, p)) * np.array([6.0, 2.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(("stretch", "p"), [(1.0, 12), (6.0, 6)])
+def test_mixture_evidence_leaves_out_only_what_adds_nothing(stretch, p, monkeypatch):
+    """Whichever shape comes first, and although one of them is not fitted to its end."""
+    rows, labels = two_groups(np.random.default_rng(5), n=300, p=p)
+    rows = rows * np.linspace(1.0, stretch, p)
+    in_order = [mixture_evidence(rows, labels, expected) for expected in (None, np.array([[0.0], [1.0]]))]
+    monkeypatch.setattr(t_mixture, "_NEGLIGIBLE", np.inf)
+    whole, components = mixture_evidence(rows, labels)
+    assert whole.max() - whole.max(axis=1).min() > 45.0
+    for found, others in in_order:
+        assert np.logaddexp.reduce(found, axis=None) == pytest.approx(np.logaddexp.reduce(whole, axis=None), abs=1e-9)
+        np.testing.assert_array_equal(others, components)
 
 
 def test_shape_cost_is_that_of_inverse_wishart_densities():
