@@ -271,7 +271,10 @@ def _whitened(
             matrix = covariance.matrix(values.shape[1])
             whitener = cholesky_whitener(matrix[np.ix_(columns, columns)], "the covariance of the observed columns")
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
-            W, V = _rotated(whitener.whiten(old), whitener.whiten(new))
+            # in eights: BLAS rounds one row otherwise than many, and no row is to depend on those beside it
+            padded = np.concatenate([new, np.zeros((-len(new) % 8, len(columns)))])
+            W, V = _rotated(whitener.whiten(old), whitener.whiten(padded))
+            V = V[: len(new)]
         large = ~(np.abs(V).max(axis=1) < _MAX_WHITENED)
         if large.any():
             raise InputError(
