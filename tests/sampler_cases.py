@@ -22,7 +22,7 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 1
     global_share: float | None = 0.0
-    _rule = Rule(max_global=0.0, around=0.0)
+    _rule = Rule(max_global=0.0, around=0.0, n_scattered=0)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,15 @@ class Around(TrulyLocal):
     _rule = Rule(max_global=0.0, around=1.0, min_around=2.0, max_around=5.0)
 
 
-RULES = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="prior"), "around": Around(start="prior")}
+@dataclass(frozen=True)
+class Scattered(TrulyLocal):
+    """Paths from one near leaf, or from two random ones of a small clade around a subtree's place."""
+
+    _rule = Rule(max_global=0.0, around=0.0, random_leaf=0.0, n_scattered=2, min_scattered=2.0, max_scattered=12.0)
+
+
+LOCAL = {"local": TrulyLocal, "around": Around, "scattered": Scattered}
+RULES = {"all": Regraft("all", start="prior")} | {name: kind(start="prior") for name, kind in LOCAL.items()}
 
 
 def problem_of(n, d, seed=0, noise=0.0, log_det=0.0):

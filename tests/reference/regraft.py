@@ -3,6 +3,7 @@
 A tree is a dict from inner node to (child, child, time); leaves are 0 … n-1. Nothing is cached, nothing is local.
 """
 
+import itertools
 import math
 
 
@@ -132,3 +133,17 @@ def largest_clades(tree, time, most):
         return [clade for child in tree[node][:2] for clade in split(child)]
 
     return split(max(tree, key=lambda node: tree[node][2]))
+
+
+def probabilities_of_scattered(tree, places, top, drawn):
+    """P(these leaves, in any order | place) for each place: the first from below it, the others from below `top`.
+
+    By going through all ordered draws of as many leaves; without a common factor.
+    """
+    others = sorted(leaves_under(tree, top))
+    found = {}
+    for x in places:
+        first = sorted(leaves_under(tree, x))
+        ways = sum(sorted(way) == sorted(drawn) for way in itertools.product(first, *[others] * (len(drawn) - 1)))
+        found[x] = ways / len(first)
+    return found

@@ -30,7 +30,7 @@ class TrulyLocal(Regraft):
     candidates: str = "local"
     n_neighbors: int = 3
     global_share: float | None = 0.0
-    _rule = Rule(max_global=0.0, random_leaf=0.5, around=0.0)
+    _rule = Rule(max_global=0.0, random_leaf=0.5, around=0.0, n_scattered=0)
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,14 @@ class Around(TrulyLocal):
     """The clades around a subtree's place, and of eight leaves rarely the whole tree."""
 
     _rule = Rule(max_global=0.0, around=1.0, min_around=2.0, max_around=8.0)
+
+
+@dataclass(frozen=True)
+class Scattered(TrulyLocal):
+    """Paths from near leaves, or, where these miss a subtree's place, to two leaves of a clade around it."""
+
+    n_neighbors: int = 1
+    _rule = Rule(max_global=0.0, random_leaf=0.0, around=0.0, n_scattered=2, min_scattered=2.0, max_scattered=16.0)
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,8 @@ def p_values_from_the_truth(sampler, n, d, n_sets, n_sweeps, seed):
 
 
 BOTH = {"all": Regraft("all", start="prior"), "local": TrulyLocal(start="average")}
-EXACT = {**BOTH, "around": Around(start="average"), "coarse": Coarse("all", start="prior")}
+LOCAL = {"around": Around(start="average"), "scattered": Scattered(start="average")}
+EXACT = {**BOTH, **LOCAL, "coarse": Coarse("all", start="prior")}
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ FIRST_UPDATES = 3  # of the covariance, before the first iteration
 NEIGHBORS_EVERY = 10  # iterations of the warm-up
 MANY_LEAVES = 20_000  # above, neighbours are searched once: a search takes as long as several iterations
 FEW_LEAVES = 300  # up to here there are more sweeps and blocks of outliers an iteration, and no clades are moved
-OUTLIER_BLOCKS, OUTLIER_BLOCKS_IN_WARMUP = 3, 8  # of outliers that are moved together in an iteration
+OUTLIER_BLOCKS, OUTLIER_BLOCKS_IN_WARMUP, OUTLIER_BLOCKS_OF_FEW = 1, 3, 8  # moved together in an iteration
 
 
 def begin(
@@ -160,7 +160,8 @@ def _draw_tree(
     children, times, info = sampler.step(at, chain.tree, chain.rng, neighbors=neighbors, n_threads=settings.n_threads)
     tree = children, times
     if noise.tail_scale is not None and data.replicates is None:
-        n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup or problem.n <= FEW_LEAVES else OUTLIER_BLOCKS
+        n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup else OUTLIER_BLOCKS
+        n_blocks = OUTLIER_BLOCKS_OF_FEW if problem.n <= FEW_LEAVES else n_blocks
         n_blocks = 1 if problem.n > MANY_LEAVES else math.ceil(n_blocks / n_steps)  # a block costs O(n)
         tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
         tree, scale = sampler.move_outliers(

@@ -30,8 +30,7 @@ from ...model.process.student_scales import ScalesOnTree
 from ...numerics.slice_sampling import slice_sample
 from .state import Chain, ChainData, Merges
 
-REPEATS, REPEATS_OF_MANY_COLUMNS = 3, 2
-MANY_COLUMNS = 64  # from here on the rows fix λ given the scales: a third repeat gives nothing, and costs more
+REPEATS = 2
 SLICE_WIDTH = 0.5  # in log λ
 
 LogDensity = Callable[[np.ndarray], float]  # of the rows' variances
@@ -52,9 +51,7 @@ def draw_parameters(data: ChainData, chain: Chain, repeat: bool = True) -> Chain
         covariance = covariance.update(data.statistics(covariance, U, variances), rng)
     if draws_noise:
         draw = _draw_together if covariance.integrates else _draw_noise
-        n_repeats = 1
-        if repeat and noise.tail_scale is not None:
-            n_repeats = REPEATS if data.values.shape[1] < MANY_COLUMNS else REPEATS_OF_MANY_COLUMNS
+        n_repeats = REPEATS if repeat and noise.tail_scale is not None else 1
         covariance, noise = draw(data, tree, covariance, noise, n_repeats, rng)
     return chain._replace(tree=(children, times), covariance=covariance, noise=noise)
 

@@ -3,7 +3,8 @@
 A candidate set is closed upwards: with a branch it has all branches between it and the root, so that outward messages
 can be passed down within it. It depends on the pruned tree, the subtree and chance alone, not on where the subtree was
 (or, in a clade around that place, only on which of several disjoint sets the place is in); so it is the same for a move
-and its reverse.
+and its reverse. Where chance depends on the place, candidates count by how likely they would have made the set
+(`add_scattered`).
 
 The outward message (o, q) of x at the time of its parent p joins what comes from above p with what x's sibling y says:
 
@@ -18,12 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._runtime.jit import jit
+from ..._runtime.random_streams import integer_below
 from ..._runtime.typing import Int
 from ...errors import InputError
 from ...model.process.diffusion import blend, join, squared_distance
 from ...model.process.whitened import Problem
 from ...numerics.borrow import borrow
-from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_bound, trace
+from .branch_density import Branch, Proposals, Target, empty_proposals, log_mass_bound, log_mass_estimate, trace
 from .working_tree import WorkingTree, sibling_in
 
 _MAX_KEPT = 31  # proposals that are kept; there are rarely so many
@@ -45,7 +47,7 @@ CANDIDATE = np.dtype(
         ("log_weight", np.float64),
         ("outward_var", np.float64),
         *((name, np.float64) for name in Branch.__annotations__),
-        ("log_multiple", np.float64),  # log of what it counts, where it stands for others (`leave_one_out`)
+        ("log_multiple", np.float64),  # log of what it counts, where it stands for others
     ],
     align=True,
 )
@@ -119,6 +121,7 @@ def add_clade(cand: Candidates, nodes: np.ndarray, top: Int, time: float) -> Non
     n_found = i + 1
     while i < n_found:
         x = branches[i].node
+        branches[i].log_multiple = 0.0
         marks[x].mark = mark
         marks[x].place = i
         if nodes[x].time > time and nodes[x].left >= 0:
@@ -151,6 +154,64 @@ def add_clade_around(cand: Candidates, tree: WorkingTree, x: Int, time: float, m
         above = np.int64(nodes[x].parent)
     cand.counts[3] = cand.counts[0]
     add_clade(cand, nodes, x, time)
+
+
+@jit
+def add_scattered(
+    cand: Candidates, tree: WorkingTree, x: Int, time: float, most: Int, n_leaves: Int, state: np.ndarray
+) -> None:
+    """Add, in place of a set without x, paths to leaves drawn from the largest clade around x of at most `most` leaves.
+
+    The first leaf is drawn from those below x, the others from all of the clade. Had the subtree been on the branch
+    above b, of which n_b of these leaves are below, the same leaves in any order would have been drawn n_b / size_b
+    times as often, but for a constant: so often the branch counts. Branches of the set before count nothing: from there
+    this set would not have been made. Nothing is added if x alone has more leaves.
+    """
+    begin(cand.counts)
+    cand = borrow_candidates(cand)
+    nodes, branches, counts = borrow(tree.nodes), cand.branches, cand.counts
+    if nodes[x].size > most:
+        return
+    top, n_before = np.int64(x), np.int64(0)  # leaves of the clade before those of x, in the order of children
+    above = np.int64(nodes[top].parent)
+    while above >= 0 and nodes[above].size <= most:
+        if nodes[above].right == top:
+            n_before += nodes[nodes[above].left].size
+        top = above
+        above = np.int64(nodes[top].parent)
+    if above >= 0:
+        add_path(cand, nodes, above, np.int64(-1), time)
+    counts[3] = counts[0]
+    for j in range(n_leaves):
+        below = np.int64(x) if j == 0 else top
+        place = integer_below(state, np.int64(nodes[below].size)) + (n_before if j == 0 else np.int64(0))
+        _add_path_down(cand, nodes, top, place, time)
+    for i in range(counts[3], counts[0]):
+        branches[i].log_multiple = math.log(max(branches[i].log_multiple, 0.0) / nodes[branches[i].node].size)
+
+
+@jit(inline="always")
+def _add_path_down(cand: Candidates, nodes: np.ndarray, top: np.int64, place: np.int64, time: float) -> None:
+    """Add the branches from a node to its leaf at a place; the multiple counts leaves, 0 in the set before."""
+    branches, marks, mark, end = cand.branches, cand.nodes, cand.counts[1], cand.counts[0]
+    node = top
+    while True:
+        if marks[node].mark != mark:
+            branches[end].node = node
+            branches[end].log_multiple = 0.0 if marks[node].mark < mark - 1 else -math.inf
+            marks[node].mark = mark
+            marks[node].place = end
+            end += 1
+        branches[marks[node].place].log_multiple += 1.0
+        if nodes[node].left < 0 or nodes[node].time <= time:
+            break
+        left = np.int64(nodes[node].left)
+        if place < nodes[left].size:
+            node = left
+        else:
+            place -= nodes[left].size
+            node = np.int64(nodes[node].right)
+    cand.counts[0] = end
 
 
 @jit
@@ -191,6 +252,7 @@ def add_path(cand: Candidates, nodes: np.ndarray, leaf: Int, c: Int, time: float
         j, k = start + i, end - 1 - i
         branches[j].node, branches[k].node = branches[k].node, branches[j].node
     for i in range(start, end):
+        branches[i].log_multiple = 0.0
         marks[branches[i].node].mark = mark
         marks[branches[i].node].place = i
     cand.counts[0] = end
@@ -283,8 +345,28 @@ def rows_are_apart(cand: Candidates) -> bool:
 
 
 @jit
+def estimate_weights(cand: Candidates, target: Target) -> float:
+    """Set every candidate's log weight to an estimate of its mass; returns the largest."""
+    best, n_close, cand = -math.inf, 0, borrow_candidates(cand)
+    branches, n_passing = cand.branches, cand.counts[3]
+    for i in range(cand.counts[0]):
+        branches[i].row = -2
+        branches[i].log_weight = -math.inf
+        if i >= n_passing:
+            branch = branch_of(branches, i)
+            n_close += too_close(branch, target)
+            branches[i].log_weight = log_mass_estimate(branch, target) + branches[i].log_multiple
+            best = max(best, branches[i].log_weight)
+    cand.counts[2] += n_close
+    return best
+
+
+@jit
 def weigh(cand: Candidates, target: Target, care: Care) -> float:
-    """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest."""
+    """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest.
+
+    For candidates that all count once.
+    """
     best, widest, cand = -math.inf, np.int64(-1), borrow_candidates(cand)
     branches, n, n_passing = cand.branches, cand.counts[0], cand.counts[3]
     for i in range(n_passing):
@@ -317,13 +399,13 @@ def weigh(cand: Candidates, target: Target, care: Care) -> float:
 
 
 @jit
-def proposal_row(cand: Candidates, i: Int, target: Target, care: Care) -> np.int64:
+def proposal_row(cand: Candidates, i: Int, target: Target, coarse: float) -> np.int64:
     """The row of the i-th candidate's proposal, which is traced now if it was not kept."""
     cand = borrow_candidates(cand)
     if cand.branches[i].row >= 0:
         return np.int64(cand.branches[i].row)
     row = np.int64(_MAX_KEPT)
-    trace(branch_of(cand.branches, i), target, cand.proposals, row, care.coarse)
+    trace(branch_of(cand.branches, i), target, cand.proposals, row, coarse)
     return row
 
 

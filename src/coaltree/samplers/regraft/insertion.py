@@ -27,7 +27,7 @@ from ...model.process.whitened import Problem
 from ..base import Draws, Merges, Watcher, require_apart
 from ..merging.smc import SMC, Population
 from .branch_density import Target
-from .candidates import add_clade, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors
+from .candidates import add_clade, add_path, begin, empty_candidates, pass_down, rows_are_apart, vectors, weigh
 from .lineage_counts import clear, view_of
 from .nearest import nearest
 from .update import Engine, borrowed, make_engine, propose, update
@@ -64,8 +64,9 @@ def insert(engine: Engine, leaf: Int, near: np.ndarray, state: np.ndarray) -> fl
                 add_path(cand, tree.nodes, np.int64(y), leaf, 0.0)
     pass_down(cand, tree, tree.mean[leaf], 0.0)
     target = Target(engine.leaf_var[leaf], float(tree.top[1]), engine.half_d, view_of(tree.lineages))
+    best = weigh(cand, target, engine.rule.care)
     for _ in range(_MAX_TRIES):
-        i, t, ratio, log_total = propose(cand, target, engine.rule.care, state)
+        i, t, ratio, log_total = propose(cand, target, best, engine.rule.care.coarse, state)
         if i >= 0:
             break
     x, log_factor = np.int64(cand.branches[i].node), ratio + log_total

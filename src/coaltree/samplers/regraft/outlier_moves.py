@@ -25,7 +25,7 @@ from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ..base import Merges, Tails
-from .candidates import add_every_branch
+from .candidates import add_every_branch, weigh
 from .clades.outlier_clades import move_clades
 from .outlier_blocks import draw_block, neighborhoods
 from .outlier_scales import (
@@ -141,7 +141,8 @@ def _put_back(
         if weighs:
             add_every_branch(engine.candidates, tree, tree.mean[top], tree.nodes[top].time)
             target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, n - 1.0)
-            log_weight += log_weight_of(engine, target, places[0].x, places[0].t) + _extra_time(places)
+            best = weigh(engine.candidates, target, engine.rule.care)
+            log_weight += log_weight_of(engine, target, best, places[0].x, places[0].t) + _extra_time(places)
         regraft(tree, top, places[0].free, places[0].x, places[0].t)
     return log_weight
 
@@ -183,7 +184,8 @@ def _put_anew(
     if n_joined == k:
         add_every_branch(engine.candidates, tree, tree.mean[top], tree.nodes[top].time)
         target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, n - 1.0)
-        i, t, ratio, log_total = propose(engine.candidates, target, engine.rule.care, state)
+        best = weigh(engine.candidates, target, engine.rule.care)
+        i, t, ratio, log_total = propose(engine.candidates, target, best, engine.rule.care.coarse, state)
         if i >= 0:
             places[0].x, places[0].t = np.int64(engine.candidates.branches[i].node), t
             regraft(tree, top, places[0].free, places[0].x, t)

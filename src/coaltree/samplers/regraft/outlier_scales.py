@@ -110,13 +110,12 @@ def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: Int, s:
 
 
 @jit
-def log_weight_of(engine: Engine, target: Target, x: Int, t: float) -> float:
-    """log f / q of the candidate above x at time t."""
-    cand, care = engine.candidates, engine.rule.care
-    best = weigh(cand, target, care)
+def log_weight_of(engine: Engine, target: Target, best: float, x: Int, t: float) -> float:
+    """log f / q of the candidate above x at time t, where candidates are weighed and `best` is the largest."""
+    cand = engine.candidates
     log_total = best + math.log(sum_of_weights(cand, best))
     i = cand.nodes[x].place
-    return log_ratio(cand, target, i, proposal_row(cand, i, target, care), t) + log_total
+    return log_ratio(cand, target, i, proposal_row(cand, i, target, engine.rule.care.coarse), t) + log_total
 
 
 @jit(inline="always")
@@ -126,7 +125,8 @@ def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float
     if g < 0:
         return math.nan
     _weigh_cells(engine, c, m, cells)
-    log_weight = log_weight_of(engine, target_of(engine, cells.leaves[c].unit * s, m), x, t)
+    target = target_of(engine, cells.leaves[c].unit * s, m)
+    log_weight = log_weight_of(engine, target, weigh(engine.candidates, target, engine.rule.care), x, t)
     return log_weight + log_prior_over_proposal(cells, cells.log_share, g, s)
 
 
@@ -138,6 +138,7 @@ def draw_new_leaf(
     _weigh_cells(engine, c, m, cells)
     g, s = draw_scale(cells, cells.log_share, state)
     target = target_of(engine, cells.leaves[c].unit * s, m)
-    i, t, ratio, log_total = propose(engine.candidates, target, engine.rule.care, state)
-    x = np.int64(engine.candidates.branches[i].node) if i >= 0 else np.int64(-1)
+    cand, care = engine.candidates, engine.rule.care
+    i, t, ratio, log_total = propose(cand, target, weigh(cand, target, care), care.coarse, state)
+    x = np.int64(cand.branches[i].node) if i >= 0 else np.int64(-1)
     return s, x, t, ratio + log_total + log_prior_over_proposal(cells, cells.log_share, g, s)

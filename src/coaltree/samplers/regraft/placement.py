@@ -121,7 +121,7 @@ def _add_scale(
     i, log_here = choose(cand, best, state)
     log_total = log_sum(log_total, log_here + log_weight)
     if uniform(state) < math.exp(log_here + log_weight - log_total):
-        row = proposal_row(cand, i, target, _CARE)
+        row = proposal_row(cand, i, target, _CARE.coarse)
         found.node[r] = cand.branches[i].node
         found.time[r] = draw_time(branch_of(cand.branches, i), cand.proposals, row, state)
     return log_total

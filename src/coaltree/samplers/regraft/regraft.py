@@ -36,7 +36,7 @@ from .update import Engine, Rule, make_engine, sweeps
 
 _MAX_ROWS_FOR_ALL = 128  # for which "auto" considers every branch
 _GLOBAL_UPDATES = 8  # of a local sweep consider every branch: a small share of the cost for every n
-_WARMUP_FACTOR = 4  # times as many near leaves: an iteration costs twice as much, and a third as many are needed
+_WARMUP_FACTOR = 2  # times as many near leaves: leaves of a poor start find their place sooner
 _UPDATES_PER_ITERATION, _BRANCHES_PER_ITERATION, _MAX_SWEEPS = 2_000, 60_000, 4
 _UPDATES_PER_BLOCK = 50_000  # between two calls of `progress`
 
@@ -48,9 +48,9 @@ class Regraft(Sampler):
     Parameters
     ----------
     candidates : "auto", "all" or "local"
-        Which branches an update considers: all of them, or those on the paths from nearby leaves to the root and, as
-        often, those of the clade around the old place, at a cost that does not grow with n. Both have the same
-        posterior; "auto" is "all" for up to 128 rows.
+        Which branches an update considers: all of them, or those on the paths from nearby leaves to the root (or, where
+        the old place is not among these, from random leaves around it) and, as often, those of the clade around the old
+        place, at a cost that does not grow with n. Both have the same posterior; "auto" is "all" for up to 128 rows.
     n_neighbors : int
         How many nearby leaves a local update starts from, out of twice as many neighbours of each leaf.
     start : "auto", "average", "insertion", "greedy", "prior" or a `Tree`

@@ -23,14 +23,15 @@ from .candidates import (
     add_clade,
     add_clade_around,
     add_path,
+    add_scattered,
     begin,
     borrow_candidates,
     branch_of,
     empty_candidates,
+    estimate_weights,
     pass_down,
     proposal_row,
     sum_of_weights,
-    weigh,
 )
 from .lineage_counts import count_and_area, remove, view_of
 from .working_tree import (
@@ -55,6 +56,9 @@ class Rule(NamedTuple):
     around: float = 0.5  # probability that the candidates are the clade around the subtree's place
     min_around: float = 8.0  # lineages of that clade, from
     max_around: float = 64.0  # to
+    n_scattered: int = 8  # random leaves, whose paths are candidates where those of near leaves miss the place; 0: none
+    min_scattered: float = 32.0  # leaves of the clade that they are drawn from, from
+    max_scattered: float = 1024.0  # to
     global_share: float = 0.0  # probability that a local update considers every branch all the same
     care: Care = Care()
     correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
@@ -120,22 +124,23 @@ def log_ratio(cand: Candidates, target: Target, i: Int, row: Int, t: float) -> f
     """log f(t) - log q(t) on candidate i with its proposal's row; q is not normalised over candidates."""
     branch, proposals = branch_of(cand.branches, i), cand.proposals
     log_q = log_proposal(branch, proposals, row, t) + (cand.branches[i].log_weight - proposals.rows[row].log_mass)
-    return log_density(branch, target, t) - log_q
+    return log_density(branch, target, t) + cand.branches[i].log_multiple - log_q
 
 
 @jit
-def propose(cand: Candidates, target: Target, care: Care, state: np.ndarray) -> tuple[int, float, float, float]:
+def propose(
+    cand: Candidates, target: Target, best: float, coarse: float, state: np.ndarray
+) -> tuple[int, float, float, float]:
     """Draw (candidate, time) from q; returns them with log f - log q, q not normalised, and log of q's total.
 
-    The candidate is -1 where nothing could be drawn.
+    Candidates have been weighed, `best` is the largest log weight. The candidate is -1 where nothing could be drawn.
     """
     cand = borrow_candidates(cand)
-    best = weigh(cand, target, care)
     if not best > -math.inf:
         return -1, 0.0, 0.0, 0.0
     i, log_total = choose(cand, best, state)
     branch = branch_of(cand.branches, i)
-    row = proposal_row(cand, i, target, care)
+    row = proposal_row(cand, i, target, coarse)
     t = draw_time(branch, cand.proposals, row, state)
     if not branch.lower < t < branch.upper:
         return -1, 0.0, 0.0, 0.0
@@ -148,7 +153,8 @@ def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None
 
     Every branch that reaches beyond τ_c where no neighbours are given, with probability `global_share`, and where few
     lineages are alive at τ_c. Else the clade around x, the largest with at most m lineages at τ_c, log m drawn anew
-    each time (with much noise a subtree may be anywhere in a large group); or paths from near leaves.
+    each time; or paths from near leaves; or, where these miss x, paths to random leaves of a larger clade (with much
+    noise a subtree may be anywhere in a large group).
     """
     tree, cand, rule = engine.tree, engine.candidates, engine.rule
     nodes, time = borrow(tree.nodes), tree.nodes[c].time
@@ -165,6 +171,9 @@ def gather(engine: Engine, c: Int, leaf: Int, x: Int, state: np.ndarray) -> None
         add_clade_around(cand, tree, x, time, np.int64(most))
     else:
         _add_near(engine, c, leaf, k, state)
+        if cand.nodes[x].mark != cand.counts[1] and rule.n_scattered > 0:
+            most = rule.min_scattered * (rule.max_scattered / rule.min_scattered) ** uniform(state)
+            add_scattered(cand, tree, x, time, np.int64(most), np.int64(rule.n_scattered), state)
 
 
 @jit(inline="always")
@@ -212,10 +221,11 @@ def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     refresh(tree, np.int64(nodes[x].parent))
     pass_down(cand, tree, tree.mean[c], nodes[c].time)
     target = Target(nodes[c].var - nodes[c].time, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages))
-    i, new_t, ratio, _ = propose(cand, target, rule.care, state)
+    coarse = rule.care.coarse
+    i, new_t, ratio, _ = propose(cand, target, estimate_weights(cand, target), coarse, state)
     if i >= 0:
         old = cand.nodes[x].place
-        old_ratio = log_ratio(cand, target, old, proposal_row(cand, old, target, rule.care), t)
+        old_ratio = log_ratio(cand, target, old, proposal_row(cand, old, target, coarse), t)
         if math.log(uniform(state)) < ratio - old_ratio or not rule.correct:
             x, t = np.int64(cand.branches[i].node), new_t
             tally[1] += 1

@@ -24,6 +24,7 @@ NODE = np.dtype(
         ("parent", np.int32),  # -1 for the root and for a node taken off
         ("left", np.int32),  # the children, -1 for leaves
         ("right", np.int32),
+        ("size", np.int32),  # leaves below it
         ("time", np.float64),
         ("var", np.float64),
     ],
@@ -69,6 +70,7 @@ def _merge(nodes: np.ndarray, mean: np.ndarray, node: Int) -> None:
     _, w1, w2, var = join(s1, s2)
     blend(w1, mean[left], w2, mean[right], mean[node])
     nodes[node].var = var
+    nodes[node].size = nodes[left].size + nodes[right].size
 
 
 @jit
@@ -86,6 +88,7 @@ def put_leaf(tree: WorkingTree, leaf: Int, values: np.ndarray, leaf_var: float) 
     """Write a leaf's own message."""
     node = tree.nodes[leaf]
     node.parent = node.left = node.right = -1
+    node.size = 1
     node.time = 0.0
     node.var = leaf_var
     for j in range(values.size):
@@ -198,10 +201,20 @@ def _replace_child(tree: WorkingTree, parent: Int, old: Int, new: Int) -> None:
 
 
 @jit(inline="always")
+def _count_leaves(nodes: np.ndarray, node: Int, change: Int) -> None:
+    """Add to the sizes from a node up to the root."""
+    node, nodes = np.int64(node), borrow(nodes)
+    while node >= 0:
+        nodes[node].size += change
+        node = np.int64(nodes[node].parent)
+
+
+@jit(inline="always")
 def detach(tree: WorkingTree, c: Int) -> None:
     """Take c off with its subtree, and its parent with it. Lineages and messages stay as they are."""
     nodes, parent = tree.nodes, np.int64(tree.nodes[c].parent)
     _replace_child(tree, np.int64(nodes[parent].parent), parent, sibling_of(tree, c))
+    _count_leaves(nodes, nodes[parent].parent, -nodes[c].size)
     nodes[c].parent = -1
     nodes[parent].parent = -1
 
@@ -216,6 +229,8 @@ def attach(tree: WorkingTree, c: Int, parent: Int, x: Int, time: float) -> None:
     nodes[parent].time = time
     nodes[x].parent = parent
     nodes[c].parent = parent
+    nodes[parent].size = nodes[x].size
+    _count_leaves(nodes, parent, nodes[c].size)
 
 
 @jit

@@ -70,7 +70,7 @@ def test_neighbors_are_constant_after_the_warmup():
     constant = given._replace(covariance=Spherical(learn=False))
     advance(constant, settings, begin(constant, settings, 0), 15, n_warmup=12)
     assert len(Watched.made) == 5  # nothing changes but how far it looks
-    assert [made.shape[2] for made in Watched.made] == [11, 11, 4, 11, 4]  # all others in the warm-up, then 2 · 2
+    assert [made.shape[2] for made in Watched.made] == [8, 8, 4, 8, 4]  # 2 · 4 in the warm-up, then 2 · 2
 
 
 def test_neighbors_of_many_leaves_are_searched_once(monkeypatch):
@@ -82,8 +82,8 @@ def test_neighbors_of_many_leaves_are_searched_once(monkeypatch):
     begun = [begin(given, settings, seed) for seed in (0, 1)]
     for chain in share_neighbors(given, settings, begun, n_warmup=3):
         advance(given, settings, chain, 6, n_warmup=3)
-    assert [made.shape[2] for made in Watched.made] == [11]
-    assert all(used is not None and used.shape[2] == 11 for used in Watched.used)
+    assert [made.shape[2] for made in Watched.made] == [8]
+    assert all(used is not None and used.shape[2] == 8 for used in Watched.used)
     quick_fit(X, "diagonal", sampler=Watched(), n_chains=3, n_jobs=1)
     assert len(Watched.made) == 2  # one search for all chains
     with joblib.parallel_config(backend="threading"):  # other processes know nothing of the patch

@@ -9,7 +9,13 @@ from scipy import stats
 
 from coaltree._runtime.jit import jit
 from coaltree._runtime.random_streams import make_streams
-from coaltree.samplers.regraft.branch_density import draw_time, log_density, log_mass_bound, log_proposal
+from coaltree.samplers.regraft.branch_density import (
+    draw_time,
+    log_density,
+    log_mass_bound,
+    log_mass_estimate,
+    log_proposal,
+)
 from coaltree.samplers.regraft.candidates import Care, branch_of, proposal_row, weigh
 from tests.pruned_trees import leaves_of, make_case
 from tests.reference import regraft as reference
@@ -44,7 +50,7 @@ def proposals(case):
     """(branch, row) of every candidate, each traced alone."""
     weigh(case.cand, case.target, Care())
     for i in range(case.cand.counts[0]):
-        row = proposal_row(case.cand, i, case.target, Care())
+        row = proposal_row(case.cand, i, case.target, 1.0)
         yield i, branch_of(case.cand.branches, i), row
 
 
@@ -97,6 +103,23 @@ def test_log_mass_bound_is_above_the_mass_of_a_branch(d):
         for _, branch, row in proposals(case):
             bound = log_mass_bound(branch, case.target)
             assert case.cand.proposals.rows["log_mass"][row] < bound + 0.05
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("d", [0, 1, 2, 8, 300])
+def test_log_mass_estimate_is_close_to_the_mass_and_never_far_below(d, noise):
+    """A branch that is proposed far less often than it should be would hold a subtree for long."""
+    errors, weights = [], []
+    for seed in range(40):
+        case = make_case(400 + seed, d, noise, n=12)
+        best = weigh(case.cand, case.target, Care())
+        for _, branch, row in proposals(case):
+            log_mass = case.cand.proposals.rows["log_mass"][row]
+            errors.append(log_mass_estimate(branch, case.target) - log_mass)
+            weights.append(math.exp(min(log_mass - best, 0.0)))
+    assert len(errors) > 50
+    assert min(errors) > -1.6
+    assert np.average(np.abs(errors - np.average(errors, weights=weights)), weights=weights) < 1.2
 
 
 def test_draw_time_draws_from_the_proposal():

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 import coaltree as ct
+from coaltree._runtime.random_streams import make_streams
 from coaltree.samplers.regraft.branch_density import Branch, Target
 from coaltree.samplers.regraft.candidates import (
     Care,
     add_clade_around,
     add_every_branch,
     add_path,
+    add_scattered,
     begin,
     pass_down,
     rows_are_apart,
@@ -66,6 +68,66 @@ def test_add_clade_around_finds_the_clades_of_the_definition_from_everywhere_in_
         begin(cand.counts)
         add_clade_around(cand, tree, x, time, most)
         assert cand.counts[0] == 0
+
+
+def scattered(engine, x, time, most, state, before=()):
+    """{node: multiple} of paths to three leaves around x, in place of paths from the nodes `before`."""
+    cand = engine.candidates
+    begin(cand.counts)
+    for node in before:
+        add_path(cand, engine.tree.nodes, node, -1, time)
+    add_scattered(cand, engine.tree, x, time, most, 3, state)
+    found = cand.branches[cand.counts[3] : cand.counts[0]]
+    return dict(zip(found["node"].tolist(), np.exp(found["log_multiple"]), strict=True))
+
+
+@pytest.mark.parametrize("most", [3, 6, 9])
+def test_add_scattered_counts_branches_by_how_likely_they_make_the_set(most):
+    engine, left = pruned(3, 3)
+    state = make_streams(np.random.default_rng(0), 1)[0]
+    unequal = 0
+    for x in range(2 * N - 1):
+        size = len(reference.leaves_under(left, x))
+        if x == 3 or (x >= N and x not in left):
+            continue
+        multiples = scattered(engine, x, 0.0, most, state)
+        if size > most:
+            assert not multiples
+            continue
+        top = x
+        while (up := reference.parent_of(left, top)) and len(reference.leaves_under(left, up)) <= most:
+            top = up
+        drawn = [leaf for leaf, multiple in multiples.items() if leaf < N for _ in range(round(multiple))]
+        assert len(drawn) == 3 and set(drawn) & reference.leaves_under(left, x)
+        paths = set().union(
+            *({node for node in multiples if leaf in reference.leaves_under(left, node)} for leaf in drawn)
+        )
+        assert (
+            set(multiples) == paths and max(multiples, key=lambda node: len(reference.leaves_under(left, node))) == top
+        )
+        expected = reference.probabilities_of_scattered(left, multiples, top, drawn)
+        ratios = [multiples[node] / expected[node] for node in multiples]
+        np.testing.assert_allclose(ratios, ratios[0], rtol=1e-12)
+        unequal += max(expected.values()) > 1.5 * min(expected.values())
+    assert unequal > 20  # counted once each, they would not do
+
+
+@pytest.mark.parametrize("c", [7, N + 5])
+def test_add_scattered_counts_no_branch_of_the_set_before(c):
+    engine, left = pruned(c, c)
+    state, time = make_streams(np.random.default_rng(1), 1)[0], engine.tree.nodes["time"][c]
+    n_shared = 0
+    for x in left:
+        if left[x][2] <= time or x == engine.tree.top[0]:
+            continue
+        above = reference.parent_of(left, x)
+        multiples = scattered(engine, x, time, 100, state, before=[above])
+        while above is not None:
+            assert multiples[above] == 0.0
+            above = reference.parent_of(left, above)
+            n_shared += 1
+        assert multiples[x] > 0.0
+    assert n_shared > 5
 
 
 def test_pass_down_makes_the_messages_of_the_whole_tree():

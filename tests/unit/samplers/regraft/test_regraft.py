@@ -21,7 +21,7 @@ def test_regraft_draws_valid_trees_with_their_own_log_joint(rule, n, d):
         assert tree.times[0] > 0.0
         assert log_joint == pytest.approx(tree.log_prior() + tree.log_likelihood(problem.W, np.eye(d)), rel=1e-9)
     assert set(draws.info) == {"accepted", "candidates", "missed", "interrupted"}
-    assert 0.85 < draws.info["accepted"] + draws.info["missed"] <= 1.0
+    assert 0.7 < draws.info["accepted"] + draws.info["missed"] <= 1.0
 
 
 @pytest.mark.parametrize("sampler", [Regraft("all"), Regraft("local")])
@@ -171,4 +171,4 @@ def test_regraft_sweeps_few_rows_several_times_per_iteration():
 
 
 def test_regraft_considers_more_near_leaves_in_the_warmup():
-    assert ct.Regraft(n_neighbors=3).for_warmup() == ct.Regraft(n_neighbors=12)
+    assert ct.Regraft(n_neighbors=3).for_warmup() == ct.Regraft(n_neighbors=6)

@@ -17,7 +17,7 @@ from coaltree.samplers.regraft.update import Rule, sweeps
 from coaltree.samplers.starts import first_tree
 from tests.reference import regraft as reference
 from tests.reference.evidence import exact_posterior
-from tests.sampler_cases import RULES, TrulyLocal, problem_of
+from tests.sampler_cases import RULES, Scattered, TrulyLocal, problem_of
 
 
 def mean_and_error(values, n_batches=40):
@@ -45,7 +45,7 @@ def frequency_z(seen, p):
     return (frequency - p) / (np.sqrt(p * (1.0 - p) / len(seen)) * np.maximum(longer, 1.0))
 
 
-@pytest.mark.parametrize("sampler", [Regraft("all"), Regraft("local"), TrulyLocal()])
+@pytest.mark.parametrize("sampler", [Regraft("all"), Regraft("local"), TrulyLocal(), Scattered()])
 def test_sweeps_keep_caches_true(sampler):
     problem = problem_of(60, 5, noise=0.1)
     children, times = first_tree(problem, "average", np.random.default_rng(0))
@@ -58,6 +58,7 @@ def test_sweeps_keep_caches_true(sampler):
         mean, var, _ = reference.message(inner, x, problem.W.tolist(), 0.1)
         np.testing.assert_allclose(tree.mean[x], mean, rtol=1e-9, atol=1e-12)
         assert tree.nodes["var"][x] == pytest.approx(var, rel=1e-9)
+        assert tree.nodes["size"][x] == len(reference.leaves_under(inner, x))
         parent = reference.parent_of(inner, x)
         assert tree.nodes["parent"][x] == (-1 if parent is None else parent)
     assert sorted(tree.lineages.links["time"][60:119]) == sorted(time for _, _, time in inner.values())

@@ -22,7 +22,7 @@ from ...._runtime.random_streams import integer_below, uniform
 from ...._runtime.typing import Int
 from ....model.process.diffusion import squared_distance
 from ....numerics.borrow import borrow
-from ..candidates import Care, pass_down, renew_distances, sum_of_weights, weigh
+from ..candidates import estimate_weights, pass_down, renew_distances, sum_of_weights
 from ..outlier_scales import ScaleCells, log_weight_of, target_of
 from ..update import Engine, borrowed, gather, propose
 from ..working_tree import WorkingTree, merge, prune, regraft
@@ -30,7 +30,6 @@ from ..working_tree import WorkingTree, merge, prune, regraft
 _N_KNOTS = 13  # an odd number
 _HIGHER = 0.5  # probability that c is one step higher, at each step above the outlier
 _MAX_TRIES = 150  # of a call
-_ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses at knots are known
 
 
 class Knots(NamedTuple):
@@ -103,7 +102,8 @@ def _log_mass(engine: Engine, top: Int) -> float:
     """log ∫ f over all candidates, roughly, for the clade as it is."""
     tree, cand = engine.tree, engine.candidates
     renew_distances(cand, tree.mean, tree.mean[top])
-    best = weigh(cand, target_of(engine, tree.nodes[top].var - tree.nodes[top].time, tree.top[1] - 1.0), _ROUGH)
+    target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, tree.top[1] - 1.0)
+    best = estimate_weights(cand, target)
     return best + math.log(sum_of_weights(cand, best))
 
 
@@ -137,12 +137,14 @@ def _move(engine: Engine, top: Int, leaf: Int, cells: ScaleCells, knots: Knots, 
     _fill(knots, engine, top, leaf, cells)
     log_old = _set_scale(engine, top, leaf, cells, y) - level_at(knots, y)
     renew_distances(cand, tree.mean, tree.mean[top])
-    log_old += log_weight_of(engine, target_of(engine, tree.nodes[top].var - tree.nodes[top].time, m), x, t)
+    target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, m)
+    log_old += log_weight_of(engine, target, estimate_weights(cand, target), x, t)
     new_y = draw_from(knots, state)
     log_new = _set_scale(engine, top, leaf, cells, new_y) - level_at(knots, new_y)
     renew_distances(cand, tree.mean, tree.mean[top])
     target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, m)
-    i, new_t, ratio, log_total = propose(cand, target, engine.rule.care, state)
+    best = estimate_weights(cand, target)
+    i, new_t, ratio, log_total = propose(cand, target, best, engine.rule.care.coarse, state)
     moved = i >= 0 and math.log(uniform(state)) < log_new + ratio + log_total - log_old
     if moved:
         x, t = np.int64(cand.branches[i].node), new_t
