@@ -99,9 +99,10 @@ def test_suggest_n_clusters_gives_a_range_where_no_number_has_half_of_the_probab
         ([0.1, 0.6, 0.3], (2, 2)),
         ([0.2, 0.2, 0.35, 0.25], (3, 4)),
         ([0.25, 0.25, 0.25, 0.25], (1, 2)),
-        ([0.2, 0.15, 0.15, 0.15, 0.15, 0.2], (1, 3)),
-        ([0.24, 0.24, 0.04, 0.46, 0.02], (3, 4)),  # the likeliest is in it though others are as narrow
-        ([0.26, 0.25, 0.01, 0.02, 0.01, 0.45], (2, 6)),
+        ([0.2, 0.15, 0.15, 0.15, 0.15, 0.2], (1, 6)),
+        ([0.1, 0.24, 0.14, 0.46, 0.06], (2, 4)),  # the likeliest two are in it though others are beside them
+        ([0.01, 0.01, 0.45, 0.02, 0.01, 0.02, 0.47, 0.01], (3, 7)),  # and which of them is likelier does not matter
+        ([0.01, 0.01, 0.47, 0.02, 0.01, 0.02, 0.45, 0.01], (3, 7)),
     ],
 )
 def test_most_probable_range_has_the_fewest_numbers(probability, expected):
