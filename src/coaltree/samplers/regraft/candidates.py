@@ -218,6 +218,8 @@ def _add_path_down(cand: Candidates, nodes: np.ndarray, top: np.int64, place: np
 def _n_alive(branches: np.ndarray, nodes: np.ndarray, top: Int, time: float, most: Int) -> int:
     """Count lineages under a node at a time, or some number above `most`; the empty candidate set is its queue."""
     branches, nodes = borrow(branches), borrow(nodes)
+    if time == 0.0:
+        return np.int64(nodes[top].size)
     branches[0].node = top
     n_found, i = 1, 0
     n_alive = 0
