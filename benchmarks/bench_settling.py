@@ -1,7 +1,8 @@
 """How soon chains settle, and how well they mix, in ways of local updates and of iterations.
 
-Candidates are with and without the clade around a subtree's old place; covariance and noise are drawn after each sweep
-of an iteration, or only after the last. Two chains of 300 iterations from average linkage, one after the other.
+Candidates are with and without the clade around a subtree's old place, and with and without paths to random leaves
+where those of near leaves miss it; covariance and noise are drawn after each sweep of an iteration, or only after the
+last. Two chains of 300 iterations from average linkage, one after the other.
 `missed` is the share of updates whose old place was no candidate, so that the subtree stayed; the logarithm of the
 noise level is shown as means over iterations, of both chains. Effective draws are of the last 200 iterations, of the
 covariance those of its slowest entry. Seconds are of a core.
@@ -66,7 +67,14 @@ BRIEFLY = {
 class PathsOnly(ct.Regraft):
     """Candidates on the paths from near leaves alone."""
 
-    _rule = Rule(around=0.0)
+    _rule = Rule(around=0.0, n_scattered=0)
+
+
+@dataclass(frozen=True)
+class PathsAndClades(ct.Regraft):
+    """And, as often, the clade around a subtree's old place."""
+
+    _rule = Rule(n_scattered=0)
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,11 @@ class SweepsFirst(ct.Regraft):
         return *tree, info
 
 
-CANDIDATES = {"paths from near leaves": PathsOnly(), "and clades around": ct.Regraft()}
+CANDIDATES = {
+    "paths from near leaves": PathsOnly(),
+    "and clades around": PathsAndClades(),
+    "and random leaves": ct.Regraft(),
+}
 PARAMETERS = {"once an iteration": SweepsFirst(), "after each sweep": ct.Regraft()}
 FIGURES = ("missed", "ESS level", "ESS joint", "ESS covariance", "ESS topology", "seconds")
 

@@ -22,7 +22,7 @@ FIRST_LOOK_IN_WARMUP = 20
 FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 0.25  # of the iterations, at most
-MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 2_000, 60, 2_400_000
+MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 2_000, 60, 8_000_000
 MAX_DRAWS, MIN_DRAWS, MAX_BYTES = 1_000, 100, 1e9  # of each chain, and of the draws of all chains
 
 
