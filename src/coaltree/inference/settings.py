@@ -13,10 +13,10 @@ DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
 # Where columns are resampled, a chain has 10 + 6 iterations, of several sweeps each; above so many leaves, of one sweep
-# each, 40 + 15, but all chains together no more than about twice those of a usual run.
+# each, 40 + 15, but all chains together no more than those of a usual run.
 MAX_LEAVES_OF_SWEEPS = 300
 RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
-USUAL_PER_RESAMPLED = 6  # a chain takes at most one in so many of the iterations of a usual one
+USUAL_PER_RESAMPLED = 20  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
 FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show

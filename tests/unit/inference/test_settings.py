@@ -82,7 +82,7 @@ def test_limits_of_resamples_are_given_or_follow_from_the_number_of_leaves():
 
 
 def test_limits_fall_with_the_number_of_leaves_and_the_size_of_draws():
-    assert [default_max_iterations(n) for n in (2, 1200, 2000, 10_000, 10**6)] == [2000, 2000, 1200, 240, 60]
+    assert [default_max_iterations(n) for n in (2, 4000, 5000, 10_000, 10**6)] == [2000, 2000, 1600, 800, 60]
     assert [settings_for(100, size).max_draws for size in (1e3, 5e6, 1e9)] == [1000, 200, 100]
     assert settings_for(100).first_look == 20
     assert settings_for(100, max_iterations=40).first_look == settings_for(100, max_iterations=40).max_warmup == 10
