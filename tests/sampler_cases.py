@@ -36,7 +36,9 @@ class Around(TrulyLocal):
 class Scattered(TrulyLocal):
     """Paths from one near leaf, or from two random ones of a small clade around a subtree's place."""
 
-    _rule = Rule(max_global=0.0, around=0.0, random_leaf=0.0, n_scattered=2, min_scattered=2.0, max_scattered=12.0)
+    _rule = Rule(
+        max_global=0.0, around=0.0, random_leaf=0.0, n_scattered=2, min_scattered=2.0, max_scattered=12.0, traced=0.3
+    )
 
 
 LOCAL = {"local": TrulyLocal, "around": Around, "scattered": Scattered}

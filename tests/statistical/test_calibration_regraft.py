@@ -52,14 +52,14 @@ class Scattered(TrulyLocal):
 class Uncorrected(Regraft):
     """A very coarse proposal, taken for the density itself."""
 
-    _rule = Rule(care=Care(coarse=300.0), correct=False)
+    _rule = Rule(care=Care(coarse=300.0), traced=1.0, correct=False)
 
 
 @dataclass(frozen=True)
 class Coarse(Regraft):
     """The same proposal, corrected."""
 
-    _rule = Rule(care=Care(coarse=300.0))
+    _rule = Rule(care=Care(coarse=300.0), traced=1.0)
 
 
 def simulate(n, d, rng):

@@ -449,7 +449,7 @@ class Posterior:
         """
         return group_support(self, rows)
 
-    def transfers(self, tree: Tree) -> Transfers:
+    def _transfers(self, tree: Tree) -> Transfers:
         """The clades of `tree`, whose leaves are in the order of `labels`, looked for in all draws, once."""
         return self._once_for(tree, node_times.transfers_of_draws)
 

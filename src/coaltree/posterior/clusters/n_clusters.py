@@ -21,8 +21,8 @@ blobs; `make bench ONLY=n_clusters` shows on others how often a number is right 
 
 Without rows, stability alone decides: it is the largest number with J_k ≥ t.
 
-Where no number has a probability of one half, the answer is a range: the fewest numbers in a row, the likeliest among
-them, that have it together.
+Where no number has a probability of one half, the answer is a range: of numbers about as likely as the likeliest, if a
+few have it together, or else the fewest numbers in a row, the likeliest among them.
 """
 
 import warnings
@@ -229,14 +229,23 @@ def _some_rows(n: int, p: int) -> np.ndarray:
 
 
 def most_probable_range(probability: np.ndarray) -> tuple[int, int]:
-    """From the smallest to the largest of the fewest numbers that have at least half of the probability together.
+    """The smallest and the largest of the likeliest numbers that have at least half of the probability together.
 
-    They need not follow each other: of 3 and 7, about as likely, 7 would otherwise come and go with the seed.
+    They need not follow each other if all are at least half as likely as the best: of 3 and 7, about as likely, 7 would
+    otherwise come and go with the seed. Where that is not enough they are the fewest in a row, the best among them.
     """
     in_order = np.argsort(-probability, kind="stable")
-    n_needed = int(np.argmax(np.cumsum(probability[in_order]) >= MIN_PROBABILITY)) + 1
+    best, n_needed = int(in_order[0]), int(np.argmax(np.cumsum(probability[in_order]) >= MIN_PROBABILITY)) + 1
     needed = in_order[:n_needed]
-    return int(needed.min()) + 1, int(needed.max()) + 1
+    if probability[needed].min() >= 0.5 * probability[best]:
+        return int(needed.min()) + 1, int(needed.max()) + 1
+    for width in range(2, len(probability) + 1):
+        starts = np.arange(max(0, best - width + 1), min(best, len(probability) - width) + 1)
+        together = np.array([probability[low : low + width].sum() for low in starts])
+        if together.max() >= MIN_PROBABILITY:
+            break
+    low = int(starts[np.argmax(together)]) + 1
+    return low, low + width - 1
 
 
 def _suggestion(

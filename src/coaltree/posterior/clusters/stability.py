@@ -44,6 +44,7 @@ WORD_LEVEL = 0.9  # of that interval
 _PREFERENCE = np.array([[2e-9], [1e-9], [0.0]])  # of the coarser cut, where sums are equal but for rounding
 _MIN_CUTS_KEPT, _MAX_CUT_BYTES = 4, 2e8  # of all trees that are kept: neighbouring numbers look at the same ones
 _MAX_PAIRS_AT_ONCE = 2**22  # of clusters: hundreds of them in thousands of trees would fill the memory
+_MAX_LABELS_AT_ONCE = 1 << 22  # of trees whose leftover clusters are joined together
 
 
 @field_docs(
@@ -170,15 +171,15 @@ def membership(
     cuts = [cut_into(number) for number in numbers_beside(k, n)]
     matches = [_matched(reference, labels) for labels in cuts]
     best = np.argmax([agreement for _, _, agreement in matches] + _PREFERENCE[: len(matches)], axis=0)
-    probability = np.zeros((n, k + outliers))
+    probability, at_once = np.zeros((n, k + outliers)), max(1, _MAX_LABELS_AT_ONCE // n)
     for option, (labels, (stands_for, shared, _)) in enumerate(zip(cuts, matches, strict=True)):
         trees = np.flatnonzero(best == option)
         for number in range(k + option - 1, 0, -1):
             unsettled = trees[(stands_for[trees] < 0).any(axis=1)]
-            if len(unsettled):
-                finer = labels[unsettled]
-                above = cut_into(number)[unsettled] if number > 1 else np.minimum(finer, 0)
-                stands_for[unsettled] = _joined_above(stands_for[unsettled], shared[unsettled], finer, above)
+            for first in range(0, len(unsettled), at_once):
+                some = unsettled[first : first + at_once]
+                above = cut_into(number)[some] if number > 1 else np.minimum(labels[some], 0)
+                stands_for[some] = _joined_above(stands_for[some], shared[some], labels[some], above)
         cluster = np.where(labels[trees] >= 0, np.take_along_axis(stands_for[trees], labels[trees], axis=1), -1)
         np.add.at(probability, (np.arange(len(probability)), cluster), weights[trees, None])
     normalised: np.ndarray = probability / probability.sum(axis=1, keepdims=True)

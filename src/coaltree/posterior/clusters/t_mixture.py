@@ -90,7 +90,7 @@ def mixture_evidence(
 
     And the component of each row (n,) in the best description. Of one column, and of very many, only spherical ones
     are looked at. The shape that `expected` has as the best, such as the evidence of fewer components, is fitted first:
-    what cannot come near the best so far is not fitted to its end.
+    what is not expected to come near the best so far is not fitted to its end.
     """
     start = np.eye(int(labels.max()) + 1)[labels]
     first = fit_mixture(rows, start, DEGREES_OF_FREEDOM[0], max_iterations=_FIRST_ITERATIONS)

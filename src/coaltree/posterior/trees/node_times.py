@@ -43,8 +43,13 @@ def heights(posterior: "Posterior", tree: Tree, level: float) -> tuple[np.ndarra
 
 def transfers_of_draws(posterior: "Posterior", tree: Tree) -> Transfers:
     """Look for a tree's clades in all draws; the closest ones are kept of all merges, or of none of a large tree."""
-    merges = np.arange(tree.n - 1 if 4 * (tree.n - 1) * len(posterior) <= _MAX_CLOSEST_BYTES else 0)
+    merges = np.arange(tree.n - 1 if _is_kept(posterior, tree) else 0)
     return transfers(tree, posterior.children, posterior.weights, merges)
+
+
+def _is_kept(posterior: "Posterior", tree: Tree) -> bool:
+    """Whether the closest clades of all draws are few enough to be kept."""
+    return 4 * (tree.n - 1) * len(posterior) <= _MAX_CLOSEST_BYTES
 
 
 def enough_draws(total: np.ndarray, squares: np.ndarray, level: float) -> np.ndarray:
@@ -71,9 +76,9 @@ def _summaries(
     rare = np.flatnonzero(~enough)
     if len(rare) == 0:
         return answer, basis
-    asked, closest = np.arange(len(posterior)), posterior.transfers(tree).closest
-    if len(closest):
-        closest = closest[rare]
+    asked = np.arange(len(posterior))
+    if _is_kept(posterior, tree):
+        closest = posterior._transfers(tree).closest[rare]
     else:
         asked, weights = pick_trees(weights, max(_MIN_TREES_ASKED, int(_MAX_CLOSEST_BYTES / (4 * len(rare)))))
         closest = transfers(tree, posterior.children[asked], weights, rare).closest

@@ -161,12 +161,21 @@ def log_mass_bound(branch: Branch, target: Target) -> float:
     return log_bound
 
 
+@jit(inline="always")
+def _time_of(branch: Branch, var_less_time: float, v: float) -> float:
+    """When v(t) = v, on the branch."""
+    u = v - var_less_time - branch.t0
+    t = branch.t0 + u / (1.0 + math.sqrt(max(1.0 - u * branch.inv_length, 0.0)))
+    return min(max(t, branch.lower), branch.upper)
+
+
 @jit
 def log_mass_estimate(branch: Branch, target: Target) -> float:
-    """Estimate log ∫ f over the branch: the same, with 1 / Σ of rates in place of the width.
+    """Estimate log ∫ f over the branch: log f where it seems highest, less the log of the rates at which it falls.
 
-    The rates are those at which f falls from where the bound is: by lineages, k; along v, by the slope of
-    (d/2) log v + ε / (2v), or by its bend where v is the best one; and that at which the branch ends.
+    ε is the least on the branch, v the best for it; or, where many lineages meet before that, the best with their rate
+    k at the lower end, whichever is higher. f falls by the slope of K + (d/2) log v + ε / (2v), by its bend, and
+    where the branch ends.
     """
     if not branch.upper > branch.lower:
         return -math.inf
@@ -177,17 +186,27 @@ def log_mass_estimate(branch: Branch, target: Target) -> float:
         v_high = variance_at(branch, target.var_less_time, branch.upper)
         dv = (v_high - v_low) * rate
     k, area = count_and_area(target.lineages, target.m, branch.lower)
-    rate += k
     if half_d == 0.0:
-        return -area - _rough_log(rate)
+        return -area - _rough_log(rate + k)
     v = min(max(0.5 * eps / half_d, v_low, _MIN_VAR), v_high)
-    r = 0.5 * eps / v
-    fall = dv * (abs(half_d - r) + 0.4 * math.sqrt(half_d)) / v
-    log_mass = -half_d * math.log(v) - r - _rough_log(rate + fall)
-    if half_d < 1.0 and fall > rate:  # one column: most of the mass is in the tail
-        v += dv / rate
-        log_mass = max(log_mass, -half_d * math.log(v) - 0.5 * eps / v - _rough_log(rate))
-    return log_mass - area
+    level = -area - half_d * math.log(v) - 0.5 * eps / v
+    if k * (v - v_low) > dv:
+        late_k, late_area = count_and_area(target.lineages, target.m, _time_of(branch, target.var_less_time, v))
+        level += area - late_area
+        early = 2.0 * eps / (2.0 * half_d + math.sqrt(4.0 * half_d * half_d + 8.0 * k * eps / dv))
+        early = min(max(early, v_low), v)
+        k, area = count_and_area(target.lineages, target.m, _time_of(branch, target.var_less_time, early))
+        early_level = -area - half_d * math.log(max(early, _MIN_VAR)) - 0.5 * eps / max(early, _MIN_VAR)
+        if early_level > level:
+            v, level = max(early, _MIN_VAR), early_level
+        else:
+            k = late_k
+    fall = abs(k + dv * (half_d - 0.5 * eps / v) / v) + 0.4 * math.sqrt(half_d) * dv / v
+    log_mass = level - _rough_log(rate + fall)
+    if half_d < 1.0 and fall > rate + k:  # one column: most of the mass is in the tail
+        v += dv / (rate + k)
+        log_mass = max(log_mass, -area - half_d * math.log(v) - 0.5 * eps / v - _rough_log(rate + k))
+    return log_mass
 
 
 @jit

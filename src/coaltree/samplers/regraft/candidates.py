@@ -192,7 +192,10 @@ def add_scattered(
 
 @jit(inline="always")
 def _add_path_down(cand: Candidates, nodes: np.ndarray, top: np.int64, place: np.int64, time: float) -> None:
-    """Add the branches from a node to its leaf at a place; the multiple counts leaves, 0 in the set before."""
+    """Add the branches from a node to its leaf at a place; `log_multiple` counts leaves until the last one is added.
+
+    It is -inf for branches of the set before.
+    """
     branches, marks, mark, end = cand.branches, cand.nodes, cand.counts[1], cand.counts[0]
     node = top
     while True:
@@ -219,7 +222,7 @@ def _n_alive(branches: np.ndarray, nodes: np.ndarray, top: Int, time: float, mos
     """Count lineages under a node at a time, or some number above `most`; the empty candidate set is its queue."""
     branches, nodes = borrow(branches), borrow(nodes)
     if time == 0.0:
-        return np.int64(nodes[top].size)
+        return int(nodes[top].size)
     branches[0].node = top
     n_found, i = 1, 0
     n_alive = 0
@@ -365,10 +368,7 @@ def estimate_weights(cand: Candidates, target: Target) -> float:
 
 @jit
 def weigh(cand: Candidates, target: Target, care: Care) -> float:
-    """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest.
-
-    For candidates that all count once.
-    """
+    """Set every candidate's log weight, its mass where it matters and an upper bound elsewhere; returns the largest."""
     best, widest, cand = -math.inf, np.int64(-1), borrow_candidates(cand)
     branches, n, n_passing = cand.branches, cand.counts[0], cand.counts[3]
     for i in range(n_passing):
@@ -379,7 +379,7 @@ def weigh(cand: Candidates, target: Target, care: Care) -> float:
         branch = branch_of(branches, i)
         if too_close(branch, target):
             n_close += 1
-        log_weight = log_mass_bound(branch, target)
+        log_weight = log_mass_bound(branch, target) + branches[i].log_multiple
         branches[i].row = -2
         branches[i].log_weight = log_weight
         if log_weight > best:
@@ -393,7 +393,8 @@ def weigh(cand: Candidates, target: Target, care: Care) -> float:
             i = step
         if branches[i].row == -2 and branches[i].log_weight > best - care.negligible:
             row = np.int64(min(n_kept, _MAX_KEPT))
-            branches[i].log_weight = trace(branch_of(branches, i), target, proposals, row, care.coarse)
+            log_mass = trace(branch_of(branches, i), target, proposals, row, care.coarse)
+            branches[i].log_weight = log_mass + branches[i].log_multiple
             branches[i].row = row if row < _MAX_KEPT else -1
             best = max(best, branches[i].log_weight)
             n_kept += 1

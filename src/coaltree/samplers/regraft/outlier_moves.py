@@ -63,22 +63,11 @@ def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
                 steps += 1
             n_inside += c == node
         if n_inside == k:
-            return node if _n_leaves(tree, node, k) == k else np.int64(-1)
+            return node if tree.nodes[node].size == k else np.int64(-1)
         node = np.int64(tree.nodes[node].parent)
         if node < 0:
             break
     return np.int64(-1)
-
-
-@jit
-def _n_leaves(tree: WorkingTree, node: Int, most: Int) -> int:
-    """The number of leaves under a node, or some number above `most`."""
-    if tree.nodes[node].left < 0:
-        return 1
-    if most < 2:
-        return 2
-    left = _n_leaves(tree, np.int64(tree.nodes[node].left), most - 1)
-    return left + _n_leaves(tree, np.int64(tree.nodes[node].right), most - left)
 
 
 @jit

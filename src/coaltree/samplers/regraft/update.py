@@ -2,7 +2,7 @@
 
 The proposal q over (branch, time) is a function of the pruned tree and the candidate set; a move from `old` to `new` is
 accepted with probability min(1, f(new) q(old) / (f(old) q(new))), f the exact conditional density. So the target is
-exact whatever the quadrature behind q.
+exact whatever the estimates behind q.
 """
 
 import math
@@ -32,6 +32,7 @@ from .candidates import (
     pass_down,
     proposal_row,
     sum_of_weights,
+    weigh,
 )
 from .lineage_counts import count_and_area, remove, view_of
 from .working_tree import (
@@ -60,6 +61,9 @@ class Rule(NamedTuple):
     min_scattered: float = 32.0  # leaves of the clade that they are drawn from, from
     max_scattered: float = 1024.0  # to
     global_share: float = 0.0  # probability that a local update considers every branch all the same
+    traced: float = (
+        0.125  # probability that candidates are weighed with care: an estimate that is far off holds no subtree
+    )
     care: Care = Care()
     correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
 
@@ -221,8 +225,9 @@ def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
     refresh(tree, np.int64(nodes[x].parent))
     pass_down(cand, tree, tree.mean[c], nodes[c].time)
     target = Target(nodes[c].var - nodes[c].time, tree.top[1] - 1.0, engine.half_d, view_of(tree.lineages))
-    coarse = rule.care.coarse
-    i, new_t, ratio, _ = propose(cand, target, estimate_weights(cand, target), coarse, state)
+    is_traced, coarse = uniform(state) < rule.traced, rule.care.coarse
+    best = weigh(cand, target, rule.care) if is_traced else estimate_weights(cand, target)
+    i, new_t, ratio, _ = propose(cand, target, best, coarse, state)
     if i >= 0:
         old = cand.nodes[x].place
         old_ratio = log_ratio(cand, target, old, proposal_row(cand, old, target, coarse), t)

@@ -101,6 +101,11 @@ def test_suggest_n_clusters_gives_a_range_where_no_number_has_half_of_the_probab
         ([0.25, 0.25, 0.25, 0.25], (1, 2)),
         ([0.2, 0.15, 0.15, 0.15, 0.15, 0.2], (1, 6)),
         ([0.1, 0.24, 0.14, 0.46, 0.06], (2, 4)),  # the likeliest two are in it though others are beside them
+        ([0.02, 0.03, 0.02, 0.02, 0.02, 0.025, 0.48, 0.02, 0.365], (7, 9)),
+        (
+            [0.01, 0.05, 0.01, 0.02, 0.04, 0.025, 0.48, 0.03, 0.335 / 17, *[0.335 / 17] * 16],
+            (7, 8),
+        ),  # 2 is far less likely
         ([0.01, 0.01, 0.45, 0.02, 0.01, 0.02, 0.47, 0.01], (3, 7)),  # and which of them is likelier does not matter
         ([0.01, 0.01, 0.47, 0.02, 0.01, 0.02, 0.45, 0.01], (3, 7)),
     ],

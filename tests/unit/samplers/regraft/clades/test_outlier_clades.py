@@ -35,14 +35,18 @@ HALF_DF, LEVEL, D = 2.5, 0.3, 2
 def engine_of(X, scale, children, times, half_df=HALF_DF, rng=None):
     """An engine whose tree is loaded, the cells of its scales, and the numbers of its nodes.
 
-    With a generator, candidates are local: paths from two neighbours, or clades of two to four lineages.
+    With a generator, candidates are local: paths from two neighbours or two random leaves, or clades of two to four
+    lineages.
     """
     n = len(X)
     problem, neighbors = make_problem(X, Spherical(), LEVEL * scale), np.empty((0, n, 0))
     sampler = Regraft(candidates="all")
     if rng is not None:
         sampler = Regraft(candidates="local", n_neighbors=2, global_share=0.0)
-        object.__setattr__(sampler, "_rule", Rule(max_global=1.0, min_around=2.0, max_around=4.0))
+        rule = Rule(
+            max_global=1.0, min_around=2.0, max_around=4.0, n_scattered=2, min_scattered=1.0, max_scattered=float(n)
+        )
+        object.__setattr__(sampler, "_rule", rule)
         neighbors = rng.integers(n, size=(1, n, 4))  # any will do, if they do not follow the chain
     engine = sampler._engine(problem, np.ascontiguousarray(X), neighbors)
     number = load(engine.tree, np.array(children, np.int64), np.array(times), engine.W, engine.leaf_var)
