@@ -449,9 +449,13 @@ class Posterior:
         """
         return group_support(self, rows)
 
-    def _transfers(self, tree: Tree) -> Transfers:
-        """The clades of `tree`, whose leaves are in the order of `labels`, looked for in all draws, once."""
-        return self._once_for(tree, node_times.transfers_of_draws)
+    @interruptible
+    def transfers(self, tree: Tree) -> Transfers:
+        """Look for the clades of `tree` in all draws: how many leaves must move to make each a clade, and which it is.
+
+        Computed once: supports, times of nodes, files and the page ask for the same.
+        """
+        return self._once_for(with_leaves_as(tree, self.labels), node_times.transfers_of_draws)
 
     @interruptible
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:

@@ -78,7 +78,7 @@ def _summaries(
         return answer, basis
     asked = np.arange(len(posterior))
     if _is_kept(posterior, tree):
-        closest = posterior._transfers(tree).closest[rare]
+        closest = posterior.transfers(tree).closest[rare]
     else:
         asked, weights = pick_trees(weights, max(_MIN_TREES_ASKED, int(_MAX_CLOSEST_BYTES / (4 * len(rare)))))
         closest = transfers(tree, posterior.children[asked], weights, rare).closest

@@ -61,7 +61,7 @@ def exact_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
 
 def transfer_support(posterior: "Posterior", tree: Tree) -> np.ndarray:
     """(n-1,) transfer support of the same."""
-    distance = posterior._transfers(tree).distance
+    distance = posterior.transfers(tree).distance
     return np.asarray(np.clip(1.0 - distance / greatest(tree.sizes[tree.n :], tree.n), 0.0, 1.0))
 
 
