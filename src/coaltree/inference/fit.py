@@ -125,8 +125,8 @@ def fit(
         the total, from 1 % on with a warning.
     d : for distances: number of dimensions to keep, the longest ones; by default all that are not rounding. The more
         there are, the more a distance says, and the narrower are the intervals of times.
-    max_iterations : for "auto": iterations of each chain, warm-up included; by default 2,000 for up to 1,350 leaves,
-        2.7 million / n for n more, but 800 for up to 10,000, and 8 million / n, at least 60, for more still.
+    max_iterations : for "auto": iterations of each chain, warm-up included; by default 2,000 for up to 1,200 leaves,
+        and 2.4 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
     neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows, as from
         `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp``; only the places of its entries are read. 15 for

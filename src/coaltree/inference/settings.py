@@ -13,17 +13,16 @@ DEFAULT_WARMUP = 100  # iterations, where the number of samples is given
 DEFAULT_WARMUP_OF_ESTIMATOR = 50  # the same for `CoalescentClustering`
 DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24
 # Where columns are resampled, a chain has 10 + 6 iterations, of several sweeps each; above so many leaves, of one sweep
-# each, 40 + 15, but all chains together no more than those of a usual run.
+# each, 40 + 15, but all chains together no more than about twice those of a usual run.
 MAX_LEAVES_OF_SWEEPS = 300
 RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
-USUAL_PER_RESAMPLED = 14  # a chain takes at most one in so many of the iterations of a usual one
+USUAL_PER_RESAMPLED = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
 FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 0.25  # of the iterations, at most
-MAX_ITERATIONS, MAX_LEAF_ITERATIONS = 2_000, 2_700_000
-MIN_ITERATIONS, MIN_LEAF_ITERATIONS = 60, 8_000_000  # 800 for 10,000 leaves, whose chains would not agree with fewer
+MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 2_000, 60, 2_400_000
 MAX_DRAWS, MIN_DRAWS, MAX_BYTES = 1_000, 100, 1e9  # of each chain, and of the draws of all chains
 
 
@@ -104,8 +103,7 @@ def _is_auto(name: str, value: Any) -> bool:
 
 def default_max_iterations(n: int) -> int:
     """Iterations of each chain that n leaves may take; fewer for many, whose iterations take longer."""
-    enough = min(MIN_LEAF_ITERATIONS // n, MIN_LEAF_ITERATIONS // 10_000)
-    return int(min(max(MAX_LEAF_ITERATIONS // n, enough, MIN_ITERATIONS), MAX_ITERATIONS))
+    return int(min(max(MAX_LEAF_ITERATIONS // n, MIN_ITERATIONS), MAX_ITERATIONS))
 
 
 def resampled_iterations(n: int) -> tuple[int, int]:

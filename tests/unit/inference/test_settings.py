@@ -74,7 +74,7 @@ def settings_for(n, n_bytes=1.0, d=3, start=False, **given):
 def test_limits_of_resamples_are_given_or_follow_from_the_number_of_leaves():
     few, many = (settings_for(n, resample="columns") for n in (300, 301))
     assert [(one.n_chains, one.n_warmup, one.n_samples) for one in (few, many)] == [(24, 10, 6), (24, 40, 15)]
-    assert [resampled_iterations(n) for n in (10_000, 20_000, 10**6)] == [(40, 15), (20, 8), (12, 4)]
+    assert [resampled_iterations(n) for n in (3600, 10_000, 10**6)] == [(40, 15), (29, 11), (12, 4)]
     assert few.max_iterations == 16
     given = settings_for(30, resample="columns", n_resamples=5, n_warmup=3, n_samples=2)
     assert (given.n_chains, given.n_warmup, given.n_samples) == (5, 3, 2)
@@ -82,15 +82,7 @@ def test_limits_of_resamples_are_given_or_follow_from_the_number_of_leaves():
 
 
 def test_limits_fall_with_the_number_of_leaves_and_the_size_of_draws():
-    assert [default_max_iterations(n) for n in (2, 1350, 2000, 5000, 10_000, 20_000, 10**6)] == [
-        2000,
-        2000,
-        1350,
-        800,
-        800,
-        400,
-        60,
-    ]
+    assert [default_max_iterations(n) for n in (2, 1200, 2000, 10_000, 10**6)] == [2000, 2000, 1200, 240, 60]
     assert [settings_for(100, size).max_draws for size in (1e3, 5e6, 1e9)] == [1000, 200, 100]
     assert settings_for(100).first_look == 20
     assert settings_for(100, max_iterations=40).first_look == settings_for(100, max_iterations=40).max_warmup == 10
