@@ -61,9 +61,7 @@ class Rule(NamedTuple):
     min_scattered: float = 32.0  # leaves of the clade that they are drawn from, from
     max_scattered: float = 1024.0  # to
     global_share: float = 0.0  # probability that a local update considers every branch all the same
-    traced: float = (
-        0.125  # probability that candidates are weighed with care: an estimate that is far off holds no subtree
-    )
+    traced: float = 0.125  # probability of weighing with care, so that no estimate that is far off holds a subtree
     care: Care = Care()
     correct: bool = True  # the Metropolis–Hastings step; tests leave it out to see that it is needed
 
