@@ -14,13 +14,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
 
 from ..._runtime.typing import ArrayLike
 from ..._runtime.validation import check_positive
 from ...errors import InputError
 from ...numerics.slice_sampling import slice_sample
-from .priors import InverseGamma, Prior
+from .priors import InverseGamma, Prior, solve_lower
 
 # Kernel matrices K + noise·I are formed with the noise no lower than this (relative to K's unit diagonal), so that a
 # smooth kernel stays positive definite in double precision. Nothing else is ever added to a matrix.
@@ -72,9 +71,7 @@ class CholeskyWhitener(NamedTuple):
     log_det: float
 
     def whiten(self, X: np.ndarray) -> np.ndarray:
-        # LAPACK counts by columns: there the rows of X are columns, and L is its own transpose.
-        solved, _ = dtrtrs(np.asarray(self.chol).T, np.asarray(X, dtype=np.float64).T, lower=0, trans=1)
-        return np.ascontiguousarray(solved.T)
+        return np.ascontiguousarray(solve_lower(np.asarray(self.chol), np.asarray(X, dtype=np.float64).T).T)
 
     def color(self, W: np.ndarray) -> np.ndarray:
         return np.asarray(W @ self.chol.T)

@@ -1,15 +1,15 @@
 """Covariances with exact conjugate draws: `Fixed`, `Spherical`, `Scaled`, `Diagonal`, `Full`."""
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ...errors import InputError
 from .base import Covariance, DiagonalWhitener, LearnableCovariance, Statistics, Whitener, read_only, weak_inverse_gamma
-from .priors import InverseGamma, InverseWishart, is_symmetric
+from .priors import InverseGamma, InverseWishart, is_symmetric, solve_lower
 
 
 def _positive_definite(name: str, given: Any) -> np.ndarray:
@@ -81,7 +81,11 @@ class _ConjugateCovariance(LearnableCovariance):
         if self.shape not in self.learnt:
             return self
         posterior = self._prior(self.shape).given(statistics.n, statistics.value / self.amplitude)
-        return self._replaced(**{self.shape: posterior.sample(rng, size=statistics.d)})
+        return self._with_shape(posterior.sample(rng, size=statistics.d))
+
+    def _with_shape(self, S: np.ndarray) -> Self:
+        """The same covariance with another S, which was drawn or comes of one that was."""
+        return self._replaced(**{self.shape: S})
 
     @property
     def integrates(self) -> bool:
@@ -96,7 +100,7 @@ class _ConjugateCovariance(LearnableCovariance):
     def _divided(self, c: float) -> Covariance:
         if self.shape not in self.learnt:
             return super()._divided(c)
-        return self._replaced(**{self.shape: getattr(self, self.shape) / c})
+        return self._with_shape(getattr(self, self.shape) / c)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,6 +277,14 @@ class Full(_ConjugateCovariance):
     def cannot_take(self) -> frozenset[str]:
         return frozenset(("constant", "tied", "dependent")) if "Phi" in self.learnt else frozenset()
 
+    def _with_shape(self, S: np.ndarray) -> Self:
+        # Symmetric and positive definite it is, or else refused when rows are whitened; checks would take longer than
+        # the draw of a small one.
+        S.setflags(write=False)
+        made = copy.copy(self)
+        made._store("Phi", S)
+        return made
+
     def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
         block = np.ix_(columns, columns)
         priors = dict(self.priors)
@@ -303,5 +315,5 @@ class Full(_ConjugateCovariance):
             return super()._scale_terms()
         prior = self._prior("Phi")
         # tr(S Φ⁻¹) by Cholesky factors, which pivot nothing: in other units the same bits
-        root = solve_triangular(np.linalg.cholesky(self.Phi), np.linalg.cholesky(prior.scale), lower=True)
+        root = solve_lower(np.linalg.cholesky(self.Phi), prior.chol)
         return 0.5 * prior.df * len(self.Phi), 0.5 * float(np.sum(root * root))
