@@ -119,6 +119,10 @@ class Sampler(ABC):
         """The sampler to use in the warm-up of a fit: itself, or one that explores more."""
         return self
 
+    def for_chain(self, problem: Problem) -> "Sampler":
+        """The sampler to use in the iterations of one chain: itself, or one with arrays to work in, made once."""
+        return self
+
 
 SamplerLike = str | Sampler
 

@@ -97,6 +97,8 @@ def advance(
     kept = []
     with single_threaded_blas(), at_most_threads(settings.n_threads):
         problem = problem_of(data, settings.sampler, chain)
+        if problem is not None:
+            settings = settings._replace(sampler=settings.sampler.for_chain(problem))
         for _ in range(n_iterations):
             chain, problem, info = one_iteration(data, settings, chain, problem, n_warmup)
             if n_warmup is None or (chain.iteration > n_warmup and (chain.iteration - n_warmup) % thin == 0):

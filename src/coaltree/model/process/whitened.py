@@ -44,7 +44,9 @@ class Problem(NamedTuple):
 
     def leaf_vars(self) -> np.ndarray:
         """(n,) variances of the leaves' messages, as kernels take them."""
-        return np.broadcast_to(np.asarray(self.leaf_var, dtype=np.float64), self.n).copy()
+        variances = np.empty(self.n)
+        variances[:] = self.leaf_var
+        return variances
 
     def one_leaf_var(self) -> float:
         """The variance of every leaf, or InputError where they differ."""

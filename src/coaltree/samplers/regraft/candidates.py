@@ -344,6 +344,11 @@ def too_close(branch: Branch, target: Target) -> bool:
     return branch.e0 < _MIN_DISTANCE * target.half_d and branch.t0 == 0.0 and target.var_less_time == 0.0
 
 
+def forget_close(cand: Candidates) -> None:
+    """Start counting leaves that are too close to be told apart."""
+    cand.counts[2] = 0
+
+
 def rows_are_apart(cand: Candidates) -> bool:
     """Whether no two leaves were too close to be told apart."""
     return cand.counts[2] == 0

@@ -35,33 +35,54 @@ class Neighborhoods(NamedTuple):
 
 def neighborhoods(W: np.ndarray, neighbors: np.ndarray) -> Neighborhoods:
     """Find seeds and their neighbours; `neighbors` are those of local candidates. Seeds have at least five of them."""
-    n = len(W)
-    if neighbors.size == 0:  # few rows, or every branch is a candidate
-        neighbors = _nearest_of(W, _N_NEAR + 1)[None]
-    near = neighbors[0, :, : _N_NEAR + 1].astype(np.int64)
-    distance = _distances_to(W, near[:, -1])
-    n_seeds = min(max(_N_NEAR + 1, n // _ROWS_PER_SEED), _MAX_SEEDS)
-    seeds = np.argsort(-distance, kind="stable")[:n_seeds]
-    seeds = seeds[distance[seeds] >= 0.0]
-    among_all = near[seeds, :_N_NEAR]
-    among_seeds = seeds[_nearest_of(W[seeds], _N_NEAR)] if len(seeds) > _N_NEAR else among_all
-    return Neighborhoods(seeds, np.stack([among_all, among_seeds]), distance)
-
-
-@jit
-def _distances_to(W: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(n,) squared distance from each row to another one, -1 where there is none."""
-    distance = np.full(len(W), -1.0)
-    for i in range(len(W)):
-        if others[i] >= 0:
-            distance[i] = squared_distance(W[i], W[others[i]])
-    return distance
+    # Where none are given there are few rows, or every branch is a candidate.
+    near = _nearest_of(W, _N_NEAR + 1) if neighbors.size == 0 else neighbors[0]
+    n_seeds = min(max(_N_NEAR + 1, len(W) // _ROWS_PER_SEED), _MAX_SEEDS)
+    return Neighborhoods(*_find_seeds(W, near, np.int64(n_seeds)))
 
 
 def _nearest_of(W: np.ndarray, k: int) -> np.ndarray:
     """(n, k) the rows nearest to each of W."""
     centred = np.ascontiguousarray(W - W.mean(axis=0))
     return nearest(centred, centred, k, np.arange(len(W)))
+
+
+@jit
+def _find_seeds(W: np.ndarray, near: np.ndarray, n_seeds: Int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make the fields of `Neighborhoods`; rows without a fifth neighbour have a distance of -1."""
+    nearness = np.full(len(W), 1.0)  # the distance with its sign changed: the farthest are sorted first
+    for i in range(len(W)):
+        if near[i, _N_NEAR] >= 0:
+            nearness[i] = -squared_distance(W[i], W[near[i, _N_NEAR]])
+    by_distance = sorted_places(nearness)
+    while n_seeds > 0 and nearness[by_distance[n_seeds - 1]] > 0.0:
+        n_seeds -= 1
+    seeds, found = np.empty(n_seeds, np.int64), np.empty((2, n_seeds, _N_NEAR), np.int64)
+    for i in range(n_seeds):
+        seeds[i] = by_distance[i]
+        for place in range(_N_NEAR):
+            found[0, i, place] = found[1, i, place] = near[seeds[i], place]
+    if n_seeds > _N_NEAR:
+        _find_nearest_seeds(W, seeds, found[1])
+    return seeds, found, -nearness
+
+
+@jit(inline="always")
+def _find_nearest_seeds(W: np.ndarray, seeds: np.ndarray, found: np.ndarray) -> None:
+    """Write (m, 4) the other seeds that are nearest to each, ties in order."""
+    distance = np.empty(_N_NEAR)
+    for i in range(seeds.size):
+        n_found = 0
+        for j in range(seeds.size):
+            apart = squared_distance(W[seeds[i]], W[seeds[j]])
+            if j == i or (n_found == _N_NEAR and apart >= distance[_N_NEAR - 1]):
+                continue
+            place = min(n_found, _N_NEAR - 1)
+            while place > 0 and distance[place - 1] > apart:
+                distance[place], found[i, place] = distance[place - 1], found[i, place - 1]
+                place -= 1
+            distance[place], found[i, place] = apart, seeds[j]
+            n_found = min(n_found + 1, _N_NEAR)
 
 
 def can_move(n: int, neighbors: np.ndarray) -> bool:

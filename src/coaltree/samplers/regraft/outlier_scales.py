@@ -5,6 +5,7 @@ in the cell; branch and time given s come from the proposal of an ordinary updat
 """
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -41,14 +42,20 @@ class ScaleCells(NamedTuple):
 
 def cells_of(tails: Tails) -> ScaleCells:
     """Make cells for scales that are inverse gamma (half_df, half_df)."""
-    inner = tails.half_df / gammainccinv(tails.half_df, _INNER_QUANTILES)
-    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_MULTIPLES)])
-    mass = np.diff(gammaincc(tails.half_df, tails.half_df / bounds))
-    mass = np.maximum(mass, _MIN_MASS)  # with many degrees of freedom large scales have none
-    log_prior = np.log(mass / mass.sum())
+    bounds, log_prior = _bounds_and_log_prior(tails.half_df)
     leaves = np.empty(len(tails.scale), LEAF)
     leaves["scale"], leaves["unit"] = tails.scale, tails.unit
-    return ScaleCells(leaves, tails.half_df, bounds, log_prior, mass)
+    return ScaleCells(leaves, tails.half_df, bounds, log_prior, np.empty(len(log_prior)))
+
+
+@cache  # asked for in each step of a chain, always with the same number
+def _bounds_and_log_prior(half_df: float) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the cells, and the log of the prior's mass in each; not to be changed."""
+    inner = half_df / gammainccinv(half_df, _INNER_QUANTILES)
+    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_MULTIPLES)])
+    mass = np.diff(gammaincc(half_df, half_df / bounds))
+    mass = np.maximum(mass, _MIN_MASS)  # with many degrees of freedom large scales have none
+    return bounds, np.log(mass / mass.sum())
 
 
 @jit(inline="always")

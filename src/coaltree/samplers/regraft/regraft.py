@@ -13,10 +13,10 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
     nearest          the neighbour graphs of local candidates
 """
 
-import dataclasses
+import copy
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -32,7 +32,7 @@ from .candidates import rows_are_apart, vectors
 from .nearest import neighbor_graphs
 from .outlier_blocks import can_move
 from .outlier_moves import move_together
-from .update import Engine, Rule, make_engine, sweeps
+from .update import Engine, Rule, Workspace, make_engine, make_workspace, sweeps
 
 _MAX_ROWS_FOR_ALL = 128  # for which "auto" considers every branch
 _GLOBAL_UPDATES = 8  # of a local sweep consider every branch: a small share of the cost for every n
@@ -68,6 +68,7 @@ class Regraft(Sampler):
     is_chain = True
     takes_leaf_variances = True
     _rule = Rule()  # tests vary it
+    _workspace: ClassVar[Workspace | None] = None  # of a chain; otherwise each step makes its own
 
     def __post_init__(self) -> None:
         check_choice("candidates", self.candidates, ("auto", "all", "local"))
@@ -178,12 +179,21 @@ class Regraft(Sampler):
 
     def for_warmup(self) -> "Regraft":
         """A sampler with more near leaves, so that leaves of a poor start find their place."""
-        return dataclasses.replace(self, n_neighbors=_WARMUP_FACTOR * self.n_neighbors)
+        return self._with(n_neighbors=_WARMUP_FACTOR * self.n_neighbors)
+
+    def for_chain(self, problem: Problem) -> "Regraft":
+        """A sampler whose steps overwrite the same arrays."""
+        return self._with(_workspace=make_workspace(*vectors(problem, "Regraft").shape))
+
+    def _with(self, **changes: Any) -> "Regraft":
+        changed = copy.copy(self)
+        changed.__dict__.update(changes)
+        return changed
 
     def _engine(self, problem: Problem, W: np.ndarray, neighbors: np.ndarray) -> Engine:
         neighbors = neighbors[:, :, : 2 * int(self.n_neighbors)]  # the warm-up has more, nearest first
         share = min(1.0, _GLOBAL_UPDATES / (2 * len(W))) if self.global_share is None else float(self.global_share)
-        return make_engine(problem, W, neighbors, self._rule._replace(global_share=share))
+        return make_engine(problem, W, neighbors, self._rule._replace(global_share=share), self._workspace)
 
 
 def _room_for(n_trees: int, n: int) -> Merges:

@@ -29,6 +29,7 @@ from .candidates import (
     branch_of,
     empty_candidates,
     estimate_weights,
+    forget_close,
     pass_down,
     proposal_row,
     sum_of_weights,
@@ -79,14 +80,37 @@ class Engine(NamedTuple):
     tally: np.ndarray  # (4,) updates, moves, candidates, updates whose old branch was no candidate
 
 
+class Workspace(NamedTuple):
+    """Arrays that one engine after another may overwrite: for few rows they take as long to make as to use."""
+
+    tree: WorkingTree
+    candidates: Candidates
+
+
+def make_workspace(n: int, p: int) -> Workspace:
+    """Allocate what engines for n rows of p columns need."""
+    return Workspace(empty_working_tree(n, p), empty_candidates(n, p))
+
+
 def make_engine(
-    problem: Problem, W: np.ndarray, neighbors: np.ndarray | None = None, rule: Rule | None = None
+    problem: Problem,
+    W: np.ndarray,
+    neighbors: np.ndarray | None = None,
+    rule: Rule | None = None,
+    workspace: Workspace | None = None,
 ) -> Engine:
-    """Make an engine for contiguous rows W of a problem; its tree is still to be loaded."""
+    """Make an engine for contiguous rows W of a problem; its tree is still to be loaded.
+
+    It overwrites the arrays of a workspace of its size, and with them those of engines made of it before.
+    """
     n, p = W.shape
+    if workspace is None or workspace.tree.mean.shape != (2 * n - 1, p):
+        workspace = make_workspace(n, p)
+    tree, candidates = workspace
+    forget_close(candidates)
     neighbors = np.empty((0, n, 0)) if neighbors is None else neighbors
     neighbors = np.ascontiguousarray(neighbors, dtype=np.int32)
-    tree, candidates, tally = empty_working_tree(n, p), empty_candidates(n, p), np.zeros(4, np.int64)
+    tally = np.zeros(4, np.int64)
     return Engine(tree, candidates, W, problem.leaf_vars(), 0.5 * problem.d, neighbors, rule or Rule(), tally)
 
 
