@@ -1,14 +1,24 @@
 """Covariances with exact conjugate draws: `Fixed`, `Spherical`, `Scaled`, `Diagonal`, `Full`."""
 
-import copy
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...errors import InputError
-from .base import Covariance, DiagonalWhitener, LearnableCovariance, Statistics, Whitener, read_only, weak_inverse_gamma
+from .base import (
+    CholeskyWhitener,
+    Covariance,
+    DiagonalWhitener,
+    LearnableCovariance,
+    Statistics,
+    Whitener,
+    cholesky_whitener,
+    read_only,
+    weak_inverse_gamma,
+)
 from .priors import InverseGamma, InverseWishart, is_symmetric, solve_lower
 
 
@@ -281,9 +291,23 @@ class Full(_ConjugateCovariance):
         # Symmetric and positive definite it is, or else refused when rows are whitened; checks would take longer than
         # the draw of a small one.
         S.setflags(write=False)
-        made = copy.copy(self)
-        made._store("Phi", S)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, Phi=S)
+        made.__dict__.pop("_chol", None)
         return made
+
+    @cached_property
+    def _chol(self) -> CholeskyWhitener:
+        """The factor of Phi, which a step of a chain asks for several times."""
+        return cholesky_whitener(self.Phi, "the covariance")
+
+    def whitener(self, d: int) -> Whitener:
+        self.check(d)
+        if self.Phi is None:
+            return super().whitener(d)
+        return CholeskyWhitener(
+            math.sqrt(self.amplitude) * self._chol.chol, d * math.log(self.amplitude) + self._chol.log_det
+        )
 
     def _of_columns(self, columns: np.ndarray, d: int) -> Covariance:
         block = np.ix_(columns, columns)
@@ -315,5 +339,5 @@ class Full(_ConjugateCovariance):
             return super()._scale_terms()
         prior = self._prior("Phi")
         # tr(S Φ⁻¹) by Cholesky factors, which pivot nothing: in other units the same bits
-        root = solve_lower(np.linalg.cholesky(self.Phi), prior.chol)
+        root = solve_lower(self._chol.chol, prior.chol)
         return 0.5 * prior.df * len(self.Phi), 0.5 * float(np.sum(root * root))

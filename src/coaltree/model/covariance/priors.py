@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import gammaln, multigammaln
 
 from ..._runtime.typing import ArrayLike
@@ -185,8 +185,7 @@ class InverseWishart(Prior):
 
     def log_marginal(self, n: int, products: np.ndarray) -> float:
         """Log density of n draws of N(0, Φ) with Φ integrated out, as a function of UᵀU, up to a constant."""
-        try:
-            chol = np.linalg.cholesky(self.scale + products)
-        except np.linalg.LinAlgError:  # contrasts too large for their squares to be numbers
+        chol, failed = dpotrf(self.scale + products, lower=1, clean=0)
+        if failed:  # contrasts too large for their squares to be numbers
             return -math.inf
         return float(-(self.df + n) * float(np.log(chol.diagonal()).sum()))

@@ -260,7 +260,8 @@ def update(engine: Engine, c: Int, leaf: Int, state: np.ndarray) -> None:
 
 
 @jit
-def _sweep(engine: Engine, state: np.ndarray) -> None:
+def _sweep(engine: Engine, children: np.ndarray, times: np.ndarray, state: np.ndarray) -> None:
+    load(engine.tree, children, times, engine.W, engine.leaf_var)
     engine, state = borrowed(engine), borrow(state)
     nodes = engine.tree.nodes
     for leaf in range(engine.tree.top[1]):
@@ -273,6 +274,7 @@ def _sweep(engine: Engine, state: np.ndarray) -> None:
                 if c < 0 or nodes[c].parent < 0:
                     break
             update(engine, c, leaf, state)
+    unload(engine.tree, children, times)
 
 
 def sweeps(engine: Engine, merges: Merges, kept: Merges, state: np.ndarray) -> None:
@@ -285,7 +287,5 @@ def sweeps(engine: Engine, merges: Merges, kept: Merges, state: np.ndarray) -> N
     """
     children, times = merges
     for kept_children, kept_times in zip(*kept, strict=True):
-        load(engine.tree, children, times, engine.W, engine.leaf_var)
-        _sweep(engine, state)
-        unload(engine.tree, children, times)
+        _sweep(engine, children, times, state)
         kept_children[:], kept_times[:] = children, times
