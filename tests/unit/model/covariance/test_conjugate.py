@@ -37,6 +37,20 @@ def test_conjugate_priors_are_in_the_unit_of_each_column():
         )
 
 
+@pytest.mark.parametrize("amplitude", [1.0, 2.5])
+def test_full_whitens_with_the_factor_of_what_was_drawn_last(amplitude):
+    rng = np.random.default_rng(8)
+    covariance = Full(amplitude=amplitude).adapt(rng.normal(size=(30, 3)))
+    for _ in range(3):
+        for draw in (covariance.scale_move(10.0, 20, rng)[1], covariance.update(covariance.statistics(np.eye(3)), rng)):
+            covariance.whitener(3)
+            whitener = draw.whitener(3)
+            np.testing.assert_allclose(whitener.chol @ whitener.chol.T, draw.matrix(3), rtol=1e-12)
+            assert whitener.log_det == pytest.approx(np.linalg.slogdet(draw.matrix(3))[1])
+            assert not draw.Phi.flags.writeable
+            covariance = draw
+
+
 def test_scaled_has_the_variances_of_the_columns_and_one_parameter():
     X = np.random.default_rng(8).normal(size=(50, 3)) * [1.0, 10.0, 1e-4]
     X[4, 1] = np.nan

@@ -6,6 +6,7 @@ import pytest
 import coaltree as ct
 from coaltree.errors import InputError
 from coaltree.model.process.whitened import Problem
+from coaltree.samplers.base import Tails
 from coaltree.samplers.regraft.regraft import Regraft
 from tests.sampler_cases import RULES, TrulyLocal, draw, problem_of
 
@@ -57,6 +58,25 @@ def test_regraft_step_depends_on_the_tree_alone():
         np.testing.assert_array_equal(fresh[0], again[0])
         np.testing.assert_array_equal(fresh[1], again[1])
         tree = fresh[:2]
+
+
+@pytest.mark.parametrize("sampler", [Regraft("all"), Regraft("local")])
+def test_regraft_of_a_chain_overwrites_its_arrays_and_gives_the_same_bits(sampler):
+    problem, trees = problem_of(40, 4), []
+    tails = Tails(np.ones(40), 2.0, np.full(40, 0.1))
+    for stepping in (sampler, sampler.for_chain(problem), sampler.for_chain(problem_of(40, 3))):
+        rng = np.random.default_rng(0)
+        neighbors = sampler.neighbors(problem, rng)
+        tree = stepping.step(problem, None, rng)[:2]
+        for _ in range(3):
+            tree = stepping.step(problem, tree, rng, neighbors=neighbors)[:2]
+            tree, _ = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors, clades=True)
+        trees.append(tree)
+    for children, times in trees[1:]:
+        np.testing.assert_array_equal(children, trees[0][0])
+        np.testing.assert_array_equal(times, trees[0][1])
+    more = sampler.for_chain(problem).for_warmup()
+    assert more._workspace is not None and more.n_neighbors == 2 * sampler.n_neighbors
 
 
 def test_regraft_of_rotated_rows_is_the_same_up_to_rounding():
