@@ -49,11 +49,12 @@ def _nearest_of(W: np.ndarray, k: int) -> np.ndarray:
 
 @jit
 def _find_seeds(W: np.ndarray, near: np.ndarray, n_seeds: Int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Make the fields of `Neighborhoods`; rows without a fifth neighbour have a distance of -1."""
+    """Make the fields of `Neighborhoods`; rows without that many neighbours have a distance of -1."""
     nearness = np.full(len(W), 1.0)  # the distance with its sign changed: the farthest are sorted first
+    last = min(_N_NEAR, near.shape[1] - 1)  # after the warm-up there may be four neighbours
     for i in range(len(W)):
-        if near[i, _N_NEAR] >= 0:
-            nearness[i] = -squared_distance(W[i], W[near[i, _N_NEAR]])
+        if near[i, last] >= 0:
+            nearness[i] = -squared_distance(W[i], W[near[i, last]])
     by_distance = sorted_places(nearness)
     while n_seeds > 0 and nearness[by_distance[n_seeds - 1]] > 0.0:
         n_seeds -= 1

@@ -29,6 +29,19 @@ def test_neighborhoods_have_no_seeds_without_neighbors():
     assert len(outlier_blocks.neighborhoods(X, neighbors).seeds) == 0
 
 
+def test_neighborhoods_of_four_neighbors_take_the_last_for_the_fifth():
+    """So many are left of `Regraft(n_neighbors=2)`, which has more in the warm-up."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    neighbors = nearest(X, X, 4, np.arange(40))[None]
+    around = outlier_blocks.neighborhoods(X, neighbors)
+    expected = np.square(X - X[neighbors[0, :, 3]]).sum(axis=1)
+    np.testing.assert_allclose(around.distance, expected, rtol=1e-12)
+    np.testing.assert_array_equal(around.seeds, np.argsort(-expected, kind="stable")[:5])
+    np.testing.assert_array_equal(around.near[0], neighbors[0, around.seeds])
+    among_seeds = around.seeds[nearest(X[around.seeds], X[around.seeds], 4, np.arange(5))]
+    np.testing.assert_array_equal(around.near[1], among_seeds)
+
+
 def test_can_move_needs_enough_rows_and_neighbors():
     neighbors = np.zeros((1, 40, 5), np.int32)
     assert outlier_blocks.can_move(40, neighbors) and not outlier_blocks.can_move(40, neighbors[:, :, :4])
