@@ -110,7 +110,6 @@ class Sampler(ABC):
         *,
         neighbors: Neighbors = None,
         n_blocks: int = 1,
-        clades: bool = False,
     ) -> tuple[Merges, np.ndarray]:
         """Move some outliers together with their scales, where noise has Student's tails; by default nothing moves."""
         return tree, tails.scale

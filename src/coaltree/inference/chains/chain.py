@@ -32,8 +32,7 @@ from .tempering import tempered
 FIRST_UPDATES = 3  # of the covariance, before the first iteration
 NEIGHBORS_EVERY = 10  # iterations of the warm-up
 MANY_LEAVES = 20_000  # above, neighbours are searched once: a search takes as long as several iterations
-FEW_LEAVES = 300  # up to here there are more sweeps and blocks of outliers an iteration, and no clades are moved
-OUTLIER_BLOCKS, OUTLIER_BLOCKS_IN_WARMUP, OUTLIER_BLOCKS_OF_FEW = 1, 3, 8  # moved together in an iteration
+LEAVES_PER_BLOCK, MAX_BLOCKS = 30, 20  # blocks of outliers that are moved after a sweep: a part of what it costs
 
 
 def begin(
@@ -141,7 +140,7 @@ def _one_step(
 ) -> tuple[Chain, Problem | None, dict[str, Any]]:
     info: dict[str, Any] = {}
     if problem is not None:
-        chain, info = _draw_tree(data, settings, chain, problem, n_steps, is_warmup)
+        chain, info = _draw_tree(data, settings, chain, problem, is_warmup)
     chain = draw_parameters(data, chain, repeat=n_steps == 1)
     if data.missing is not None:
         tree, values = data.over_rows(chain.tree), data.filled(chain.imputed)
@@ -154,7 +153,7 @@ def _one_step(
 
 
 def _draw_tree(
-    data: ChainData, settings: RunSettings, chain: Chain, problem: Problem, n_steps: int, is_warmup: bool
+    data: ChainData, settings: RunSettings, chain: Chain, problem: Problem, is_warmup: bool
 ) -> tuple[Chain, dict[str, Any]]:
     """Draw a tree given covariance and noise; under Student's noise, also move blocks of outliers with their scales."""
     sampler, neighbors, noise = settings.sampler, chain.neighbors, chain.noise
@@ -162,13 +161,9 @@ def _draw_tree(
     children, times, info = sampler.step(at, chain.tree, chain.rng, neighbors=neighbors, n_threads=settings.n_threads)
     tree = children, times
     if noise.tail_scale is not None and data.replicates is None:
-        n_blocks = OUTLIER_BLOCKS_IN_WARMUP if is_warmup else OUTLIER_BLOCKS
-        n_blocks = OUTLIER_BLOCKS_OF_FEW if problem.n <= FEW_LEAVES else n_blocks
-        n_blocks = 1 if problem.n > MANY_LEAVES else math.ceil(n_blocks / n_steps)  # a block costs O(n)
+        n_blocks = min(math.ceil(problem.n / LEAVES_PER_BLOCK), MAX_BLOCKS)
         tails = Tails(noise.tail_scale, data.noise.half_df, noise.level * data.noise.error2)
-        tree, scale = sampler.move_outliers(
-            problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks, clades=problem.n > FEW_LEAVES
-        )
+        tree, scale = sampler.move_outliers(problem, tree, tails, chain.rng, neighbors=neighbors, n_blocks=n_blocks)
         noise = noise._replace(tail_scale=scale)
     return chain._replace(tree=tree, noise=noise), info
 

@@ -2,19 +2,16 @@
 
 Two or three such rows are either a small branch of their own, or rows of a larger one with large errors. No update of
 one row leads from one to the other: the first to leave would have to stand alone. So a block of them (`outlier_blocks`)
-is taken off, and put back the other way:
+is taken off, and put back the other way, one after another:
 
-    scattered   one after another anywhere on the tree, and not as a clade of their own
-    gathered    joined with each other alone, one after another, and then to the tree as one subtree .
+    scattered   each anywhere on the tree, and in the end not as a clade of their own
+    gathered    the first one anywhere, with a scale that is drawn from the prior, since alone it would not choose the
+                little noise with which others join it; each other one within the clade of those before it .
 
-In both a leaf gets a new scale s of Student's noise with its place (`outlier_scales`). A block that is a clade is
+All others get a new scale s of Student's noise with their place (`outlier_scales`). A block that is a clade is
 scattered, any other gathered, in one Metropolis–Hastings step with the product of f p(s) / q for the new places against
-that for the old ones; a block of one row gets a new place and scale.
-
-While a clade is apart from the tree it takes the place of its root, so that the same functions serve. With k_c(u)
-lineages of its own, the coalescent has exp(-∫ [k k_c + k_c (k_c - 1) / 2] du) for the clade: joining its leaves to
-each other beside the k lineages of the tree gives all but ∫_0^t k du. The lineage counts then say
-∫_0^t (k + k_c - 1) du, more by the sum of the times of its merges.
+that for the old ones; a block of one row gets a new place and scale. "Anywhere" is on the paths to the root from near
+leaves, from a few of all leaves, and from those of the block that are on the tree: none depends on where it was.
 """
 
 import math
@@ -22,30 +19,18 @@ import math
 import numpy as np
 
 from ..._runtime.jit import jit
-from ..._runtime.random_streams import uniform
+from ..._runtime.random_streams import integer_below, uniform
 from ..._runtime.typing import Int
 from ..base import Merges, Tails
-from .candidates import add_every_branch, weigh
-from .clades.outlier_clades import move_clades
+from .candidates import add_clade, add_every_branch, add_path, begin, pass_down
 from .outlier_blocks import draw_block, neighborhoods
-from .outlier_scales import (
-    ScaleCells,
-    cell_of,
-    cells_of,
-    draw_new_leaf,
-    draw_scale,
-    log_prior_over_proposal,
-    log_weight_of,
-    target_of,
-    weigh_old_leaf,
-)
-from .update import Engine, borrowed, propose
+from .outlier_scales import Scales, draw_new_leaf, knots_of, scales_of, weigh_old_leaf
+from .update import Engine, borrowed
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
-_TRIES_PER_OUTLIER = 4  # of a call: a try costs as much as a few updates of a sweep
+_N_RANDOM = 4  # leaves drawn from all, whose paths are candidates beside those of near ones
 
-# Where a leaf of a block is: joined through node `free` to the branch above x at time t, with scale s. In a clade of
-# their own the first leaf has no such place; its entries are those of the clade.
+# Where a leaf of a block is, beside those before it: joined through node `free` to the branch above x at time t.
 PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
 
 
@@ -71,165 +56,158 @@ def _top_of_clade(tree: WorkingTree, block: np.ndarray) -> np.int64:
 
 
 @jit
-def _take_off(tree: WorkingTree, block: np.ndarray, top: Int, places: np.ndarray) -> None:
-    """Take the leaves off the tree, and note their places; where top >= 0, as the clade below it, then one by one."""
-    root, first = tree.top[0], 0
-    if top >= 0:
-        places[0].free, places[0].x, places[0].t = prune(tree, top)
-        root, first = tree.top[0], 1
-        tree.top[0] = top
-    for j in range(block.size - 1, first - 1, -1):
+def _take_off(tree: WorkingTree, block: np.ndarray, places: np.ndarray) -> None:
+    """Take the leaves off the tree, the last one first, and note their places."""
+    for j in range(block.size - 1, -1, -1):
         places[j].free, places[j].x, places[j].t = prune(tree, block[j])
-    if top >= 0:
-        tree.top[0] = root
 
 
 @jit(inline="always")
-def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, cells: ScaleCells) -> None:
-    tree.nodes[c].var = cells.leaves[c].unit * places[j].s
+def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, scales: Scales) -> None:
+    tree.nodes[c].var = scales.leaves[c].unit * places[j].s
     regraft(tree, c, places[j].free, places[j].x, places[j].t)
 
 
-@jit(inline="always")
-def _begin_clade(tree: WorkingTree, c: Int, s: float, cells: ScaleCells) -> int:
-    """Make a leaf a tree of its own, to which others are joined; returns the root of the tree."""
-    root = tree.top[0]
-    tree.nodes[c].var = cells.leaves[c].unit * s
-    tree.top[0] = c
-    return root
+@jit
+def _near_leaves(engine: Engine, block: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """(k, m) leaves near each of the block, and some drawn from all; none where every branch is a candidate."""
+    neighbors, n = engine.neighbors, engine.tree.top[1]
+    if neighbors.shape[0] == 0:
+        return np.empty((block.size, 0), np.int64)
+    n_near = neighbors.shape[2]
+    near = np.empty((block.size, n_near + _N_RANDOM), np.int64)
+    for j in range(block.size):
+        for i in range(near.shape[1]):
+            near[j, i] = neighbors[0, block[j], i] if i < n_near else integer_below(state, n)
+    return near
 
 
-@jit(inline="always")
-def _extra_time(places: np.ndarray) -> float:
-    """How much the area under the lineages is too large before a clade joins the tree."""
-    total = 0.0
-    for j in range(1, places.size):
-        total += places[j].t
-    return total
+@jit
+def _gather(engine: Engine, block: np.ndarray, j: Int, near: np.ndarray, top: Int) -> None:
+    """Make the candidates of the j-th leaf of a block, of which those before it are on the tree.
+
+    They are the branches of the clade below `top` and the one above it, or where this is -1, paths from near leaves
+    and from those before it.
+    """
+    tree, cand, c = engine.tree, engine.candidates, block[j]
+    nodes, time = tree.nodes, tree.nodes[c].time
+    if top < 0 and near.shape[1] == 0:
+        add_every_branch(cand, tree, tree.mean[c], time)
+        return
+    begin(cand.counts)
+    if top >= 0:
+        if nodes[top].parent >= 0:
+            add_path(cand, nodes, np.int64(nodes[top].parent), np.int64(-1), time)
+        cand.counts[3] = cand.counts[0]
+        add_clade(cand, nodes, top, time)
+    else:
+        for i in range(j):
+            add_path(cand, nodes, block[i], np.int64(-1), time)
+        for i in range(near.shape[1]):
+            is_on = near[j, i] >= 0
+            for other in block[j:]:
+                is_on = is_on and near[j, i] != other
+            if is_on:
+                add_path(cand, nodes, near[j, i], np.int64(-1), time)
+    pass_down(cand, tree, tree.mean[c], time)
 
 
 @jit
 def _put_back(
-    engine: Engine, block: np.ndarray, places: np.ndarray, cells: ScaleCells, is_clade: bool | np.bool, weighs: np.bool
+    engine: Engine,
+    block: np.ndarray,
+    near: np.ndarray,
+    places: np.ndarray,
+    scales: Scales,
+    is_clade: bool | np.bool,
+    weighs: np.bool,
 ) -> float:
-    """Put the leaves where they were, as a clade or one by one; returns log f p(s) / q if it is to be computed."""
-    tree, n, k = engine.tree, engine.tree.top[1], block.size
-    root, log_weight = tree.top[0], 0.0
-    if is_clade:
-        root = _begin_clade(tree, block[0], places[0].s, cells)
-        g = cell_of(cells, places[0].s)
-        log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places[0].s) if g >= 0 else math.nan
-    for j in range(1 if is_clade else 0, k):
-        c, m = block[j], float(n - k + j)
+    """Put the leaves where they were, as a clade or not; returns log f p(s) / q if it is to be computed."""
+    n, k, top, log_weight = engine.tree.top[1], block.size, np.int64(-1), 0.0
+    for j in range(k):
+        c, x = block[j], places[j].x
         if weighs:
-            log_weight += weigh_old_leaf(engine, c, m, cells, places[j].s, places[j].x, places[j].t)
-        _join_leaf(tree, c, places, j, cells)
-    if is_clade:
-        top = tree.top[0]
-        tree.top[0] = root
-        if weighs:
-            add_every_branch(engine.candidates, tree, tree.mean[top], tree.nodes[top].time)
-            target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, n - 1.0)
-            best = weigh(engine.candidates, target, engine.rule.care)
-            log_weight += log_weight_of(engine, target, best, places[0].x, places[0].t) + _extra_time(places)
-        regraft(tree, top, places[0].free, places[0].x, places[0].t)
+            _gather(engine, block, j, near, top)
+            knots = scales.prior if is_clade and j == 0 else knots_of(engine, c, float(n - k + j), scales)
+            log_weight += weigh_old_leaf(engine, c, float(n - k + j), scales, knots, places[j].s, x, places[j].t)
+        _join_leaf(engine.tree, c, places, j, scales)
+        if is_clade:
+            top = np.int64(c) if j == 0 else (places[j].free if x == top else top)
     return log_weight
 
 
-@jit(inline="always")
+@jit
 def _put_anew(
     engine: Engine,
     block: np.ndarray,
+    near: np.ndarray,
     places: np.ndarray,
-    cells: ScaleCells,
+    scales: Scales,
     is_clade: bool | np.bool,
     state: np.ndarray,
-) -> tuple[float, np.int64, bool]:
-    """Put the leaves at new places, as a clade or one by one; returns log f p(s) / q, the clade's top or -1, and True.
+) -> float:
+    """Put the leaves at new places, as a clade or anywhere; returns log f p(s) / q.
 
-    Where nothing could be drawn these are -inf, -1 and False, and the leaves are left off the tree.
+    Where nothing could be drawn this is -inf, and the leaves are left off the tree.
     """
-    tree, n, k = engine.tree, engine.tree.top[1], block.size
-    root, top, first, log_weight = tree.top[0], np.int64(-1), 0, 0.0
-    if is_clade:
-        g, places[0].s = draw_scale(cells, cells.log_prior, state)
-        log_weight = log_prior_over_proposal(cells, cells.log_prior, g, places[0].s)
-        root, first = _begin_clade(tree, block[0], places[0].s, cells), 1
-    n_joined = first
-    for j in range(first, k):
-        c, m = block[j], float(n - k + j)
-        places[j].s, x, places[j].t, of_leaf = draw_new_leaf(engine, c, m, cells, state)
+    n, k, top, log_weight = engine.tree.top[1], block.size, np.int64(-1), 0.0
+    for j in range(k):
+        c = block[j]
+        _gather(engine, block, j, near, top)
+        knots = scales.prior if is_clade and j == 0 else knots_of(engine, c, float(n - k + j), scales)
+        places[j].s, x, places[j].t, of_leaf = draw_new_leaf(engine, c, float(n - k + j), scales, knots, state)
         if x < 0:
-            break
+            for i in range(j - 1, -1, -1):
+                prune(engine.tree, block[i])
+            return -math.inf
         places[j].x = x
         log_weight += of_leaf
-        _join_leaf(tree, c, places, j, cells)
-        n_joined += 1
-    if n_joined == k and not is_clade:
-        return log_weight, top, True
-    if is_clade:
-        top = tree.top[0]
-        tree.top[0] = root
-    if n_joined == k:
-        add_every_branch(engine.candidates, tree, tree.mean[top], tree.nodes[top].time)
-        target = target_of(engine, tree.nodes[top].var - tree.nodes[top].time, n - 1.0)
-        best = weigh(engine.candidates, target, engine.rule.care)
-        i, t, ratio, log_total = propose(engine.candidates, target, best, engine.rule.care.coarse, state)
-        if i >= 0:
-            places[0].x, places[0].t = np.int64(engine.candidates.branches[i].node), t
-            regraft(tree, top, places[0].free, places[0].x, t)
-            return log_weight + ratio + log_total + _extra_time(places), top, True
-    if is_clade:
-        tree.top[0] = top
-    for j in range(n_joined - 1, first - 1, -1):
-        prune(tree, block[j])
-    if is_clade:
-        tree.top[0] = root
-    return -math.inf, np.int64(-1), False
+        _join_leaf(engine.tree, c, places, j, scales)
+        if is_clade:
+            top = np.int64(c) if j == 0 else (places[j].free if x == top else top)
+    return log_weight
 
 
 @jit
-def _move(engine: Engine, block: np.ndarray, cells: ScaleCells, state: np.ndarray) -> bool:
+def _move(engine: Engine, block: np.ndarray, scales: Scales, state: np.ndarray) -> bool:
     """Try to move a block with its scales, from a clade to anywhere or the other way; returns whether it moved."""
     engine = borrowed(engine)
     tree, k = engine.tree, block.size
-    old, new = np.empty(k, PLACE), np.empty(k, PLACE)
+    old, new, near = np.empty(k, PLACE), np.empty(k, PLACE), _near_leaves(engine, block, state)
     for j in range(k):
-        old[j].s = cells.leaves[block[j]].scale
-    top = _top_of_clade(tree, block) if k > 1 else np.int64(-1)
-    was_clade, is_clade = top >= 0, top < 0 and k > 1
-    _take_off(tree, block, top, old)
-    log_old = _put_back(engine, block, old, cells, was_clade, np.bool_(True))
+        old[j].s = scales.leaves[block[j]].scale
+    was_clade = k > 1 and _top_of_clade(tree, block) >= 0
+    is_clade = k > 1 and not was_clade
+    _take_off(tree, block, old)
+    log_old = _put_back(engine, block, near, old, scales, was_clade, np.bool_(True))
     if not log_old < math.inf:
         return False
-    _take_off(tree, block, top, old)
+    _take_off(tree, block, old)
     for j in range(k):
         new[j].free = old[j].free
-    log_new, new_top, is_put = _put_anew(engine, block, new, cells, is_clade, state)
+    log_new = _put_anew(engine, block, near, new, scales, is_clade, state)
     moved = math.log(uniform(state)) < log_new - log_old
     if moved and (not was_clade or _top_of_clade(tree, block) < 0):
         for j in range(k):
-            cells.leaves[block[j]].scale = new[j].s
+            scales.leaves[block[j]].scale = new[j].s
         return True
-    if is_put:
-        _take_off(tree, block, new_top, new)
-    _put_back(engine, block, old, cells, was_clade, np.bool_(False))
+    if log_new > -math.inf:
+        _take_off(tree, block, new)
+    _put_back(engine, block, near, old, scales, was_clade, np.bool_(False))
     return False
 
 
 def move_together(
-    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray, *, clades: bool = False
+    engine: Engine, tree: Merges, tails: Tails, n_blocks: int, state: np.ndarray
 ) -> tuple[Merges, np.ndarray]:
-    """Move so many blocks of outliers one after another, then perhaps clades; returns the tree and the scales."""
+    """Move so many blocks of outliers one after another; returns the tree and the scales."""
     around = neighborhoods(engine.W, engine.neighbors)
     if len(around.seeds) == 0:
         return tree, tails.scale
     children, times = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
-    cells = cells_of(tails)
+    scales = scales_of(tails)
     load(engine.tree, children, times, engine.W, engine.leaf_var)
     for _ in range(n_blocks):
-        _move(engine, draw_block(around, state), cells, state)
-    if clades:
-        move_clades(engine, around.seeds, cells, np.int64(_TRIES_PER_OUTLIER), state)
+        _move(engine, draw_block(around, state), scales, state)
     unload(engine.tree, children, times)
-    return (children, times), cells.leaves["scale"].copy()
+    return (children, times), scales.leaves["scale"].copy()

@@ -1,7 +1,8 @@
 """One leaf of a block of outliers: a noise scale and a place, proposed together, and how likely that was.
 
-The scale s falls into one of a few cells, by its share of ∫ p(s) f ds over all places of the leaf, and is log-uniform
-in the cell; branch and time given s come from the proposal of an ordinary update.
+With y = log s, the density of the scale and of a place is p(s) s f_y(branch, time). The proposal of y is this with f_y
+integrated over the candidates, roughly, in log-linear pieces between knots; branch and time given s come from the
+proposal of an ordinary update. With many columns the density of y is narrow: knots are added where its mass is.
 """
 
 import math
@@ -9,143 +10,169 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammainccinv
+from scipy.special import gammainccinv
 
 from ..._runtime.jit import jit
 from ..._runtime.random_streams import uniform
 from ..._runtime.typing import Int
 from ..base import Tails
 from .branch_density import Target
-from .candidates import Care, add_every_branch, proposal_row, sum_of_weights, weigh
+from .candidates import estimate_weights, proposal_row, sum_of_weights, weigh
 from .lineage_counts import view_of
 from .update import Engine, log_ratio, propose
 
-# Bounds of cells: quantiles of the prior, then multiples of the last one, for large errors. Their number must be odd.
-_INNER_QUANTILES = (0.002, 0.35, 0.7, 0.9)
-_OUTER_MULTIPLES = (4.0, 16.0, 64.0, 4096.0)
-_MIN_MASS = 1e-300
-_ROUGH = Care(coarse=2.0, negligible=3.0)  # how precisely masses over cells are known
-
+_QUANTILES = np.concatenate([[0.002], np.linspace(0.02, 0.98, 25), [0.999]])  # of the prior: scales that are proposed
+_MULTIPLES = 2.0 ** np.arange(1, 10)  # of the last of these, for large errors
+_FIRST_KNOTS, _MAX_KNOTS = 7, 25
+_SPACING = 2.0  # between knots where the mass is, in units of the width that each column alone would give
+_SMALL_SHARE = 0.03  # of the mass: pieces with less are not divided
 
 LEAF = np.dtype([("scale", np.float64), ("unit", np.float64)])  # the current scale, the variance at a scale of 1
 
 
-class ScaleCells(NamedTuple):
-    """Cells from which scales are proposed, and their prior."""
+class Knots(NamedTuple):
+    """A density of y in log-linear pieces between knots."""
+
+    y: np.ndarray
+    level: np.ndarray  # its logarithm at the knots, not normalised
+
+
+class Scales(NamedTuple):
+    """The scales of all leaves, inverse gamma (half_df, half_df), and a proposal from that prior."""
 
     leaves: np.ndarray  # (n,) LEAF
     half_df: float
-    bounds: np.ndarray  # (cells + 1,)
-    log_prior: np.ndarray  # (cells,) log of the prior's mass in each
-    log_share: np.ndarray  # (cells,) scratch: log probability of each for one leaf
+    prior: Knots
 
 
-def cells_of(tails: Tails) -> ScaleCells:
-    """Make cells for scales that are inverse gamma (half_df, half_df)."""
-    bounds, log_prior = _bounds_and_log_prior(tails.half_df)
+def scales_of(tails: Tails) -> Scales:
+    """The scales of leaves as kernels take them."""
     leaves = np.empty(len(tails.scale), LEAF)
     leaves["scale"], leaves["unit"] = tails.scale, tails.unit
-    return ScaleCells(leaves, tails.half_df, bounds, log_prior, np.empty(len(log_prior)))
+    return Scales(leaves, tails.half_df, _prior_of(tails.half_df))
 
 
 @cache  # asked for in each step of a chain, always with the same number
-def _bounds_and_log_prior(half_df: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the cells, and the log of the prior's mass in each; not to be changed."""
-    inner = half_df / gammainccinv(half_df, _INNER_QUANTILES)
-    bounds = np.concatenate([inner, inner[-1] * np.array(_OUTER_MULTIPLES)])
-    mass = np.diff(gammaincc(half_df, half_df / bounds))
-    mass = np.maximum(mass, _MIN_MASS)  # with many degrees of freedom large scales have none
-    return bounds, np.log(mass / mass.sum())
+def _prior_of(half_df: float) -> Knots:
+    """The prior of y between knots; not to be changed."""
+    s = half_df / gammainccinv(half_df, _QUANTILES)
+    y = np.log(np.concatenate([s, s[-1] * _MULTIPLES]))
+    return Knots(y, -half_df * (y + np.exp(-y)))
 
 
 @jit(inline="always")
-def target_of(engine: Engine, var_less_time: float, m: float) -> Target:
-    """The density of a subtree beside m leaves of the engine's tree."""
-    return Target(var_less_time, m, engine.half_d, view_of(engine.tree.lineages))
+def _target_of(engine: Engine, c: Int, m: float) -> Target:
+    """The density of leaf c beside m leaves of the engine's tree."""
+    return Target(engine.tree.nodes[c].var, m, engine.half_d, view_of(engine.tree.lineages))
 
 
 @jit
-def _weigh_cells(engine: Engine, c: Int, m: float, cells: ScaleCells) -> None:
-    """Write the log probability of every cell for leaf c, for which every branch is made a candidate.
-
-    Every second cell is computed; the likelihood of the others is the geometric mean of both sides.
-    """
-    tree, cand, log_share = engine.tree, engine.candidates, cells.log_share
-    add_every_branch(cand, tree, tree.mean[c], tree.nodes[c].time)
-    for g in range(0, log_share.size, 2):
-        s = math.sqrt(cells.bounds[g] * cells.bounds[g + 1])
-        best = weigh(cand, target_of(engine, cells.leaves[c].unit * s, m), _ROUGH)
-        log_share[g] = best + math.log(sum_of_weights(cand, best))
-    for g in range(1, log_share.size, 2):
-        log_share[g] = 0.5 * (log_share[g - 1] + log_share[g + 1])
-    top = -math.inf
-    for g in range(log_share.size):
-        log_share[g] += cells.log_prior[g]
-        top = max(top, log_share[g])
-    total = 0.0
-    for g in range(log_share.size):
-        total += math.exp(log_share[g] - top)
-    for g in range(log_share.size):
-        log_share[g] -= top + math.log(total)
-
-
-@jit(inline="always")
-def cell_of(cells: ScaleCells, s: float) -> int:
-    """The cell of a scale; -1 for one that is never proposed."""
-    for g in range(cells.log_prior.size):
-        if cells.bounds[g] <= s < cells.bounds[g + 1]:
-            return g
-    return -1
-
-
-@jit
-def draw_scale(cells: ScaleCells, log_share: np.ndarray, state: np.ndarray) -> tuple[int, float]:
-    """Draw a cell and a scale in it."""
-    rest = uniform(state)
-    g = 0
-    while g < log_share.size - 1 and rest > math.exp(log_share[g]):
-        rest -= math.exp(log_share[g])
-        g += 1
-    return g, cells.bounds[g] * math.exp(uniform(state) * math.log(cells.bounds[g + 1] / cells.bounds[g]))
-
-
-@jit
-def log_prior_over_proposal(cells: ScaleCells, log_share: np.ndarray, g: Int, s: float) -> float:
-    """log p(s) / q(s), up to a constant, for a scale in cell g; p inverse gamma."""
-    log_p = -cells.half_df * (math.log(s) + 1.0 / s)
-    return log_p - log_share[g] + math.log(math.log(cells.bounds[g + 1] / cells.bounds[g]))
-
-
-@jit
-def log_weight_of(engine: Engine, target: Target, best: float, x: Int, t: float) -> float:
-    """log f / q of the candidate above x at time t, where candidates are weighed and `best` is the largest."""
-    cand = engine.candidates
-    log_total = best + math.log(sum_of_weights(cand, best))
-    i = cand.nodes[x].place
-    return log_ratio(cand, target, i, proposal_row(cand, i, target, engine.rule.care.coarse), t) + log_total
-
-
-@jit(inline="always")
-def weigh_old_leaf(engine: Engine, c: Int, m: float, cells: ScaleCells, s: float, x: Int, t: float) -> float:
-    """log f p(s) / q of a leaf where it was; NaN for a scale that is never proposed, so that no move leads back."""
-    g = cell_of(cells, s)
-    if g < 0:
+def level_at(knots: Knots, y: float) -> float:
+    """The log density at y; NaN outside, so that no move leads there or from there."""
+    if not knots.y[0] <= y <= knots.y[knots.y.size - 1]:
         return math.nan
-    _weigh_cells(engine, c, m, cells)
-    target = target_of(engine, cells.leaves[c].unit * s, m)
-    log_weight = log_weight_of(engine, target, weigh(engine.candidates, target, engine.rule.care), x, t)
-    return log_weight + log_prior_over_proposal(cells, cells.log_share, g, s)
+    g = 0
+    while y > knots.y[g + 1]:
+        g += 1
+    return knots.level[g] + (y - knots.y[g]) / (knots.y[g + 1] - knots.y[g]) * (knots.level[g + 1] - knots.level[g])
 
 
-@jit(inline="always")
+@jit
+def _mass(knots: Knots, g: Int, best: float) -> float:
+    """The mass of the piece after knot g, divided by e^best."""
+    rise = abs(knots.level[g + 1] - knots.level[g])
+    highest = (knots.y[g + 1] - knots.y[g]) * math.exp(max(knots.level[g], knots.level[g + 1]) - best)
+    return highest * (-math.expm1(-rise) / rise if rise > 1e-9 else 1.0)
+
+
+@jit
+def total_mass(knots: Knots) -> tuple[float, float]:
+    """The largest log density at a knot, and the mass of all pieces, divided by its exponential."""
+    best, total = -math.inf, 0.0
+    for g in range(knots.level.size):
+        best = max(best, knots.level[g])
+    for g in range(knots.level.size - 1):
+        total += _mass(knots, g, best)
+    return best, total
+
+
+@jit
+def draw_from(knots: Knots, state: np.ndarray) -> float:
+    """Draw y."""
+    best, total = total_mass(knots)
+    rest, g = uniform(state) * total, 0
+    while g < knots.level.size - 2 and rest > _mass(knots, g, best):
+        rest -= _mass(knots, g, best)
+        g += 1
+    rise, u = knots.level[g + 1] - knots.level[g], uniform(state)
+    share = -math.log1p(u * math.expm1(-abs(rise))) / abs(rise) if abs(rise) > 1e-9 else u
+    return knots.y[g] + (knots.y[g + 1] - knots.y[g]) * (share if rise < 0.0 else 1.0 - share)
+
+
+@jit
+def _level(engine: Engine, c: Int, m: float, scales: Scales, y: float) -> float:
+    """The log density of y over all candidates of leaf c, roughly; its scale on the tree is left changed."""
+    engine.tree.nodes[c].var = scales.leaves[c].unit * math.exp(y)
+    best = estimate_weights(engine.candidates, _target_of(engine, c, m))
+    if not best > -math.inf:
+        return -math.inf
+    return best + math.log(sum_of_weights(engine.candidates, best)) - scales.half_df * (y + math.exp(-y))
+
+
+@jit
+def knots_of(engine: Engine, c: Int, m: float, scales: Scales) -> Knots:
+    """Make the proposal of y for leaf c, whose candidates are made: evenly spaced knots, and more where its mass is."""
+    ys, levels = np.empty(_MAX_KNOTS), np.empty(_MAX_KNOTS)
+    first, last = scales.prior.y[0], scales.prior.y[scales.prior.y.size - 1]
+    for g in range(_FIRST_KNOTS):
+        ys[g] = first + g * (last - first) / (_FIRST_KNOTS - 1)
+        levels[g] = _level(engine, c, m, scales, ys[g])
+    spacing = _SPACING / math.sqrt(2.0 * (engine.half_d + scales.half_df))
+    for n_knots in range(_FIRST_KNOTS, _MAX_KNOTS):
+        knots = Knots(ys[:n_knots], levels[:n_knots])
+        best, total = total_mass(knots)
+        place, largest = -1, _SMALL_SHARE * total
+        for g in range(n_knots - 1):
+            if ys[g + 1] - ys[g] > spacing and _mass(knots, g, best) > largest:
+                place, largest = g, _mass(knots, g, best)
+        if place < 0:
+            return knots
+        for g in range(n_knots, place + 1, -1):
+            ys[g], levels[g] = ys[g - 1], levels[g - 1]
+        ys[place + 1] = 0.5 * (ys[place] + ys[place + 2])
+        levels[place + 1] = _level(engine, c, m, scales, ys[place + 1])
+    return Knots(ys, levels)
+
+
+@jit
+def _log_prior_over_proposal(knots: Knots, half_df: float, y: float) -> float:
+    """log p(y) / q(y), up to a constant; NaN for a scale that is never proposed."""
+    best, total = total_mass(knots)
+    return best + math.log(total) - level_at(knots, y) - half_df * (y + math.exp(-y))
+
+
+@jit
+def weigh_old_leaf(engine: Engine, c: Int, m: float, scales: Scales, knots: Knots, s: float, x: Int, t: float) -> float:
+    """log f p(s) / q of a leaf where it was; NaN for what is never proposed, so that no move leads back."""
+    cand, y = engine.candidates, math.log(s)
+    if cand.nodes[x].mark != cand.counts[1]:
+        return math.nan
+    engine.tree.nodes[c].var = scales.leaves[c].unit * s
+    target = _target_of(engine, c, m)
+    best = weigh(cand, target, engine.rule.care)
+    log_total, i = best + math.log(sum_of_weights(cand, best)), cand.nodes[x].place
+    ratio = log_ratio(cand, target, i, proposal_row(cand, i, target, engine.rule.care.coarse), t)
+    return ratio + log_total + _log_prior_over_proposal(knots, scales.half_df, y)
+
+
+@jit
 def draw_new_leaf(
-    engine: Engine, c: Int, m: float, cells: ScaleCells, state: np.ndarray
+    engine: Engine, c: Int, m: float, scales: Scales, knots: Knots, state: np.ndarray
 ) -> tuple[float, np.int64, float, float]:
-    """Draw a scale, a branch (-1 where none could be drawn) and a time for leaf c; returns them and log f p(s) / q."""
-    _weigh_cells(engine, c, m, cells)
-    g, s = draw_scale(cells, cells.log_share, state)
-    target = target_of(engine, cells.leaves[c].unit * s, m)
-    cand, care = engine.candidates, engine.rule.care
+    """Draw a scale, one of the candidates (-1 where none could be drawn) and a time; also returns log f p(s) / q."""
+    cand, care, y = engine.candidates, engine.rule.care, draw_from(knots, state)
+    engine.tree.nodes[c].var = scales.leaves[c].unit * math.exp(y)
+    target = _target_of(engine, c, m)
     i, t, ratio, log_total = propose(cand, target, weigh(cand, target, care), care.coarse, state)
     x = np.int64(cand.branches[i].node) if i >= 0 else np.int64(-1)
-    return s, x, t, ratio + log_total + log_prior_over_proposal(cells, cells.log_share, g, s)
+    return math.exp(y), x, t, ratio + log_total + _log_prior_over_proposal(knots, scales.half_df, y)

@@ -5,7 +5,6 @@ draw, and graft it back. A sweep does this for every leaf and, on average, every
 
     update           prune, propose, Metropolis–Hastings, regraft; sweeps
     outlier_moves    a few rows at once, with the scales of their noise
-    clades           an outlier or the clade around it, with the scale of its noise
     candidates       which branches are considered, their outward messages and weights
     branch_density   the density on one branch and a proposal close to it
     working_tree     links, times and upward messages
@@ -155,15 +154,14 @@ class Regraft(Sampler):
         *,
         neighbors: Neighbors = None,
         n_blocks: int = 1,
-        clades: bool = False,
     ) -> tuple[Merges, np.ndarray]:
-        """Move blocks of outliers (`outlier_moves`), and perhaps clades around some; at least eight rows are needed."""
+        """Move blocks of outliers (`outlier_moves`); at least eight rows are needed."""
         W = vectors(problem, "Regraft")
         neighbors = self.neighbors(problem, rng) if neighbors is None else neighbors
         if not can_move(problem.n, neighbors):
             return tree, tails.scale
         engine = self._engine(problem, W, neighbors)
-        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0], clades=clades)
+        tree, scale = move_together(engine, tree, tails, n_blocks, make_streams(rng, 1)[0])
         require_apart(rows_are_apart(engine.candidates))
         return tree, scale
 

@@ -14,7 +14,7 @@ from coaltree.model.process.whitened import make_problem
 from coaltree.samplers import MPost1, Regraft
 from coaltree.samplers.base import Tails
 from coaltree.samplers.regraft import outlier_moves
-from coaltree.samplers.regraft.outlier_scales import cells_of
+from coaltree.samplers.regraft.outlier_scales import scales_of
 from coaltree.samplers.regraft.working_tree import load, unload
 from coaltree.tree import Tree, unchecked_tree
 
@@ -39,8 +39,11 @@ def numbers(children, times, X, scale):
     return [*of_tree, logs.mean(), *(logs[:2]), *(logs[:2] ** 2), *(1.0 / scale[:2])]
 
 
-def largest_z(n_draws, half_df, seed):
-    """Geweke's test with moves of outliers for the only moves of trees and scales."""
+def largest_z(n_draws, half_df, seed, is_local=False):
+    """Geweke's test with moves of outliers for the only moves of trees and scales.
+
+    Local candidates are on paths from neighbours, any of which will do if they do not follow the chain.
+    """
     rng = np.random.default_rng(seed)
     forward, by_turns = [], []
     tree, scale = simulate_tree(N, rng), draw_scales(rng)
@@ -52,9 +55,17 @@ def largest_z(n_draws, half_df, seed):
             forward.append(numbers(other.children, other.times, X, s))
             X = simulate_data(unchecked_tree(children, times, tree.labels), D, rng, leaf_var=LEVEL * scale)
             tails = Tails(scale, half_df, np.full(N, LEVEL))
-            sampler = Regraft(candidates="all")
-            problem = problem_of(X, LEVEL * scale)
-            (children, times), scale = sampler.move_outliers(problem, (children, times), tails, rng, n_blocks=6)
+            sampler = Regraft(candidates="local" if is_local else "all", n_neighbors=3)
+            others = np.array([[rng.permutation(np.delete(np.arange(N), i))[:5] for i in range(N)]])
+            moved = sampler.move_outliers(
+                problem_of(X, LEVEL * scale),
+                (children, times),
+                tails,
+                rng,
+                neighbors=others if is_local else None,
+                n_blocks=6,
+            )
+            (children, times), scale = moved
             by_turns.append(numbers(children, times, X, scale))
     forward, by_turns = np.array(forward), np.array(by_turns)
     batches = by_turns[: n_draws // 40 * 40].reshape(40, -1, by_turns.shape[1]).mean(axis=1)
@@ -62,17 +73,19 @@ def largest_z(n_draws, half_df, seed):
     return float(np.max(np.abs(by_turns.mean(axis=0) - forward.mean(axis=0)) / np.sqrt(variance)))
 
 
-def test_move_outliers_keeps_the_joint_law():
-    assert largest_z(1200, HALF_DF, seed=1) < 4.5
+@pytest.mark.parametrize("is_local", [False, True])
+def test_move_outliers_keeps_the_joint_law(is_local):
+    assert largest_z(1200, HALF_DF, seed=1, is_local=is_local) < 4.5
 
 
 def test_move_outliers_with_another_prior_is_found_out():
-    assert largest_z(1200, 2.0 * HALF_DF, seed=1) > 6.0
+    assert largest_z(1200, 2.0 * HALF_DF, seed=1, is_local=True) > 6.0
 
 
 @pytest.mark.slow
-def test_move_outliers_keeps_the_joint_law_at_length():
-    assert max(largest_z(12_000, HALF_DF, seed) for seed in (2, 3)) < 4.5
+@pytest.mark.parametrize("is_local", [False, True])
+def test_move_outliers_keeps_the_joint_law_at_length(is_local):
+    assert max(largest_z(12_000, HALF_DF, seed, is_local) for seed in (2, 3)) < 4.5
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +112,11 @@ def test_move_scatters_and_gathers_rows_that_resemble_each_other(three_outliers)
     for _ in range(60):
         children, times, _ = sampler.step(problem_of(X, LEVEL * scale), (children, times), rng)
         engine = engine_of(X, scale)
-        cells = cells_of(Tails(scale, HALF_DF, np.full(40, LEVEL)))
+        scales = scales_of(Tails(scale, HALF_DF, np.full(40, LEVEL)))
         load(engine.tree, children, times, engine.W, engine.leaf_var)
         top = outlier_moves._top_of_clade(engine.tree, block)
-        moved = outlier_moves._move(engine, block, cells, state)
-        scale = cells.leaves["scale"].copy()
+        moved = outlier_moves._move(engine, block, scales, state)
+        scale = scales.leaves["scale"].copy()
         unload(engine.tree, children, times)
         Tree(children, times)  # checks that it is one
         held = [{*leaves} == {37, 38, 39} for leaves in clades_of(children)]

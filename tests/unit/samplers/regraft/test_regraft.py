@@ -70,7 +70,7 @@ def test_regraft_of_a_chain_overwrites_its_arrays_and_gives_the_same_bits(sample
         tree = stepping.step(problem, None, rng)[:2]
         for _ in range(3):
             tree = stepping.step(problem, tree, rng, neighbors=neighbors)[:2]
-            tree, _ = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors, clades=True)
+            tree, _ = stepping.move_outliers(problem, tree, tails, rng, neighbors=neighbors)
         trees.append(tree)
     for children, times in trees[1:]:
         np.testing.assert_array_equal(children, trees[0][0])

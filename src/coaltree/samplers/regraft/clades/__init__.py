@@ -1,1 +1,0 @@
-"""Moves of a whole clade, beside the updates of `regraft.update`."""
