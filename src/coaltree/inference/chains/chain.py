@@ -32,7 +32,7 @@ from .tempering import tempered
 FIRST_UPDATES = 3  # of the covariance, before the first iteration
 NEIGHBORS_EVERY = 10  # iterations of the warm-up
 MANY_LEAVES = 20_000  # above, neighbours are searched once: a search takes as long as several iterations
-LEAVES_PER_BLOCK, MAX_BLOCKS = 60, 10  # blocks of outliers that are moved after a sweep: a part of what it costs
+LEAVES_PER_BLOCK, MAX_BLOCKS = 30, 20  # blocks of outliers that are moved after a sweep: a part of what it costs
 
 
 def begin(

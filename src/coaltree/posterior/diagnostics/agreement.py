@@ -4,7 +4,7 @@ Each chain has a mean tree of its own. Cut into the suggested number of clusters
 by the adjusted Rand index: the smallest between two chains. Where the posterior is vague it is below 1 however long
 chains are, and so is that of the two halves of one chain, which says how much is to be expected (the smallest). Of the
 clades of the common mean tree with at least a twentieth of the leaves, the transfer support in each chain's draws is
-compared: the largest difference between two chains, less twice its standard error, which the means of batches of
+compared: the largest difference between two chains, less three times its standard error, which the means of batches of
 consecutive draws tell. What is left chance would not explain: chains that are held apart hardly vary, chains that
 visit the same states for different times do. Whether they vary often enough is for effective sample sizes to say.
 
@@ -38,7 +38,7 @@ MIN_DRAWS = 8  # of each chain: two mean trees of four draws each
 MIN_CLADE_SHARE, MIN_CLADE = 0.05, 4  # share and number of the leaves, from which on the support of a clade is compared
 ARI_SHORTFALL = 0.05  # by which chains may agree less than halves of one chain do
 MAX_BATCHES = 10  # of consecutive draws of a chain
-N_ERRORS = 2.0  # standard errors of a difference of supports that are put down to chance
+N_ERRORS = 3.0  # standard errors of the largest of some forty differences that are put down to chance
 
 
 @field_docs(
@@ -46,7 +46,7 @@ N_ERRORS = 2.0  # standard errors of a difference of supports that are put down 
     ari="Adjusted Rand index of the clusters of the two chains that agree least.",
     ari_of_halves="That of the halves of the chain that agrees least with itself; NaN where chains agree anyway.",
     support_difference="Largest difference between chains in the transfer support of a clade of 5 % of the leaves, "
-    "less twice its standard error.",
+    "less three times its standard error.",
 )
 class ChainAgreement(NamedTuple):
     """How well the chains of a posterior agree on what is shown of it."""

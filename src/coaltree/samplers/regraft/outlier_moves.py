@@ -28,7 +28,7 @@ from .outlier_scales import Scales, draw_new_leaf, knots_of, scales_of, weigh_ol
 from .update import Engine, borrowed
 from .working_tree import WorkingTree, load, prune, regraft, unload
 
-_N_RANDOM = 4  # leaves drawn from all, whose paths are candidates beside those of near ones
+_N_RANDOM = 1  # leaf drawn from all, whose path is a candidate beside those of near ones
 
 # Where a leaf of a block is, beside those before it: joined through node `free` to the branch above x at time t.
 PLACE = np.dtype([("free", np.int64), ("x", np.int64), ("t", np.float64), ("s", np.float64)])
