@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..._runtime.threads import single_threaded_blas
 from ...errors import InputError
 from .base import (
     CholeskyWhitener,
@@ -298,8 +299,9 @@ class Full(_ConjugateCovariance):
 
     @cached_property
     def _chol(self) -> CholeskyWhitener:
-        """The factor of Phi, which a step of a chain asks for several times."""
-        return cholesky_whitener(self.Phi, "the covariance")
+        """The factor of Phi, which a step of a chain asks for several times; the same bits whoever asks first."""
+        with single_threaded_blas():
+            return cholesky_whitener(self.Phi, "the covariance")
 
     def whitener(self, d: int) -> Whitener:
         self.check(d)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import gammaln, multigammaln
 
+from ..._runtime.threads import single_threaded_blas
 from ..._runtime.typing import ArrayLike
 from ...errors import InputError
 
@@ -151,9 +152,10 @@ class InverseWishart(Prior):
 
     @cached_property
     def chol(self) -> np.ndarray:
-        """C, lower triangular, of S = CCᵀ."""
+        """C, lower triangular, of S = CCᵀ; the same bits whoever asks first."""
         try:
-            return np.linalg.cholesky(self.scale)
+            with single_threaded_blas():
+                return np.linalg.cholesky(self.scale)
         except np.linalg.LinAlgError:
             raise InputError("InverseWishart: scale must be positive definite.") from None
 

@@ -30,11 +30,11 @@ class Neighborhoods(NamedTuple):
 
     seeds: np.ndarray  # (m,)
     near: np.ndarray  # (2, m, 4) among all rows, and among the seeds; nearest first
-    distance: np.ndarray  # (n,) squared, from each row to its fifth neighbour
+    distance: np.ndarray  # (n,) squared, from each row to its fifth neighbour, or the last
 
 
 def neighborhoods(W: np.ndarray, neighbors: np.ndarray) -> Neighborhoods:
-    """Find seeds and their neighbours; `neighbors` are those of local candidates. Seeds have at least five of them."""
+    """Find seeds and their neighbours; `neighbors` are those of local candidates. Seeds have at least four of them."""
     # Where none are given there are few rows, or every branch is a candidate.
     near = _nearest_of(W, _N_NEAR + 1) if neighbors.size == 0 else neighbors[0]
     n_seeds = min(max(_N_NEAR + 1, len(W) // _ROWS_PER_SEED), _MAX_SEEDS)

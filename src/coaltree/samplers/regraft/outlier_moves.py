@@ -1,6 +1,6 @@
 """Outliers that resemble each other, moved together with the scales of their noise.
 
-Two or three such rows are either a small branch of their own, or rows of a larger one with large errors. No update of
+A few such rows are either a small branch of their own, or rows of a larger one with large errors. No update of
 one row leads from one to the other: the first to leave would have to stand alone. So a block of them (`outlier_blocks`)
 is taken off, and put back the other way, one after another:
 
@@ -11,7 +11,7 @@ is taken off, and put back the other way, one after another:
 All others get a new scale s of Student's noise with their place (`outlier_scales`). A block that is a clade is
 scattered, any other gathered, in one Metropolis–Hastings step with the product of f p(s) / q for the new places against
 that for the old ones; a block of one row gets a new place and scale. "Anywhere" is on the paths to the root from near
-leaves, from a few of all leaves, and from those of the block that are on the tree: none depends on where it was.
+leaves, from one drawn from all, and from those of the block that are on the tree: none depends on where it was.
 """
 
 import math
@@ -70,7 +70,7 @@ def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, scales: Sc
 
 @jit
 def _near_leaves(engine: Engine, block: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """(k, m) leaves near each of the block, and some drawn from all; none where every branch is a candidate."""
+    """(k, m) leaves near each of the block, and one drawn from all; none where every branch is a candidate."""
     neighbors, n = engine.neighbors, engine.tree.top[1]
     if neighbors.shape[0] == 0:
         return np.empty((block.size, 0), np.int64)
@@ -87,7 +87,7 @@ def _gather(engine: Engine, block: np.ndarray, j: Int, near: np.ndarray, top: In
     """Make the candidates of the j-th leaf of a block, of which those before it are on the tree.
 
     They are the branches of the clade below `top` and the one above it, or where this is -1, paths from near leaves
-    and from those before it.
+    and from those before it, or every branch where no near leaves are known.
     """
     tree, cand, c = engine.tree, engine.candidates, block[j]
     nodes, time = tree.nodes, tree.nodes[c].time
@@ -148,7 +148,7 @@ def _put_anew(
 ) -> float:
     """Put the leaves at new places, as a clade or anywhere; returns log f p(s) / q.
 
-    Where nothing could be drawn this is -inf, and the leaves are left off the tree.
+    Where nothing could be drawn, or weighed, this is -inf, and the leaves are left off the tree.
     """
     n, k, top, log_weight = engine.tree.top[1], block.size, np.int64(-1), 0.0
     for j in range(k):
@@ -156,12 +156,12 @@ def _put_anew(
         _gather(engine, block, j, near, top)
         knots = scales.prior if is_clade and j == 0 else knots_of(engine, c, float(n - k + j), scales)
         places[j].s, x, places[j].t, of_leaf = draw_new_leaf(engine, c, float(n - k + j), scales, knots, state)
-        if x < 0:
+        log_weight += of_leaf
+        if x < 0 or not log_weight > -math.inf:
             for i in range(j - 1, -1, -1):
                 prune(engine.tree, block[i])
             return -math.inf
         places[j].x = x
-        log_weight += of_leaf
         _join_leaf(engine.tree, c, places, j, scales)
         if is_clade:
             top = np.int64(c) if j == 0 else (places[j].free if x == top else top)

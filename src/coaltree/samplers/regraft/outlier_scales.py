@@ -6,7 +6,7 @@ proposal of an ordinary update. With many columns the density of y is narrow: kn
 """
 
 import math
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from .update import Engine, log_ratio, propose
 _QUANTILES = np.concatenate([[0.002], np.linspace(0.02, 0.98, 25), [0.999]])  # of the prior: scales that are proposed
 _MULTIPLES = 2.0 ** np.arange(1, 10)  # of the last of these, for large errors
 _FIRST_KNOTS, _MAX_KNOTS = 7, 25
-_SPACING = 2.0  # between knots where the mass is, in units of the width that each column alone would give
+_SPACING = 2.0  # between knots where the mass is, times √(columns + degrees of freedom): log s is known to about that
 _SMALL_SHARE = 0.03  # of the mass: pieces with less are not divided
 
 LEAF = np.dtype([("scale", np.float64), ("unit", np.float64)])  # the current scale, the variance at a scale of 1
@@ -52,7 +52,7 @@ def scales_of(tails: Tails) -> Scales:
     return Scales(leaves, tails.half_df, _prior_of(tails.half_df))
 
 
-@cache  # asked for in each step of a chain, always with the same number
+@lru_cache(maxsize=8)  # asked for in each step of a chain, always with the same number
 def _prior_of(half_df: float) -> Knots:
     """The prior of y between knots; not to be changed."""
     s = half_df / gammainccinv(half_df, _QUANTILES)

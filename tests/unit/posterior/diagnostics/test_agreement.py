@@ -103,6 +103,20 @@ def test_agreement_takes_off_what_chance_explains():
     assert posterior([[inner], [shuffled]], **rows_of(12)).agreement().support_difference > 0.2
 
 
+def test_agreement_sees_chains_that_visit_the_same_states_in_other_shares():
+    """Often and quickly: that is not chance. In closer shares it may be, for the largest of many differences."""
+    inner = [np.arange(6), np.arange(6, 12), np.arange(12, N)]
+    shuffled = [np.arange(0, 12, 2), np.arange(1, 12, 2), np.arange(12, N)]
+
+    def difference(*shares):
+        rng = np.random.default_rng(3)
+        visits = [[inner if rng.random() < share else shuffled for _ in range(T)] for share in shares]
+        return posterior(visits, **rows_of(12)).agreement().support_difference
+
+    assert difference(0.95, 0.05) > 0.1
+    assert difference(0.7, 0.4) < 0.1
+
+
 def test_agreement_of_one_cluster_is_reported_only():
     post = posterior([[split(12)], [split(6)]], **(rows_of(12) | {"X": np.random.default_rng(0).normal(size=(N, 2))}))
     found = post.agreement()._replace(n_clusters=1)

@@ -132,6 +132,57 @@ def clades_of(children):
     return leaves
 
 
+def picture(tree, n):
+    """Times by clade, and the variances of the leaves; refused where it is no tree."""
+    children, times = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    unload(tree, children, times)
+    Tree(children, times)
+    return dict(zip(map(frozenset, clades_of(children)[n:]), times, strict=True)), tree.nodes["var"][:n].tolist()
+
+
+@pytest.mark.parametrize("is_local", [False, True])
+def test_new_places_weigh_the_same_as_old_ones_when_seen_from_there(is_local):
+    """What a move weighs of its new places is what its reverse weighs of old ones; what fails changes nothing."""
+    rng, n_compared = np.random.default_rng(0), 0
+    state = make_streams(rng, 1)[0]
+    for _ in range(60):
+        n, d = int(rng.integers(9, 20)), int(rng.choice([1, 3, 40]))
+        tree, scale = simulate_tree(n, rng), draw_scales(rng, n)
+        X = simulate_data(tree, d, rng, leaf_var=LEVEL * scale)
+        near = np.array([[rng.permutation(np.delete(np.arange(n), i))[:5] for i in range(n)]], np.int32)
+        near[0, rng.random((n, 5)) < 0.3] = -1
+        sampler = Regraft(candidates="local" if is_local else "all", n_neighbors=3)
+        neighbors = near if is_local else np.empty((0, n, 0))
+        engine = sampler._engine(problem_of(X, LEVEL * scale), np.ascontiguousarray(X), neighbors)
+        scales = scales_of(Tails(scale, HALF_DF, np.full(n, LEVEL)))
+        load(engine.tree, np.array(tree.children, np.int64), np.array(tree.times), engine.W, engine.leaf_var)
+        for block in (rng.permutation(n)[: rng.integers(1, 5)], rng.permutation(tree.children[0])):
+            before = picture(engine.tree, n)
+            if max(block) >= n:
+                continue
+            k, around = len(block), outlier_moves._near_leaves(engine, block, state)
+            was_clade = k > 1 and frozenset(block.tolist()) in before[0]
+            old, new = np.empty(k, outlier_moves.PLACE), np.empty(k, outlier_moves.PLACE)
+            old["s"] = scale[block]
+            outlier_moves._take_off(engine.tree, block, old)
+            outlier_moves._put_back(engine, block, around, old, scales, was_clade, np.bool_(True))
+            assert picture(engine.tree, n) == before
+            outlier_moves._take_off(engine.tree, block, old)
+            new["free"], is_clade = old["free"], k > 1 and not was_clade
+            log_new = outlier_moves._put_anew(engine, block, around, new, scales, is_clade, state)
+            if log_new > -math.inf:
+                n_compared += 1
+                held = frozenset(block.tolist()) in picture(engine.tree, n)[0]
+                assert held or not is_clade
+                outlier_moves._take_off(engine.tree, block, new)
+                back = outlier_moves._put_back(engine, block, around, new, scales, is_clade, np.bool_(True))
+                assert back == pytest.approx(log_new, rel=1e-9)
+                outlier_moves._take_off(engine.tree, block, new)
+            outlier_moves._put_back(engine, block, around, old, scales, was_clade, np.bool_(False))
+            assert picture(engine.tree, n) == before
+    assert n_compared > 60
+
+
 def test_top_of_clade_is_found_for_clades_alone():
     tree = Tree([[0, 1], [8, 2], [3, 4], [5, 6], [11, 7], [9, 10], [13, 12]], np.arange(1.0, 8.0))
     engine = Regraft(candidates="all")._engine(
