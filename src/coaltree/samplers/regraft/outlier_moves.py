@@ -68,7 +68,7 @@ def _join_leaf(tree: WorkingTree, c: Int, places: np.ndarray, j: Int, scales: Sc
     regraft(tree, c, places[j].free, places[j].x, places[j].t)
 
 
-@jit
+@jit(inline="always")
 def _near_leaves(engine: Engine, block: np.ndarray, state: np.ndarray) -> np.ndarray:
     """(k, m) leaves near each of the block, and one drawn from all; none where every branch is a candidate."""
     neighbors, n = engine.neighbors, engine.tree.top[1]
@@ -136,7 +136,7 @@ def _put_back(
     return log_weight
 
 
-@jit
+@jit(inline="always")
 def _put_anew(
     engine: Engine,
     block: np.ndarray,
