@@ -146,14 +146,6 @@ def _heatmap(post: ct.Posterior, example: Example, k: int) -> Any:
     return ct.plotting.heatmap(post.mean_tree(), example.data, support=post, row_colors=example.labels, **clusters).data
 
 
-def _tanglegram(post: ct.Posterior, example: Example, k: int) -> Any:
-    from scipy.cluster.hierarchy import linkage
-
-    filled = example.data.fillna(example.data.mean())
-    ward = ct.Tree.from_linkage(linkage(((filled - filled.mean()) / filled.std()).to_numpy(), "ward"), post.labels)
-    return ct.plotting.tanglegram(post, ward, n_clusters=k if k > 1 else None, titles=("coaltree", "Ward")).left
-
-
 def _clustermap(post: ct.Posterior, example: Example, k: int) -> Any:
     from scipy.cluster.hierarchy import linkage
 
@@ -167,9 +159,7 @@ KINDS: dict[str, Callable[..., None]] = {
     "tree": _of_command,
     "dendrogram": _of_library(lambda p, e, k: _dendrogram(p, e, k, intervals=p)),
     "upright": _of_library(lambda p, e, k: _dendrogram(p, e, k, orientation="top")),
-    "circular": _of_library(lambda p, e, k: _dendrogram(p, e, k, layout="circular")),
     "highlight": _of_library(lambda p, e, k: _dendrogram(p, e, k, highlight=0.95, max_leaves=40)),
-    "tanglegram": _of_library(_tanglegram),
     "cloud": _of_library(lambda p, e, k: ct.plotting.cloud(p, n_clusters=k if k > 1 else None)),
     "coclustering": _of_library(lambda p, e, k: ct.plotting.coclustering(p, n_clusters=max(k, 2))),
     "heatmap": _of_library(_heatmap),

@@ -49,23 +49,19 @@ def draw(name: str, n_clusters: int = 3) -> plt.Figure:
     tree = post.mean_tree()
     if name == "tree":
         ax = plotting.dendrogram(tree, support=post, n_clusters=n_clusters, row_colors=KIND, highlight=0.95)
-    elif name == "circular":
-        ax = plotting.dendrogram(tree, support=post, n_clusters=n_clusters, row_colors=KIND, layout="circular")
     elif name == "folded":
         ax = plotting.dendrogram(random_tree(400, np.random.default_rng(0)), n_clusters=3 * n_clusters)
     elif name == "cloud":
         ax = plotting.cloud(post, n_clusters=n_clusters)
     elif name == "coclustering":
         ax = plotting.coclustering(post, n_clusters=n_clusters)
-    elif name == "tanglegram":
-        ax = plotting.tanglegram(post, post.trees[0], n_clusters=n_clusters).left
     else:
         table = pd.DataFrame(post.X, post.labels)
         return plotting.clustermap(table, row_tree=tree, col_tree=False, row_colors=KIND, n_clusters=n_clusters).figure
     return ax.figure
 
 
-PICTURES = ("tree", "circular", "folded", "cloud", "coclustering", "tanglegram", "clustermap")
+PICTURES = ("tree", "folded", "cloud", "coclustering", "clustermap")
 
 
 def save(name: str, path: Path, **settings: int) -> None:

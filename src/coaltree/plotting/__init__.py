@@ -3,9 +3,8 @@
 Every function draws on the axes it is given (or makes a figure) and returns the axes, so that plots can be combined,
 annotated and saved like any other.
 
-    dendrogram     one tree: support, intervals of node times, clusters in colour, clades folded; also circular
+    dendrogram     one tree: support, intervals of node times, clusters in colour, clades folded
     cloud          many trees of a posterior on top of each other (a densitree)
-    tanglegram     two trees of the same leaves face to face
     coclustering   how often two leaves are in the same cluster
     heatmap        the data beside the tree
     clustermap     the data between a tree of the rows and a tree of the columns
@@ -21,9 +20,8 @@ from .dendrogram import dendrogram
 from .densitree import cloud
 from .diagnostics import ari_curves, checks, comparison, traces
 from .matrices import coclustering, explain, heatmap
-from .tanglegram import TanglegramAxes, tanglegram
 
 __all__ = [
-    "ClusterMap", "TanglegramAxes", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison",
-    "dendrogram", "explain", "heatmap", "tanglegram", "traces",
+    "ClusterMap", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison",
+    "dendrogram", "explain", "heatmap", "traces",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Dendrogram of one tree: branches, clusters, support, intervals of node times, clades folded into triangles."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,11 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_choice, check_count
+from .._runtime.validation import check_count
 from ..errors import InputError
 from ..posterior.posterior import Posterior
 from ..tree.rooted import RootedTree, as_names
 from . import style
-from .circular import Circle
 from .clusters import as_clusters
 from .geometry import (
     MAX_UNFOLDED_LEAVES,
@@ -26,7 +25,6 @@ from .geometry import (
     TreeLayout,
     arrange,
     node_clusters,
-    node_of,
     time_scale_for,
 )
 from .strips import as_strips, draw_strips, strip_lines
@@ -53,12 +51,9 @@ def dendrogram(
     side_branches: ArrayLike | None = None,
     number_clusters: bool = True,
     highlight: float | None = None,
-    layout: str = "rectangular",
     orientation: str = "left",
     labels: bool | Sequence[str] = True,
     max_leaves: int | str | None = "auto",
-    collapse: Any = (),
-    rotate: Any = (),
     time_scale: str = "auto",
     time_label: str | None = "time",
     title: str | None = None,
@@ -87,16 +82,12 @@ def dendrogram(
     number_clusters : bool, whether to write the number of each cluster, counted from 1, at its largest clade
     highlight : float, optional
         Draw boxes around the largest clades whose support is at least this, such as 0.95.
-    layout : "rectangular" or "circular", which has the root in the middle
-    orientation : "left", "right", "top" or "bottom", where the root of a rectangular tree is
+    orientation : "left", "right", "top" or "bottom", where the root is
     labels : bool or sequence of str
         Names of the leaves: the tree's, others, or none. They are left out where they would be too small to read.
     max_leaves : int, None or "auto"
         How many tips to draw, None all, "auto" as many as there is room for, and each cluster as one where there are
         more than 150 leaves. Other clades become triangles labelled with their number of leaves.
-    collapse : "clusters", or a sequence of clades to fold, each an inner node or a list of names of leaves
-        A list means the smallest clade that has all these leaves.
-    rotate : sequence of clades whose children change sides, given as in `collapse`
     time_scale : "auto", "linear" or "sqrt"
         "sqrt" gives the many recent merges more room; "auto" is "sqrt" where half of the merges are in the youngest
         tenth of the time. The label of the axis says so.
@@ -110,20 +101,15 @@ def dendrogram(
     legend : lines of Matplotlib artists with labels to add to the legend; the first of each line is its title
     """
     settings = TreeSettings(
-        support, intervals, clusters, n_clusters, side_branches, number_clusters, highlight, layout, orientation,
-        labels, max_leaves, collapse, rotate, time_scale, time_label, ladder, linewidth, row_colors,
+        support, intervals, clusters, n_clusters, side_branches, number_clusters, highlight, orientation,
+        labels, max_leaves, time_scale, time_label, ladder, linewidth, row_colors,
     )  # fmt: skip
     is_new = ax is None
     ax, lines = draw_dendrogram(tree, ax, settings)
-    is_circular = layout == "circular"
-    is_above = not is_circular and orientation == "top"  # where names of leaves are below the axes
-    style.add_legend(ax, [*legend, *lines], above=is_above)
+    style.add_legend(ax, [*legend, *lines], above=orientation == "top")  # where names of leaves are below the axes
     if is_new or title is not None:
-        said = _title(tree, clusters, n_clusters) if title is None else title
-        if is_circular and style.is_alone(ax):  # names are above the axes
-            ax.figure.suptitle(said, fontsize=style.MAX_FONT, x=0.02, ha="left")
-        else:
-            style.set_title(ax, said, y=1.0 if orientation in ("left", "right") and not is_circular else None)
+        text = _title(tree, clusters, n_clusters) if title is None else title
+        style.set_title(ax, text, y=1.0 if orientation in ("left", "right") else None)
     return ax
 
 
@@ -137,12 +123,9 @@ class TreeSettings(NamedTuple):
     side_branches: Any = None
     number_clusters: bool = True
     highlight: float | None = None
-    layout: str = "rectangular"
     orientation: str = "left"
     labels: Any = True
     max_leaves: int | str | None = "auto"
-    collapse: Any = ()
-    rotate: Any = ()
     time_scale: str = "auto"
     time_label: str | None = "time"
     ladder: bool = True
@@ -153,8 +136,7 @@ class TreeSettings(NamedTuple):
 def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -> tuple[Axes, list[list[Artist]]]:
     """Draw a tree, and return its axes and the lines of its legend, which are for the caller to draw."""
     given = settings
-    is_circular = check_choice("layout", given.layout, ("rectangular", "circular")) == "circular"
-    direction: Direction | Circle = Circle() if is_circular else Direction.of(given.orientation)
+    direction = Direction.of(given.orientation)
     scale = time_scale_for(tree, given.time_scale)
     names = leaf_names(tree, given.labels)
     number, cluster_names, side_branch = as_clusters(
@@ -165,7 +147,7 @@ def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -
     node_support = _per_node(tree, "support", support, (len(tree.times),))
     node_intervals = _per_node(tree, "intervals", given.intervals, (len(tree.times), 2))
     cluster = np.full(tree.root + 1, -1) if number is None else node_clusters(tree, number)
-    folding = _folding(tree, given.max_leaves, given.collapse, given.rotate, None if number is None else cluster)
+    folding = _folding(tree, given.max_leaves, None if number is None else cluster)
     name_length = max(map(len, names)) if names is not None and tree.n <= MAX_UNFOLDED_LEAVES else 14
     is_new = ax is None
     ax = ax or direction.new_axes(_n_tips(tree, folding, given.max_leaves, given.ladder), name_length)
@@ -174,8 +156,6 @@ def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -
         folding = folding._replace(room=direction.length_across(ax) / per_tip)
     placed = arrange(tree, folding, given.ladder)
     strips = as_strips(given.row_colors, tree.labels)
-    if isinstance(direction, Circle):
-        direction.n_strips = len(strips)
     linewidth = given.linewidth or float(np.clip(120.0 / placed.total_width, 0.5, 1.4))
     drawing = _Drawing(ax, tree, placed, direction, linewidth, cluster, is_side)
     top = tree.node_times[-1]
@@ -193,8 +173,6 @@ def draw_dendrogram(tree: RootedTree, ax: Axes | None, settings: TreeSettings) -
     taken = drawing.number_clusters() if given.number_clusters and cluster_names is None else []
     lines = drawing.draw_support(node_support, taken) if node_support is not None else []
     lines += drawing.other_marks(given.highlight, given.intervals)
-    if isinstance(direction, Circle) and given.time_label is not None:
-        lines.append(direction.legend_line(given.time_label))
     if cluster_names is not None:
         lines.append(style.legend_line("clusters", style.cluster_lines(cluster_names)))
     return ax, [*lines, *strip_lines(strips)]
@@ -207,29 +185,12 @@ def _title(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | None)
     return f"{kind} of {tree.n:,} leaves" + (f" in {k} clusters" if k > 1 else "")
 
 
-def _folding(
-    tree: RootedTree, max_leaves: int | str | None, collapse: Any, rotate: Any, cluster: np.ndarray | None
-) -> Folding:
+def _folding(tree: RootedTree, max_leaves: int | str | None, cluster: np.ndarray | None) -> Folding:
     """Return which clades to fold, whatever the room."""
     max_tips = None if max_leaves in (None, "auto") else check_count("max_leaves", max_leaves, 2)
-    by_cluster = isinstance(collapse, str) and collapse == "clusters"
-    if by_cluster and cluster is None:
-        raise InputError('collapse="clusters" needs clusters or n_clusters.')
     is_large = max_leaves == "auto" and tree.n > MAX_UNFOLDED_LEAVES
     has_several = cluster is not None and cluster[-1] < 0
-    return Folding(
-        max_tips,
-        cluster=cluster,
-        max_pure_tips=None if not has_several else 0 if by_cluster else _MIN_TIPS if is_large else None,
-        collapse=frozenset() if by_cluster else _nodes(tree, collapse, "collapse"),
-        rotate=_nodes(tree, rotate, "rotate"),
-    )
-
-
-def _nodes(tree: RootedTree, given: Any, what: str) -> frozenset[int]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{what} must be a sequence of inner nodes or of lists of names of leaves, not {given!r}.")
-    return frozenset(node_of(tree, one, what) for one in given)
+    return Folding(max_tips, cluster=cluster, max_pure_tips=_MIN_TIPS if has_several and is_large else None)
 
 
 def _n_tips(tree: RootedTree, folding: Folding, max_leaves: int | str | None, ladder: bool) -> int:
@@ -294,7 +255,7 @@ class _Drawing(NamedTuple):
     ax: Axes
     tree: RootedTree
     layout: TreeLayout
-    direction: Direction | Circle
+    direction: Direction
     linewidth: float
     cluster: np.ndarray  # (nodes,) the cluster of all leaves under a node, -1 where there are several or none
     is_side: np.ndarray  # (nodes,) bool, whether a node is in a side branch

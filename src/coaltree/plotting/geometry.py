@@ -3,7 +3,7 @@
 Works for every `RootedTree`, whose nodes may have any number of children. Nothing is recursive.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, Locator
 
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_choice, is_whole
-from ..errors import InputError
+from .._runtime.validation import check_choice
 from ..tree.rooted import RootedTree
 from .style import INCHES_PER_CHARACTER, MAX_NAME, MAX_UPRIGHT_NAME, NameStyle, as_texts, new_axes
 
@@ -75,14 +74,12 @@ class TreeLayout(NamedTuple):
 
 
 class Folding(NamedTuple):
-    """Which clades are drawn as triangles, and whose children change sides. Without settings, none."""
+    """Which clades are drawn as triangles. Without settings, none."""
 
     max_tips: int | None = None
     room: float | None = None  # how many leaves would fit side by side
     cluster: np.ndarray | None = None  # (nodes,) as `node_clusters` returns it: mixed clades are opened first,
     max_pure_tips: int | None = None  # and clades of one cluster only as long as there are fewer tips than this
-    collapse: frozenset[int] = frozenset()  # nodes that are never opened
-    rotate: frozenset[int] = frozenset()  # nodes whose children are drawn in reversed order
 
 
 def arrange(tree: RootedTree, folding: Folding = Folding(), ladder: bool = True) -> TreeLayout:  # noqa: B008
@@ -104,7 +101,7 @@ def arrange(tree: RootedTree, folding: Folding = Folding(), ladder: bool = True)
         else:
             below = children[node - n]
             shown = sorted(below, key=size.__getitem__) if ladder else list(below)
-            todo.extend(shown if node in folding.rotate else reversed(shown))
+            todo.extend(reversed(shown))
     doublings = np.log2([size[node] for node in tips])
     per_doubling, room = _MAX_WIDTH_PER_DOUBLING, folding.room
     if room is not None and len(tips) < room and doublings.any():
@@ -127,8 +124,7 @@ def _open_nodes(children: list[list[int]], size: np.ndarray, folding: Folding) -
     n_nodes = len(size)
     n = n_nodes - len(children)
     is_open = np.zeros(n_nodes, dtype=bool)
-    is_free = folding.max_tips is None and folding.room is None and folding.max_pure_tips is None
-    if is_free and not folding.collapse:
+    if folding.max_tips is None and folding.room is None and folding.max_pure_tips is None:
         is_open[n:] = True
         return is_open
     most = np.inf if folding.max_tips is None else folding.max_tips
@@ -148,28 +144,9 @@ def _open_nodes(children: list[list[int]], size: np.ndarray, folding: Folding) -
             break
         is_open[node] = True
         for child in below:
-            if child >= n and child not in folding.collapse:
+            if child >= n:
                 heappush(heap, (bool(is_pure[child]), -int(size[child]), child))
     return is_open
-
-
-def node_of(tree: RootedTree, given: Any, what: str) -> int:
-    """Return the number of an inner node, given so, or by leaves whose last common ancestor it is."""
-    if is_whole(given) and tree.n <= given <= tree.root:
-        return int(given)
-    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-    row_of = {label: row for row, label in enumerate(tree.labels)}
-    unknown = [name for name in names if not isinstance(name, str) or name not in row_of]
-    if unknown or len(names) < 2:
-        raise InputError(
-            f"{what} must hold inner nodes ({tree.n} to {tree.root}) or lists of at least two names of leaves, "
-            f"not {given!r}."
-        )
-    wanted = np.zeros(tree.root + 1, dtype=int)
-    wanted[[row_of[name] for name in names]] = 1
-    for k, nodes in enumerate(child_lists(tree)):
-        wanted[tree.n + k] = wanted[nodes].sum()
-    return int(np.flatnonzero(wanted == len(set(names)))[0])
 
 
 def child_lists(tree: RootedTree) -> list[list[int]]:

@@ -15,7 +15,6 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from ..posterior.leaf_annotations import LeafAnnotation, read_annotations
-from .circular import Circle
 from .geometry import Direction, TreeLayout
 from .style import LEGEND_FONT, STRIP_PALETTE, as_text, as_texts, legend_line, text_entry
 
@@ -85,15 +84,11 @@ def _number_strip(name: str, numbers: np.ndarray) -> Strip:
     return Strip(name, colors, ends)
 
 
-def draw_strips(ax: Axes, direction: Direction | Circle, layout: TreeLayout, strips: Sequence[Strip]) -> float:
-    """Draw strips beside the leaves of a tree and return how far they reach: points of paper, or a circle's radius.
+def draw_strips(ax: Axes, direction: Direction, layout: TreeLayout, strips: Sequence[Strip]) -> float:
+    """Draw strips beside the leaves of a tree and return how many points of paper they take.
 
     A folded clade shows the colours of its leaves in proportion.
     """
-    if isinstance(direction, Circle):
-        for k, strip in enumerate(strips):
-            _fill(ax, layout, strip, partial(direction.ring, radii=direction.strip_radii(k)))
-        return direction.strip_radii(len(strips))[0] - direction.strip_radii(0)[0]
     text: dict[str, Any] = {"fontsize": LEGEND_FONT, "color": "0.25"}
     is_right = direction.root == "right"
     is_after = direction.root in ("left", "bottom")  # whether the leaves are at the right or above

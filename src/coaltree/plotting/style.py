@@ -85,7 +85,7 @@ class NameStyle(NamedTuple):
 
     size: float | None = None
     colors: Sequence[str] | None = None
-    distance: float = 0.0  # points of paper, or radius of a circle
+    distance: float = 0.0  # points of paper
 
 
 def font_that_fits(points_per_line: float) -> float | None:

@@ -177,7 +177,6 @@ def test_dendrogram_folds_clusters_above_150_leaves():
         assert (number == cluster).sum() / 2 < size <= (number == cluster).sum()
     few = plotting.dendrogram(tree, n_clusters=2)
     assert len(names(few)) >= 12  # two triangles would show no tree
-    assert len(names(plotting.dendrogram(tree, n_clusters=2, collapse="clusters"))) < 12
     all_leaves = plotting.dendrogram(random_tree(150, np.random.default_rng(0)), n_clusters=2)
     assert len(names(all_leaves)) == 150
 
@@ -201,12 +200,6 @@ def test_dendrogram_highlights_the_largest_clades_of_enough_support(tree):
     nested = plotting.dendrogram(tree, support=[0.99, 0.96, 0.97, 1.0], highlight=0.95)
     (box,) = collection(nested, "highlighted", PolyCollection).get_paths()
     assert 3.0 < box.vertices[:, 0].max() < 5.0
-
-
-def test_dendrogram_collapses_and_rotates_clades(tree):
-    assert names(plotting.dendrogram(tree, collapse=[["a", "c"]])) == ["e", "(2)", "b", "d"]
-    assert names(plotting.dendrogram(tree, collapse=[5, 6])) == ["e", "(2)", "(2)"]
-    assert names(plotting.dendrogram(tree, rotate=[["a", "d"], tree.root])) == ["b", "d", "a", "c", "e"]
 
 
 def test_dendrogram_slices_folded_clades_by_shares_of_clusters():
@@ -308,13 +301,8 @@ def test_dendrogram_names_are_text_and_not_formulas():
         ({"max_leaves": 1}, "max_leaves must be a whole number of at least 2, not 1"),
         ({"max_leaves": "few"}, "not 'few'"),
         ({"time_scale": "log"}, 'time_scale must be "auto", "linear" or "sqrt", not'),
-        ({"layout": "round"}, 'layout must be "rectangular" or "circular", not'),
         ({"highlight": 0.95}, "highlight needs support, an array or a posterior"),
         ({"highlight": 95, "support": [1.0] * 4}, "highlight must be a support between 0 and 1, such as 0.95, not 95"),
-        ({"collapse": "clusters"}, 'collapse="clusters" needs clusters or n_clusters'),
-        ({"collapse": "a"}, "collapse must be a sequence of inner nodes or of lists of names of leaves, not 'a'"),
-        ({"rotate": 5}, "rotate must be a sequence of inner nodes or of lists of names of leaves, not 5"),
-        ({"rotate": [["a", "nobody"]]}, "rotate must hold inner nodes"),
     ],
 )
 def test_dendrogram_refuses_wrong_arguments(tree, options, sentence):

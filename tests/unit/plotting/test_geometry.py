@@ -57,23 +57,9 @@ def test_arrange_opens_clades_of_one_cluster_only_as_far_as_asked():
     assert len(further.tips) == len(place.tips) + 9
 
 
-def test_arrange_collapses_and_rotates_nodes(tree):
-    assert geometry.arrange(tree, Folding(collapse=frozenset({5}))).tips.tolist() == [4, 5, 1, 3]
-    assert geometry.arrange(tree, Folding(rotate=frozenset({6, 8}))).tips.tolist() == [0, 2, 3, 1, 4]
-
-
 def test_extents_span_the_tips_of_a_clade(tree):
     ends = geometry.arrange(tree).extents()
     assert ends[[4, 5, 7, 8]].tolist() == [[-0.5, 0.5], [0.5, 2.5], [0.5, 4.5], [-0.5, 4.5]]
-
-
-def test_node_of_a_number_or_of_names(tree):
-    assert geometry.node_of(tree, 6, "rotate") == 6
-    assert geometry.node_of(tree, ["a", "c"], "rotate") == 5
-    assert geometry.node_of(tree, ("a", "b", "a"), "rotate") == 7
-    for wrong in (2, 9, "a", ["a"], ["a", "nobody"], [0, 1], None):
-        with pytest.raises(InputError, match=r"rotate must hold inner nodes \(5 to 8\) or lists of at least two names"):
-            geometry.node_of(tree, wrong, "rotate")
 
 
 def test_time_scale_is_a_square_root_where_merges_crowd(tree):
