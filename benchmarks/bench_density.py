@@ -2,8 +2,7 @@
 
 Density: 5 folds, fitted to four of them, log density of the rows of the fifth in nats a row, on four tables of
 scikit-learn and on simulated ones. Tables are prepared as in bench_noise, the same for every method: uniform noise of
-one recording unit, columns with mean 0 and variance 1. `default` and `best` are `coaltree.fit` with covariance
-"auto" and "best".
+one recording unit, columns with mean 0 and variance 1. `default` is `coaltree.fit`.
 Gaussian mixtures have the type and the number of components, 1 to 12, that are best in an inner cross-validation,
 Bayesian ones the type, kernel densities the bandwidth. A normalising flow is the best of four, and asked only if zuko
 is installed. Differences are of rows, ± standard error.
@@ -35,7 +34,7 @@ from .flow import FLOW, FittedFlow, is_installed
 from .kept import Kept, is_full
 from .timing import commit, table
 
-OURS = {"default": "auto", "best": "best"}
+OURS = {"default": "auto"}
 PEERS = {**ESTIMATORS, FLOW: FittedFlow}
 N_ROWS = 300  # of simulated tables
 N_RARE, N_ORDINARY = 16, 300

@@ -181,12 +181,6 @@ def _add_special_fits(add_fit):
     add_fit("auto length", "warm-up of 3", n_samples="auto", max_iterations=30)
     add_fit("auto length", "missing", **auto, max_iterations=30, **TABLES["missing"])
     add_fit("auto warm-up", n_warmup="auto", n_samples=2, n_chains=1)
-    add_fit("best", covariance="best")
-    add_fit("best", "missing", covariance="best", **TABLES["missing"])
-    add_fit("best", "curves", covariance="best", X=CURVES, ordered=True)
-    add_fit("best", "curves with inputs", covariance="best", X=CURVES, inputs=[0.0, 1.0, 2.0, 4.0, 8.0])
-    add_fit("best", "auto length", covariance="best", **auto, max_iterations=20)
-    add_fit("best", "mpost1", covariance="best", sampler="mpost1")
     add_fit("auto", "curves", X=CURVES)
     add_fit("auto", "columns of other units", X=ROWS[:8] * [1.0, 10.0, 100.0, 1000.0])
     add_fit("curves", "squared_exponential", X=CURVES, covariance="squared_exponential")
@@ -267,7 +261,6 @@ INTERRUPTIONS = {
     "exception, many rows": {"X": MANY_ROWS},
     "exception, auto length": AUTO,
     "exception, auto length, missing": AUTO | TABLES["missing"],
-    "exception, best": {"covariance": "best"},
     "exception, start": {"start": "rows"},
     "interrupt": {"how": KeyboardInterrupt},
     "interrupt after 2 calls, missing": TABLES["missing"] | {"how": KeyboardInterrupt, "calls": 2},

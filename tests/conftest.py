@@ -38,9 +38,3 @@ def import_tests_backwards():
     for path in sorted(HERE.rglob("test_*.py"), reverse=True):
         with contextlib.suppress(Exception, pytest.skip.Exception):  # which collecting it will show
             importlib.import_module(".".join(path.relative_to(HERE.parent).with_suffix("").parts))
-
-
-@pytest.fixture
-def few_trials(monkeypatch):
-    """Each family that `covariance="best"` tries is fitted for eight iterations of each chain, not for thirty."""
-    monkeypatch.setattr("coaltree.inference.covariance_selection.MIN_ITERATIONS", 8)

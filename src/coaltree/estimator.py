@@ -36,7 +36,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         Trees to keep from each chain, and iterations to discard before them; "auto" is as long as needed. Where only
         `n_samples` is a number, 50 iterations are discarded.
     random_state : int, numpy Generator or RandomState, or None
-    covariance, sampler, n_chains, noise, n_jobs, ordered, inputs, preprocess, max_iterations, max_seconds, neighbors, \
+    covariance, sampler, n_chains, noise, n_jobs, preprocess, max_iterations, max_seconds, neighbors, \
     resample, n_resamples :
         As in `coaltree.fit`, whose `transform` is `preprocess` here.
 
@@ -77,8 +77,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         noise: NoiseLike | None = None,
         random_state: RandomState | np.random.RandomState = None,
         n_jobs: int | None = None,
-        ordered: bool = False,
-        inputs: ArrayLike | None = None,
         preprocess: TransformLike | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
@@ -95,8 +93,6 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         self.noise = noise
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.ordered = ordered
-        self.inputs = inputs
         self.preprocess = preprocess
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds

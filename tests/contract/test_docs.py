@@ -86,7 +86,7 @@ def test_commands_run_as_shown(page, monkeypatch, tmp_path):
     run_commands(page)
 
 
-def test_commands_run(monkeypatch, tmp_path, few_trials):
+def test_commands_run(monkeypatch, tmp_path):
     """One reader of all pages, with few iterations, who does not repeat what an earlier page had."""
     from coaltree.cli.commands import warmup
 

@@ -905,11 +905,6 @@ def a_seed_sequence(folder):
     ct.fit(data(), random_state=np.random.SeedSequence(1))
 
 
-@case("ordered must be True or False, not 'no'.")
-def ordered_in_words(folder):
-    ct.fit(data(), "best", ordered="no")
-
-
 @case("callback must be a function of a Posterior, or None, not 3.")
 def a_callback_that_cannot_be_called(folder):
     """Found when there was a first result to show."""
@@ -1003,11 +998,6 @@ def one_huge_entry_under_full(folder):
 @case(TOO_LARGE)
 def a_huge_column_under_auto(folder):
     ct.fit(data(40) * [1, 1e200, 1])
-
-
-@case(TOO_LARGE)
-def huge_columns_under_best(folder):
-    ct.fit(data(40) * 1e300, "best")
 
 
 @case("the values of each column of X agree in their first 13 digits, and the rest is rounding; subtract")
@@ -1172,7 +1162,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e
 def evil_posterior(path):
     """Control characters in every text that a posterior holds."""
     evil = "\x1b[31mred\x07\nverdict  all is well"
-    info = dict.fromkeys(("seed", "sampler", "n_warmup", "left_out", "ties", "covariance_choice", "choice"), evil)
+    info = dict.fromkeys(("seed", "sampler", "n_warmup", "left_out", "ties", "covariance_choice"), evil)
     found = hostile.random_posterior(
         1, labels=EVIL, theta={f"t{evil}": np.linspace(1, 2, 12)}, X=np.arange(21.0).reshape(7, 3), columns=EVIL[:3],
         covariance=ct.Diagonal().adapt(np.arange(21.0).reshape(7, 3)), info=info,

@@ -44,7 +44,6 @@ CASES = {
     "copies and constants": (with_copies_and_constants, {"covariance": "diagonal"}),
     "steps": (in_steps, {"covariance": "diagonal"}),
     "groups": (some_rows, groups_of(some_rows())),
-    "best": (some_rows, {"covariance": "best", "n_samples": "auto", "n_warmup": "auto", "max_iterations": 40}),
 }
 
 
@@ -54,9 +53,7 @@ def bits_of(post):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "best" else []) for name in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_float32_is_fitted_as_the_same_numbers_in_float64(name):
     make, settings = CASES[name]
     X = make()

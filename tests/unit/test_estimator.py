@@ -77,8 +77,6 @@ def test_estimator_passes_every_setting_to_fit(monkeypatch):
         "noise": 0.5,
         "random_state": 11,
         "n_jobs": 2,
-        "ordered": True,
-        "inputs": [0.0, 1.0],
         "preprocess": {"log": True},
         "max_iterations": None,
         "max_seconds": 60.0,

@@ -33,7 +33,6 @@ from ..posterior.io.pandas_output import remember_index
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.regraft import Regraft
 from ..tree.tree import Tree
-from . import covariance_selection
 from .chains.initial_states import starts_of_chains
 from .chains.resampling import drift, pooled
 from .control import auto_stop
@@ -61,8 +60,6 @@ def fit(
     errors: ArrayLike | None = None,
     groups: Sequence[Any] | None = None,
     start: Posterior | Tree | None = None,
-    ordered: bool = False,
-    inputs: ArrayLike | None = None,
     transform: TransformLike | None = None,
     ties: Literal["auto", "spread"] = "auto",
     metric: Literal["euclidean", "correlation", "distances", "squared_distances"] = "euclidean",
@@ -80,12 +77,10 @@ def fit(
     ----------
     X : array-like (n, d) or DataFrame, whose index names the leaves; NaN is missing. A table of float32 is kept, and
         saved, as float32; its draws are those of the same numbers in float64.
-    covariance : a name ("auto", "best", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d)
+    covariance : a name ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential"), a (d, d)
         array or an object. "auto" is "full" where there are at least 0.75 d (d + 1) distinct rows for d columns that
         are not constant; else "spherical" where columns have similar ranges, as in one unit, and "scaled" where they
-        differ or have few distinct values; ``info["covariance_choice"]`` says which and why. "best" fits several
-        families for a while and continues with the one that predicts each row best from all others; the table is in
-        ``info["choice"]``. The best density need not have the best clusters.
+        differ or have few distinct values; ``info["covariance_choice"]`` says which and why.
     sampler : a name or a sampler object; it draws one tree per iteration.
     n_samples : trees to keep from each chain, or "auto": until the chains give the same answer (R-hat at most 1.05, the
         same clusters) and there are enough effective draws (50 of scalars, 200 of topologies), or `max_iterations` or
@@ -99,7 +94,7 @@ def fit(
     progress : True, False, "auto" (a progress bar on a terminal) or a function of (iterations done, total), the total
         being a guess where the draws say when to stop.
     checkpoint : path of a file to which the state is saved regularly. If it exists, the run resumes from it, with the
-        same result as without the interruption. Nothing is saved while covariance="best" selects; that begins again.
+        same result as without the interruption.
     noise : measurement noise of the rows: "student" (learnt, with heavy tails, so that outliers do not bend the tree;
         the default with `Regraft`), "learn" (learnt, normal), a number (its variance as a multiple of the covariance;
         0, the default with every other sampler, for none) or a `Noise`.
@@ -107,15 +102,13 @@ def fit(
         that are placed later count as having their geometric mean.
     groups : (n,) rows with the same value are replicates of one leaf, which is named after it.
     start : a `Posterior` of the same rows, whose chains are continued, or a `Tree` to start from.
-    ordered : for "best": columns are points of a curve, in order, so that "squared_exponential" is tried too.
-    inputs : (d,) or (d, k) for the same: where the columns were measured.
     transform : what to do with the table before: a mapping such as ``{"log": ["price"], "center": "rows", "scale":
         "columns"}`` (``"log": True`` for all columns, ``"log": "skewed"`` for those of positive values with a
         long tail to the right; steps are taken in this order), or a scikit-learn transformer.
         `Posterior.X` is what comes out; `Posterior.transform` keeps the steps, so that new rows are given, and tables
         shown, in the units of X.
     ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
-        where a variance is learnt for each column (diagonal, full, best); "spread" does so with every covariance,
+        where a variance is learnt for each column (diagonal, full); "spread" does so with every covariance,
         which makes posteriors that `compare` can tell apart.
     metric : "correlation" compares rows by their correlation: each is centred and divided by its standard deviation, so
         that squared distances are 2 d (1 - r). "distances" if X holds Euclidean distances between rows,
@@ -137,8 +130,8 @@ def fit(
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
         `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
         10 + 6 iterations, or up to 40 + 15 above 300 rows, unless `n_warmup` and `n_samples` are numbers; the draws are
-        pooled. It needs a covariance without correlations: "spherical", "scaled" or "diagonal", among which "auto" and
-        "best" then choose.
+        pooled. It needs a covariance without correlations: "spherical", "scaled" or "diagonal"; "auto" is then one of
+        the first two.
     n_resamples : number of resamples; a support is then uncertain by at most 0.5 / √n_resamples.
 
     Returns
@@ -158,11 +151,9 @@ def fit(
         if isinstance(settings.sampler, Regraft):  # others need few of these kernels
             compile_ahead(quiet=progress is False)
         data = prepare(
-            X, covariance, settings, noise, errors, groups, metric, neighbors, ordered, inputs, ties, d, transform
+            X, covariance, settings, noise, errors, groups, metric, neighbors, ties, d, transform
         )
         run = begin_run(data, settings, start, random_state, checkpoint)
-        if data.candidates:
-            data, run = covariance_selection.run_of_best(data, run, n_jobs, progress)
         run.to_posterior = make = maker_of_posteriors(data, run.settings)
         if callback is not None:
             run.callback = lambda run: callback(posterior_of(data, run, make))
@@ -183,16 +174,13 @@ def begin_run(
             "start= continues chains of one likelihood, and each resample has its own; for more resamples, fit with "
             "another random_state and join the posteriors by coaltree.concat."
         )
-    if data.candidates:
-        covariance_selection.check_best(data, settings, start)
     starts = starts_of_chains(start, data.rows, data.chains, settings.n_chains)
     n, (_, d) = len(data.rows.labels), data.chains.values.shape
     n_bytes = settings.n_chains * bytes_per_draw(data.chains, n)
     settings = with_limits(settings, data.chains.n, d, n_bytes, is_given_start=start is not None)
     saved = None
     if checkpoint is not None:
-        covariances = {name: model.covariance for name, model in data.candidates.items()} or data.model.covariance
-        content = as_double(data.table.values), data.rows.labels, covariances, data.chains, starts
+        content = as_double(data.table.values), data.rows.labels, data.model.covariance, data.chains, starts
         fingerprint = joblib.hash((*content, settings._replace(max_seconds=None)))  # of the run that it may resume
         saved = Checkpoint(checkpoint, fingerprint, seed_is_given=random_state is not None)
     run = Run(data.chains, settings, seed_of(random_state), starts, saved)
@@ -250,8 +238,6 @@ def posterior_of(data: FitData, run: Run, make: auto_stop.ToPosterior) -> Poster
         interrupted=run.is_interrupted,
         preliminary=is_preliminary or state.reason == ENOUGH,
     )
-    if state.selection is not None:
-        post.info.update(choice=state.selection, covariance_given="best")
     if settings.is_auto:
         with single_threaded_blas():
             post.info["stopping"] = auto_stop.summary(settings, state, make)

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,9 @@ from .._runtime.progress import duration
 from .._runtime.threads import single_threaded_blas
 from .._runtime.validation import check_choice
 from ..errors import CoaltreeWarning, InputError
-from ..model.covariance import Covariance, CovarianceLike, Full, Spherical, SquaredExponential, as_covariance
+from ..model.covariance import Covariance, CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
-from ..model.data.columns import Modelled, constant_columns, imputed_everywhere, is_auto, modelled
+from ..model.data.columns import Modelled, imputed_everywhere, is_auto, modelled
 from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
 from ..model.data.leaves import LeafRows, RowInputs, read_rows, warn_of_groups, without_empty_rows
 from ..model.data.mds import require_spherical, rows_of_distances
@@ -33,7 +33,6 @@ from .settings import MIN_DRAWS, RunSettings
 TIES = ("auto", "spread")
 SPREAD = frozenset({"tied"})  # for `modelled`: equal values of a column are to be spread
 MAX_SCALE_RATIO = 100.0  # of columns under one variance
-MAX_FULL_COLUMNS_OF_BEST = 128  # of a full covariance that `covariance="best"` tries
 MANY_COLUMNS = 2000  # from here on the cost of a full covariance is announced
 MATRICES_AT_ONCE, FACTORISATIONS_PER_ITERATION = 8, 15  # of a full covariance, roughly
 
@@ -46,14 +45,8 @@ class FitData(NamedTuple):
     noise: Noise
     model: Modelled
     chains: ChainData  # what chains see of all this
-    candidates: Mapping[str, Modelled] = {}  # models to select from, of which `model` is the first
     info: Mapping[str, Any] = {}  # what the posterior's `info` says of it
     transform: Transform | None = None  # what was done to the table before
-
-    def with_model(self, model: Modelled) -> "FitData":
-        """The same rows under another candidate."""
-        chains = self.chains._replace(values=model.values, covariance=model.covariance)
-        return self._replace(model=model, chains=chains)
 
 
 def prepare(
@@ -65,16 +58,12 @@ def prepare(
     groups: Any,
     metric: str,
     neighbors: Any,
-    ordered: bool,
-    inputs: Any,
     ties: str = TIES[0],
     d: int | None = None,
     transform: Any = None,
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
     sampler, info = settings.sampler, dict[str, Any]()
-    if not isinstance(ordered, bool | np.bool_):
-        raise InputError(f"ordered must be True or False, not {ordered!r}.")
     if noise is None:  # Student's where the sampler can learn it, else none
         noise = Noise(tails="student") if sampler.learns_noise else Noise(0.0)
     noise = as_noise(noise)
@@ -107,28 +96,20 @@ def prepare(
     # What chains work on is one float64 array: the table itself where it is one, else a copy of float32 or of its part.
     recorded = as_double(table.values if len(rows.kept) == len(table.values) else table.values[rows.kept])
     _announce_cost_of_full(covariance, table.values.shape[1], settings)
-    candidates = {}
-    if isinstance(covariance, str) and covariance == "best":
-        families = families_to_compare(recorded, ordered, inputs, allow_full=settings.resample is None)
-        candidates = models_of(families, recorded, rows.kept, table.features)
-        model = next(iter(candidates.values()))
-    elif ordered or inputs is not None:
-        raise InputError('ordered and inputs need covariance="best"; otherwise give SquaredExponential(inputs=…).')
-    else:
-        model = _modelled_apart(recorded, rows, table, covariance, ties, settings.resample is None)
-        info |= {"ties_given": ties} if ties == "spread" else {}
+    model = _modelled_apart(recorded, rows, table, covariance, ties, settings.resample is None)
+    info |= {"ties_given": ties} if ties == "spread" else {}
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
-    if is_table and not candidates and "covariance_choice" not in model.info:
+    if is_table and "covariance_choice" not in model.info:
         _warn_of_scales(model.covariance, table)
     of_rows = None if rows.errors is None else rows.errors[rows.kept]
     noise_of_rows = noise_model(noise, recorded if model.used is None else recorded[:, model.used], of_rows)
     missing = missing_entries(model.values)
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
     if settings.resample is not None:
-        check_resampling(chains, candidates.values() or [model], is_table)
-    elif not candidates:  # which are compared by rows
+        check_resampling(chains, [model], is_table)
+    else:
         chains = collapse_replicates(chains)
-    return FitData(table, rows, noise, model, chains, candidates, info, taken)
+    return FitData(table, rows, noise, model, chains, info, taken)
 
 
 def _read_rows(X: Any, d: int | None) -> Table:
@@ -194,39 +175,6 @@ def _check_sampler(sampler: Sampler, noise: Noise, rows: LeafRows) -> None:
         raise InputError(f'{name} needs a fixed, normal noise, such as noise=0.1; sampler="regraft" learns it.')
     if not sampler.takes_leaf_variances and (rows.errors is not None or rows.replicates is not None):
         raise InputError(f'{name} takes the same noise for all rows; use sampler="regraft" with errors or groups.')
-
-
-def families_to_compare(
-    values: np.ndarray, ordered: bool, inputs: Any, allow_full: bool = True
-) -> dict[str, Covariance]:
-    """Families that suit distinct rows (n, d): a full matrix needs twice as many rows as varying columns."""
-    n, d = values.shape
-    n_varying = int((~constant_columns(values)).sum())
-    names = ["scaled", "spherical", "diagonal", "full"]
-    if not allow_full and np.isnan(values).any():
-        names.remove("diagonal")  # see `resampling`
-    if not allow_full or not 1 < n_varying <= min(n / 2, MAX_FULL_COLUMNS_OF_BEST):
-        names.remove("full")
-    families = {name: as_covariance(name, d) for name in names}
-    if ordered or inputs is not None:
-        smooth = SquaredExponential(inputs=np.arange(float(d)) if inputs is None else inputs)
-        smooth.check(d)
-        families["squared_exponential"] = smooth
-    return families
-
-
-def models_of(
-    families: Mapping[str, Covariance], values: np.ndarray, rows: np.ndarray, names: Sequence[str] | None
-) -> dict[str, Modelled]:
-    """Each family adapted to the same columns and values; what is left out is warned of once."""
-    avoid = frozenset[str]().union(*(family.cannot_take for family in families.values()))
-    found: dict[str, Modelled] = {}
-    for name, family in families.items():
-        with warnings.catch_warnings():
-            if found:
-                warnings.simplefilter("ignore", CoaltreeWarning)
-            found[name] = modelled(values, rows, names, family, avoid)
-    return found
 
 
 def to_posterior(

@@ -22,7 +22,6 @@ from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.convergence_verdict import judge
-from ..posterior.diagnostics.covariance_selection import is_choice
 from ..posterior.diagnostics.model_checks import check_or_reason, format_effect, format_p
 from ..posterior.diagnostics.stop_reason import ENOUGH
 from ..posterior.leaf_annotations import annotations_of, read_annotations
@@ -98,7 +97,6 @@ def report_html(
     columns = annotations_of(posterior) if classes is None else read_annotations(classes, posterior.labels)
     verdict = judge(posterior)
     model = check_or_reason(posterior)
-    selection = posterior.info.get("choice")
     learnt = parameters.summarize(posterior, verdict.scalars)
     content = {
         "tree": tree_content,
@@ -120,7 +118,6 @@ def report_html(
         together=content["together"],
         uncertain=coclustering.uncertain_leaves(posterior, answer),
         noise=parameters.summarize_noise(posterior),
-        selection=selection if is_choice(selection) else None,
         parameters=learnt,
         verdict=verdict,
         trace=svg.trace(posterior),

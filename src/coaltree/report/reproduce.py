@@ -26,7 +26,7 @@ from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 NO_SETTINGS = {
-    "preliminary", "ties_given", "metric_given", "d_given", "convergence", "choice", "stopping", "resample",
+    "preliminary", "ties_given", "metric_given", "d_given", "convergence", "stopping", "resample",
     INDEX, KEPT,
 }  # fmt: skip
 SETTING_NAMES = {

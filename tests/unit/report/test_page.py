@@ -90,7 +90,7 @@ def test_page_escapes_names_in_every_section(name):
         row_labels=[f"{name} {i}" for i in range(18)],
         columns=[f"{name} {j}" for j in range(3)],
         theta={name: np.ones(40), f"{name} entries": np.random.default_rng(0).gamma(3, 1, (40, 3))},
-        info={"sampler": name, name: name, "covariance_given": name, "choice": selection(name)},
+        info={"sampler": name, name: name, "covariance_given": name},
     )
     text = report_html(post, n_clusters=3, classes={name: [name] * 9})
     assert "<b>" not in text
@@ -99,11 +99,6 @@ def test_page_escapes_names_in_every_section(name):
     checker = Checker()
     checker.feed(text)
     assert checker.faults == []
-
-
-def selection(name):
-    numbers = {key: [0.5] for key in ("elpd", "difference", "standard_error", "weight")}
-    return {"covariance": name, "names": [name], "n_rows": 9, "n_draws": 9, "failed": {name: name}, **numbers}
 
 
 def test_page_policy_allows_its_own_script_and_style_alone(page):

@@ -13,7 +13,7 @@ from tests.posteriors import grouped_posterior, random_posterior
 def shown(post, found=None):
     """The section of the page."""
     found = parameters.summarize(post, {}) if found is None else found
-    return rendered("parameters.html", posterior=post, selection=None, parameters=found)
+    return rendered("parameters.html", posterior=post, parameters=found)
 
 
 def test_parameters_that_are_numbers_have_weighted_median_and_interval():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
     from ..tables.reading import TableFile
 
-COVARIANCES = ("auto", "best", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
+COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_exponential", "matern32")
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
@@ -32,12 +32,12 @@ CHECKPOINT = "checkpoint.npz"
 MAX_CLUSTERS_SHOWN, MAX_CLASSES_SHOWN, MAX_CLASS_NAME = 12, 8, 16  # beside annotations; characters of a name
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
     learnt variance (diagonal), correlated (full), or smoothly from one to the next (squared_exponential, matern32).
-    auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else scaled.
-    best fits several for a while and continues with the one that predicts each row best from all others."""
+    auto is full if there are enough rows, else spherical if columns have similar ranges, as in one unit, else
+    scaled."""
 INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if their names are these numbers; for
-    squared_exponential and best."""
+    squared_exponential."""
 TIES_HELP = """Values that occur several times in a column: auto spreads them over the step they are recorded in where
-    each column has a variance of its own (diagonal, full, best), spread always; `coaltree compare` needs the same in
+    each column has a variance of its own (diagonal, full), spread always; `coaltree compare` needs the same in
     all."""
 METRIC_HELP = """correlation: rows are compared by their correlation; distances: the table holds distances between its
     rows (square, a triangle of it, or one column with the condensed vector); squared_distances: their squares."""
@@ -64,7 +64,6 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.option("--center", type=AXES, help="Subtract the mean of each row or column.")
 @click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
-@click.option("--ordered", is_flag=True, help="With --covariance best: columns are points of a curve, in order.")
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
 @click.option("--metric", metavar="|".join(METRICS), default=METRICS[0], help=METRIC_HELP)
 @click.option("--dimensions", "d", type=click.IntRange(1), metavar="NUMBER", help=DIMENSIONS_HELP)
@@ -150,8 +149,6 @@ def _settings(
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
     _check_resample(settings)
-    if settings["ordered"] and covariance != "best":
-        raise InputError("--ordered needs --covariance best; otherwise give --covariance squared_exponential.")
     words = {word: settings.pop(word) for word in ("log", "center", "scale")}
     settings["transform"] = {word: value for word, value in words.items() if value} or None
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
@@ -167,11 +164,9 @@ def _settings(
         if covariance != "matern32":
             raise InputError(f"--grid needs --covariance matern32, not {covariance}.")
         covariance = Matern32(grid=grid)
-    elif covariance == "best":
-        settings["inputs"] = inputs
     elif inputs is not None:
         if covariance != "squared_exponential":
-            raise InputError(f"--inputs needs --covariance squared_exponential or best, not {covariance}.")
+            raise InputError(f"--inputs needs --covariance squared_exponential, not {covariance}.")
         covariance = SquaredExponential(inputs=inputs)
     elif covariance == "auto" and settings["metric"] in METRICS[2:]:
         covariance = "spherical"
@@ -247,7 +242,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
     """Sample, or resume from the checkpoint; print how the table and the run were understood."""
     from ...model.data.columns import choice_for, is_auto
     from ...model.data.table import read_table
-    from ...posterior.diagnostics import covariance_selection, stop_reason
+    from ...posterior.diagnostics import stop_reason
     from ...posterior.diagnostics.resamples import MEANING
 
     shell.say(source.description)
@@ -264,8 +259,6 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         shell.say(f"transform: {post.transform.describe()}")
     if "distances" in post.info:
         shell.say(f"distances: {post.info['distances']}")
-    if "choice" in post.info:
-        shell.say(f"covariance: {covariance_selection.in_a_line(post.info['choice'])}")
     if post.is_resampled:
         n_resamples = len(set(post.chain.tolist()))
         shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")

@@ -57,7 +57,6 @@ def info(posterior: Path, group: tuple[str, ...]) -> None:
 def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
     import numpy as np
 
-    from ...posterior.diagnostics.covariance_selection import in_a_line
     from ...posterior.diagnostics.outliers import describe_noise, describe_rows, find_outliers
     from ...posterior.diagnostics.resamples import MEANING
 
@@ -82,9 +81,8 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         if key in post.info:
             yield key.removeprefix("n_").replace("_", " "), shortened(str(post.info[key]), 400)
     if post.covariance is not None:
-        auto, best = post.info.get("covariance_choice"), in_a_line(post.info.get("choice"))
-        family = type(post.covariance).__name__
-        yield "covariance", f"auto: {auto}" if auto else f"{family} ({best})" if best else family
+        auto = post.info.get("covariance_choice")
+        yield "covariance", f"auto: {auto}" if auto else type(post.covariance).__name__
     yield "noise", describe_noise(post)
     for row in find_outliers(post, MAX_OUTLIERS):
         yield "outlier", str(row)

@@ -11,7 +11,7 @@ from ...model.process.noise import NOISE_LEVEL
 from ...posterior import Posterior
 from ...tree import Tree
 from ...tree.merges import restricted
-from .state import Chain, ChainData
+from .state import ChainData
 
 Start = dict[str, Any]  # tree, theta, imputed and tail_scale for `chain.begin`, as far as they are given
 
@@ -51,10 +51,3 @@ def _from_draw(posterior: Posterior, t: int, rows: LeafRows, data: ChainData) ->
     if posterior.tail_scale is not None and posterior.tail_scale.shape[1] == len(rows.places):
         start["tail_scale"] = posterior.tail_scale[t, rows.kept]
     return start
-
-
-def start_at(data: ChainData, chain: Chain) -> Start:
-    """Where a chain stands, for another to resume from."""
-    theta = chain.covariance.theta | ({NOISE_LEVEL: chain.noise.level} if data.noise.level is None else {})
-    imputed = None if data.missing is None else chain.imputed
-    return {"tree": chain.tree, "theta": theta, "imputed": imputed, "tail_scale": chain.noise.tail_scale}

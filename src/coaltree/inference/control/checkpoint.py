@@ -7,7 +7,6 @@ value, so that a checkpoint of another run is told apart; `run_state` checks eve
 import os
 import time
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 from ... import __version__
@@ -20,7 +19,7 @@ from ..chains.state import ChainData
 from ..settings import RunSettings
 from .run_state import FIELDS, RunState
 
-_KIND, _VERSION = "coaltree checkpoint", 6
+_KIND, _VERSION = "coaltree checkpoint", 7
 SECONDS_BETWEEN = 10.0  # two saves; more where a save takes long
 MAX_TIME_SHARE = 1 / 20  # of the run that goes into saving
 
@@ -77,15 +76,6 @@ class Checkpoint:
             if is_interruption(error):
                 raise KeyboardInterrupt from None
             raise self._damaged(error) from None
-
-    def selection(self, seed: int, names: Mapping[str, Any]) -> dict[str, Any] | None:
-        """How the run in the file, if there is one, selected its covariance among these names."""
-        content = self.read(seed)
-        if content is None:
-            return None
-        if content["selection"] is None or content["selection"]["covariance"] not in names:
-            raise self._damaged(ValueError("it does not say which covariance was selected"))
-        return content["selection"]
 
     def save(self, state: RunState, finished: bool) -> None:
         """Write the state, unless the last time was a moment ago."""

@@ -128,7 +128,7 @@ def use_parameters() -> None:
     """Make first trees, and draw covariance, noise and scales."""
     X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
     settings = check_settings("regraft", 2, 2, 2, None, None)
-    data = prepare(X, "auto", settings, None, None, None, "euclidean", None, False, None)
+    data = prepare(X, "auto", settings, None, None, None, "euclidean", None)
     begin(data.chains, settings, np.random.SeedSequence(0), dispersed=True)
 
 

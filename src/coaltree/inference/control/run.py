@@ -39,7 +39,6 @@ class Run:
         seed: int,
         starts: Sequence[Start],
         checkpoint: Checkpoint | None = None,
-        n_warmup_done: int = 0,  # by other chains, from whose ends these start
     ) -> None:
         self.data: ChainData = data
         self.settings: RunSettings = settings
@@ -47,9 +46,7 @@ class Run:
         self.checkpoint: Checkpoint | None = checkpoint
         self.to_posterior: auto_stop.ToPosterior | None = None  # else nobody asks whether chains give the same answer
         self.callback: Callable[[Run], object] | None = None  # for a run that has something to show; True ends it
-        n_warmup = None if settings.n_warmup is None else max(0, settings.n_warmup - n_warmup_done)
-        end = settings.first_look if n_warmup is None or settings.n_samples is None else n_warmup + settings.n_samples
-        self.state: RunState = RunState(seed, n_warmup, end, draws=((),) * settings.n_chains)
+        self.state: RunState = RunState(seed, settings.n_warmup, settings.first_look, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
         self.is_interrupted: bool = False
         self._given: tuple[int, list[ChainData]] | None = None

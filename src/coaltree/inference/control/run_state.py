@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw
-from ...posterior.diagnostics.covariance_selection import is_choice
 from ...posterior.diagnostics.stop_reason import CONVERGED, ENOUGH, ITERATIONS_SPENT, SECONDS_SPENT
 from ...posterior.trees.stacked import check_trees
 from ...samplers.base import Sampler
@@ -31,7 +30,6 @@ class RunState(NamedTuple):
     thin: int = 1
     reason: str = ""  # why it has stopped, if it has
     log_joints: tuple[np.ndarray, ...] = ()  # (iteration,) of each chain, in a warm-up without a given end
-    selection: dict[str, Any] | None = None  # how the covariance was selected, where it was
     figures: dict[str, Any] | None = None  # at the last look; not saved
 
     @property
@@ -63,7 +61,6 @@ class RunState(NamedTuple):
         """All that a checkpoint saves."""
         return {
             "seed": self.seed,
-            "selection": self.selection,
             "n_warmup": self.n_warmup,
             "thin": self.thin,
             "next_look": self.next_look,
@@ -97,13 +94,12 @@ class RunState(NamedTuple):
         n_draws = 0 if n_warmup is None else max(0, iteration - n_warmup) // thin
         blocks = zip(content["draws"], given, strict=True)
         draws = tuple(_draws_from_dict(block, own, n_draws) for block, own in blocks)
-        fields = {name: content[name] for name in (*_SCHEDULE, "seed", "selection")}
+        fields = {name: content[name] for name in (*_SCHEDULE, "seed")}
         return cls(**fields | {"chains": chains, "draws": draws, "log_joints": tuple(content["log_joints"])})
 
 
 FIELDS = {
     "seed": Value(int, lambda seed: seed >= 0),
-    "selection": Value(dict, is_choice, optional=True),
     "n_warmup": Value(int, optional=True),
     "thin": Value(int),
     "next_look": Value(int),

@@ -35,7 +35,7 @@ _BY_NAME = {
 def as_covariance(spec: CovarianceLike, d: int | None = None) -> Covariance:
     """Turn a name, a (d, d) array or a covariance object into a covariance, and check that it fits d columns."""
     if isinstance(spec, str):
-        if spec in ("auto", "best"):
+        if spec == "auto":
             raise InputError(f'covariance="{spec}" is for fit, which learns it; here, name one or give a (d, d) array.')
         if spec not in _BY_NAME:
             names = ", ".join(f'"{name}"' for name in _BY_NAME)

@@ -244,7 +244,7 @@ def test_fit_resamples_columns(data, tmp_path, capsys):
         (["--drop", "Art", "--resamples", "9"], "--resamples needs --resample columns."),
         (["--drop", "Art", "--resample", "columns", "--chains", "4"], "--chains is not for --resample"),
         (["--drop", "Art", "--resample", "columns", "--max-seconds", "4"], "--max-seconds is not for --resample"),
-        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'best', 'scaled', 'spherical'"),
+        (["--drop", "Art", "--covariance", "round"], "'round' is not one of 'auto', 'scaled', 'spherical'"),
         (["--drop", "Farbe"], "no column 'Farbe' (--drop); the columns are Probe, Art, Größe"),
         (["--columns", "b", "--columns", "c", "--names", "Art"], "'rot' is in line 2 and again in line 3"),
     ],
@@ -281,7 +281,7 @@ def test_fit_offers_the_covariances_and_samplers_of_the_package():
     from coaltree.model.covariance import _BY_NAME
     from coaltree.samplers import _CLASS_OF_NAME
 
-    assert set(COVARIANCES) == {"auto", "best", *_BY_NAME}
+    assert set(COVARIANCES) == {"auto", *_BY_NAME}
     assert set(SAMPLERS) == set(_CLASS_OF_NAME)
 
 
@@ -499,17 +499,6 @@ def test_fit_refuses_unreadable_neighbors(tmp_path, file, said, only_line):
     assert said in only_line()
 
 
-def test_fit_prints_the_best_covariance(tmp_path, capsys, blank_pages, few_trials):
-    rng = np.random.default_rng(0)
-    np.savetxt(tmp_path / "rows.csv", rng.normal(size=(10, 3)), delimiter=",")
-    command = ["fit", str(tmp_path / "rows.csv"), "--samples", "5", "--warmup", "2", "--out", str(tmp_path / "out")]
-    assert main([*command, "--ordered"]) == 2
-    assert "--ordered needs --covariance best" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-    assert main([*command, "--covariance", "best"]) == 0
-    assert ", best of 4 by leave-one-out of 10 rows: " in capsys.readouterr().out
-
-
 def written(path, header, X):
     lines = [f"{name},{','.join(f'{value:.4f}' for value in row)}" for name, row in zip("abcdefgh", X, strict=True)]
     path.write_text("\n".join([",".join(header), *lines]) + "\n")
@@ -550,10 +539,10 @@ def test_fit_takes_inputs_of_columns(tmp_path, only_line, capsys, blank_pages):
     wrong.write_text("name,p,2\na,1,2\nb,3,5\nc,4,1\n")
     capsys.readouterr()  # what the runs above said
     for given, sentence in (
-        (["fit", path, "--inputs", "names"], "needs --covariance squared_exponential or best"),
+        (["fit", path, "--inputs", "names"], "needs --covariance squared_exponential, not auto"),
         ([*curves, "--inputs", "0,1"], "inputs has 2 rows, but the data have 4 columns"),
         ([*curves, "--inputs", "0,x"], "is not names, or numbers such as 0,0.5,1"),
-        (["fit", str(wrong), "--covariance", "best", "--inputs", "names"], "needs numbers as column names, not 'p'"),
+        (["fit", str(wrong), *curves[2:], "--inputs", "names"], "needs numbers as column names, not 'p'"),
     ):
         assert main([*given, "--out", str(tmp_path / "none")]) == 2
         assert sentence in only_line()

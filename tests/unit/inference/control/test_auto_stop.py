@@ -217,7 +217,6 @@ def test_auto_is_the_same_in_blocks_and_threads(monkeypatch):
 CASES = {
     "missing": (with_missing(data(8, 4)), {"covariance": "diagonal"}),
     "groups": (data(8, 4), {"sampler": ct.Regraft(), "covariance": "scaled", "groups": list("aabbcdef")}),
-    "best": (data(9, 2), {"sampler": ct.Regraft(), "covariance": "best"}),
     "noise": (data(10, 3), {"sampler": ct.Regraft(), "covariance": "scaled", "noise": "student"}),
 }
 WHOLE = {}  # runs that were never stopped
@@ -265,14 +264,6 @@ def interrupts_after(n_iterations):
             raise KeyboardInterrupt
 
     return press
-
-
-@pytest.mark.usefixtures("_short", "few_trials")
-def test_auto_works_with_best():
-    X, options = CASES["best"]
-    post = auto_fit(X, max_iterations=40, **options)
-    assert post.info["stopping"]["iterations"] == 40
-    assert "choice" in post.info
 
 
 def test_auto_resumes_after_max_seconds(tmp_path):
