@@ -150,9 +150,7 @@ def fit(
         )
         if isinstance(settings.sampler, Regraft):  # others need few of these kernels
             compile_ahead(quiet=progress is False)
-        data = prepare(
-            X, covariance, settings, noise, errors, groups, metric, neighbors, ties, d, transform
-        )
+        data = prepare(X, covariance, settings, noise, errors, groups, metric, neighbors, ties, d, transform)
         run = begin_run(data, settings, start, random_state, checkpoint)
         run.to_posterior = make = maker_of_posteriors(data, run.settings)
         if callback is not None:
