@@ -1,4 +1,4 @@
-"""What `coaltree` offers, for editors and type checkers; `__init__.py` loads the same names on first use."""
+"""The public names of `coaltree`, loaded on first use."""
 
 from . import metrics as metrics
 from . import plotting as plotting

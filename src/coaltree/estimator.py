@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._runtime.typing import ArrayLike, RandomState
 from ._runtime.validation import check_count, is_whole
-from .errors import CoaltreeWarning, interruptions
+from .errors import CoaltreeWarning
 from .inference.fit import fit
 from .inference.settings import DEFAULT_RESAMPLES, DEFAULT_WARMUP_OF_ESTIMATOR
 from .model.covariance import CovarianceLike
@@ -108,8 +108,7 @@ class CoalescentClustering(ClusterMixin, BaseEstimator):
         """
         before = dict(self.__dict__)
         try:
-            with interruptions():
-                self._fit(X, errors)
+            self._fit(X, errors)
         except BaseException:  # leave no mixture of an old fit and a new one behind
             self.__dict__.clear()
             self.__dict__.update(before)

@@ -15,7 +15,6 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import coaltree
-from coaltree import samplers
 
 SOURCE = Path(coaltree.__file__).parent
 
@@ -156,12 +155,6 @@ def test_every_room_and_every_door_is_used():
 
 def test_the_package_itself_imports_nothing_of_its_own():
     assert imports_of(parse((SOURCE / "__init__.py").read_text(encoding="utf-8")), "", is_package=True) == []
-
-
-def test_tables_of_public_names_point_at_files():
-    files = package_files()
-    assert set(coaltree._HOME_OF.values()) <= set(files)
-    assert {f"samplers.{home}" for home in samplers.HOME_OF.values()} <= set(files)
 
 
 def privates_reached(source):

@@ -19,7 +19,7 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 
-from ..errors import CoaltreeWarning, is_interruption, postponed_interruptions
+from ..errors import CoaltreeWarning, is_interruption
 from .progress import Line
 
 PACKAGE = Path(__file__).parents[1]
@@ -66,15 +66,13 @@ def _compile(kernel: Any, compile_or_load: Callable[[Any], Any], signature: Any)
     with global_compiler_lock, LINE, _alone(f"{kernel.__module__}.{kernel.__qualname__}"):
         for _ in range(2):
             try:
-                with postponed_interruptions():
-                    return compile_or_load(signature)
+                return compile_or_load(signature)
             except Exception as error:  # a damaged file may end in anything; after a full disk the code is there
                 if isinstance(error, NumbaError) or is_interruption(error):
                     raise
                 shutil.rmtree(kernel.stats.cache_path or "", ignore_errors=True)
                 _warn(f"compiled kernels cannot be kept or read ({type(error).__name__}); {ADVICE}.")
-        with postponed_interruptions():
-            return compile_or_load(signature)
+        return compile_or_load(signature)
 
 
 @contextlib.contextmanager

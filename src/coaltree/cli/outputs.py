@@ -12,7 +12,7 @@ from typing import IO, Any
 import pandas
 
 from .._runtime.atomic_write import clear_away, move_into_place, replacing
-from ..errors import CoaltreeWarning, is_interruption
+from ..errors import CoaltreeWarning
 from ..posterior.clusters import explanation
 from ..posterior.clusters.answer import ClusterAnswer, answer_for, leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
@@ -76,8 +76,6 @@ class SoFar:
                 self.annotate(post)
                 write_result(self.folder, post, self.n_clusters, self.title, only=SHOWN_SO_FAR, inputs=self.inputs)
         except Exception as error:
-            if is_interruption(error):
-                raise
             message = f"what there is so far could not be written ({str(error).rstrip('.')}); the run continues."
             warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=2)
         else:

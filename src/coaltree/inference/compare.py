@@ -19,7 +19,7 @@ import numpy as np
 from .._runtime.formatting import field_docs, some
 from .._runtime.notebook import html_table, paragraph
 from .._runtime.typing import ArrayLike, ProgressLike
-from ..errors import CoaltreeWarning, InputError, interruptible
+from ..errors import CoaltreeWarning, InputError
 from ..posterior.posterior import Posterior
 from ..posterior.predictive.loo import LeaveOneOut
 
@@ -85,7 +85,6 @@ class Comparison(NamedTuple):
         return "\n".join([*("  ".join(line) for line in lines), *warning])
 
 
-@interruptible
 def compare(
     posteriors: Mapping[str, Posterior],
     X_heldout: ArrayLike | None = None,

@@ -10,7 +10,7 @@ from .._runtime.random_streams import as_generator
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, RandomState
 from .._runtime.validation import check_count
-from ..errors import InputError, interruptions
+from ..errors import InputError
 from ..model.data.columns import Modelled
 from ..model.data.leaves import LeafRows, read_rows
 from ..model.data.missing import check_apart, missing_entries
@@ -62,7 +62,7 @@ def extend(
         raise InputError(f"{type(settings.sampler).__name__} cannot draw the noise that was learnt; use Regraft.")
     picked, weights = pick_trees(posterior.weights, len(posterior) if n_trees is None else n_trees)
     kept, neighbors = [], None
-    with interruptions(), single_threaded_blas():
+    with single_threaded_blas():
         for tree in picked:
             chain = _grafted(posterior, int(tree), data, np.random.default_rng(rng.integers(2**63)))
             chain = chain._replace(neighbors=neighbors)

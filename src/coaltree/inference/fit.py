@@ -20,7 +20,7 @@ from .._runtime.random_streams import seed_of
 from .._runtime.threads import single_threaded_blas
 from .._runtime.typing import ArrayLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_jobs
-from ..errors import CoaltreeWarning, InputError, InterruptedWarning, interruptions, is_interruption
+from ..errors import CoaltreeWarning, InputError, InterruptedWarning
 from ..model.covariance import CovarianceLike
 from ..model.data.table import as_double, as_frame
 from ..model.data.transform import TransformLike
@@ -144,22 +144,21 @@ def fit(
     check_jobs(n_jobs)
     if not (callback is None or callable(callback)):
         raise InputError(f"callback must be a function of a Posterior, or None, not {callback!r}.")
-    with interruptions():
-        settings = check_settings(
-            sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
-        )
-        if isinstance(settings.sampler, Regraft):  # others need few of these kernels
-            compile_ahead(quiet=progress is False)
-        data = prepare(X, covariance, settings, noise, errors, groups, metric, neighbors, ties, d, transform)
-        run = begin_run(data, settings, start, random_state, checkpoint)
-        run.to_posterior = make = maker_of_posteriors(data, run.settings)
-        if callback is not None:
-            run.callback = lambda run: callback(posterior_of(data, run, make))
-        complete(run, n_jobs, progress)
-        post = posterior_of(data, run, make)
-        remember_index(post, X, groups)
-        post.info["seconds"] = time.perf_counter() - began
-        _judge(post)
+    settings = check_settings(
+        sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
+    )
+    if isinstance(settings.sampler, Regraft):  # others need few of these kernels
+        compile_ahead(quiet=progress is False)
+    data = prepare(X, covariance, settings, noise, errors, groups, metric, neighbors, ties, d, transform)
+    run = begin_run(data, settings, start, random_state, checkpoint)
+    run.to_posterior = make = maker_of_posteriors(data, run.settings)
+    if callback is not None:
+        run.callback = lambda run: callback(posterior_of(data, run, make))
+    complete(run, n_jobs, progress)
+    post = posterior_of(data, run, make)
+    remember_index(post, X, groups)
+    post.info["seconds"] = time.perf_counter() - began
+    _judge(post)
     return post
 
 
@@ -250,8 +249,6 @@ def _judge(post: Posterior) -> None:
         with single_threaded_blas():
             post.info["convergence"] = resamples.figures(post) if post.is_resampled else convergence.figures(post)
     except Exception as error:
-        if is_interruption(error):
-            raise
         message = f"convergence could not be judged ({type(error).__name__}: {error}); the draws are complete."
         warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=3)
     else:

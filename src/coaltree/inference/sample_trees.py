@@ -14,7 +14,7 @@ from .._runtime.random_streams import as_generator
 from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
 from .._runtime.validation import check_count
-from ..errors import InputError, InterruptedWarning, interruptions
+from ..errors import InputError, InterruptedWarning
 from ..model.covariance import Covariance, CovarianceLike, Scaled, Spherical, as_covariance
 from ..model.data.columns import modelled
 from ..model.data.distances import DISTANCES, check_metric, read_distances
@@ -83,13 +83,12 @@ def sample_trees(
             f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion."
         )
     prepare = _from_rows if is_table else _from_distances
-    with interruptions():
-        covariance, problem, distinct, used = prepare(table, covariance, sampler, d, leaf_var)
+    covariance, problem, distinct, used = prepare(table, covariance, sampler, d, leaf_var)
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
     else:
-        with interruptions(), single_threaded_blas(), at_most_threads(n_threads), Progress(progress) as bar:
+        with single_threaded_blas(), at_most_threads(n_threads), Progress(progress) as bar:
             options: Any = {"n_samples": n_samples, "n_warmup": n_warmup, "n_threads": n_threads}
             draws = sampler.run(problem, rng, progress=bar.watcher("step"), **options)
     if draws.info.get("interrupted"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._runtime.typing import ArrayLike, OutputLike, PathLike, ProgressLike, RandomState
 from .._runtime.validation import check_choice, check_count, check_level
-from ..errors import InputError, interruptible
+from ..errors import InputError
 from ..model.data.replicates import leaf_means
 from ..model.data.table import as_double
 from ..model.data.transform import Transform
@@ -318,7 +318,6 @@ class Posterior:
         found = diagnostics.topology_ess(self.clade_table.ids, self.chain) if is_series else np.nan
         return found if np.isfinite(found) else effective_sample_size(self.weights)
 
-    @interruptible
     def split_frequency_sd(self, min_frequency: float = 0.1) -> float:
         """Average standard deviation across chains of the frequencies of clades; NaN for one chain.
 
@@ -326,7 +325,6 @@ class Posterior:
         """
         return diagnostics.split_frequency_sd(self.clade_table.ids, self.weights, self.chain, min_frequency)
 
-    @interruptible
     def agreement(self) -> "ChainAgreement | None":
         """Whether the chains give the same answer: clusters of each chain's own mean tree, and supports.
 
@@ -337,7 +335,6 @@ class Posterior:
 
         return self._once(chains_agree)
 
-    @interruptible
     def check(self, *, n_trees: int = 100, random_state: RandomState = 0) -> "ModelCheck":
         """Check the model: posterior predictive checks, each with a p-value, what was seen, and what to try.
 
@@ -354,7 +351,6 @@ class Posterior:
         is_default = (n_trees, random_state) == (100, 0)
         return self._once(check) if is_default else check(self, n_trees=n_trees, random_state=random_state)
 
-    @interruptible
     def loo(
         self, *, n_draws: int | None = None, n_jobs: int | None = None, progress: ProgressLike = "auto"
     ) -> LeaveOneOut:
@@ -382,7 +378,6 @@ class Posterior:
         """The distinct clades of all trees, and which of them each tree has."""
         return clades.enumerate_clades(self.children)
 
-    @interruptible
     def map_tree(self) -> Tree:
         """The sampled tree with the highest log joint."""
         self.require_one_likelihood("map_tree()", "use mean_tree() or mcc_tree()")
@@ -391,7 +386,6 @@ class Posterior:
         possible = np.where((self.weights > 0) & ~np.isnan(self.log_joint), self.log_joint, -np.inf)
         return self.trees[int(np.argmax(possible))]
 
-    @interruptible
     def mcc_tree(self) -> Tree:
         """The maximum clade credibility tree: of the sampled topologies the one with the highest Σ log clade support.
 
@@ -399,7 +393,6 @@ class Posterior:
         """
         return self._once(mcc_tree)
 
-    @interruptible
     def mean_tree(self) -> Tree:
         """The mean tree, which figures, files and clusters show.
 
@@ -411,7 +404,6 @@ class Posterior:
 
     summary_tree = mean_tree
 
-    @interruptible
     def consensus(self, min_support: float = 0.5) -> ConsensusTree:
         """The majority-rule consensus tree: the clades with a support above `min_support` (0.5 to 1).
 
@@ -419,7 +411,6 @@ class Posterior:
         """
         return majority_rule(self, min_support)
 
-    @interruptible
     def clade_support(
         self, tree: Tree, kind: Literal["exact", "transfer"] = "exact", *, output: OutputLike = None
     ) -> np.ndarray:
@@ -435,7 +426,6 @@ class Posterior:
         support = exact_support(self, tree) if kind == "exact" else transfer_support(self, tree)
         return pandas_output.as_pandas(support, f"{kind} support") if self._gives_pandas(output) else support
 
-    @interruptible
     def support(self, rows: Iterable[Any]) -> GroupSupport:
         """How well a group of your own is supported: how often it is a clade, and which leaves wander in or out.
 
@@ -449,7 +439,6 @@ class Posterior:
         """
         return group_support(self, rows)
 
-    @interruptible
     def transfers(self, tree: Tree) -> Transfers:
         """Look for the clades of `tree` in all draws: how many leaves must move to make each a clade, and which it is.
 
@@ -457,7 +446,6 @@ class Posterior:
         """
         return self._once_for(with_leaves_as(tree, self.labels), node_times.transfers_of_draws)
 
-    @interruptible
     def node_times(self, tree: Tree, level: float = 0.9, *, output: OutputLike = None) -> np.ndarray:
         """(n-1, 2) equal-tailed credible intervals of the times of the clades of `tree`.
 
@@ -475,7 +463,6 @@ class Posterior:
         level = check_level("level", level)
         return node_times.intervals(self, with_leaves_as(tree, self.labels), level)[1]
 
-    @interruptible
     def cophenetic(self, log: bool = False) -> np.ndarray:
         """(n, n) posterior mean of the time at which two leaves meet; with `log`, of its logarithm (diagonal -inf)."""
         counts = self.weights > 0
@@ -488,7 +475,6 @@ class Posterior:
 
     # Clusters
 
-    @interruptible
     def coclustering(
         self,
         n_clusters: int | None = None,
@@ -501,7 +487,6 @@ class Posterior:
         how = check_cut(self.n, n_clusters, time, min_size, outliers)
         return coclustering(self, how)
 
-    @interruptible
     def cut(
         self,
         n_clusters: int | None = None,
@@ -528,7 +513,6 @@ class Posterior:
         labels = cut_mean_tree(self, n_clusters, time, min_size, outliers)
         return pandas_output.as_pandas(labels, "cluster", self.leaf_index) if self._gives_pandas(output) else labels
 
-    @interruptible
     def membership(
         self, labels: ArrayLike, *, min_size: MinSize = "auto", outliers: bool | None = None, output: OutputLike = None
     ) -> np.ndarray:
@@ -546,7 +530,6 @@ class Posterior:
         is_frame = self._gives_pandas(output)
         return pandas_output.as_pandas(probability, names, self.leaf_index) if is_frame else probability
 
-    @interruptible
     def stability(
         self, labels: ArrayLike, *, level: float = 0.9, min_size: MinSize = "auto", outliers: bool | None = None
     ) -> ClusterStability:
@@ -560,7 +543,6 @@ class Posterior:
         reference, cut_into, _ = read_partition(self, labels, min_size, outliers)
         return stability(reference, cut_into, self.weights, level)
 
-    @interruptible
     def explain(self, groups: ArrayLike | Iterable[Any], *, level: float = 0.9) -> "pandas.DataFrame":
         """Which columns make a cluster: its standardised differences to its sister clade and to all other leaves.
 
@@ -581,7 +563,6 @@ class Posterior:
         """
         return explain(self, groups, level).frame()
 
-    @interruptible
     def suggest_n_clusters(self, max_clusters: int | None = None) -> ClusterSuggestion:
         """Suggest a number of clusters, or a range, with the reason in a sentence and a probability for each number.
 
@@ -625,7 +606,6 @@ class Posterior:
 
     # New rows
 
-    @interruptible
     def place(
         self,
         X_new: ArrayLike,
@@ -724,7 +704,6 @@ class Posterior:
         """
         return to_arviz(self, tail_scale, log_likelihood, n_draws=n_draws, n_jobs=n_jobs, progress=progress)
 
-    @interruptible
     def to_nexus(self, path: PathLike, *, max_trees: int | None = 1000) -> None:
         """Write the sampled trees with their weights as NEXUS, which BEAST's tools, R's ape and DendroPy read.
 
@@ -732,7 +711,6 @@ class Posterior:
         """
         write_nexus(self, path, max_trees)
 
-    @interruptible
     def annotated_tree(self, tree: Tree | None = None, format: Literal["nexus", "newick"] = "nexus") -> str:
         """A tree as text with support and times of each clade, for FigTree, ggtree (treeio), ape and DendroPy.
 

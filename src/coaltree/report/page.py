@@ -16,7 +16,7 @@ from .._runtime.archive import is_archive
 from .._runtime.atomic_write import as_path, check_writable, replacing
 from .._runtime.formatting import count, number
 from .._runtime.typing import ArrayLike, PathLike
-from ..errors import InputError, interruptible
+from ..errors import InputError
 from ..posterior.clusters import stability
 from ..posterior.clusters.answer import leaves_are, leaves_one
 from ..posterior.clusters.n_clusters import ClusterSuggestion
@@ -77,7 +77,6 @@ def write_report(
     return path
 
 
-@interruptible
 def report_html(
     posterior: Posterior,
     *,

@@ -4,33 +4,17 @@ They are found by name and loaded on first use, so that asking for one does not 
 """
 
 import re
-from importlib import import_module
-from typing import Any
+
+from lazy_loader import attach_stub
 
 from ..errors import InputError
 from .base import Sampler, SamplerLike
 
-HOME_OF = {
-    "Prior": "merging.prior",
-    "PostPost": "merging.mpost",
-    "MPost1": "merging.mpost",
-    "MPost2": "merging.mpost",
-    "SMC1": "merging.smc1",
-    "Greedy": "merging.greedy",
-    "MGreedy": "merging.greedy",
-    "GreedyTeh": "merging.greedy",
-    "Insertion": "regraft.insertion",
-    "Regraft": "regraft.regraft",
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+_CLASS_OF_NAME = {  # post_post, mpost1, …
+    re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower(): name for name in __all__ if not name.startswith("Sampler")
 }
-_CLASS_OF_NAME = {re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower(): name for name in HOME_OF}  # post_post, mpost1, …
-
-__all__ = ["as_sampler", *HOME_OF]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOME_OF[name]}"), name)
+__all__ += ["as_sampler"]
 
 
 def as_sampler(spec: SamplerLike) -> Sampler:

@@ -1,6 +1,7 @@
-"""What `samplers` offers, for editors and type checkers; `__init__.py` loads the same names on first use."""
+"""The public names of `samplers`, loaded on first use."""
 
-from .base import Sampler, SamplerLike
+from .base import Sampler as Sampler
+from .base import SamplerLike as SamplerLike
 from .merging.greedy import Greedy as Greedy
 from .merging.greedy import GreedyTeh as GreedyTeh
 from .merging.greedy import MGreedy as MGreedy
@@ -11,7 +12,5 @@ from .merging.prior import Prior as Prior
 from .merging.smc1 import SMC1 as SMC1
 from .regraft.insertion import Insertion as Insertion
 from .regraft.regraft import Regraft as Regraft
-
-HOME_OF: dict[str, str]
 
 def as_sampler(spec: SamplerLike) -> Sampler: ...

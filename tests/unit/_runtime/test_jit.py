@@ -219,19 +219,6 @@ def test_a_full_disk_is_no_reason_to_fail(monkeypatch):
     assert len(said) == 1
 
 
-def test_ctrl_c_while_a_kernel_is_read_leaves_what_was_kept(fresh, monkeypatch):
-    compiled()
-    kept = set(fresh.rglob("*.nbc"))
-
-    def interrupted(*_):
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
-
-    monkeypatch.setattr(caching.IndexDataCacheFile, "load", interrupted)
-    with pytest.raises(SystemError):
-        compiled()
-    assert kept and set(fresh.rglob("*.nbc")) == kept
-
-
 KERNELS = """
 from coaltree._runtime.jit import jit, n_compiled
 

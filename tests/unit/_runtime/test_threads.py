@@ -1,7 +1,7 @@
 """Limits on threads: of a search, and of BLAS as long as anybody inside wants one thread."""
 
-import gc
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -85,96 +85,17 @@ def test_single_threaded_blas_ends_with_an_error(two_threads):
     assert blas_threads() == {2}
 
 
-@pytest.mark.parametrize("step", ["enter", "leave"])
-def test_single_threaded_blas_forgets_a_visit_that_was_interrupted_on_its_way(two_threads, monkeypatch, step):
-    """Ctrl-C between two statements of our own must not leave the process with one thread for ever."""
-
-    def interrupted(limit, visit):
-        if step == "enter":
-            limit.inside.add(visit)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threads._Limit, step, interrupted)
-        if step == "enter":
-            patch.setattr(threads._Limit, "leave", interrupted)
-        with pytest.raises(KeyboardInterrupt), single_threaded_blas():
-            pass
-    gc.collect()  # the frames of the interrupt
-    with single_threaded_blas():
-        assert blas_threads() == {1}
-    assert blas_threads() == {2}
-
-
-def in_a_thread(work):
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
-
-
-def test_single_threaded_blas_may_be_set_and_lifted_by_any_thread(two_threads):
-    """threadpoolctl heeds one thread only, the first that asked, which here is the one of the fixture."""
-    seen = []
-    first_is_in, second_is_in, first_may_go = (threading.Event() for _ in range(3))
+def test_single_threaded_blas_holds_until_the_last_thread_leaves(two_threads):
+    may_go = threading.Event()
 
     def first():
         with single_threaded_blas():
-            seen.append(blas_threads())
-            first_is_in.set()
-            second_is_in.wait(10)
-        first_may_go.wait(10)  # it still lives when the second lifts the limit
+            may_go.wait(10)
 
-    def second():
-        first_is_in.wait(10)
+    with ThreadPoolExecutor(1) as pool:
         with single_threaded_blas():
-            second_is_in.set()
-            seen.append(blas_threads())
-        seen.append(blas_threads())
-
-    one, other = in_a_thread(first), in_a_thread(second)
-    other.join()
-    first_may_go.set()
-    one.join()
-    assert seen[:2] == [{1}, {1}]
-    assert blas_threads() == {2}
-
-
-def test_single_threaded_blas_gives_back_what_another_package_has_set_meanwhile(two_threads):
-    with threadpool_limits(1, user_api="blas") as theirs, single_threaded_blas():
-        theirs.restore_original_limits()  # they are done before us, and ask for their two threads again
-        assert blas_threads() == {2}
-        with single_threaded_blas():
+            done = pool.submit(first)
+            may_go.set()
+            done.result()
             assert blas_threads() == {1}
-    assert blas_threads() == {2}
-
-
-class OfThread:
-    """A library with a number of threads for each thread, as MKL's."""
-
-    def __init__(self):
-        self.state = threading.local()
-
-    @property
-    def num_threads(self):
-        return getattr(self.state, "number", 4)
-
-    def set_num_threads(self, number):
-        self.state.number = number
-
-
-def test_single_threaded_blas_limits_libraries_that_count_by_thread_in_each(monkeypatch):
-    library = OfThread()
-    monkeypatch.setattr(threads, "_of_process", lambda: (threads._Limit([]), [library]))
-    monkeypatch.setattr(threads, "_of_thread", threading.local())
-    seen = []
-
-    def work():
-        with single_threaded_blas():
-            seen.append(library.num_threads)
-        seen.append(library.num_threads)
-
-    with single_threaded_blas():
-        in_a_thread(work).join()
-        assert library.num_threads == 1
-    assert seen == [1, 4]
-    assert library.num_threads == 4
+        assert blas_threads() == {2}

@@ -14,7 +14,7 @@ from ..._runtime import archive
 from ..._runtime.atomic_write import as_path, check_writable
 from ..._runtime.schema import Value, check_fields
 from ..._runtime.typing import PathLike
-from ...errors import CoaltreeWarning, InputError, is_interruption
+from ...errors import CoaltreeWarning, InputError
 from ..chains.state import ChainData
 from ..settings import RunSettings
 from .run_state import FIELDS, RunState
@@ -73,8 +73,6 @@ class Checkpoint:
         try:
             return RunState.from_dict(content, data, settings, first)
         except Exception as error:  # whatever crafted values may lead to
-            if is_interruption(error):
-                raise KeyboardInterrupt from None
             raise self._damaged(error) from None
 
     def save(self, state: RunState, finished: bool) -> None:

@@ -9,7 +9,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from ..._runtime.memory import require_memory
 from ..._runtime.progress import Progress
 from ..._runtime.validation import at_most_jobs
-from ...errors import InputError, interruptions
+from ...errors import InputError, is_interruption
 from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import ENOUGH, SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
@@ -57,25 +57,26 @@ class Run:
         seconds_per_iteration = np.inf
         with Parallel(n_jobs=at_most_jobs(n_jobs, self.settings.n_chains)) as parallel:
             try:
-                with interruptions():
-                    if not self.state.chains:
-                        self._begin(parallel, _threads_per_chain(1, n_jobs))
+                if not self.state.chains:
+                    self._begin(parallel, _threads_per_chain(1, n_jobs))
+                self._decide()
+                self._show_result(is_due=self.state.n_draws * self.state.thin >= FIRST_RESULT)
+                while not self.state.reason:
+                    before, began = self.state.iteration, time.perf_counter()
+                    due = auto_stop.next_result(self.state)
+                    self._take_block(parallel, seconds_per_iteration)
+                    seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
                     self._decide()
-                    self._show_result(is_due=self.state.n_draws * self.state.thin >= FIRST_RESULT)
-                    while not self.state.reason:
-                        before, began = self.state.iteration, time.perf_counter()
-                        due = auto_stop.next_result(self.state)
-                        self._take_block(parallel, seconds_per_iteration)
-                        seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
-                        self._decide()
-                        self._show_result(is_due=self.state.iteration == due)
-                        self._save(finished=bool(self.state.reason))
-                        self._show(bar)
-            except KeyboardInterrupt:
+                    self._show_result(is_due=self.state.iteration == due)
+                    self._save(finished=bool(self.state.reason))
+                    self._show(bar)
+            except (KeyboardInterrupt, SystemError) as error:
+                if not is_interruption(error):
+                    raise
                 if self.state.chains:
                     self._save(finished=True)
                 if self.state.n_draws == 0:
-                    raise
+                    raise KeyboardInterrupt from None
                 self.is_interrupted = True
 
     def data_of_chains(self) -> list[ChainData]:

@@ -16,7 +16,7 @@ from ... import samplers
 from ..._runtime import archive
 from ..._runtime.schema import Array, Value, are_names, check_fields, is_finite
 from ..._runtime.typing import PathLike
-from ...errors import CoaltreeWarning, is_interruption
+from ...errors import CoaltreeWarning
 from ...model import covariance
 from ...model.data import transform
 from ...model.process.noise import Noise
@@ -58,8 +58,6 @@ def load(path: PathLike) -> Posterior:
         _check_model(posterior)
         return with_log_weights(posterior, content["log_weights"])
     except Exception as error:  # whatever wrong values may lead to
-        if is_interruption(error):
-            raise KeyboardInterrupt from None
         raise archive.damaged(path, error) from None
 
 

@@ -23,6 +23,7 @@ from numpy.random import Generator
 from ..._runtime.memory import require_memory
 from ..._runtime.random_streams import make_streams
 from ..._runtime.validation import check_choice, check_count, check_number
+from ...errors import is_interruption
 from ...model.process.coalescent import log_prior
 from ...model.process.whitened import Problem
 from ..base import Draws, Merges, Neighbors, Sampler, Step, Tails, Watcher, require_apart
@@ -113,8 +114,8 @@ class Regraft(Sampler):
                 require_apart(rows_are_apart(engine.candidates))
                 if progress is not None:
                     progress(done, total)
-        except KeyboardInterrupt:
-            if done <= n_warmup:
+        except (KeyboardInterrupt, SystemError) as error:
+            if done <= n_warmup or not is_interruption(error):
                 raise
             interrupted = True
         n_kept = done - n_warmup
