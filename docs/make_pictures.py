@@ -141,18 +141,8 @@ def _dendrogram(post: ct.Posterior, example: Example, k: int, **settings: Any) -
     return ct.plotting.dendrogram(post.mean_tree(), **settings)
 
 
-def _heatmap(post: ct.Posterior, example: Example, k: int) -> Any:
-    clusters = {"n_clusters": k} if k > 1 else {}
-    return ct.plotting.heatmap(post.mean_tree(), example.data, support=post, row_colors=example.labels, **clusters).data
-
-
 def _clustermap(post: ct.Posterior, example: Example, k: int) -> Any:
-    from scipy.cluster.hierarchy import linkage
-
-    filled = example.data.fillna(example.data.mean())
-    columns = linkage(((filled - filled.mean()) / filled.std()).to_numpy().T, "average")
-    clusters = {"n_clusters": k} if k > 1 else {}
-    return ct.plotting.clustermap(example.data, row_tree=post, col_tree=columns, row_colors=example.labels, **clusters)
+    return ct.plotting.clustermap(post, n_clusters=k, row_colors=example.labels, z_score=1, cmap="vlag")
 
 
 KINDS: dict[str, Callable[..., None]] = {
@@ -162,7 +152,6 @@ KINDS: dict[str, Callable[..., None]] = {
     "highlight": _of_library(lambda p, e, k: _dendrogram(p, e, k, highlight=0.95, max_leaves=40)),
     "cloud": _of_library(lambda p, e, k: ct.plotting.cloud(p, n_clusters=k if k > 1 else None)),
     "coclustering": _of_library(lambda p, e, k: ct.plotting.coclustering(p, n_clusters=max(k, 2))),
-    "heatmap": _of_library(_heatmap),
     "clustermap": _of_library(_clustermap),
     "checks": _of_library(lambda p, e, k: ct.plotting.checks(p)),
     "traces": _of_library(lambda p, e, k: ct.plotting.traces(p)),

@@ -82,7 +82,7 @@ def run(options, n_genes=None, iterations=ITERATIONS, warmup=WARMUP):
     reference = permutation_reference(linkage_tree(_filled(X), "average"), phase, rng, 100)
     _table(page, records, reference)
     page.csv(records)
-    _figure(page, trees[0], X, phase)
+    _figure(page, trees[0], phase)
     page.write()
 
 
@@ -123,24 +123,12 @@ def _table(page, records, reference):
     page.table([*header, "R-hat", "CPU seconds"], rows)
 
 
-def _figure(page, tree, X, phase):
+def _figure(page, tree, phase):
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib.patches import Patch
-
-    from coaltree.plotting.style import PALETTE
-
-    parts = ct.plotting.heatmap(tree, X, clusters=phase, labels=False, time_scale="sqrt",
-                                value_label="log2 ratio")  # fmt: skip
-    names = dict.fromkeys(phase)  # clusters take their colours in order of first leaf
-    colours = [Patch(color=PALETTE[i], label=name) for i, name in enumerate(names)]
-    parts.tree.legend(handles=colours, loc="lower left", fontsize=8, frameon=False)
-    page.figure(
-        parts.data.figure,
-        "yeast_tree",
-        "All genes beside the MCC tree (squared exponential); the strip shows their phases",
-    )
+    axes = ct.plotting.dendrogram(tree, clusters=phase, labels=False, max_leaves=None, time_scale="sqrt")
+    page.figure(axes.figure, "yeast_tree", "The MCC tree of all genes (squared exponential), coloured by phase")
 
 
 if __name__ == "__main__":

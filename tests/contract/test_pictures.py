@@ -14,7 +14,6 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib import ft2font
 from matplotlib import pyplot as plt
@@ -56,8 +55,7 @@ def draw(name: str, n_clusters: int = 3) -> plt.Figure:
     elif name == "coclustering":
         ax = plotting.coclustering(post, n_clusters=n_clusters)
     else:
-        table = pd.DataFrame(post.X, post.labels)
-        return plotting.clustermap(table, row_tree=tree, col_tree=False, row_colors=KIND, n_clusters=n_clusters).figure
+        return plotting.clustermap(post, row_colors=KIND, n_clusters=n_clusters, figsize=(5, 6)).figure
     return ax.figure
 
 

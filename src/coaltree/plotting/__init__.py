@@ -6,8 +6,7 @@ annotated and saved like any other.
     dendrogram     one tree: support, intervals of node times, clusters in colour, clades folded
     cloud          many trees of a posterior on top of each other (a densitree)
     coclustering   how often two leaves are in the same cluster
-    heatmap        the data beside the tree
-    clustermap     the data between a tree of the rows and a tree of the columns
+    clustermap     the data beside the tree, with seaborn
     ari_curves     agreement with known classes at every number of clusters
     traces         trace plots of the chains
     comparison     how well several models predict the rows
@@ -15,13 +14,13 @@ annotated and saved like any other.
     checks         whether the model holds
 """
 
-from .clustermap import ClusterMap, clustermap
+from .clustermap import clustermap
 from .dendrogram import dendrogram
 from .densitree import cloud
 from .diagnostics import ari_curves, checks, comparison, traces
-from .matrices import coclustering, explain, heatmap
+from .matrices import coclustering, explain
 
 __all__ = [
-    "ClusterMap", "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison",
-    "dendrogram", "explain", "heatmap", "traces",
+    "ari_curves", "checks", "cloud", "clustermap", "coclustering", "comparison",
+    "dendrogram", "explain", "traces",
 ]  # fmt: skip

@@ -1,31 +1,18 @@
 """Matrices: co-clustering probabilities, the data beside the tree, and which columns make a cluster."""
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
-from matplotlib.gridspec import GridSpec
 
-from .._runtime.formatting import field_docs
-from .._runtime.typing import ArrayLike
 from .._runtime.validation import check_choice, check_count
-from ..errors import InputError
-from ..model.data.table import column_names
 from ..posterior.clusters.explanation import columns_by_cluster
 from ..posterior.posterior import Posterior
 from ..tree.distances import with_leaves_as
-from ..tree.rooted import RootedTree, as_names
 from ..tree.tree import Tree
-from .clusters import as_clusters
-from .color_scale import ZScore, draw_table, rescaled
-from .dendrogram import TreeSettings, draw_dendrogram, leaf_names
 from .geometry import arrange
-from .strips import as_strips, strip_lines
-from .style import INCHES_PER_CHARACTER, LEGEND_FONT, add_legend, as_text, color_of, name_cells, new_axes, set_title
+from .style import as_text, color_of, name_cells, new_axes, number_runs, set_title
 
 if TYPE_CHECKING:
     import pandas
@@ -33,15 +20,6 @@ if TYPE_CHECKING:
 _STRIP_WIDTH = 0.024  # as a share of the width of the data
 _MAX_NAME = 30  # characters of names of rows and columns
 _POINTS_PER_ROW = 6.0  # at least, where rows are named
-
-
-@field_docs(data="The heat map.", tree="The tree beside it.", bar="The scale of colours.")
-class HeatmapAxes(NamedTuple):
-    """The parts of a heat map beside a tree."""
-
-    data: Axes
-    tree: Axes
-    bar: Axes
 
 
 def coclustering(
@@ -83,80 +61,6 @@ def coclustering(
     if colorbar:
         _draw_bar(image, ax, "probability of the same cluster", fraction=0.046)
     return ax
-
-
-def heatmap(
-    tree: RootedTree,
-    X: ArrayLike,
-    ax: Axes | None = None,
-    *,
-    features: Sequence[str] | None = None,
-    clusters: ArrayLike | None = None,
-    n_clusters: int | None = None,
-    support: ArrayLike | Posterior | None = None,
-    labels: bool | Sequence[str] = True,
-    z_score: ZScore = "auto",
-    standard_scale: Any = None,
-    row_colors: Any = None,
-    cmap: Any = None,
-    center: float | None = None,
-    value_label: str | None = None,
-    tree_share: float = 0.5,
-    time_scale: str = "auto",
-    time_label: str | None = "time",
-    title: str | None = None,
-) -> HeatmapAxes:
-    """Draw the data beside the tree, one row of X (n, d) per leaf.
-
-    Parameters
-    ----------
-    tree : Tree or ConsensusTree
-    X : (n, d) array, or DataFrame, rows in the order of the leaves
-        NaN is hatched. Colours are limited to the 1st and 99th percentile, so that outliers do not hide the rest.
-    ax : Axes for the data; the tree takes room on the left, the colour bar above
-    features : sequence of str, names of the columns; by default those of the DataFrame
-    tree_share : float, width of the tree relative to that of the data
-    clusters, n_clusters, support, labels, row_colors, time_scale, time_label : as in `dendrogram`
-    z_score, standard_scale, cmap, center, value_label : as in `clustermap`
-    title : str, optional; by default a new figure's title says what is drawn
-    """
-    values = np.asarray(X, dtype=float)
-    if values.ndim != 2 or len(values) != tree.n:
-        raise InputError(f"X must have shape ({tree.n}, d), one row per leaf, not {values.shape}.")
-    columns = column_names(X) or () if features is None else as_names(features, "features", values.shape[1])
-    number, _, side_branch = as_clusters(tree, clusters, n_clusters, support)
-    order = arrange(tree).tips
-    is_new = ax is None
-    names = leaf_names(tree, labels)
-    ax = ax or _new_axes(tree.n, columns, names or [])
-    strips = as_strips(row_colors, tree.labels)
-    beside = [(strip.name, strip.colors) for strip in strips]  # an annotation may be called "clusters" too
-    if number is not None:
-        beside.append(("clusters", np.array([color_of(cluster) for cluster in number.tolist()])))
-    parts = _split(ax, tree_share, 1.2 * _STRIP_WIDTH * len(beside))
-    values, scale_label = rescaled(values, z_score, standard_scale)
-    image = draw_table(ax, values[order], center, cmap=cmap)
-    ax.figure.colorbar(image, cax=parts.bar, orientation="horizontal", label=value_label or scale_label or "value")
-    parts.bar.xaxis.set_ticks_position("top")
-    parts.bar.xaxis.set_label_position("top")
-    parts.bar.tick_params(labelsize=8)
-    parts.bar.xaxis.label.set_fontsize(9)
-    for k, (name, colors) in enumerate(reversed(beside)):
-        left = -_STRIP_WIDTH * (1 + 1.2 * k)
-        _draw_strip(ax, left, name, colors[order])
-        text: dict[str, Any] = {"fontsize": LEGEND_FONT, "rotation": 90, "ha": "center", "va": "top"}
-        ax.text(left + 0.5 * _STRIP_WIDTH, -0.012, as_text(name, 24), transform=ax.transAxes, **text)
-    if number is not None:
-        number_runs(ax, number[order], -0.5 * _STRIP_WIDTH)
-    shape: dict[str, Any] = {"labels": False, "max_leaves": None, "time_scale": time_scale, "time_label": time_label}
-    shape |= {"clusters": number, "side_branches": side_branch, "support": support}
-    _, lines = draw_dendrogram(tree, parts.tree, TreeSettings(**shape))
-    add_legend(ax, [*lines, *strip_lines(strips)], parts)
-    name_cells(ax, columns, [names[leaf] for leaf in order] if names else [], max_length=_MAX_NAME)
-    ax.yaxis.tick_right()
-    if is_new or title is not None:
-        set_title(parts.tree, f"{tree.n:,} rows in the order of their tree" if title is None else title)
-    return parts
 
 
 def explain(
@@ -222,33 +126,6 @@ def _draw_bar(colors: Any, ax: Axes, label: str, fraction: float) -> None:
     bar.ax.tick_params(labelsize=8)
 
 
-def _new_axes(n: int, columns: Sequence[str], rows: Sequence[str]) -> Axes:
-    """Make a figure that has room for the names."""
-    below, beside = (INCHES_PER_CHARACTER * min(max(map(len, of), default=0), _MAX_NAME) for of in (columns, rows))
-    height = 1.8 + below + float(np.clip(0.15 * n, 2.5, 7.5))
-    return new_axes(7.0 + (beside if n * _POINTS_PER_ROW <= 72.0 * 7.5 else 0.0), height)
-
-
-def _split(ax: Axes, tree_share: float, strips_share: float) -> HeatmapAxes:
-    """Make room for the tree to the left of the axes, with strips between, and for a colour bar above them."""
-    figure: Any = ax.figure
-    ratios: dict[str, Any] = {
-        "width_ratios": [tree_share, max(strips_share, 1e-3), 1.0],
-        "height_ratios": [0.12 / max(ax.bbox.height / figure.dpi, 1.0), 1.0],
-        "wspace": 0.02,
-        "hspace": 0.02,
-    }
-    spec = ax.get_subplotspec()
-    if spec is not None:
-        grid: Any = spec.subgridspec(2, 3, **ratios)
-    else:  # placed by hand: divide the same rectangle
-        box = ax.get_position()
-        grid = GridSpec(2, 3, figure, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **ratios)
-        ax.set_position(grid[1, 2].get_position(figure))
-    ax.set_subplotspec(grid[1, 2])
-    return HeatmapAxes(ax, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 2]))
-
-
 def _draw_cluster_strips(ax: Axes, number: np.ndarray) -> float:
     """Draw the clusters of ordered rows at the left and above, numbered; return how many points of paper they take."""
     colors = to_rgba_array([color_of(cluster) for cluster in number.tolist()])
@@ -258,36 +135,5 @@ def _draw_cluster_strips(ax: Axes, number: np.ndarray) -> float:
         inset.imshow(image, aspect="auto", interpolation="nearest")
         inset.set_axis_off()
         inset.set_label(name)
-    number_runs(left, number, 0.5)
+    number_runs(left, number, 0.0)
     return 1.4 * width * ax.bbox.height * 72.0 / ax.figure.dpi
-
-
-def number_runs(ax: Axes, number: np.ndarray, across: float) -> None:
-    """Write the number of each cluster, counted from 1, in its longest run of rows if that is high enough."""
-    edges = np.flatnonzero(np.diff(number, prepend=-2, append=-2))
-    longest: dict[int, tuple[int, int]] = {}
-    for first, last in pairwise(edges.tolist()):
-        cluster = int(number[first])
-        if cluster >= 0 and last - first > np.diff(longest.get(cluster, (0, 0)))[0]:
-            longest[cluster] = (first, last)
-    height = ax.bbox.height * 72.0 / ax.figure.dpi / len(number)
-    for cluster, (first, last) in longest.items():
-        if (last - first) * height < LEGEND_FONT:
-            continue
-        ax.text(
-            across, 0.5 * (first + last - 1), str(cluster + 1), transform=ax.get_yaxis_transform(), ha="center",
-            va="center", color="white", weight="bold", fontsize=LEGEND_FONT, clip_on=False,
-        )  # fmt: skip
-
-
-def _draw_strip(ax: Axes, start: float, name: str, colors: np.ndarray) -> None:
-    """Draw a column of colours, one per row, to the left of the data."""
-    end = start + _STRIP_WIDTH
-    at = np.arange(len(colors))[:, None]
-    sides = np.broadcast_to([start, end, end, start], (len(colors), 4))
-    rows = at + np.array([-0.5, -0.5, 0.5, 0.5])
-    strip = PolyCollection(
-        list(np.stack([sides, rows], axis=-1)), facecolors=colors.tolist(), edgecolors="none", label=name, clip_on=False
-    )
-    strip.set_transform(ax.get_yaxis_transform())
-    ax.add_collection(strip, autolim=False)

@@ -1,7 +1,7 @@
 """Colours that colour-blind readers can tell apart, fonts, tick labels and legends that all plots share."""
 
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +136,25 @@ def number_branches(ax: Axes, clusters: Sequence[int], branches: Sequence[np.nda
         at: Any = ax.transData.inverted().transform(spot)
         ax.annotate(str(cluster + 1), at, ha="center", va="center", bbox=box, zorder=5, annotation_clip=False, **font)
     return taken
+
+
+def number_runs(ax: Axes, number: np.ndarray, across: float, first: float = 0.0) -> None:
+    """Write the number of each cluster, counted from 1, in its longest run of rows if that is high enough.
+
+    Rows have the given clusters and stand at `first`, `first` + 1, …
+    """
+    edges = np.flatnonzero(np.diff(number, prepend=-2, append=-2))
+    longest: dict[int, tuple[int, int]] = {}
+    for start, end in pairwise(edges.tolist()):
+        cluster = int(number[start])
+        if cluster >= 0 and end - start > np.diff(longest.get(cluster, (0, 0)))[0]:
+            longest[cluster] = (start, end)
+    height = ax.bbox.height * 72.0 / ax.figure.dpi / len(number)
+    look: dict[str, Any] = {"color": "white", "weight": "bold", "fontsize": LEGEND_FONT, "clip_on": False}
+    for cluster, (start, end) in longest.items():
+        if (end - start) * height >= LEGEND_FONT:
+            middle = first + 0.5 * (start + end - 1)
+            ax.text(across, middle, str(cluster + 1), ha="center", va="center", **look)
 
 
 def text_entry(text: str) -> Patch:

@@ -17,6 +17,7 @@ from ..posterior.posterior import Posterior
 from ..posterior.trees import node_times
 from ..tree import Tree, unchecked_tree
 from . import pixels
+from .color_scale import colour_limits, moments, scales_differ, standardised
 from .text import printable
 
 LEVEL = 0.9  # of the credible intervals
@@ -79,8 +80,6 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
 
     Columns are scaled where their scales differ; the page can switch to the other way, "other", unless that is large.
     """
-    from ..plotting.color_scale import moments, scales_differ  # with Matplotlib
-
     values = data.values[order]
     n_columns = min(values.shape[1], MAX_COLUMNS)
     n_rows = min(len(values), max(1, MAX_CELLS // n_columns))
@@ -102,9 +101,7 @@ def data_figure(data: Data, order: np.ndarray) -> dict[str, Any]:
 
 
 def _coded(values: np.ndarray, n_rows: int, n_columns: int, is_scaled: bool) -> dict[str, Any]:
-    from ..plotting.color_scale import colour_limits, rescaled
-
-    shown = pixels.shrink(rescaled(values, 1 if is_scaled else None)[0], n_rows, n_columns)
+    shown = pixels.shrink(standardised(values) if is_scaled else values, n_rows, n_columns)
     low, high, is_two_sided = colour_limits(shown)
     codes = pixels.values(shown, low, high)
     return {"low": low, "high": high, "twoSided": is_two_sided, "scaled": is_scaled, "codes": codes}

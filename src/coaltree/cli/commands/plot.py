@@ -14,8 +14,8 @@ from ..shell import commands, debug_option, echo
 if TYPE_CHECKING:
     from ...posterior.posterior import Posterior
 
-KINDS = ("tree", "cloud", "heatmap", "coclustering", "checks")
-Z_SCORES: dict[str, Any] = {"auto": "auto", "columns": 1, "rows": 0, "none": None}
+KINDS = ("tree", "cloud", "clustermap", "coclustering", "checks")
+Z_SCORES = {"columns": 1, "rows": 0, "none": None}
 
 
 @commands.command()
@@ -26,10 +26,10 @@ Z_SCORES: dict[str, Any] = {"auto": "auto", "columns": 1, "rows": 0, "none": Non
 @click.option(
     "--scale",
     type=click.Choice(list(Z_SCORES)),
-    default="auto",
-    help="What a heat map shows as standard deviations from its mean; auto is columns where their scales differ.",
+    default="columns",
+    help="What a clustermap shows as standard deviations from its mean.",
 )
-@click.option("--colormap", metavar="NAME", help="Colours of a heat map, a Matplotlib name such as PuOr or viridis.")
+@click.option("--colormap", metavar="NAME", default="RdBu_r", help="Colours of a clustermap, such as PuOr or viridis.")
 @click.option("--width", type=INCHES, metavar="INCHES", help="Width. [default: 8, or 10.5 of checks]")
 @click.option("--height", type=INCHES, metavar="INCHES", help="Height. [default: what the leaves need]")
 @options.force_option
@@ -40,7 +40,7 @@ def plot(
     kind: str,
     clusters: int | None,
     scale: str,
-    colormap: str | None,
+    colormap: str,
     width: float | None,
     height: float | None,
     force: bool,
@@ -52,7 +52,7 @@ def plot(
     \b
     tree          the mean tree, with transfer supports and time intervals
     cloud         many sampled trees on top of each other
-    heatmap       the data beside the tree
+    clustermap    the data beside the tree, with seaborn
     coclustering  how often two leaves are in the same cluster
     checks        whether the model describes the data (see coaltree check)
 
@@ -60,28 +60,52 @@ def plot(
     Examples:
       coaltree plot wines -o wines.pdf --clusters 3
       coaltree plot wines --kind cloud -o cloud.png --width 6 --height 9
-      coaltree plot wines --kind heatmap -o heatmap.png --scale none
+      coaltree plot wines --kind clustermap -o heatmap.png --scale none
     """
-    from matplotlib import colormaps
-
     from ...posterior.io.archive import load
     from ..outputs import draw, height_for
 
     options.output_file(out, force, is_figure=True, inputs=[posterior])
-    if colormap is not None and colormap not in colormaps:
-        close = get_close_matches(colormap, list(colormaps), n=3) or ["viridis", "cividis", "RdBu_r"]
-        raise InputError(f"--colormap {colormap!r} is none of Matplotlib's; try {', '.join(close)}.")
     post = load(posterior)
+    if kind == "clustermap":
+        size = (width or 8.0, height or max(5.0, height_for(post.n)))
+        _clustermap(out, post, clusters, Z_SCORES[scale], colormap, size)
+        echo(out)
+        return
     usual = {"coclustering": (8.0, 7.0), "checks": (10.5, 3.8)}.get(kind, (8.0, height_for(post.n)))
-    draw(lambda ax: _plot(ax, post, kind, clusters, scale, colormap), [out], (width or usual[0], height or usual[1]))
+    draw(lambda ax: _plot(ax, post, kind, clusters), [out], (width or usual[0], height or usual[1]))
     echo(out)
 
 
-def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: str, colormap: str | None = None) -> None:
+def _clustermap(
+    out: Path,
+    post: "Posterior",
+    clusters: int | None,
+    z_score: int | None,
+    colormap: str,
+    size: tuple[float, float],
+) -> None:
+    """Write seaborn's clustermap, which makes a figure of its own."""
+    from matplotlib import colormaps
+
+    from ... import plotting
+    from ..._runtime.atomic_write import replacing
+    from ...posterior.leaf_annotations import annotations_of
+    from ..outputs import FIGURE_DPI
+
+    if colormap not in colormaps:
+        close = get_close_matches(colormap, list(colormaps), n=3) or ["viridis", "cividis", "RdBu_r"]
+        raise InputError(f"--colormap {colormap!r} is none of Matplotlib's; try {', '.join(close)}.")
+    settings: dict[str, Any] = {"n_clusters": clusters, "row_colors": annotations_of(post) or None, "figsize": size}
+    grid = plotting.clustermap(post, z_score=z_score, cmap=colormap, **settings)
+    with replacing(out, "wb") as file:
+        grid.savefig(file, format=out.suffix[1:].lower(), dpi=FIGURE_DPI)
+
+
+def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None) -> None:
     from ... import plotting
     from ...posterior.clusters.answer import answer_for, leaves_are
-    from ...posterior.leaf_annotations import annotations_of
-    from ..outputs import MAX_NAMED_LEAVES, draw_tree
+    from ..outputs import draw_tree
 
     if kind == "checks":
         plotting.checks(post, ax)
@@ -94,20 +118,5 @@ def _plot(ax: Any, post: "Posterior", kind: str, clusters: int | None, scale: st
         return
     if kind == "coclustering":
         plotting.coclustering(post, ax, n_clusters=max(n_clusters, 2))
-    elif kind == "tree":
-        draw_tree(ax, post.mean_tree(), post, answer_for(post, n_clusters))
-    elif post.X is None:
-        raise InputError("--kind heatmap needs the data, and this posterior does not include them.")
     else:
-        plotting.heatmap(
-            post.mean_tree(),
-            post.leaf_values(undo=post.transform is not None and post.transform.is_by_columns),
-            ax,
-            support=False if post.n > MAX_NAMED_LEAVES else post,
-            features=post.columns,
-            row_colors=annotations_of(post) or None,
-            n_clusters=n_clusters if n_clusters > 1 else None,
-            z_score=Z_SCORES[scale],
-            cmap=colormap,
-            title=f"{said}, and their mean tree",
-        )
+        draw_tree(ax, post.mean_tree(), post, answer_for(post, n_clusters))

@@ -6,7 +6,7 @@ from coaltree import Tree
 from coaltree.cli import main
 
 
-@pytest.mark.parametrize("kind", ["tree", "cloud", "heatmap", "coclustering"])
+@pytest.mark.parametrize("kind", ["tree", "cloud", "clustermap", "coclustering"])
 def test_plot_writes_every_kind(folder, tmp_path, kind, only_line):
     path = tmp_path / "picture.png"
     assert main(["plot", str(folder), "-o", str(path), "--kind", kind, "--clusters", "2"]) == 0
@@ -33,10 +33,13 @@ def test_plot_refuses_a_wrong_width(folder, tmp_path, width, only_line):
 
 def test_plot_draws_a_heat_map_in_the_colours_asked_for(folder, tmp_path, only_line):
     made = [tmp_path / "usual.png", tmp_path / "other.png"]
-    assert main(["plot", str(folder), "-o", str(made[0]), "--kind", "heatmap"]) == 0
-    assert main(["plot", str(folder), "-o", str(made[1]), "--kind", "heatmap", "--colormap", "PuOr"]) == 0
+    assert main(["plot", str(folder), "-o", str(made[0]), "--kind", "clustermap"]) == 0
+    assert main(["plot", str(folder), "-o", str(made[1]), "--kind", "clustermap", "--colormap", "PuOr"]) == 0
     assert made[0].read_bytes() != made[1].read_bytes()
-    assert main(["plot", str(folder), "-o", str(tmp_path / "x.png"), "--colormap", "viridiss"]) == 2
+    assert (
+        main(["plot", str(folder), "-o", str(tmp_path / "x.png"), "--kind", "clustermap", "--colormap", "viridiss"])
+        == 2
+    )
     assert "--colormap 'viridiss' is none of Matplotlib's; try viridis" in only_line()
 
 
@@ -48,7 +51,7 @@ def test_plot_shortens_long_names(tmp_path):
     assert max(map(len, shown)) == 40
 
 
-@pytest.mark.parametrize("kind", ["tree", "cloud", "heatmap", "coclustering"])
+@pytest.mark.parametrize("kind", ["tree", "cloud", "clustermap", "coclustering"])
 def test_plot_of_leaves_with_several_rows(grouped, tmp_path, kind):
     path = tmp_path / "picture.svg"
     assert main(["plot", str(grouped), "-o", str(path), "--kind", kind, "--clusters", "2"]) == 0

@@ -1,10 +1,8 @@
 """Common scales and colour limits of tables."""
 
 import numpy as np
-import pytest
 
-from coaltree.errors import InputError
-from coaltree.plotting.color_scale import colour_limits, rescaled, scales_differ
+from coaltree.report.color_scale import colour_limits, scales_differ, standardised
 
 
 def table(seed=0):
@@ -24,33 +22,14 @@ def test_scales_differ_in_spread_or_level():
     assert not scales_differ(holes)
 
 
-def test_rescaled_by_rows_by_columns_or_not():
+def test_standardised_columns_have_mean_0_and_standard_deviation_1():
     X = table() * [1, 1, 1, 20]
     X[2, 1] = np.nan
-    shown, words = rescaled(X)
-    assert words == "standard deviations from the column's mean"
+    shown = standardised(X)
     np.testing.assert_allclose(np.nanmean(shown, axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(np.nanstd(shown, axis=0), 1.0)
     np.testing.assert_array_equal(np.isnan(shown), np.isnan(X))
-    shown, words = rescaled(X, 0)
-    np.testing.assert_allclose(np.nanstd(shown, axis=1), 1.0)
-    assert words == "standard deviations from the row's mean"
-    assert rescaled(X, None) == (X, None)
-    shown, words = rescaled(X, standard_scale=1)
-    assert (np.nanmin(shown), np.nanmax(shown)) == (0.0, 1.0)
-    assert words == "share of the column's range"
-    np.testing.assert_array_equal(rescaled(np.ones((3, 2)), 1)[0], 0.0)
-    np.testing.assert_array_equal(rescaled(np.ones((3, 2)), standard_scale=0)[0], 0.0)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"z_score": 2}, {"z_score": True}, {"z_score": 1.0}, {"z_score": "rows"}, {"standard_scale": "auto"}]
-)
-def test_rescaled_refuses_other_scales(wrong):
-    with pytest.raises(InputError, match=f"{next(iter(wrong))} must be 0"):
-        rescaled(table(), **wrong)
-    with pytest.raises(InputError, match="not both"):
-        rescaled(table(), 1, 1)
+    np.testing.assert_array_equal(standardised(np.ones((3, 2))), 0.0)
 
 
 def test_colour_limits_are_symmetric_where_signs_differ():
@@ -58,6 +37,5 @@ def test_colour_limits_are_symmetric_where_signs_differ():
     assert is_two_sided
     assert low == -high
     assert not colour_limits(np.abs(table()))[2]
-    assert colour_limits(np.abs(table()), center=1.0)[2]
     assert colour_limits(np.full((2, 2), np.nan)) == (0.0, 1.0, False)
     assert colour_limits(np.ones((2, 2))) == (1.0, 2.0, False)
