@@ -92,8 +92,8 @@ def _step(X, centred, noise, beta, tree, phi, rng):
     whitener = phi.whitener(d)
     W = np.ascontiguousarray(whitener.whiten(centred))
     if tree is None:
-        tree = SAMPLER.step(Problem(W, None, d, whitener.log_det, noise), None, rng)[:2]
-    children, times, _ = SAMPLER.step(Problem(math.sqrt(beta) * W, None, beta * d, whitener.log_det, noise), tree, rng)
+        tree = SAMPLER.step(Problem(W, d, whitener.log_det, noise), None, rng)[:2]
+    children, times, _ = SAMPLER.step(Problem(math.sqrt(beta) * W, beta * d, whitener.log_det, noise), tree, rng)
     if phi.learnt:
         c, phi = phi.scale_move(float(standardized_gaps(times).sum()), len(times), rng)
         times = times * c

@@ -17,7 +17,7 @@ from coaltree.samplers.regraft.nearest import neighbor_graphs
 def simulated(n, d):
     """A `Problem` with data from the model (Φ = I), and the tree they came from."""
     X, tree = ct.simulate(n, d, random_state=1)
-    return Problem(np.ascontiguousarray(X), None, d), tree
+    return Problem(np.ascontiguousarray(X), d), tree
 
 
 def sweep_function(problem, tree, sampler, lists):

@@ -136,15 +136,11 @@ def settings():
     add("fit", "joblib, threading", run=partial(_in_parallel, "threading"))
     add("fit", "joblib, processes", run=partial(_in_parallel, "loky"))
 
-    squared = np.square(ROWS[:, None] - ROWS).sum(axis=2)
-    add_fit("squared_distances", X=squared, metric="squared_distances")
-    add_fit("squared_distances", "full", X=squared, metric="squared_distances", covariance="full")
     for sampler, tree in samplers.items():
         for name, options in {
             "fixed": {"covariance": covariances["fixed"]},
             "scaled, noise 0.1": {"covariance": "scaled", "noise": 0.1},
             "errors": {"noise": 0.1, "errors": ERRORS},
-            "squared_distances": {"X": squared, "metric": "squared_distances", "d": 4},
             "duplicates": TABLES["duplicates"],
             "2 threads": {"n_threads": 2},
         }.items():

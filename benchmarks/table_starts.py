@@ -39,7 +39,7 @@ def log_joint(problem, children, times):
 def one_data_set(n, d, seed):
     """Differences from the truth: a trace of SWEEPS for each start, a number for each other sampler."""
     X, tree = ct.simulate(n, d, random_state=seed)
-    problem = Problem(np.ascontiguousarray(X), None, d)
+    problem = Problem(np.ascontiguousarray(X), d)
     truth = log_joint(problem, tree.children, tree.times)
     found = {}
     for start in STARTS:

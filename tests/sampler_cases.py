@@ -47,7 +47,7 @@ RULES = {"all": Regraft("all", start="prior")} | {name: kind(start="prior") for 
 
 def problem_of(n, d, seed=0, noise=0.0, log_det=0.0):
     X, _ = ct.simulate(n, d, random_state=seed)
-    return Problem(np.ascontiguousarray(X), None, d, log_det, np.array(noise))
+    return Problem(np.ascontiguousarray(X), d, log_det, np.array(noise))
 
 
 def draw(sampler, problem, seed=1, n_samples=20, n_warmup=5):

@@ -944,23 +944,6 @@ def a_transformer_that_loses_rows(folder):
     ct.fit(data(), transform=Strange(data()[:3]))
 
 
-@case("every row of X is constant, so rows have no correlations; check the table and metric.")
-def correlations_of_one_column(folder):
-    """Which was a tree of copies."""
-    ct.fit(data()[:, :1], metric="correlation")
-
-
-@case("too small to be squared; rescale them.")
-def tiny_distances(folder):
-    """Which were said to be 0."""
-    ct.fit(1e-200 * (1.0 - np.eye(6)), metric="distances")
-
-
-@case("too large to be squared; rescale them.")
-def huge_distances(folder):
-    ct.fit(1e200 * (1.0 - np.eye(6)), metric="distances")
-
-
 @case(
     "3 chains of 1000000000 trees would need 816.0 GB of memory and 20.0 GB are available; lower n_samples or n_resam"
 )

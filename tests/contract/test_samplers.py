@@ -7,13 +7,12 @@ import pytest
 
 import coaltree as ct
 from benchmarks.memory import allowed_for_particles, peak_of_a_run
-from coaltree.model.process.diffusion import squared_distances
 from coaltree.samplers import as_sampler
 from coaltree.samplers.merging import smc
 
 NAMES = ("prior", "post_post", "mpost1", "mpost2", "smc1", "greedy", "mgreedy", "greedy_teh", "insertion", "regraft")
 SEQUENTIAL = ("prior", "post_post", "mpost1", "mpost2", "smc1")
-FROM_DISTANCES = (*SEQUENTIAL, "greedy", "mgreedy", "greedy_teh")
+DISTANCE_SAMPLERS = (*SEQUENTIAL, "greedy", "mgreedy", "greedy_teh")  # which use squared distances alone
 FEW = {"n_samples": 6, "n_warmup": 2, "progress": False}
 
 
@@ -83,7 +82,7 @@ def test_sampler_takes_tiny_and_huge_values(name, scale):
     assert np.isfinite(post.times).all()
 
 
-@pytest.mark.parametrize("name", FROM_DISTANCES)
+@pytest.mark.parametrize("name", DISTANCE_SAMPLERS)
 @pytest.mark.parametrize("scale", [1e13, 1e15, 1e20, 1e60, 1e100])
 def test_sampler_weights_may_fall_faster_than_numbers_are_spaced(name, scale):
     X = scale * np.random.default_rng(4).standard_normal((12, 3))
@@ -133,22 +132,6 @@ def test_sampler_takes_nearly_identical_rows(name):
     assert np.isfinite(post.log_joint).all()
 
 
-@pytest.mark.parametrize("name", FROM_DISTANCES)
-def test_sampler_draws_the_same_trees_from_distances(name, data):
-    rows = sample(name, data)
-    distances = ct.sample_trees(
-        squared_distances(data), sampler=make(name), metric="squared_distances", d=6, random_state=0, **FEW
-    )
-    assert np.array_equal(rows.children, distances.children)
-    np.testing.assert_allclose(rows.times, distances.times, rtol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["insertion", "regraft"])
-def test_sampler_that_needs_rows_refuses_distances(name, data):
-    with pytest.raises(ct.InputError, match="needs the rows"):
-        ct.sample_trees(squared_distances(data), sampler=name, metric="squared_distances", d=6)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -166,12 +149,6 @@ def test_sampler_that_needs_rows_refuses_distances(name, data):
         ({"sampler": 7}, "sampler must be"),
         ({"noise": -1.0}, "noise"),
         ({"noise": np.nan}, "noise"),
-        ({"metric": "cosine"}, "metric"),
-        ({"metric": "squared_distances", "X": 1.0 - np.eye(4)}, "needs d"),
-        ({"metric": "squared_distances", "d": 3}, r"\(n, n\)"),
-        ({"metric": "squared_distances", "d": 3, "X": np.ones((4, 4))}, "diagonal"),
-        ({"metric": "squared_distances", "d": 3, "X": np.triu(np.ones((4, 4)), 1)}, "symmetric"),
-        ({"d": 5}, "columns"),
         ({"random_state": "today"}, "random_state"),
         ({"n_samples": 0}, "n_samples"),
         ({"n_warmup": -1}, "n_warmup"),
@@ -223,13 +200,6 @@ def test_sampler_refuses_distances_that_vanish_with_advice(name):
     assert np.isfinite(sample(name, X, noise=0.1).log_evidence)
 
 
-@pytest.mark.parametrize("name", FROM_DISTANCES)
-def test_sampler_refuses_distances_too_large(name):
-    eps = 1.7e308 * (1 - np.eye(4))
-    with pytest.raises(ct.InputError, match="too large"):
-        ct.sample_trees(eps, sampler=make(name), metric="squared_distances", d=3, random_state=0, **FEW)
-
-
 @pytest.mark.parametrize(
     "options",
     [{"n_threads": n} for n in (0, -1, 1.5, "2", True)]
@@ -245,12 +215,6 @@ def test_sampler_refuses_wrong_options(options, data):
 def test_sampler_resample_below_must_be_a_share(share):
     with pytest.raises(ct.InputError, match="resample_below"):
         ct.MPost1(resample_below=share)
-
-
-@pytest.mark.parametrize("d", [10**400, 0, 2.0, None])
-def test_sampler_refuses_a_wrong_dimension_behind_distances(d):
-    with pytest.raises(ct.InputError, match="needs d" if d is None else "d must be a whole number from 1"):
-        ct.sample_trees(1 - np.eye(3), sampler="mpost1", metric="squared_distances", d=d, **FEW)
 
 
 @pytest.mark.parametrize("name", ["mpost1", "mpost2"])

@@ -70,7 +70,7 @@ def simulate(n, d, rng):
     for k in reversed(range(n - 1)):
         for x in tree.children[k]:
             z[x] = z[n + k] + rng.normal(size=d) * np.sqrt(at[n + k] - at[x])
-    return tree, Problem(z[:n].copy(), None, d)
+    return tree, Problem(z[:n].copy(), d)
 
 
 def pair_time(children, times):

@@ -151,9 +151,8 @@ def _grafted(posterior: Posterior, tree: int, data: FitData, rng: np.random.Gene
     return Chain(merges, covariance, noise, imputed, None, rng)
 
 
-def _nearest_old(W: np.ndarray | None, n_old: int) -> np.ndarray:
+def _nearest_old(W: np.ndarray, n_old: int) -> np.ndarray:
     """(n, k) the old leaves nearest to each new one, where there are many; (n, 0) for all branches."""
-    assert W is not None
     n = len(W)
     if n <= MAX_LEAVES_ALL_BRANCHES:
         return np.empty((n, 0), np.int32)

@@ -62,8 +62,6 @@ def fit(
     start: Posterior | Tree | None = None,
     transform: TransformLike | None = None,
     ties: Literal["auto", "spread"] = "auto",
-    metric: Literal["euclidean", "correlation", "distances", "squared_distances"] = "euclidean",
-    d: int | None = None,
     max_iterations: int | None = None,
     max_seconds: float | None = None,
     neighbors: Any = None,
@@ -110,14 +108,6 @@ def fit(
     ties : values that occur several times in a column: "auto" spreads them over the step in which they are recorded
         where a variance is learnt for each column (diagonal, full); "spread" does so with every covariance,
         which makes posteriors that `compare` can tell apart.
-    metric : "correlation" compares rows by their correlation: each is centred and divided by its standard deviation, so
-        that squared distances are 2 d (1 - r). "distances" if X holds Euclidean distances between rows,
-        "squared_distances" if it holds their squares: a square table, one triangle of it (as R prints `dist`), or a
-        condensed vector. Rows with these distances are found by classical scaling and fitted under a spherical
-        covariance; ``info["distances"]`` says in how many dimensions, and gives the negative eigenvalues as a share of
-        the total, from 1 % on with a warning.
-    d : for distances: number of dimensions to keep, the longest ones; by default all that are not rounding. The more
-        there are, the more a distance says, and the narrower are the intervals of times.
     max_iterations : for "auto": iterations of each chain, warm-up included; by default 2,000 for up to 1,200 leaves,
         and 2.4 million / n for n more, but at least 60.
     max_seconds : for "auto": seconds after which it stops. Where it stops then depends on the machine.
@@ -149,7 +139,17 @@ def fit(
     )
     if isinstance(settings.sampler, Regraft):  # others need few of these kernels
         compile_ahead(quiet=progress is False)
-    data = prepare(X, covariance, settings, noise, errors, groups, metric, neighbors, ties, d, transform)
+    data = prepare(
+        X,
+        covariance,
+        settings,
+        noise=noise,
+        errors=errors,
+        groups=groups,
+        neighbors=neighbors,
+        ties=ties,
+        transform=transform,
+    )
     run = begin_run(data, settings, start, random_state, checkpoint)
     run.to_posterior = make = maker_of_posteriors(data, run.settings)
     if callback is not None:

@@ -15,10 +15,8 @@ from .._runtime.validation import check_choice
 from ..errors import CoaltreeWarning, InputError
 from ..model.covariance import Covariance, CovarianceLike, Full, Spherical
 from ..model.covariance.base import column_variances
-from ..model.data.columns import Modelled, imputed_everywhere, is_auto, modelled
-from ..model.data.distances import DISTANCES, check_metric, hint_of_distances, read_distances
+from ..model.data.columns import Modelled, imputed_everywhere, modelled
 from ..model.data.leaves import LeafRows, RowInputs, read_rows, warn_of_groups, without_empty_rows
-from ..model.data.mds import require_spherical, rows_of_distances
 from ..model.data.missing import agreeing_pair, check_apart, missing_entries
 from ..model.data.neighbor_graph import read_neighbor_graph
 from ..model.data.table import Table, as_double, read_table
@@ -53,36 +51,23 @@ def prepare(
     X: Any,
     covariance: CovarianceLike,
     settings: RunSettings,
-    noise: Any,
-    errors: Any,
-    groups: Any,
-    metric: str,
-    neighbors: Any,
+    *,
+    noise: Any = None,
+    errors: Any = None,
+    groups: Any = None,
+    neighbors: Any = None,
     ties: str = TIES[0],
-    d: int | None = None,
     transform: Any = None,
 ) -> FitData:
     """Read and check what `fit` was given, and choose columns and covariance."""
-    sampler, info = settings.sampler, dict[str, Any]()
+    sampler = settings.sampler
     if noise is None:  # Student's where the sampler can learn it, else none
         noise = Noise(tails="student") if sampler.learns_noise else Noise(0.0)
     noise = as_noise(noise)
     check_choice("ties", ties, TIES)
-    is_table = check_metric(metric) not in DISTANCES
-    if is_table:
-        given, info = without_empty_rows(RowInputs(_read_rows(X, d), groups, errors, neighbors))
-        covariance, steps = _check_steps(metric, covariance, transform)
-        table, taken = transformed(given.table, steps)
-        info |= _check_correlations(table) if metric == "correlation" else {}
-    else:
-        if transform is not None:
-            raise InputError(
-                f'transform is for rows, and metric="{metric}" says that X holds distances; leave one out.'
-            )
-        covariance = require_spherical(covariance, metric)
-        table, _, info["distances"] = rows_of_distances(read_distances(X, metric), metric, d)
-        given, taken = RowInputs(table, groups, errors, neighbors), None
-        info |= {"metric_given": metric, **({} if d is None else {"d_given": d})}
+    table = read_table(X, allow_missing=True, keep_single=True)
+    given, info = without_empty_rows(RowInputs(table, groups, errors, neighbors))
+    table, taken = transformed(given.table, transform)
     neighbors = given.neighbors
     info |= {} if taken is None else {"transform": taken.describe()}
     rows = read_rows(table, noise, given.groups, given.errors)
@@ -99,45 +84,17 @@ def prepare(
     model = _modelled_apart(recorded, rows, table, covariance, ties, settings.resample is None)
     info |= {"ties_given": ties} if ties == "spread" else {}
     check_apart(model.values, rows.names_of_kept(), has_density=rows.has_density)
-    if is_table and "covariance_choice" not in model.info:
+    if "covariance_choice" not in model.info:
         _warn_of_scales(model.covariance, table)
     of_rows = None if rows.errors is None else rows.errors[rows.kept]
     noise_of_rows = noise_model(noise, recorded if model.used is None else recorded[:, model.used], of_rows)
     missing = missing_entries(model.values)
     chains = ChainData(model.values, model.covariance, noise_of_rows, rows.replicates, missing, graph)
     if settings.resample is not None:
-        check_resampling(chains, [model], is_table)
+        check_resampling(chains, [model])
     else:
         chains = collapse_replicates(chains)
     return FitData(table, rows, noise, model, chains, info, taken)
-
-
-def _read_rows(X: Any, d: int | None) -> Table:
-    """Rows of measurements; a hint where they look like distances."""
-    if d is not None:
-        raise InputError('d is the number of dimensions behind distances; it needs metric="distances" or its square.')
-    table = read_table(X, allow_missing=True, keep_single=True)
-    hint = hint_of_distances(table)
-    if hint is not None:
-        warnings.warn(hint, CoaltreeWarning, stacklevel=4)
-    return table
-
-
-def _check_steps(metric: str, covariance: Any, transform: Any) -> tuple[Any, Any]:
-    """Covariance and transform of a metric: the squared distance of standardised rows is 2 d (1 - correlation)."""
-    if metric != "correlation":
-        return covariance, transform
-    words = {transform: True} if isinstance(transform, str) else transform or {}
-    if not isinstance(words, Mapping) or words.get("center") or words.get("scale"):
-        raise InputError('metric="correlation" centres and scales the rows; transform can only take logarithms before.')
-    return "spherical" if is_auto(covariance) else covariance, {**words, "center": "rows", "scale": "rows"}
-
-
-def _check_correlations(table: Table) -> dict[str, Any]:
-    """Refuse standardised rows that are all constant; what to remember of the metric."""
-    if not np.nan_to_num(table.values).any():
-        raise InputError("every row of X is constant, so rows have no correlations; check the table and metric.")
-    return {"metric_given": "correlation"}
 
 
 def _modelled_apart(

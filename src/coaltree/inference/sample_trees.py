@@ -1,6 +1,6 @@
 """`sample_trees`: trees when the covariance is known.
 
-X → distinct rows → whitened rows (or squared distances) → sampler → trees over all rows → Posterior
+X → distinct rows → whitened rows → sampler → trees over all rows → Posterior
 """
 
 import time
@@ -15,13 +15,12 @@ from .._runtime.threads import at_most_threads, single_threaded_blas
 from .._runtime.typing import ArrayLike, ProgressLike, RandomState
 from .._runtime.validation import check_count
 from ..errors import InputError, InterruptedWarning
-from ..model.covariance import Covariance, CovarianceLike, Scaled, Spherical, as_covariance
+from ..model.covariance import Covariance, CovarianceLike, Scaled, as_covariance
 from ..model.data.columns import modelled
-from ..model.data.distances import DISTANCES, check_metric, read_distances
 from ..model.data.duplicates import Distinct, find_distinct
 from ..model.data.table import Table, read_table
 from ..model.process.noise import as_noise, known_variances
-from ..model.process.whitened import Problem, largest_distance, make_problem
+from ..model.process.whitened import Problem, make_problem
 from ..posterior import Posterior
 from ..posterior.io.pandas_output import remember_index
 from ..samplers import as_sampler
@@ -41,8 +40,6 @@ def sample_trees(
     random_state: RandomState = None,
     noise: float = 0.0,
     errors: ArrayLike | None = None,
-    metric: str = "euclidean",
-    d: int | None = None,
     n_threads: int | None = None,
     progress: ProgressLike = "auto",
 ) -> Posterior:
@@ -50,7 +47,7 @@ def sample_trees(
 
     Parameters
     ----------
-    X : array-like or DataFrame (n, d); or distances, as `metric` says.
+    X : array-like or DataFrame (n, d).
     covariance : Covariance, name or (d, d) array of the diffusion, which is not learnt; use `fit` for that. "scaled" is
         that of the columns' own variances.
     sampler : such as ``"regraft"``, ``"mgreedy"`` or ``MPost2(n_particles=100)``.
@@ -60,9 +57,6 @@ def sample_trees(
     noise : variance of measurement noise, as a multiple of Φ. With 0, identical rows merge at time 0.
     errors : (n,) known relative standard errors of the rows, by whose squares the noise is scaled (`Regraft`,
         `Insertion`).
-    metric : "euclidean", "distances" if X holds Euclidean distances between rows (a square table, a triangle of it or a
-        condensed vector), or "squared_distances" if it holds their squares.
-    d : number of columns behind distances: the more there are, the more certain are times.
     n_threads : number of threads for the particles; it does not change the result.
     progress : bool, "auto" or function of (done, total).
 
@@ -75,15 +69,13 @@ def sample_trees(
     n_warmup = check_count("n_warmup", n_warmup, 0)
     if n_threads is not None:
         n_threads = check_count("n_threads", n_threads, 1)
-    is_table = check_metric(metric, ("euclidean", *DISTANCES)) == "euclidean"
-    table = read_table(X) if is_table else read_distances(X, metric)
+    table = read_table(X)
     leaf_var = known_variances(noise, errors, len(table.values))
     if errors is not None and not sampler.takes_leaf_variances:
         raise InputError(
             f"{type(sampler).__name__} takes the same noise for all rows; errors need Regraft or Insertion."
         )
-    prepare = _from_rows if is_table else _from_distances
-    covariance, problem, distinct, used = prepare(table, covariance, sampler, d, leaf_var)
+    covariance, problem, distinct, used = _prepare(table, covariance, sampler, leaf_var)
     began = time.perf_counter()
     if problem is None:  # all rows are the same: there is one tree, and nothing to sample
         draws = Draws(np.empty((1, 0, 2), np.int32), np.empty((1, 0)), np.zeros(1), np.zeros(1), 0.0)
@@ -104,7 +96,7 @@ def sample_trees(
         log_evidence=draws.log_evidence,
         labels=table.labels,
         chain=np.zeros(len(times), dtype=int) if sampler.is_chain else None,
-        X=table.values if is_table else None,
+        X=table.values,
         columns=table.features,
         covariance=covariance,
         noise=noise,
@@ -116,10 +108,8 @@ def sample_trees(
     return post
 
 
-def _from_rows(table: Table, covariance: CovarianceLike, sampler: Sampler, d: int | None, leaf_var: Any) -> Prepared:
+def _prepare(table: Table, covariance: CovarianceLike, sampler: Sampler, leaf_var: Any) -> Prepared:
     """Whiten the distinct rows into a `Problem`; None where all rows are the same."""
-    if d is not None and d != table.values.shape[1]:
-        raise InputError(f"d is {d}, but X has {table.values.shape[1]} columns; leave d out.")
     with single_threaded_blas():  # whose idle threads would spin beside ours for some 20 ms
         covariance = as_covariance(covariance, table.values.shape[1])
     distinct = find_distinct(table.values, table.labels, has_density=bool(np.all(leaf_var)))
@@ -131,31 +121,3 @@ def _from_rows(table: Table, covariance: CovarianceLike, sampler: Sampler, d: in
         return covariance, None, distinct, used
     leaf_var = leaf_var[distinct.first] if np.ndim(leaf_var) else leaf_var
     return covariance, make_problem(rows, covariance, leaf_var, rotate=sampler.needs_vectors), distinct, used
-
-
-def _from_distances(
-    table: Table, covariance: CovarianceLike, sampler: Sampler, d: int | None, leaf_var: Any
-) -> Prepared:
-    """Turn squared distances (n, n) into a `Problem` over distinct rows."""
-    eps = table.values
-    if sampler.needs_vectors:
-        raise InputError(
-            f'{type(sampler).__name__} needs the rows themselves; with distances use "mpost1", "mpost2", '
-            '"post_post", "smc1", "prior" or a greedy sampler.'
-        )
-    if d is None:
-        raise InputError("a table of distances needs d, the number of columns behind the distances.")
-    check_count("d", d, 1, 10**9)
-    covariance = as_covariance(covariance)
-    if not isinstance(covariance, Spherical):
-        raise InputError("distances already include the covariance; leave it out, or give Spherical(…).")
-    whitener = covariance.whitener(int(d))
-    eps = (0.5 * eps + 0.5 * eps.T) / covariance.amplitude
-    if not eps.max() < largest_distance(len(eps)):
-        raise InputError(f"squared distances reach {eps.max():.3g}, too large to compute with; rescale them.")
-    first_equal = np.argmax(eps == 0.0, axis=1)  # rows at distance 0 are equal
-    distinct = find_distinct(first_equal[:, None].astype(float), table.labels, has_density=leaf_var > 0.0)
-    if len(distinct.first) == 1:
-        return covariance, None, distinct, None
-    eps = eps[np.ix_(distinct.first, distinct.first)]
-    return covariance, Problem(None, eps, int(d), whitener.log_det, leaf_var), distinct, None

@@ -49,9 +49,7 @@ def matched_colours(labels: np.ndarray, colours: list[int], next_labels: np.ndar
 
 def content(posterior: Posterior, opening: OpeningNumber, shown: dict[int, ClusterAnswer]) -> list[dict[str, Any]]:
     """Return the partitions for the page's script, clusters and probabilities of leaves as characters."""
-    explained: list[Explanation | None] = [None] * len(shown)
-    if "distances" not in posterior.info:  # whose columns are those of classical scaling, and mean nothing
-        explained = explain_partitions(posterior, [answer.labels for answer in shown.values()])
+    explained = explain_partitions(posterior, [answer.labels for answer in shown.values()])
     numbers, opened = list(shown), opening.n_clusters
     colours, at = {opened: [cluster % N_COLOURS for cluster in range(opened)]}, numbers.index(opened)
     for way in (numbers[at:], numbers[at::-1]):

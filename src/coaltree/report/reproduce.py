@@ -15,7 +15,6 @@ from .. import __version__
 from .._runtime.formatting import number
 from .._runtime.validation import is_whole
 from ..errors import InputError
-from ..model.data.distances import METRICS
 from ..model.process.noise import as_noise
 from ..posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT
 from ..posterior.io.pandas_output import INDEX
@@ -26,7 +25,7 @@ from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 NO_SETTINGS = {
-    "preliminary", "ties_given", "metric_given", "d_given", "convergence", "stopping", "resample",
+    "preliminary", "ties_given", "convergence", "stopping", "resample",
     INDEX, KEPT,
 }  # fmt: skip
 SETTING_NAMES = {
@@ -97,8 +96,6 @@ def command_line(posterior: Posterior) -> str | None:
     options = {name.removeprefix("n_").replace("_", "-"): option for name, (_, option) in arguments.items()}
     options["seed"] = options.pop("random-state")
     options.pop("transform", None)
-    if "d" in options:
-        options["dimensions"] = options.pop("d")
     words = _transform_words(posterior)
     log, axes = words.pop("log", []), words
     said = [f"--{name} {option}" for name, option in options.items()]
@@ -108,10 +105,8 @@ def command_line(posterior: Posterior) -> str | None:
 
 
 def _transform_words(posterior: Posterior) -> dict[str, Any]:
-    """What `fit` was given as transform; metric="correlation" stands for two of its steps."""
-    words = {} if posterior.transform is None else posterior.transform.words() or {}
-    is_correlation = posterior.info.get("metric_given") == "correlation"
-    return {word: value for word, value in words.items() if word == "log" or not is_correlation}
+    """What `fit` was given as transform."""
+    return {} if posterior.transform is None else posterior.transform.words() or {}
 
 
 def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
@@ -143,8 +138,6 @@ def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
         ),
         "random_state": _named(int(info["seed"]), ""),
         "noise": _named(noise, repr(posterior.noise)),
-        **({"metric": _named(info["metric_given"], "")} if info.get("metric_given") in METRICS else {}),
-        **({"d": _named(int(info["d_given"]), "")} if is_whole(info.get("d_given")) else {}),
         **({"transform": (repr(words), "WORDS")} if (words := _transform_words(posterior)) else {}),
         **({"ties": _named("spread", "")} if info.get("ties_given") == "spread" else {}),
         **rows,

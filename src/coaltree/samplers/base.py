@@ -43,7 +43,7 @@ class Sampler(ABC):
     Attributes
     ----------
     needs_vectors : bool
-        False where squared distances are enough: distances then work, and `problem.W` may be None.
+        False where only squared distances between rows are used; `problem.W` is then not rotated into fewer columns.
     is_chain : bool
         True where the draws of `run` are a Markov chain, so that their order tells how well they mix.
     takes_leaf_variances : bool

@@ -1,8 +1,7 @@
-"""`sample_trees`: a known covariance, from rows or from distances; every sampler is in tests/contract/test_samplers."""
+"""`sample_trees`: a known covariance, from rows; every sampler is in tests/contract/test_samplers."""
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist, squareform
 
 import coaltree as ct
 
@@ -17,20 +16,10 @@ def test_sample_trees_returns_a_posterior_of_the_table():
     np.testing.assert_array_equal(post.times, ct.sample_trees(X, **FEW).times)
 
 
-def test_sample_trees_takes_squared_distances():
-    X, _ = ct.simulate(8, 3, random_state=0)
-    of_rows = ct.sample_trees(X, sampler="mgreedy")
-    of_distances = ct.sample_trees(
-        squareform(pdist(X, "sqeuclidean")), sampler="mgreedy", metric="squared_distances", d=3
-    )
-    np.testing.assert_allclose(of_distances.times, of_rows.times)
-    assert of_distances.X is None
-
-
 @pytest.mark.filterwarnings("ignore::coaltree.CoaltreeWarning")
 def test_sample_trees_of_equal_rows_is_one_tree_at_time_0():
-    for options in ({}, {"metric": "squared_distances", "d": 2, "sampler": "mpost1"}):
-        post = ct.sample_trees(np.zeros((4, 4)), **options)
+    for sampler in ("regraft", "mpost1"):
+        post = ct.sample_trees(np.zeros((4, 4)), sampler=sampler)
         assert len(post) == 1 and post.times.tolist() == [[0.0] * 3]
 
 
@@ -49,7 +38,6 @@ def test_sample_trees_takes_the_columns_own_variances():
     ("options", "words"),
     [
         ({"covariance": "auto"}, "is for fit"),
-        ({"d": 5}, "X has 3 columns"),
         ({"sampler": "mpost1", "noise": 0.1, "errors": np.ones(6)}, "errors need Regraft"),
         ({"n_threads": 0}, "n_threads"),
     ],

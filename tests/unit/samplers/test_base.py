@@ -18,7 +18,7 @@ class FromThePrior(Sampler):
     def run(self, problem, rng, *, n_samples=100, n_warmup=10, n_threads=None, progress=None):
         trees = [simulate_tree(problem.n, rng) for _ in range(n_samples)]
         children, times = np.stack([tree.children for tree in trees]), np.stack([tree.times for tree in trees])
-        W, _, d, log_det, leaf_var, *_ = problem
+        W, d, log_det, leaf_var, *_ = problem
         drawn = zip(children, times, strict=True)
         log_weights = np.array([log_likelihood(*tree, W, d, log_det, leaf_var) for tree in drawn])
         return Draws(children.astype(np.int32), times, log_weights, log_weights + log_prior(times))
@@ -52,8 +52,6 @@ def test_sampler_defaults(data):
     assert sampler.needs_vectors and not sampler.is_chain and sampler.start == "auto"
     assert sampler.neighbors(None, None) is None
     assert sampler.for_warmup() is sampler
-    with pytest.raises(ct.InputError, match="needs the rows"):
-        ct.sample_trees(1 - np.eye(3), sampler=sampler, metric="squared_distances", d=2)
 
 
 def test_sampler_without_run_or_step_cannot_be_made():

@@ -31,8 +31,6 @@ def test_first_tree_names_wrong_starts():
             draw(Regraft(start=start), problem)
     with pytest.raises(InputError, match="each of 5 distinct rows, not one with 4"):
         draw(Regraft(start=simulate_tree(4, np.random.default_rng(0))), problem)
-    with pytest.raises(InputError, match="needs the rows"):
-        draw(Regraft(), Problem(None, np.zeros((4, 4)), 3))
 
 
 def test_strictly_increasing_separates_ties_and_lifts_zeros():
@@ -44,6 +42,6 @@ def test_strictly_increasing_separates_ties_and_lifts_zeros():
 
 
 def test_average_linkage_dates_merges_by_squared_height():
-    children, times = average_linkage(Problem(np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 0.0]]), None, 2))
+    children, times = average_linkage(Problem(np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 0.0]]), 2))
     np.testing.assert_array_equal(children, [[0, 1], [2, 3]])
     np.testing.assert_allclose(times, [4.0 / 4.0, 64.0 / 4.0])

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import InputError
 from .. import options
 from ..shell import commands, debug_option, echo
 
@@ -43,8 +42,6 @@ def explain(posterior: Path, out: Path | None, clusters: int | None, columns: in
     if out is not None:
         options.output_file(out, force, inputs=[posterior])
     post = load(posterior)
-    if "distances" in post.info:
-        raise InputError("explain needs a table with columns; distances have none.")
     labels = post.cut(clusters or post.suggest_n_clusters().n_clusters, output="numpy")
     if labels.max() == 0:
         echo("All rows are in one cluster, which has nothing to be compared with; choose a number with --clusters K.")

@@ -27,7 +27,6 @@ COVARIANCES = ("auto", "scaled", "spherical", "diagonal", "full", "squared_expon
 SAMPLERS = (
     "regraft", "insertion", "mpost1", "mpost2", "post_post", "smc1", "greedy", "mgreedy", "greedy_teh", "prior",
 )  # fmt: skip
-METRICS = ("euclidean", "correlation", "distances", "squared_distances")
 CHECKPOINT = "checkpoint.npz"
 MAX_CLUSTERS_SHOWN, MAX_CLASSES_SHOWN, MAX_CLASS_NAME = 12, 8, 16  # beside annotations; characters of a name
 COVARIANCE_HELP = """How columns vary: in proportion to their own variances (scaled), all alike (spherical), each with a
@@ -39,10 +38,6 @@ INPUTS_HELP = """Where the columns were measured, such as 0,0.5,1,4, or names if
 TIES_HELP = """Values that occur several times in a column: auto spreads them over the step they are recorded in where
     each column has a variance of its own (diagonal, full), spread always; `coaltree compare` needs the same in
     all."""
-METRIC_HELP = """correlation: rows are compared by their correlation; distances: the table holds distances between its
-    rows (square, a triangle of it, or one column with the condensed vector); squared_distances: their squares."""
-DIMENSIONS_HELP = """With distances: number of dimensions to keep; the more, the more certain is the tree. [default: all
-    that are not rounding]"""
 NOISE_HELP = """Measurement noise of the rows: learnt with heavy tails (student), learnt (learn), or its variance as a
     multiple of the covariance. [default: student with the sampler regraft, else 0]"""
 GROUPS_HELP = """Column in which rows that measure the same thing have the same value: they become one leaf of the tree,
@@ -65,8 +60,6 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @click.option("--scale", type=AXES, help=SCALE_HELP)
 @click.option("--covariance", type=click.Choice(COVARIANCES), default="auto", help=COVARIANCE_HELP)
 @click.option("--inputs", type=INPUTS, metavar="NUMBERS|names", help=INPUTS_HELP)
-@click.option("--metric", metavar="|".join(METRICS), default=METRICS[0], help=METRIC_HELP)
-@click.option("--dimensions", "d", type=click.IntRange(1), metavar="NUMBER", help=DIMENSIONS_HELP)
 @click.option("--ties", type=click.Choice(("auto", "spread")), default="auto", help=TIES_HELP)
 @click.option("--grid", type=GRID, metavar="AxB", help="Shape of the grid that the columns lie on, for matern32.")
 @click.option("--sampler", type=click.Choice(SAMPLERS), default="regraft", help="How trees are sampled.")
@@ -104,7 +97,6 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: b
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
       coaltree fit assay.csv --groups compound --out assay
       coaltree fit growth.csv --covariance squared_exponential --inputs 0,1,2,4,8 --out growth
-      coaltree fit distances.csv --metric distances --out distances
       coaltree fit wines.csv --clusters 3 --samples 2000 --out wines --force
     """
     source = _read(data, given)
@@ -121,7 +113,6 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: b
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     """Read the table, and take the options about it out of `given`."""
-    from ...model.data.distances import DISTANCES, check_metric
     from ..tables.column_hints import column_hints
     from ..tables.reading import read_file
 
@@ -129,12 +120,8 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     if given["inputs"] == "names" and table_options.header is None:
         table_options = dataclasses.replace(table_options, header=True)
     source = read_file(data, table_options)
-    is_table = check_metric(given["metric"]) not in DISTANCES
-    if given["explain"] and not is_table:
-        raise InputError("--explain needs a table with columns; distances have none.")
-    if is_table:
-        for hint in column_hints(source.table):
-            shell.show_warning(hint, CoaltreeWarning)
+    for hint in column_hints(source.table):
+        shell.show_warning(hint, CoaltreeWarning)
     return source
 
 
@@ -168,8 +155,6 @@ def _settings(
         if covariance != "squared_exponential":
             raise InputError(f"--inputs needs --covariance squared_exponential, not {covariance}.")
         covariance = SquaredExponential(inputs=inputs)
-    elif covariance == "auto" and settings["metric"] in METRICS[2:]:
-        covariance = "spherical"
     if not isinstance(covariance, str):
         covariance.check(source.table.values.shape[1])
     return {**settings, "covariance": covariance}
@@ -247,7 +232,7 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
 
     shell.say(source.description)
     read_table(source.table, allow_missing=True, keep_single=True)  # refuses what nothing can be said about
-    is_plain = settings.get("transform") is None and settings.get("metric", METRICS[0]) == METRICS[0]
+    is_plain = settings.get("transform") is None
     if is_auto(settings["covariance"]) and is_plain:
         shell.say(f"covariance: {choice_for(source.table.values, settings.get('resample') is None)}")
     if checkpoint.exists():
@@ -257,8 +242,6 @@ def _run(source: "TableFile", settings: dict[str, Any], checkpoint: Path, force:
         shell.say(f"covariance: {post.info['covariance_choice']}")
     if post.transform is not None:
         shell.say(f"transform: {post.transform.describe()}")
-    if "distances" in post.info:
-        shell.say(f"distances: {post.info['distances']}")
     if post.is_resampled:
         n_resamples = len(set(post.chain.tolist()))
         shell.say(f"resampled: {n_resamples} times, {len(post) // n_resamples} trees each; {MEANING}")

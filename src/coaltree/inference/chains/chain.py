@@ -74,7 +74,6 @@ def _first_tree(problem: Problem | None, sampler: Sampler, rng: np.random.Genera
         return np.empty((0, 2), np.int64), np.empty(0)
     if dispersed and sampler.start == "auto":
         # Chains that are to be compared should not start alike: weigh the columns at random, as in a bootstrap.
-        assert problem.W is not None
         problem = problem._replace(W=problem.W * np.sqrt(rng.standard_exponential(problem.W.shape[1])))
     return first_tree(problem, sampler.start, rng)
 

@@ -31,10 +31,8 @@ _STREAM = 32
 _MAX_TRIES = 1_000  # to draw columns in which no two rows agree
 
 
-def check_resampling(data: ChainData, models: Iterable[Modelled], is_table: bool) -> None:
+def check_resampling(data: ChainData, models: Iterable[Modelled]) -> None:
     """Refuse what cannot be resampled by columns."""
-    if not is_table:
-        raise InputError('resample="columns" needs a table with columns; distances have none.')
     for covariance in (model.covariance for model in models):
         name = type(covariance).__name__
         if not isinstance(covariance, Spherical | Diagonal):

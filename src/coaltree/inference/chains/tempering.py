@@ -27,5 +27,4 @@ def tempered(problem: Problem, iteration: int, n_tempered: int) -> Problem:
     if iteration >= n_tempered or problem.d <= FIRST_COLUMNS:
         return problem
     d = int(FIRST_COLUMNS * (problem.d / FIRST_COLUMNS) ** (iteration / n_tempered))
-    assert problem.W is not None
     return problem._replace(W=problem.W * math.sqrt(d / problem.d), d=d)

@@ -128,7 +128,7 @@ def use_parameters() -> None:
     """Make first trees, and draw covariance, noise and scales."""
     X = np.asarray(simulate(N_ROWS, 3, random_state=0)[0])
     settings = check_settings("regraft", 2, 2, 2, None, None)
-    data = prepare(X, "auto", settings, None, None, None, "euclidean", None)
+    data = prepare(X, "auto", settings)
     begin(data.chains, settings, np.random.SeedSequence(0), dispersed=True)
 
 
@@ -137,7 +137,7 @@ def use_sweeps() -> None:
     X, tree = simulate(N_ROWS, 3, random_state=0)
     W, merges = np.ascontiguousarray(X), (tree.children.copy(), tree.times.copy())
     kept = np.empty((1, *tree.children.shape), np.int64), np.empty((1, *tree.times.shape))
-    sweeps(make_engine(Problem(W, None, 3), W), merges, kept, make_streams(np.random.default_rng(0), 1)[0])
+    sweeps(make_engine(Problem(W, 3), W), merges, kept, make_streams(np.random.default_rng(0), 1)[0])
 
 
 def use_outlier_moves() -> None:
@@ -146,7 +146,7 @@ def use_outlier_moves() -> None:
     W = np.ascontiguousarray(X)
     tails = Tails(np.ones(N_ROWS), 2.0, np.full(N_ROWS, 0.1))
     state = make_streams(np.random.default_rng(0), 1)[0]
-    move_together(make_engine(Problem(W, None, 3), W), (tree.children, tree.times), tails, 1, state)
+    move_together(make_engine(Problem(W, 3), W), (tree.children, tree.times), tails, 1, state)
 
 
 PARTS: tuple[Callable[[], None], ...] = (use_posterior, use_parameters, use_sweeps, use_outlier_moves)

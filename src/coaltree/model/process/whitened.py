@@ -18,11 +18,10 @@ _MIN_ROTATED_DISTANCE = 1e-18  # beside the largest squared row: rotation might 
 class Problem(NamedTuple):
     """Whitened data as a sampler sees them: distinct rows, Φ = I.
 
-    Either `W` or `eps` may be missing; `d` is the dimension in the density, which may exceed the columns of W.
+    `d` is the dimension in the density, which may exceed the columns of W.
     """
 
-    W: np.ndarray | None  # (n, p) whitened, centred and perhaps rotated rows
-    eps: np.ndarray | None  # (n, n) their squared distances
+    W: np.ndarray  # (n, p) whitened, centred and perhaps rotated rows
     d: int
     log_det: float = 0.0  # log |Φ|
     leaf_var: Variances = 0.0  # variance of the leaves' messages, one for all or (n,)
@@ -33,13 +32,10 @@ class Problem(NamedTuple):
     @property
     def n(self) -> int:
         """Number of distinct rows."""
-        rows = self.W if self.W is not None else self.eps
-        assert rows is not None
-        return len(rows)
+        return len(self.W)
 
     def log_likelihood(self, children: np.ndarray, times: np.ndarray) -> float:
-        """Return log p(X | tree); it needs `W`."""
-        assert self.W is not None
+        """Return log p(X | tree)."""
         return self.log_replicates + log_likelihood(children, times, self.W, self.d, self.log_det, self.leaf_var)
 
     def leaf_vars(self) -> np.ndarray:
@@ -58,7 +54,7 @@ class Problem(NamedTuple):
         return float(variances.ravel()[0])
 
 
-def largest_distance(n: int) -> float:
+def _largest_distance(n: int) -> float:
     """Return the squared distance up to which 4 λ ε is finite for every λ <= n²/2 of n rows."""
     return float(np.finfo(float).max) / (2.0 * n * n)
 
@@ -99,15 +95,15 @@ def make_problem(
         if rotate and 1 < n <= d:
             W = _rotated(W)
     largest = np.abs(W).max()
-    if not largest < math.sqrt(largest_distance(n) / (4.0 * d)):
+    if not largest < math.sqrt(_largest_distance(n) / (4.0 * d)):
         raise InputError(
             f"the whitened values of X reach {largest:.3g}, too large for squared distances; rescale X or the "
             "covariance."
         )
     log_det = float(whitener.log_det)
     if replicates is None:
-        return Problem(W, None, d, log_det, leaf_var)
+        return Problem(W, d, log_det, leaf_var)
     leaves = collapse(W, np.broadcast_to(np.asarray(leaf_var, dtype=np.float64), n).copy(), replicates)
     n_merges = n - replicates.n
     log_replicates = -0.5 * (n_merges * (d * LOG_2PI + log_det) + d * leaves.log_v + leaves.quotient)
-    return Problem(leaves.mean, None, d, log_det, leaves.var, W, log_replicates)
+    return Problem(leaves.mean, d, log_det, leaves.var, W, log_replicates)

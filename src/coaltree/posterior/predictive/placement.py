@@ -261,7 +261,7 @@ def _whitened(
         old = (values[:, columns] - centre[columns]) * root
         new = (table.values[np.ix_(rows, columns)] - centre[columns]) * root
         if len(columns) == 0:
-            yield rows, Problem(old, None, 0, 0.0, leaf_var), new
+            yield rows, Problem(old, 0, 0.0, leaf_var), new
             continue
         whitener = covariance.whitener(values.shape[1])
         if len(columns) < values.shape[1] and isinstance(whitener, DiagonalWhitener):
@@ -284,7 +284,7 @@ def _whitened(
         # equal rows stay equal, whatever the products above have rounded
         both = np.concatenate([W, V])[twin]
         d: Any = len(columns) if posterior.column_weights is None else float(weights[columns].sum())
-        yield rows, Problem(both[:n], None, d, float(whitener.log_det), leaf_var), both[n:]
+        yield rows, Problem(both[:n], d, float(whitener.log_det), leaf_var), both[n:]
 
 
 def _rotated(W: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -217,7 +217,7 @@ def _problem(posterior: "Posterior", t: int, rows: LeafRows, columns: np.ndarray
     matrix = covariance.matrix(values.shape[1])[np.ix_(columns, columns)]
     whitener = cholesky_whitener(matrix, "the covariance of the observed columns")
     W = np.ascontiguousarray(whitener.whiten(values[:, columns] - values[:, columns].mean(axis=0)))
-    problem = Problem(W, None, len(columns), float(whitener.log_det), variances)
+    problem = Problem(W, len(columns), float(whitener.log_det), variances)
     if rows.replicates is None:
         return problem
     leaves = collapse(W, variances, rows.replicates)

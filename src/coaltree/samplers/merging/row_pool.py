@@ -38,12 +38,9 @@ class RowPool(NamedTuple):
 
 
 def leaf_distances(problem: Problem) -> np.ndarray:
-    """Return the squared distances (n, n) of a `Problem`, computed where it has only vectors."""
-    if problem.eps is not None:
-        return np.ascontiguousarray(problem.eps, dtype=float)
+    """Return the squared distances (n, n) of a `Problem`'s rows."""
     n = problem.n
     require_memory(8 * n * n, f"the distance matrix of {n} rows", 'use sampler="regraft", which needs none')
-    assert problem.W is not None
     return squared_distances(problem.W)
 
 

@@ -83,12 +83,7 @@ def empty_candidates(n: int, p: int) -> Candidates:
 
 
 def vectors(problem: Problem, name: str) -> np.ndarray:
-    """The whitened rows as kernels take them; InputError where there are none, or too large for sampler `name`."""
-    if problem.W is None:
-        raise InputError(
-            f"{name} needs the rows themselves, not distances alone; the merge-by-merge samplers, such as MPost1, "
-            "take distances."
-        )
+    """The whitened rows as kernels take them; InputError where they are too large for sampler `name`."""
     W = np.ascontiguousarray(problem.W, dtype=np.float64)
     largest = np.abs(W).max(initial=0.0)
     if not largest <= _MAX_VALUE:

@@ -105,7 +105,6 @@ class _GrowingTrees(Population):
     """M trees, each of which takes in one row per step."""
 
     def __init__(self, problem: Problem, streams: np.ndarray, n_updates: int) -> None:
-        assert problem.W is not None
         self.problem, self.streams, self.n_updates = problem, streams, n_updates
         self._trees = [empty_working_tree(*problem.W.shape) for _ in streams]
         self._engine = make_engine(problem, problem.W)
@@ -163,7 +162,6 @@ class Insertion(SMC):
             object.__setattr__(self, "order", tuple(order.tolist()))
 
     def population(self, problem: Problem, streams: np.ndarray) -> Population:
-        assert problem.W is not None
         n, p = problem.W.shape
         bytes_needed = len(streams) * (16 * n * (p + 8) + (1 << 17))
         require_memory(bytes_needed, f"{len(streams)} trees over {n} rows", "use fewer particles or rows")
@@ -178,7 +176,7 @@ class Insertion(SMC):
         order = rng.permutation(n) if self.order is None else np.array(self.order, dtype=np.int64)
         if not np.array_equal(np.sort(order), np.arange(n)):
             raise InputError(f"order must list the numbers 0 to {n - 1} of the {n} distinct rows, each once.")
-        shuffled = problem._replace(W=np.ascontiguousarray(W[order]), eps=None, leaf_var=problem.leaf_vars()[order])
+        shuffled = problem._replace(W=np.ascontiguousarray(W[order]), leaf_var=problem.leaf_vars()[order])
         draws = super().run(shuffled, rng, n_threads=1, progress=progress)
         return draws._replace(children=_rename_leaves(draws.children, order))
 
@@ -202,7 +200,6 @@ def graft(problem: Problem, tree: Merges, near: np.ndarray, rng: Generator) -> M
 
     `near` (rows, k) are rows near each one among those before it; with no columns every branch is a candidate.
     """
-    assert problem.W is not None
     N = problem.n
     engine = make_engine(problem, problem.W)
     merges = np.array(tree[0], dtype=np.int64), np.array(tree[1], dtype=np.float64)
@@ -218,7 +215,6 @@ def insertion_tree(problem: Problem, rng: Generator, n_neighbors: int = 8) -> Me
 
     Rows are taken in random order in batches that double: neighbours of rows m … 2m-1 are sought among the first m.
     """
-    assert problem.W is not None
     n = problem.n
     order = rng.permutation(n)
     W = np.ascontiguousarray(problem.W[order] - problem.W.mean(axis=0))

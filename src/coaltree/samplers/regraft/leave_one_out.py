@@ -50,7 +50,6 @@ def log_density_of_leaves(
     With `neighbors` (levels, n, …) only branches on the paths to the root from these and from `random_leaves` (k, m)
     are counted; without random leaves Z is too small.
     """
-    assert problem.W is not None
     engine = make_engine(problem, np.ascontiguousarray(problem.W), neighbors)
     merges = np.array(children, dtype=np.int64), np.array(times, dtype=np.float64)
     found = np.array(unit, dtype=np.float64)

@@ -63,7 +63,6 @@ def locate(
     `level` is the variance of their noise. With `half_df` > 0 its tails are Student's, and the scales are integrated
     out: by the trapezoidal rule over log s, from the mode of each row's density to either side, past a second mode.
     """
-    assert problem.W is not None
     n, m = problem.n, len(rows)
     engine = make_engine(problem, problem.W)
     number = load(engine.tree, children, times, engine.W, engine.leaf_var)

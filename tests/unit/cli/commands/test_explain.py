@@ -41,17 +41,6 @@ def test_explain_says_where_there_is_nothing_to_explain(folder, tmp_path, capsys
     assert "does not include its data" in capsys.readouterr().err
 
 
-def test_explain_refuses_distances_which_have_no_columns(tmp_path, only_line):
-    random_posterior(0, X=np.random.default_rng(0).standard_normal((7, 2)), covariance=ct.Spherical(),
-                     info={"distances": "classical scaling"}).save(tmp_path / "trees.npz")  # fmt: skip
-    assert main(["explain", str(tmp_path / "trees.npz"), "--clusters", "2"]) == 2
-    assert "explain needs a table with columns; distances have none" in only_line()
-    np.save(tmp_path / "distances.npy", np.ones((5, 5)) - np.eye(5))
-    how = ["--metric", "distances", "--explain", "--out", str(tmp_path / "out")]
-    assert main(["fit", str(tmp_path / "distances.npy"), *how]) == 2  # before anything is sampled
-    assert "--explain needs a table with columns; distances have none" in only_line()
-
-
 @pytest.mark.usefixtures("blank_pages")
 def test_explain_of_fit_adds_a_column_to_the_clusters(tmp_path):
     X = np.random.default_rng(0).standard_normal((20, 2)) + 9.0 * np.array([0, 1])[np.arange(20) % 2, None] * [1, 0]

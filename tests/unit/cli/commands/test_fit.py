@@ -505,25 +505,6 @@ def written(path, header, X):
     return str(path)
 
 
-def test_fit_takes_squared_distances(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((8, 2)) + 9.0 * (np.arange(8) % 2)[:, None]
-    D = np.square(X[:, None] - X[None]).sum(axis=2)
-    path, out = written(tmp_path / "d.csv", ["name", *"abcdefgh"], D), tmp_path / "out"
-    assert main(["fit", path, "--metric", "squared_distances", "--out", str(out), "--clusters", "2", *SHORT]) == 0
-    said = capsys.readouterr().out
-    assert "distances: taken as squared distances; classical scaling: 2 dimensions" in said
-    assert "covariance:" not in said
-    assert ct.load(out / "posterior.npz").labels == tuple("abcdefgh")
-    assert 'metric="squared_distances"' in html.unescape((out / "report.html").read_text(encoding="utf-8"))
-
-
-def test_fit_refuses_precomputed_and_names_the_two(tmp_path, only_line):
-    path = written(tmp_path / "d.csv", ["name", *"abcdefgh"], 1.0 - np.eye(8))
-    assert main(["fit", path, "--metric", "precomputed", "--out", str(tmp_path / "out")]) == 2
-    assert 'give metric="distances", which squares them, or metric="squared_distances"' in only_line()
-
-
 def test_fit_takes_inputs_of_columns(tmp_path, only_line, capsys, blank_pages):
     places = ["0", "0.5", "1", "4"]
     X = np.random.default_rng(0).standard_normal((8, 4)).cumsum(axis=1)
@@ -656,18 +637,6 @@ def test_fit_transforms_and_place_does_so_too(tmp_path, capsys):
     placed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     clusters = list(csv.DictReader((out / "clusters.csv").read_text().splitlines()))
     assert [row["cluster"] for row in placed][:7] == [row["cluster"] for row in clusters]
-
-
-def test_fit_compares_rows_by_their_correlation(tmp_path, capsys):
-    shape = np.where(np.arange(8)[:, None] % 2 == 0, np.arange(5.0), np.cos(2 * np.arange(5.0)))
-    X = shape * np.arange(1, 9)[:, None] + 0.1 * np.random.default_rng(0).standard_normal((8, 5))
-    path, out = written(tmp_path / "x.csv", ["name", *"abcde"], X), tmp_path / "out"
-    assert main(["fit", path, "--out", str(out), "--metric", "correlation", "--clusters", "2", *SHORT]) == 0
-    assert "transform: rows centred and rows divided by their standard deviations" in capsys.readouterr().out
-    page = html.unescape((out / "report.html").read_text(encoding="utf-8"))
-    assert 'metric="correlation"' in page and "transform=" not in page
-    clusters = [row["cluster"] for row in csv.DictReader((out / "clusters.csv").read_text().splitlines())]
-    assert len(set(clusters[::2])) == len(set(clusters[1::2])) == 1 and clusters[0] != clusters[1]
 
 
 def test_fit_prints_nothing_when_quiet(tmp_path, capsys):

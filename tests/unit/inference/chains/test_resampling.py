@@ -191,10 +191,8 @@ def test_fit_of_resamples_is_refused_in_one_sentence(options, says):
     assert_refused(lambda: resampled(data(), **options), says)
 
 
-def test_fit_of_resamples_refuses_distances_one_column_and_learnt_variances_of_incomplete_ones():
+def test_fit_of_resamples_refuses_one_column_and_learnt_variances_of_incomplete_ones():
     X = data(8, 4)
-    distances = np.sqrt(squared_distances(X))
-    assert_refused(lambda: resampled(distances, metric="distances"), "distances have none")
     assert_refused(lambda: resampled(X[:, :1]), "at least two columns")
     assert_refused(lambda: resampled(with_missing(X), "diagonal"), 'use covariance="scaled"')
 

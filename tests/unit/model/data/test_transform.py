@@ -146,26 +146,6 @@ def test_extend_takes_the_steps_with_new_rows(frame):
     np.testing.assert_allclose(more.given_values(), frame, rtol=1e-12)
 
 
-def test_correlation_compares_the_shape_of_rows(frame):
-    """Rows that differ in level and scale alone are as near as rows can be."""
-    rng = np.random.default_rng(1)
-    shape = np.where(np.arange(10)[:, None] % 2 == 0, np.arange(6.0), np.cos(np.arange(6.0) * 2))
-    X = (shape + 0.05 * rng.standard_normal((10, 6))) * rng.uniform(1, 50, (10, 1)) + rng.uniform(-99, 99, (10, 1))
-    post = ct.fit(X, metric="correlation", **SHORT)
-    gap = np.square(post.X[:, None] - post.X).sum(axis=2)
-    np.testing.assert_allclose(gap, 2 * 6 * (1 - np.corrcoef(X)), atol=1e-9)
-    assert isinstance(post.covariance, ct.Spherical)
-    assert ct.metrics.agreement(post.cut(2), np.arange(10) % 2).ari == 1.0
-    assert (
-        post.place(7.0 * X[:3] - 5.0, classes=post.cut(2)).class_probability.argmax(axis=1).tolist()
-        == post.cut(2)[:3].tolist()
-    )
-    with pytest.raises(ct.InputError, match="transform can only take logarithms before"):
-        ct.fit(X, metric="correlation", transform={"scale": "rows"})
-    with pytest.raises(ct.InputError, match="transform is for rows"):
-        ct.fit(np.ones((3, 3)) - np.eye(3), metric="distances", transform="log")
-
-
 def test_fit_takes_a_transformer(frame, tmp_path):
     X = frame.fillna(1.0)
     scaler = StandardScaler()

@@ -72,9 +72,7 @@ def test_place_equals_brute_force(noise):
 def of_scale(tree, X, x_new, level, scale):
     """Log density of a new row with `scale` times the noise of the others."""
     L = np.linalg.cholesky(PHI)
-    problem = Problem(
-        np.linalg.solve(L, X.T).T.copy(), None, 3, float(np.linalg.slogdet(PHI)[1]), np.full(len(X), level)
-    )
+    problem = Problem(np.linalg.solve(L, X.T).T.copy(), 3, float(np.linalg.slogdet(PHI)[1]), np.full(len(X), level))
     new = np.linalg.solve(L, x_new)[None]
     found = locate(tree.children, tree.times, problem, new, make_streams(np.random.default_rng(0), 1), level * scale)
     return float(found.log_density[0])
@@ -107,7 +105,7 @@ def test_place_with_students_noise_is_a_mixture_over_scales(df, away):
 def test_locate_counts_both_ways_to_explain_an_outlier(away):
     """A branch of its own with little noise, or a place near others with much: at 8 one alone is 3 nats short."""
     X, tree = ct.simulate(30, 12, noise=0.02, random_state=3)
-    problem = Problem(np.ascontiguousarray(X), None, 12, 0.0, np.full(30, 0.02))
+    problem = Problem(np.ascontiguousarray(X), 12, 0.0, np.full(30, 0.02))
     new = (X[0] + away * np.random.default_rng(1).standard_normal(12))[None]
 
     def log_density(level, half_df=0.0):
@@ -217,7 +215,7 @@ def test_locate_of_rows_all_but_equal(d, gap):
     before = reference.log_joint({2: (0, 1, 0.4)}, W[:2], 0.0)
     joint = np.array([reference.log_joint({3: (0, 2, v), 4: (3, 1, 0.4)}, W, 0.0) for v in t]) - before
     mass = np.logaddexp.reduce(joint + np.log(t) - np.log1p(np.exp(u))) + np.log(u[1] - u[0])
-    problem = Problem(X, None, d)
+    problem = Problem(X, d)
     found = locate(tree.children, tree.times, problem, x_new[None], make_streams(np.random.default_rng(0), 1))
     assert found.log_mass[0, 0] == pytest.approx(mass, abs=5e-3)
 

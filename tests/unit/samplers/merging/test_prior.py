@@ -22,7 +22,7 @@ def test_prior_evidence_equals_quadrature(n, d, noise):
 
 
 def test_prior_draws_from_the_coalescent_where_there_are_no_columns():
-    draws = ct.Prior(2000).run(Problem(np.zeros((5, 0)), np.zeros((5, 5)), 0, 0.0, 1.0), np.random.default_rng(0))
+    draws = ct.Prior(2000).run(Problem(np.zeros((5, 0)), 0, 0.0, 1.0), np.random.default_rng(0))
     np.testing.assert_allclose(draws.log_weights, 0.0, atol=1e-12)
     gaps = standardized_gaps(draws.times)
     assert np.all(np.abs(gaps.mean(axis=0) - 1.0) < 4.5 / math.sqrt(2000))

@@ -5,9 +5,8 @@ import pytest
 
 import coaltree as ct
 from coaltree.model.process.diffusion import squared_distances
-from coaltree.model.process.whitened import Problem
 from coaltree.samplers.merging.particles import ALIVE
-from coaltree.samplers.merging.row_pool import leaf_distances, make_pool
+from coaltree.samplers.merging.row_pool import make_pool
 from tests.sampler_cases import grow, population_of, tight_pairs
 
 
@@ -63,10 +62,3 @@ def test_make_pool_finds_the_nearest_older_leaves():
         nearest = np.argsort(eps[i, :i])[:4]
         np.testing.assert_array_equal(pool.near_node[i, : nearest.size], nearest)
         np.testing.assert_array_equal(pool.near_eps[i], [*eps[i, nearest], *[np.inf] * (4 - nearest.size)])
-
-
-def test_leaf_distances_are_given_or_computed():
-    X = np.random.default_rng(0).standard_normal((6, 3))
-    eps = leaf_distances(Problem(X, None, 3))
-    np.testing.assert_allclose(eps, np.square(X[:, None] - X).sum(axis=2), atol=1e-12)
-    np.testing.assert_array_equal(leaf_distances(Problem(None, eps, 3)), eps)

@@ -61,7 +61,7 @@ counted: list[Counted] = []
 
 def run(sampler, n=6, n_threads=None):
     counted.clear()
-    problem = Problem(np.zeros((n, 1)), None, 1)
+    problem = Problem(np.zeros((n, 1)), 1)
     return sampler.run(problem, np.random.default_rng(0), n_threads=n_threads)
 
 

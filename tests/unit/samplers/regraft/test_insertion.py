@@ -9,7 +9,6 @@ import pytest
 import coaltree as ct
 from coaltree._runtime.random_streams import make_streams
 from coaltree.errors import InputError
-from coaltree.model.process.whitened import Problem
 from coaltree.samplers.regraft import insertion
 from coaltree.samplers.regraft.candidates import Care
 from coaltree.samplers.regraft.insertion import Insertion, insertion_tree
@@ -125,8 +124,6 @@ def test_insertion_names_wrong_settings():
         Insertion(n_updates=-1)
     with pytest.raises(InputError, match="n_particles must be"):
         Insertion(n_particles=0)
-    with pytest.raises(InputError, match="needs the rows"):
-        run(Insertion(5), Problem(None, np.zeros((4, 4)), 3))
 
 
 @pytest.mark.parametrize("order", [5, "01234", ["a"] * 5, [0.5, 1, 2, 3, 4], [None] * 5, [[0, 1], [2, 3]], []])

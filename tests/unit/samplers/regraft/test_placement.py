@@ -28,15 +28,13 @@ def streams(n, seed=0):
 def test_locate_gives_the_density_of_a_leaf_that_was_left_out(half_df):
     tree, X = tree_and_rows()
     X[N - 1] += 2.0
-    found = log_density_of_leaves(
-        tree.children, tree.times, Problem(X, None, D, 0.4, 0.1), [N - 1], np.array([0.1]), half_df
-    )
+    found = log_density_of_leaves(tree.children, tree.times, Problem(X, D, 0.4, 0.1), [N - 1], np.array([0.1]), half_df)
     working = empty_working_tree(N, D)
     load(working, tree.children, tree.times, X, np.full(N, 0.1))
     prune(working, N - 1)
     children, times = np.empty((N - 2, 2), np.int64), np.empty(N - 2)
     unload(working, children, times)  # numbers inner nodes from N - 1 on: leaf N - 1 is gone
-    problem = Problem(X[: N - 1], None, D, 0.4, 0.1)
+    problem = Problem(X[: N - 1], D, 0.4, 0.1)
     located = locate(children, times, problem, X[N - 1 :], streams(1), 0.1, half_df)
     assert located.log_density[0] == pytest.approx(found[0], abs=0.02)
     assert np.logaddexp.reduce(located.log_mass[0]) == pytest.approx(located.log_density[0])
@@ -46,7 +44,7 @@ def test_locate_draws_branches_by_their_mass():
     tree, X = tree_and_rows()
     n_draws = 4000
     rows = np.repeat((X[:1] + X[1:2]) / 2, n_draws, axis=0)
-    located = locate(tree.children, tree.times, Problem(X, None, D, 0.0, 0.1), rows, streams(n_draws), 0.1)
+    located = locate(tree.children, tree.times, Problem(X, D, 0.0, 0.1), rows, streams(n_draws), 0.1)
     share = np.exp(located.log_mass[0] - located.log_density[0])
     counts = np.bincount(located.node, minlength=2 * N - 1)
     assert np.all(np.abs(counts - n_draws * share) < 4.5 * np.sqrt(n_draws * share * (1.0 - share)) + 1.0)
@@ -56,10 +54,10 @@ def test_locate_draws_branches_by_their_mass():
 
 def test_locate_puts_a_row_that_equals_a_leaf_beside_it():
     tree, X = tree_and_rows()
-    located = locate(tree.children, tree.times, Problem(X, None, D), X[4:6], streams(2))
+    located = locate(tree.children, tree.times, Problem(X, D), X[4:6], streams(2))
     np.testing.assert_array_equal(located.node, [4, 5])
     assert np.all(located.log_density == math.inf) and np.all(located.time == 0.0)
-    assert locate(tree.children, tree.times, Problem(X, None, D), X[:0], streams(0)).log_mass.shape == (0, 2 * N - 1)
+    assert locate(tree.children, tree.times, Problem(X, D), X[:0], streams(0)).log_mass.shape == (0, 2 * N - 1)
 
 
 def test_log_sum_of_logs():

@@ -114,7 +114,7 @@ def test_regraft_copes_with_near_duplicates_far_scales_and_identical_rows(rule, 
     rows = rng.normal(size=(12, d))
     close = np.concatenate([rows, rows[:6] + 1e-9 * rng.normal(size=(6, d)), rows[:2] * (1.0 + 1e-15)])
     for W, noise in [(close, 0.0), (rows * 1e6, 0.0), (rows * 1e-6, 0.0), (np.zeros((9, d)), 0.5)]:
-        problem = Problem(np.ascontiguousarray(W), None, d, 0.0, noise)
+        problem = Problem(np.ascontiguousarray(W), d, 0.0, noise)
         for start in ("average", "prior"):
             draws = draw(type(RULES[rule])(RULES[rule].candidates, start=start), problem, n_samples=10)
             assert np.all(np.isfinite(draws.times)) and np.all(draws.times > 0)

@@ -73,7 +73,7 @@ long_or_short = pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest
 @pytest.mark.parametrize("n", [2, 5, 12])
 def test_sweeps_without_data_keep_the_prior(rule, n, share):
     T = round(6000 * share)
-    draws = RULES[rule].run(Problem(np.zeros((n, 0)), None, 0), np.random.default_rng(n), n_samples=T, n_warmup=100)
+    draws = RULES[rule].run(Problem(np.zeros((n, 0)), 0), np.random.default_rng(n), n_samples=T, n_warmup=100)
     gaps = standardized_gaps(draws.times)
     assert abs(batch_z(draws.times[:, -1], 2 * (1 - 1 / n))) < 4.5
     assert abs(batch_z(gaps.sum(axis=1), n - 1)) < 4.5
@@ -84,7 +84,7 @@ def test_sweeps_without_data_keep_the_prior(rule, n, share):
 @long_or_short
 @pytest.mark.parametrize("rule", RULES)
 def test_sweeps_without_data_draw_every_ranked_topology_as_often(rule, share):
-    problem, n_samples = Problem(np.zeros((4, 0)), None, 0), round(18_000 * share)
+    problem, n_samples = Problem(np.zeros((4, 0)), 0), round(18_000 * share)
     draws = RULES[rule].run(problem, np.random.default_rng(3), n_samples=n_samples, n_warmup=50)
     codes = np.sort(draws.children, axis=2).reshape(len(draws.times), -1) @ 7 ** np.arange(6)
     kinds, which = np.unique(codes, return_inverse=True)
@@ -122,7 +122,7 @@ def discrepancies(draws, posterior):
 def test_sweeps_draw_topologies_and_times_of_quadrature(rule, case, exact, share):
     X, posterior = exact[case]
     _, d, noise = case
-    problem = Problem(np.ascontiguousarray(X), None, d, 0.0, np.array(noise))
+    problem = Problem(np.ascontiguousarray(X), d, 0.0, np.array(noise))
     draws = RULES[rule].run(problem, np.random.default_rng(4), n_samples=round(6000 * share), n_warmup=50)
     p = np.array(list(posterior.topologies.values()))
     rare = np.minimum(p, 1.0 - p) < 6 / len(draws.times)  # seen, or not seen, too seldom to have an error of their own
@@ -134,7 +134,7 @@ def test_sweeps_draw_topologies_and_times_of_quadrature(rule, case, exact, share
 def test_sweeps_with_variances_of_other_rows_are_found_out(exact):
     """Negative control."""
     X, posterior = exact[CASES[-1]]
-    problem = Problem(np.ascontiguousarray(X), None, 2, 0.0, np.array(CASES[-1][2][::-1]))
+    problem = Problem(np.ascontiguousarray(X), 2, 0.0, np.array(CASES[-1][2][::-1]))
     draws = Regraft("all").run(problem, np.random.default_rng(4), n_samples=2400, n_warmup=50)
     assert np.abs(discrepancies(draws, posterior)).max() > 8.0
 
@@ -145,7 +145,7 @@ def test_update_without_the_correction_is_found_out_where_the_proposal_is_coarse
         _rule = Rule(care=Care(coarse=12.0), correct=False)
 
     X, posterior = exact[4, 2, 0.0]
-    problem = Problem(np.ascontiguousarray(X), None, 2)
+    problem = Problem(np.ascontiguousarray(X), 2)
     draws = Uncorrected("all", start="prior").run(problem, np.random.default_rng(4), n_samples=12_000, n_warmup=50)
     assert np.abs(discrepancies(draws, posterior)).max() > 8.0
 
