@@ -350,7 +350,7 @@ QUESTIONS = {
     "node_times": lambda post: [ask(post.mean_tree(), 0.8) for ask in (post.node_times, post.node_time_basis)],
     "support": lambda post: _some(post.support(range(4)), "exact", "transfer", "distance", "inside", "time"),
     "cut": lambda post: [post.cut(k) for k in (1, 2, 3, 5)],
-    "cut, outliers": lambda post: [post.cut(3, outliers=True), post.cut(3, min_size=1), post.cut(time=0.5)],
+    "cut, outliers": lambda post: [post.cut(3, outliers=True), post.cut(3), post.cut(time=0.5)],
     "coclustering": lambda post: post.coclustering(3),
     "membership": lambda post: post.membership(post.cut(3)),
     "membership, outliers": lambda post: post.membership(post.cut(3, outliers=True)),

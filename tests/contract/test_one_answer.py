@@ -6,18 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster
 from sklearn.datasets import load_iris
 
 import coaltree as ct
 from coaltree.cli import main
 from coaltree.model.process.coalescent import simulate_tree
 from coaltree.report import report_html
-from coaltree.tree.cuts import check_cut
-from coaltree.tree.merges import canonical
 from tests.pages import content_of
 from tests.posteriors import random_posterior
-from tests.strategies import chain
 
 NUMBERS = range(1, 9)
 FEW = {"n_samples": 12, "n_warmup": 8, "n_chains": 2, "random_state": 0, "progress": False}
@@ -86,14 +82,6 @@ def same_clusters(one, other):
     return len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
 
 
-def splits_are_the_last_merges(linkage, n_clusters):
-    """Whether each of the k - 1 latest merges has as many leaves on both sides as a split must have."""
-    n = len(linkage) + 1
-    size = np.append(np.ones(n), linkage[:, 3])
-    latest = linkage[::-1][: n_clusters - 1, :2].astype(int)
-    return bool((size[latest].min(axis=1) >= check_cut(n, n_clusters).min_sizes[: n_clusters - 1]).all())
-
-
 def table_of(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -105,50 +93,19 @@ def table_of(path):
 def test_cut_clusters_are_those_of_the_mean_tree(post):
     tree = post.mean_tree()
     for k in NUMBERS:
-        for how in ({}, {"min_size": 1}, {"min_size": 3}):
+        for how in ({}, {"outliers": True}):
             np.testing.assert_array_equal(post.cut(k, **how), tree.cut(k, **how))
         assert post.cut(k).max() + 1 == k
     for time in (0.0, *tree.times[[0, len(tree.times) // 2, -3]], 1e9):
         np.testing.assert_array_equal(post.cut(time=time), tree.cut(time=time))
 
 
-def test_cut_into_one_cluster_more_refines_the_others(post):
-    coarse = np.zeros(post.n, dtype=int)
-    for k in NUMBERS:
-        fine = post.cut(k)
-        assert len(set(zip(coarse.tolist(), fine.tolist(), strict=True))) == k
-        coarse = fine
-
-
 def test_cut_takes_outliers_out_of_these_clusters(post):
     for k in NUMBERS:
         plain, named = post.cut(k), post.cut(k, outliers=True)
-        np.testing.assert_array_equal(named[named >= 0], plain[named >= 0])
-        if post.X is None:
-            of_tree = post.mean_tree().cut(k, outliers=True)
-            np.testing.assert_array_equal(named < 0, of_tree < 0)
-            assert same_clusters(named.tolist(), of_tree.tolist())
-
-
-def test_cut_makes_a_far_row_an_outlier():
-    named = with_missing_values().cut(3, outliers=True)
-    assert named[7] == -1
-    others = np.delete(np.arange(45), [3, 7])  # row 3 lacks the value that would tell where it belongs
-    assert same_clusters(named[others].tolist(), (others % 3).tolist())
-
-
-def test_cut_agrees_with_scipy_where_all_splits_are_the_last_merges():
-    equal = 0
-    for make in MADE:
-        post = make()
-        linkage = post.mean_tree().to_linkage()
-        for k in NUMBERS:
-            by_scipy = canonical(fcluster(linkage, k, "maxclust"))
-            np.testing.assert_array_equal(post.cut(k, min_size=1), by_scipy)
-            if splits_are_the_last_merges(linkage, k):
-                equal += k > 1
-                np.testing.assert_array_equal(post.cut(k), by_scipy)
-    assert equal >= 5
+        kept = named >= 0
+        assert same_clusters(named[kept].tolist(), plain[kept].tolist())
+        assert named.max() == plain.max() == k - 1
 
 
 def test_cut_does_not_depend_on_the_order_of_rows(post):
@@ -169,16 +126,6 @@ def test_cut_does_not_depend_on_the_order_of_rows(post):
         np.testing.assert_allclose(plain.coclustering(k), together, atol=1e-12)
 
 
-def test_cut_warns_of_small_clusters():
-    """In a chain no merge but the first has two leaves on both sides."""
-    tree = chain(8)
-    post = ct.Posterior([tree.children] * 3, [tree.times] * 3)
-    with pytest.warns(ct.ClusterSizeWarning, match="too few splits with 4 leaves on both sides") as caught:
-        labels = post.cut(2, min_size=4)
-    assert (caught[0].message.asked, caught[0].message.min_size) == (4, 1)
-    assert labels.tolist() == [0] * 7 + [1]
-
-
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -188,11 +135,8 @@ def test_cut_warns_of_small_clusters():
         ({"n_clusters": 8}, "from 1 to 7"),
         ({"n_clusters": 2.5}, "whole number"),
         ({"time": "late"}, "must be a number"),
-        ({"n_clusters": 2, "min_size": "large"}, '"auto" or a whole number'),
-        ({"n_clusters": 2, "min_size": 8}, "from 1 to 7"),
         ({"n_clusters": 2, "outliers": "yes"}, "True or False"),
-        ({"time": 1.0, "outliers": True}, "need n_clusters"),
-        ({"time": 1.0, "min_size": 2}, "need n_clusters"),
+        ({"time": 1.0, "outliers": True}, "needs? n_clusters"),
     ],
 )
 def test_cut_refuses_wrong_arguments(how, message):
@@ -273,17 +217,6 @@ def test_files_have_the_mean_tree_and_its_clusters(folder):
     for read in (ct.Tree.from_linkage(linkage, post.labels), ct.Tree.from_newick(newick, post.labels)):
         np.testing.assert_array_equal(read.clade_keys(), tree.clade_keys())  # in the same order
         np.testing.assert_allclose(read.times, tree.times, rtol=1e-9)
-        for k in NUMBERS:
-            np.testing.assert_array_equal(read.cut(k), post.cut(k))
-
-
-def test_files_give_scipy_the_clusters_where_all_splits_are_the_last_merges(folder):
-    linkage = np.array([list(row.values()) for row in table_of(folder / "linkage.csv")], dtype=float)
-    post = ct.load(folder / "posterior.npz")
-    where = [k for k in NUMBERS if splits_are_the_last_merges(linkage, k)]
-    for k in where:
-        np.testing.assert_array_equal(canonical(fcluster(linkage, k, "maxclust")), post.cut(k))
-    assert len(where) > 1 or post.groups is not None
 
 
 # Which columns make a cluster

@@ -8,14 +8,13 @@ from .._runtime.typing import ArrayLike
 from ..errors import InputError
 from ..posterior.io.pandas_output import in_order_of
 from ..posterior.posterior import Posterior
-from ..tree.cuts import check_cut, side_branches
 from ..tree.merges import canonical
 from ..tree.rooted import RootedTree
 from ..tree.tree import Tree
 
 
 class Clusters(NamedTuple):
-    """Numbered clusters of leaves, their names if they had any, and which leaves are in side branches."""
+    """Numbered clusters of leaves, their names if they had any, and which leaves are in no clade of the cut."""
 
     number: np.ndarray | None  # (n,) 0, 1, … in order of first leaf; -1 for outliers; None where none are coloured
     names: list[str] | None
@@ -32,14 +31,14 @@ def as_clusters(tree: RootedTree, clusters: ArrayLike | None, n_clusters: int | 
     if n_clusters is not None:
         posterior = next((given for given in posteriors if isinstance(given, Posterior)), None)
         if posterior is not None and set(posterior.labels) == set(tree.labels):
-            base, number = posterior.mean_tree(), posterior.cut(n_clusters, output="numpy")
+            base: Tree = posterior.mean_tree()
         elif isinstance(tree, Tree):
-            base, number = tree, tree.cut(n_clusters)
+            base = tree
         else:
             raise InputError("only a binary tree can be cut into n_clusters; give clusters, one per leaf, instead.")
         row_of = {label: row for row, label in enumerate(base.labels)}
         rows = [row_of[label] for label in tree.labels]
-        return Clusters(number[rows], None, side_branches(base.children, check_cut(tree.n, n_clusters))[rows])
+        return Clusters(base.cut(n_clusters)[rows], None, base.cut(n_clusters, outliers=True)[rows] < 0)
     no_leaf = np.zeros(tree.n, dtype=bool)
     if clusters is None:
         return Clusters(None, None, no_leaf)

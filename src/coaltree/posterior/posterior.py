@@ -26,7 +26,7 @@ from ..tree.cuts import MinSize, check_cut
 from ..tree.distances import with_leaves_as
 from .clusters.explanation import explain
 from .clusters.n_clusters import ClusterSuggestion, suggest_n_clusters
-from .clusters.partitions import coclustering, cut_mean_tree, whitened_rows
+from .clusters.partitions import coclustering, whitened_rows
 from .clusters.stability import ClusterStability, membership, read_partition, stability
 from .diagnostics import ess as diagnostics
 from .diagnostics import resamples
@@ -492,25 +492,23 @@ class Posterior:
         n_clusters: int | None = None,
         *,
         time: float | None = None,
-        min_size: MinSize = "auto",
         outliers: bool = False,
         output: OutputLike = None,
     ) -> np.ndarray:
-        """The cluster of each leaf: clades of the mean tree, with their side branches.
+        """Cut the mean tree into clusters, its clades, and return the cluster of each leaf.
 
-        It is ``mean_tree().cut(…)``, so that the tree that is drawn and the clusters agree, and one cluster more splits
-        one cluster and leaves the others as they are.
+        It is ``mean_tree().cut(…)``: of all sets of k disjoint clades the best one (see `Tree.cut`), by the heights of
+        the mean tree, the mean D̄ between the two sides of a merge. Leaves in none of the clades join the cluster with
+        the least mean D̄ to them.
 
         Parameters
         ----------
         n_clusters, time : how many clusters, or when to cut: exactly one of them.
-        min_size : least number of leaves of a cluster, as in `Tree.cut`: by default a quarter of n / n_clusters.
-        outliers : whether leaves that lie far from every cluster are labelled -1: farther out than 99 % of a cluster
-            with heavy tails (Student's t with 4 degrees of freedom). Without data they are the side branches.
+        outliers : whether leaves in none of the clades are labelled -1.
         output : "numpy" for an array, "pandas" for a Series with the index of the fitted table; by default as
             `set_output` says, and a Series where a DataFrame was fitted.
         """
-        labels = cut_mean_tree(self, n_clusters, time, min_size, outliers)
+        labels = self.mean_tree().cut(n_clusters, time=time, outliers=outliers)
         return pandas_output.as_pandas(labels, "cluster", self.leaf_index) if self._gives_pandas(output) else labels
 
     def membership(

@@ -14,9 +14,10 @@ import numpy as np
 
 from .._runtime.memory import require_memory
 from .._runtime.typing import ArrayLike
-from .._runtime.validation import check_number
+from .._runtime.validation import check_count, check_number
 from ..errors import InputError
-from . import cuts, merges, newick
+from . import merges, newick
+from .cut import best_cut, join_along_tree, name_rank
 from .linkage import from_linkage
 from .rooted import RootedTree, as_names, check_labels, default_labels
 
@@ -72,19 +73,18 @@ class Tree(RootedTree):
         """Return the leaves (n,) from left to right, each merge's first child left of its second."""
         return self._layout.order.copy()
 
-    def cut(
-        self,
-        n_clusters: int | None = None,
-        *,
-        time: float | None = None,
-        min_size: cuts.MinSize = "auto",
-        outliers: bool = False,
-    ) -> np.ndarray:
+    @property
+    def heights(self) -> np.ndarray:
+        """(n-1,) the height of each merge, by which `cut` weighs clades: its time. Read-only."""
+        return self._times
+
+    def cut(self, n_clusters: int | None = None, *, time: float | None = None, outliers: bool = False) -> np.ndarray:
         """Cut the tree into clusters and return the cluster of each leaf.
 
-        Only merges of two groups of at least `min_size` leaves are undone, the latest first, so that clusters are not
-        single outliers. Side branches, too small to be clusters, belong to the cluster that they meet first. One
-        cluster more always splits one cluster and leaves the others as they are.
+        The clusters are the k disjoint clades, of at least two leaves each, whose leaves meet lowest: those with the
+        least Σ W(c) + κ (leaves in no clade). W(c) is half the mean height at which two leaves of clade c meet, times
+        its size, and κ twice what a leaf costs in one cluster of all. The optimum is exact. k + 1 clusters need not
+        refine k clusters. Single leaves are clusters only where the tree has no k clades of two leaves.
 
         Parameters
         ----------
@@ -92,22 +92,42 @@ class Tree(RootedTree):
             How many clusters.
         time : float, optional
             When to cut: leaves that have met by then, `time` included, are together, in clusters of any size.
-        min_size : "auto" or int
-            Least number of leaves of a cluster; "auto" is a quarter of n / k, rounded up, for the k-th cluster. With 1
-            the last n_clusters - 1 merges are undone, whatever they join. Where the tree has too few such merges, it is
-            halved, with a `ClusterSizeWarning`.
         outliers : bool
-            Whether side branches are labelled -1, as outliers.
+            Whether leaves in none of the clades are labelled -1. Otherwise they join the cluster that they meet first,
+            of several the largest; in the mean tree of a posterior, the one that they are closest to on average.
 
         Returns
         -------
-        (n,) int64 labels 0, 1, …, numbered in order of first leaf; -1 for outliers.
+        labels : (n,) array of int
+            0, 1, …, numbered in order of first leaf; -1 for outliers.
+
+        Examples
+        --------
+        >>> tree = ct.Tree.from_newick("(((a:1,b:1):4,(c:2,d:2):3):4,e:9);")
+        >>> tree.cut(2)
+        array([0, 0, 1, 1, 0])
+        >>> tree.cut(2, outliers=True)
+        array([ 0,  0,  1,  1, -1])
         """
-        how = cuts.check_cut(self.n, n_clusters, time, min_size, outliers)
-        n_splits = np.count_nonzero(self._times > how.time) if how.n_clusters is None else how.n_clusters - 1
-        labels, used = cuts.cut_trees(self._children[None], np.array([n_splits]), how.min_sizes)
-        cuts.warn_of_smaller_clusters(how.min_size, int(used[0]))
-        return merges.canonical(np.where(labels[0] >= 0, labels[0], -1 if outliers else ~labels[0]))
+        if not isinstance(outliers, bool | np.bool_):
+            raise InputError(f"outliers must be True or False, not {outliers!r}.")
+        if (n_clusters is None) == (time is None):
+            which = "neither" if time is None else "both"
+            raise InputError(f"exactly one of n_clusters and time must be given, not {which}.")
+        if n_clusters is not None:
+            k, rank = check_count("n_clusters", n_clusters, 1, self.n), name_rank(self._labels)
+            cluster = best_cut(self._children, self._layout, self.heights, rank, k)
+            return merges.canonical(cluster if outliers else self._joined(cluster, rank))
+        if outliers:
+            raise InputError("outliers needs n_clusters: in a cut at a time every leaf is in a cluster.")
+        later = self._times[self._layout.gap] > check_number("time", time)
+        labels = np.empty(self.n, dtype=np.int64)
+        labels[self._layout.order] = np.append(0, np.cumsum(later))
+        return merges.canonical(labels)
+
+    def _joined(self, cluster: np.ndarray, rank: np.ndarray) -> np.ndarray:
+        """(n,) the node that is the cluster of each leaf, those in none (-1) having joined one."""
+        return join_along_tree(self._children, self._layout, rank, cluster)
 
     def cophenetic(self, pairs: ArrayLike | None = None) -> np.ndarray:
         """Return the times at which leaves first meet.

@@ -91,7 +91,7 @@ def test_dendrogram_legend_of_named_clusters(tree):
 def test_dendrogram_numbers_clusters_at_their_largest_clade():
     post = random_posterior(3, n=40, weighted=False)
     tree = post.mean_tree()
-    labels = tree.cut(12, min_size=1)
+    labels = tree.cut(12)
     ax = plotting.dendrogram(tree, clusters=labels, support=False)
     numbers = {text.get_text(): text for text in ax.texts}
     assert set(numbers) == set(map(str, range(1, 13)))

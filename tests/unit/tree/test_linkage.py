@@ -43,9 +43,9 @@ def test_linkage_is_read_by_scipy(data, method):
     Z = tree.to_linkage()
     drawn = hierarchy.dendrogram(Z, no_plot=True)
     assert drawn["leaves"] == tree.leaf_order().tolist()
-    cut = hierarchy.fcluster(Z, 7, criterion="maxclust")
-    ours = tree.cut(len(set(cut)), min_size=1)
-    assert len(set(zip(cut, ours, strict=True))) == len(set(cut))
+    cut = hierarchy.fcluster(Z, Z[-7, 2], criterion="distance")
+    ours = tree.cut(time=Z[-7, 2])
+    assert len(set(zip(cut, ours, strict=True))) == len(set(cut)) == 7
 
 
 @pytest.mark.parametrize("method", ["centroid", "median"])

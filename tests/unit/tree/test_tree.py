@@ -151,7 +151,7 @@ def test_tree_that_is_a_deep_chain_in_every_method(deep):
     np.testing.assert_array_equal(deep.sizes[LARGE:], np.arange(2, LARGE + 1))
     np.testing.assert_array_equal(deep.leaf_order(), np.arange(LARGE))
     assert deep.parents[0] == LARGE
-    np.testing.assert_array_equal(np.bincount(deep.cut(3, min_size=1)), [LARGE - 2, 1, 1])
+    np.testing.assert_array_equal(np.bincount(deep.cut(3)), [LARGE - 2, 1, 1])
     np.testing.assert_array_equal(deep.cut(time=10.0)[:13], [0] * 11 + [1, 2])
     pairs = np.random.default_rng(0).integers(0, LARGE, (10_000, 2))
     np.testing.assert_array_equal(
@@ -210,12 +210,8 @@ def test_tree_refuses_bad_arrays(children, times, names, sentence):
         (lambda t: t.cut("two"), "not 'two'"),
         (lambda t: t.cut(time=np.nan), "time must be a number, not nan"),
         (lambda t: t.cut(time="late"), "time must be a number, not 'late'"),
-        (lambda t: t.cut(2, min_size=0), "min_size must be a whole number from 1 to 4, not 0"),
-        (lambda t: t.cut(2, min_size=5), "from 1 to 4, not 5"),
-        (lambda t: t.cut(2, min_size="big"), "must be \"auto\" or a whole number from 1 to 4, not 'big'"),
         (lambda t: t.cut(2, outliers="yes"), "outliers must be True or False, not 'yes'"),
-        (lambda t: t.cut(time=1.0, min_size=2), "min_size and outliers need n_clusters"),
-        (lambda t: t.cut(time=1.0, outliers=True), "min_size and outliers need n_clusters"),
+        (lambda t: t.cut(time=1.0, outliers=True), "outliers needs n_clusters"),
         (lambda t: t.cophenetic(pairs=[0, 1]), r"pairs must be whole numbers of shape \(m, 2\)"),
         (lambda t: t.cophenetic(pairs=[[0.5, 1]]), "pairs must be whole numbers"),
         (lambda t: t.cophenetic(pairs=[[0, 4]]), "pairs must name leaves 0 to 3, but has 0 to 4"),

@@ -3,14 +3,11 @@
 The estimator, the command line, figures and the report page all take them from here, so that they agree.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...errors import ClusterSizeWarning
-from ...tree.cuts import check_cut, side_branches
 from . import stability
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ class ClusterAnswer(NamedTuple):
     labels: np.ndarray  # (n,) 0 … k-1, as `Posterior.cut` gives them
     membership: np.ndarray  # (n, k) as `Posterior.membership`
     stability: stability.ClusterStability  # as `Posterior.stability`
-    side_branch: np.ndarray  # (n,) bool, whether a leaf hangs beside its cluster's core, in a side branch
+    side_branch: np.ndarray  # (n,) bool, whether a leaf is in none of the clades of the cut
 
     @property
     def n_clusters(self) -> int:
@@ -60,16 +57,13 @@ def answer_for(
 
     Where several numbers are asked for, one `stability.cuts_of` for all cuts the drawn trees once.
     """
-    with warnings.catch_warnings():
-        if quietly:
-            warnings.simplefilter("ignore", ClusterSizeWarning)
-        labels = posterior.cut(n_clusters, output="numpy")
+    labels = posterior.cut(n_clusters, output="numpy")
     reference, cut_into = stability.read_labels(labels, posterior.n), cut_into or stability.cuts_of(posterior)
     return ClusterAnswer(
         labels,
         stability.membership(reference, cut_into, posterior.weights, False),
         stability.stability(reference, cut_into, posterior.weights, LEVEL),
-        side_branches(posterior.mean_tree().children, check_cut(posterior.n, n_clusters)),
+        posterior.cut(n_clusters, outliers=True, output="numpy") < 0,
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...model.data.replicates import collapse, replicates_of
-from ...tree.cuts import Cut, MinSize, check_cut, cut_trees, side_branches
+from ...tree.cuts import Cut, cut_trees
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
@@ -52,19 +52,6 @@ def whitened_rows(posterior: "Posterior") -> np.ndarray | None:
     if d > n:  # the same distances, in fewer columns
         rows = np.ascontiguousarray(np.linalg.qr(rows.T).R.T)
     return rows
-
-
-def cut_mean_tree(
-    posterior: "Posterior", n_clusters: int | None, time: float | None, min_size: MinSize, outliers: bool
-) -> np.ndarray:
-    """(n,) the cluster of each leaf, -1 for outliers; `Posterior.cut` explains the parameters."""
-    tree = posterior.mean_tree()
-    labels = tree.cut(n_clusters, time=time, min_size=min_size)
-    how = check_cut(posterior.n, n_clusters, time, min_size, outliers)
-    if not how.outliers:
-        return labels
-    is_side, rows = side_branches(tree.children, how), posterior.whitened_rows
-    return np.where(is_side if rows is None else is_outlier(np.where(is_side, ~labels, labels), rows), -1, labels)
 
 
 def cut_labels(children: np.ndarray, times: np.ndarray, how: Cut, rows: np.ndarray | None = None) -> np.ndarray:

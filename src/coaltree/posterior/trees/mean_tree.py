@@ -18,21 +18,65 @@ sides to part clusters have their times made increasing in that order (isotonic 
 their children and their parent.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._runtime.jit import jit
 from ..._runtime.memory import require_memory
 from ...numerics.weighted import pick_trees
 from ...tree import Tree, merges, unchecked_tree
+from ...tree.cut import name_rank
 from ...tree.cuts import check_cut
 from .average_linkage import MAX_AT_ONCE, MAX_EXACT, DrawnTrees, average_linkage
 from .consensus import raised
 from .extended_majority import extended_majority
+from .stacked import read_only
 from .transfer_support import transfers
 
 if TYPE_CHECKING:
     from ..posterior import Posterior
+
+
+class MeanTree(Tree):
+    """A mean tree: a tree that knows D̄, by which it is cut.
+
+    The heights of its merges are the mean D̄ between their two sides, and leaves that are in no clade of a cut join the
+    cluster with the least mean D̄ to them. It keeps the draws that D̄ was taken over, also in files; a copy with other
+    labels, or one read from text, is a plain tree.
+    """
+
+    __slots__ = ("_draws", "_heights")
+    _heights: np.ndarray
+    _draws: DrawnTrees
+
+    def __init__(
+        self, children: np.ndarray, times: np.ndarray, labels: tuple[str, ...], heights: np.ndarray, draws: DrawnTrees
+    ) -> None:
+        super().__init__(children, times, labels)
+        self._heights, self._draws = read_only(heights), draws
+
+    @property
+    def heights(self) -> np.ndarray:
+        """(n-1,) the mean D̄ between the two sides of each merge, at least that of the merges below. Read-only."""
+        return self._heights
+
+    def _joined(self, cluster: np.ndarray, rank: np.ndarray) -> np.ndarray:
+        alone = np.flatnonzero(cluster < 0)
+        nodes, size = np.unique(cluster[cluster >= 0], return_counts=True)
+        in_order = np.lexsort(([rank[cluster == node].min() for node in nodes], -size))  # of equally close ones
+        if len(alone) == 0 or len(nodes) == 1:
+            return np.full_like(cluster, nodes[0]) if len(nodes) == 1 else cluster
+        mean = np.empty((len(alone), len(nodes)))
+        for column, c in enumerate(in_order.tolist()):
+            mean[:, column] = _sum_of_d(*self._draws, cluster == nodes[c])[alone] / size[c]
+        joined = cluster.copy()
+        joined[alone] = nodes[in_order][mean.round(9).argmin(axis=1)]
+        return joined
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MeanTree, (self._children, self._times, self._labels, self._heights, self._draws)
+
 
 MAX_DRAWS = 100  # averaged; more change little
 MIN_DRAWS = 10
@@ -47,20 +91,19 @@ def mean_tree(posterior: "Posterior") -> Tree:
     n, labels = posterior.n, posterior.labels
     n_draws = min(MAX_DRAWS, max(MIN_DRAWS, MAX_DRAWN_LEAVES // n))
     picked, weights = pick_trees(posterior.weights, n_draws)
-    if len(picked) == 1:
-        return posterior.trees[int(picked[0])]
     at_once = n if n <= MAX_EXACT else MAX_AT_ONCE
     n_bytes = 8 * at_once**2 + (36 * len(picked) + 300) * n  # two condensed matrices; draws and their order of leaves
     require_memory(n_bytes, f"The mean tree of {n} leaves", "mcc_tree() needs less")
     table, times = posterior.clade_table, posterior.times[picked]
     draws = DrawnTrees(posterior.children[picked], np.log(table.sizes[table.ids[picked]]) * (times > 0.0), weights)
-    rank = np.empty(n, dtype=np.int64)  # ties go by name, whatever the order of the rows
-    rank[sorted(range(n), key=labels.__getitem__)] = np.arange(n)
-
-    children, heights = average_linkage(draws, extended_majority(posterior), rank)
+    if len(picked) == 1:
+        return MeanTree(draws.children[0], times[0], labels, draws.log_sizes[0], draws)
+    children, heights = average_linkage(draws, extended_majority(posterior), name_rank(labels))
     tree = unchecked_tree(*merges.in_order_of_time(children, heights), labels)
     mean, sd = _closest_times(tree, draws, times)
-    return unchecked_tree(*merges.in_order_of_time(tree.children, _in_order(tree, mean, sd)), labels)
+    raised_times = _in_order(tree, mean, sd)
+    children, times = merges.in_order_of_time(tree.children, raised_times)
+    return MeanTree(children, times, labels, tree.times[np.argsort(raised_times, kind="stable")], draws)
 
 
 def _closest_times(tree: Tree, draws: DrawnTrees, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,3 +153,26 @@ def _by_time_or_height(splits: np.ndarray, times: np.ndarray, sd: np.ndarray, he
                 break
             order[j - 1], order[j] = b, a
     return np.array(order, dtype=np.int64)
+
+
+@jit
+def _sum_of_d(children: np.ndarray, log_sizes: np.ndarray, weights: np.ndarray, is_in: np.ndarray) -> np.ndarray:
+    """(n,) Σ_t w_t Σ_x D_t(i, x) over the leaves x of one set, for every leaf i outside of it.
+
+    Below a merge, what is on its other side adds D of the merge for each leaf of the set.
+    """
+    n = len(is_in)
+    total = np.zeros(n)
+    count, beside = np.empty(2 * n - 1, np.int64), np.zeros(2 * n - 1)
+    for i in range(n):
+        count[i] = is_in[i]
+    for t in range(len(weights)):
+        for k in range(n - 1):
+            count[n + k] = count[children[t, k, 0]] + count[children[t, k, 1]]
+        for k in range(n - 2, -1, -1):
+            a, b = children[t, k, 0], children[t, k, 1]
+            beside[a] = beside[n + k] + log_sizes[t, k] * count[b]
+            beside[b] = beside[n + k] + log_sizes[t, k] * count[a]
+        for i in range(n):
+            total[i] += weights[t] * beside[i]
+    return total

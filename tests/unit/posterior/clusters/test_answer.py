@@ -1,10 +1,7 @@
 """The answer that every output gives is that of `cut`, `membership` and `stability`, in words that people read."""
 
-import warnings
-
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster
 
 import coaltree as ct
 from coaltree.posterior.clusters.answer import (
@@ -15,7 +12,7 @@ from coaltree.posterior.clusters.answer import (
     leaves_are,
     leaves_one,
 )
-from tests.posteriors import grouped_posterior, random_posterior, side_branch_posterior
+from tests.posteriors import grouped_posterior, random_posterior
 
 
 @pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
@@ -33,25 +30,6 @@ def test_answer_is_what_the_posterior_says(k):
         answer.probability, [row[c] for row, c in zip(answer.membership, answer.labels, strict=True)]
     )
     np.testing.assert_array_equal(answer.side_branch, post.mean_tree().cut(k, outliers=True) == -1)
-
-
-def test_answer_gives_side_branches_to_clusters_and_marks_them():
-    answer = answer_for(side_branch_posterior(), 2)
-    np.testing.assert_array_equal(answer.labels, [0] * 4 + [1] * 6)
-    np.testing.assert_array_equal(np.flatnonzero(answer.side_branch), [9])
-    assert not answer_for(side_branch_posterior(), 1).side_branch.any()
-
-
-def test_answer_has_scipys_clusters_but_for_side_branches():
-    tree = side_branch_posterior().mean_tree()
-    np.testing.assert_array_equal(fcluster(tree.to_linkage(), 2, "maxclust"), [1] * 9 + [2])  # it peels the side branch
-    np.testing.assert_array_equal(fcluster(tree.to_linkage(), 3, "maxclust"), [1] * 4 + [2] * 5 + [3])
-    post = ct.Posterior(np.array([[[0, 1], [2, 3], [5, 6], [4, 7]]]), np.array([[1.0, 1.1, 2.0, 5.0]]))
-    for k in range(1, 6):  # five leaves are too few for side branches
-        answer = answer_for(post, k)
-        assert not answer.side_branch.any()
-        theirs = fcluster(post.mean_tree().to_linkage(), k, "maxclust")
-        assert len(set(zip(theirs.tolist(), answer.labels.tolist(), strict=True))) == k
 
 
 def uncertain_answer():
@@ -72,17 +50,6 @@ def test_elsewhere_in_a_line_names_leaves_more_probable_in_another_cluster():
     only = answer._replace(labels=np.array([0, 1, 1, 2]))
     assert elsewhere_in_a_line(only, "abcd", "leaves").startswith("1 leaf is more probable in another cluster: d (")
     assert elsewhere_in_a_line(answer._replace(labels=answer.most_probable), "abcd") is None
-
-
-def test_answer_warns_of_small_clusters_unless_quietly():
-    caterpillar = [[0, 1], *([k + 9, k + 1] for k in range(1, 9))]
-    post = ct.Posterior(np.array([caterpillar] * 3), np.tile(np.arange(1.0, 10.0), (3, 1)))
-    with pytest.warns(ct.ClusterSizeWarning):
-        loud = answer_for(post, 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        quiet = answer_for(post, 2, quietly=True)
-    np.testing.assert_array_equal(loud.labels, quiet.labels)
 
 
 def test_in_a_line_has_sizes_and_stability():

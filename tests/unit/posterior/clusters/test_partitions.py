@@ -6,9 +6,8 @@ from scipy import stats
 
 import coaltree as ct
 from coaltree.posterior.clusters import partitions
-from coaltree.tree.cuts import check_cut, cut_trees
-from coaltree.tree.merges import canonical
-from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior, side_branch_posterior
+from coaltree.tree.cuts import check_cut
+from tests.posteriors import brute_partitions, cuts, grouped_posterior, random_posterior
 from tests.reference import summaries
 
 
@@ -21,7 +20,6 @@ def test_cut_labels_are_those_of_every_tree(post):
     for how in cuts(post):
         labels = partitions.cut_labels(post.children, post.times, check_cut(post.n, **how))
         assert labels.tolist() == brute_partitions(post, how)
-        assert labels.tolist() == [tree.cut(**how).tolist() for tree in post.trees]
 
 
 def test_coclustering_is_the_share_of_trees_with_both_together(post, monkeypatch):
@@ -38,44 +36,6 @@ def test_coclustering_of_more_leaves_than_a_tile():
     post = random_posterior(4, n=80, n_trees=5)
     expected = summaries.coclustering(brute_partitions(post, {"n_clusters": 9, "min_size": 1}), post.weights)
     np.testing.assert_allclose(post.coclustering(n_clusters=9, min_size=1), expected, atol=1e-14)
-
-
-@pytest.mark.filterwarnings("ignore::coaltree.ClusterSizeWarning")
-def test_cut_labels_have_the_side_branches_of_every_tree():
-    """They join by the tree, whether or not there are rows; outliers are in nobody's company, but in their own."""
-    post = random_posterior(6, n=20, n_trees=30, weighted=False)
-    rows = np.random.default_rng(0).normal(size=(20, 2))
-    seen = 0
-    for k, m in [(2, 3), (2, 6), (3, 4), (3, "auto")]:
-        for outliers in (False, True):
-            how = check_cut(post.n, k, None, m, outliers)
-            labels = partitions.cut_labels(post.children, post.times, how)
-            trees = [tree.cut(k, min_size=m, outliers=outliers) for tree in post.trees]
-            np.testing.assert_array_equal([canonical(row) for row in labels], trees)
-            seen += (labels < 0).sum()
-            together = post.coclustering(k, min_size=m, outliers=outliers)
-            expected = np.mean([(row[:, None] == row) & (row >= 0) for row in labels], axis=0)
-            np.fill_diagonal(expected, 1.0)
-            np.testing.assert_allclose(together, expected, atol=1e-12)
-        how = check_cut(post.n, k, None, m)
-        by_tree = partitions.cut_labels(post.children, post.times, how)
-        np.testing.assert_array_equal(partitions.cut_labels(post.children, post.times, how, rows), by_tree)
-    assert seen > 50
-
-
-def test_cut_labels_join_side_branches_by_the_tree_whatever_their_rows():
-    """Leaf 8 hangs above both clades of four, and the later one is where it belongs."""
-    children = [[0, 1], [2, 3], [9, 10], [4, 5], [6, 7], [12, 13], [11, 14], [15, 8]]
-    for row in (3, 6):
-        full = ct.Posterior(
-            [children],
-            [np.arange(1.0, 9.0)],
-            X=np.array([0, 1, 0, 1, 8, 9, 8, 9, row])[:, None],
-            covariance=ct.Spherical(amplitude=1.0, learn=False),
-        )
-        assert full.cut(2, min_size=2).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
-        np.testing.assert_array_equal(full.coclustering(2, min_size=2)[8, [0, 4]], [0, 1])
-    assert ct.Posterior([children], [np.arange(1.0, 9.0)]).cut(2, min_size=2, outliers=True)[8] == -1
 
 
 def far_by_the_rule(labels, rows):
@@ -95,34 +55,6 @@ def far_by_the_rule(labels, rows):
         usual = max(np.median(squared[nearest]), np.median(np.concatenate(squared)))
         far.append(distances[nearest] > factor * usual)
     return np.array(far)
-
-
-@pytest.mark.parametrize("p", [1, 3, 10])
-def test_is_outlier_follows_the_rule(p):
-    """In all trees and in the mean tree; some side branches are outliers and some are not, as are some other leaves."""
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((20, p))
-    X[:4] *= np.array([20.0, 50.0, 100.0, 200.0])[:, None]
-    known = {"X": X, "covariance": ct.Spherical(amplitude=2.0, learn=False)}
-    post = random_posterior(6, n=20, n_trees=100, weighted=False, **known)
-    rows = (X - X.mean(axis=0)) / np.sqrt(2.0)
-    how = check_cut(20, 2, None, 5, True)
-    with_sides, _ = cut_trees(post.children, np.full(100, 1), how.min_sizes)
-    named = partitions.cut_labels(post.children, post.times, how, rows)
-    count = np.zeros((2, 2), dtype=int)
-    for before, after in zip(with_sides, named, strict=True):
-        is_far = far_by_the_rule(before, rows)
-        np.testing.assert_array_equal(partitions.is_outlier(before, rows), is_far)
-        np.testing.assert_array_equal(after, np.where(is_far, -1, np.maximum(before, ~before)))
-        np.add.at(count, ((before < 0).astype(int), is_far.astype(int)), 1)
-    assert count.min() > 10
-    np.testing.assert_array_equal(post.whitened_rows, rows)
-
-    tree = post.mean_tree()
-    before, _ = cut_trees(tree.children[None], np.array([1]), how.min_sizes)
-    expected = np.where(far_by_the_rule(before[0], rows), -1, tree.cut(2, min_size=5))
-    np.testing.assert_array_equal(post.cut(2, min_size=5, outliers=True), expected)
-    assert (expected < 0).any() and (expected >= 0).sum() > 10
 
 
 def test_is_outlier_of_a_cluster_of_equal_rows():
@@ -169,20 +101,3 @@ def test_whitened_rows_are_values_of_leaves_not_of_rows():
     expected = (mean - mean.mean(axis=0)) / np.sqrt(post.theta["amplitude"].mean())
     np.testing.assert_allclose(rows, expected)
     assert post.cut(2).shape == (7,)
-
-
-def test_cut_mean_tree_cuts_the_tree_that_is_shown():
-    post = random_posterior(1)
-    for number in (1, 2, 4):
-        np.testing.assert_array_equal(
-            partitions.cut_mean_tree(post, number, None, 1, False), post.mean_tree().cut(number, min_size=1)
-        )
-    time = float(np.median(post.mean_tree().times))
-    np.testing.assert_array_equal(partitions.cut_mean_tree(post, None, time, 1, False), post.mean_tree().cut(time=time))
-
-
-def test_cut_mean_tree_names_outliers_by_side_branches_or_by_rows():
-    assert partitions.cut_mean_tree(side_branch_posterior(), 2, None, 3, True).tolist() == [0] * 4 + [1] * 5 + [-1]
-    X = np.repeat([[0.0], [9.0], [9.0]], [4, 5, 1], axis=0) + np.linspace(0.0, 0.3, 10)[:, None]
-    near = side_branch_posterior(X=X, covariance=ct.Spherical(amplitude=1.0))
-    assert partitions.cut_mean_tree(near, 2, None, 3, True).tolist() == [0] * 4 + [1] * 6  # which lies with its cluster

@@ -40,7 +40,7 @@ def test_stability_and_membership_are_those_of_the_definitions(seed, k, outliers
     post = random_posterior(seed, n=12, n_trees=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ct.ClusterSizeWarning)
-        labels = post.cut(k, min_size=2, outliers=outliers)
+        labels = post.cut(k, outliers=outliers)
     stability = post.stability(labels, min_size=2, outliers=outliers)
     similarity = by_looking(post, labels, outliers)
     np.testing.assert_allclose(stability.jaccard, post.weights @ similarity, atol=1e-12)
@@ -82,7 +82,7 @@ def test_membership_is_sure_of_a_cluster_that_a_tree_has_in_parts():
 
 def test_stability_and_membership_of_a_certain_partition_are_one():
     post = random_posterior(0, n=12, n_trees=1, weighted=False)
-    labels = post.cut(3, min_size=1)
+    labels = post.cut(3)
     stability = post.stability(labels, min_size=1)
     assert stability.words == ("stable",) * 3
     np.testing.assert_array_equal(stability.jaccard, 1.0)
@@ -92,7 +92,7 @@ def test_stability_and_membership_of_a_certain_partition_are_one():
 
 def test_read_labels_of_any_kind():
     post = random_posterior(4, n=10)
-    labels = post.cut(3, min_size=1)
+    labels = post.cut(3)
     names = np.array(["a", "b", "c"])[labels]
     np.testing.assert_array_equal(post.membership(names, min_size=1), post.membership(labels, min_size=1))
     assert post.stability(names, min_size=1).clusters.tolist() == ["a", "b", "c"]

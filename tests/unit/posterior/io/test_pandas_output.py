@@ -42,8 +42,8 @@ def test_leaf_index_of_the_table_comes_back(index, tmp_path):
     post.save(tmp_path / "post.npz")
     again = ct.load(tmp_path / "post.npz")
     assert again.leaf_index.equals(index) and again.leaf_index.name == index.name
-    labels = again.cut(3, min_size=1, output="pandas")
-    np.testing.assert_array_equal(labels, again.cut(3, min_size=1))
+    labels = again.cut(3, output="pandas")
+    np.testing.assert_array_equal(labels, again.cut(3))
     assert labels.loc[index[2]] == labels.iloc[2]
     assert labels.name == "cluster"
 
@@ -59,26 +59,26 @@ def test_posterior_answers_with_pandas_objects_where_a_frame_was_fitted():
     numbers = [5, 3, 1, 9, 7, 2]
     post = ct.fit(frame_of(numbers), "spherical", **settings)
     tree = post.mean_tree()
-    labels = post.cut(2, min_size=1)
+    labels = post.cut(2)
     assert list(labels.index) == numbers
     assert list(post.membership(labels, min_size=1).index) == numbers
     assert isinstance(post.clade_support(tree), pd.Series)
     assert isinstance(post.node_times(tree), pd.DataFrame)
-    assert list(post[:4].cut(2, min_size=1).index) == numbers
-    assert list(ct.concat([post, post]).cut(2, min_size=1).index) == numbers
-    assert isinstance(post.cut(2, min_size=1, output="numpy"), np.ndarray)
+    assert list(post[:4].cut(2).index) == numbers
+    assert list(ct.concat([post, post]).cut(2).index) == numbers
+    assert isinstance(post.cut(2, output="numpy"), np.ndarray)
     assert post.set_output(transform="default") is post
-    assert isinstance(post.cut(2, min_size=1), np.ndarray)
-    assert isinstance(post[:4].cut(2, min_size=1), np.ndarray)
-    assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2, min_size=1), np.ndarray)
+    assert isinstance(post.cut(2), np.ndarray)
+    assert isinstance(post[:4].cut(2), np.ndarray)
+    assert isinstance(ct.fit(frame_of(numbers).to_numpy(), "spherical", **settings).cut(2), np.ndarray)
     longer = post.extend(frame_of([11, 12]) + 0.5, n_iterations=1, random_state=0)
-    assert list(longer.cut(2, min_size=1).index) == [*numbers, 11, 12]
+    assert list(longer.cut(2).index) == [*numbers, 11, 12]
 
 
 def test_remember_index_is_called_by_every_verb():
     days = frame_of(DATES)
     trees = ct.sample_trees(days, "spherical", "mgreedy")
-    assert trees.cut(2, min_size=1).index.equals(DATES)
+    assert trees.cut(2).index.equals(DATES)
     clusterer = ct.CoalescentClustering(2, n_samples=8, n_warmup=2, random_state=0)
     with pytest.warns(ct.ConvergenceWarning):
         clusterer.fit(days)
@@ -92,8 +92,8 @@ def test_remember_index_names_leaves_of_several_rows_as_their_groups():
     rows = frame_of([f"row {i}" for i in range(9)])
     post = random_posterior(1, labels=map(str, [40, 10, 20, 30, 5, 6, 7]))
     remember_index(post, rows, pd.Series([40, 10, 40, 20, 30, 5, 6, 7, 10], name="patient"))
-    assert list(post.cut(2, min_size=1).index) == [40, 10, 20, 30, 5, 6, 7]
-    assert post.cut(2, min_size=1).index.name == "patient"
+    assert list(post.cut(2).index) == [40, 10, 20, 30, 5, 6, 7]
+    assert post.cut(2).index.name == "patient"
 
 
 LEVELS = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1), ("d", 1), ("d", 2)])
@@ -103,9 +103,9 @@ LEVELS = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c"
 def test_leaf_index_that_text_does_not_hold_comes_back_as_long_as_it_is_in_memory(index, tmp_path):
     post = random_posterior(1, labels=map(str, index))
     remember_index(post, frame_of(index))
-    assert post.cut(2, min_size=1).index.equals(index)
+    assert post.cut(2).index.equals(index)
     post.save(tmp_path / "post.npz")
-    assert list(ct.load(tmp_path / "post.npz").cut(2, min_size=1).index) == list(map(str, index))
+    assert list(ct.load(tmp_path / "post.npz").cut(2).index) == list(map(str, index))
 
 
 def test_in_order_of_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_and_warns():
@@ -121,7 +121,7 @@ def test_in_order_of_a_tree_takes_a_series_beside_numbered_leaves_as_it_stands_a
 
 def test_in_order_of_puts_sorted_labels_into_the_order_of_leaves():
     post = random_posterior(2, weighted=False, labels=list("gfedcba")).set_output(transform="pandas")
-    labels = post.cut(3, min_size=1)
+    labels = post.cut(3)
     turned = labels.sort_index()
     assert list(turned.index) == list("abcdefg")
     pd.testing.assert_frame_equal(post.membership(turned, min_size=1), post.membership(labels, min_size=1))
@@ -145,7 +145,7 @@ def test_in_leaf_order_takes_a_series_that_names_more_rows_than_were_fitted():
 def test_set_output_makes_frames_of_clusters_and_merges():
     post = random_posterior(2, weighted=False, n_trees=60).set_output(transform="pandas")
     tree = post.mean_tree()
-    labels = post.cut(2, min_size=1)
+    labels = post.cut(2)
     members = post.membership(labels)
     assert list(members.columns) == [0, 1]
     assert list(members.index) == list(post.labels)

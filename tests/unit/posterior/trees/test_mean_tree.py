@@ -185,25 +185,6 @@ def test_mean_tree_times_are_means_where_all_trees_have_one_topology_and_one_ord
     np.testing.assert_allclose(found.times, [mean[clade] for clade in leaf_sets(found)], rtol=2e-9)
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_mean_tree_splits_the_later_of_equally_large_clades_first(first):
-    """Their heights are equal but for rounding; all trees agree which of the two is the wider pair of clusters."""
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        quarters = [random_tree(6, rng) for _ in range(4)]
-        pairs, tops = [], []
-        for q, part in enumerate(quarters):
-            node = np.append(6 * q + rng.permutation(6), 24 + len(pairs) + np.arange(5))
-            pairs += node[part.children].tolist()
-            tops.append(24 + len(pairs) - 1)
-        halves = [tops[:2], tops[2:]] if first else [tops[2:], tops[:2]]
-        pairs += [*halves, [44, 45]]
-        inner = np.sort(rng.exponential(size=(5, 20)), axis=1)
-        post = ct.Posterior([pairs] * 5, np.append(inner, [[10.0, 20.0, 40.0]] * 5, axis=1))
-        assert post.mean_tree().times[-3:] == pytest.approx([10.0, 20.0, 40.0])
-        np.testing.assert_array_equal(post.cut(3), post.trees[0].cut(3))
-
-
 def test_mean_tree_keeps_a_clade_of_five_hundred_leaves_beside_an_outlier():
     """The outlier is somewhere inside in 48 of 100 trees, and D̄ alone would put it inside."""
     rng = np.random.default_rng(0)
