@@ -905,12 +905,6 @@ def a_seed_sequence(folder):
     ct.fit(data(), random_state=np.random.SeedSequence(1))
 
 
-@case("callback must be a function of a Posterior, or None, not 3.")
-def a_callback_that_cannot_be_called(folder):
-    """Found when there was a first result to show."""
-    ct.fit(data(), callback=3)
-
-
 class Strange:
     """A transformer that returns what it is told to, or raises it."""
 

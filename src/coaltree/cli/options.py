@@ -67,7 +67,6 @@ def sampling_options(command: Any) -> Any:
         it takes 10 + 6 iterations, or up to 40 + 15 above 300 rows, unless --warmup and --samples are numbers."""
     resamples = "With --resample columns: number of resamples, each a chain."
     seconds = "With --samples auto: maximum time."
-    quick = "Stop at the first result, 40 iterations after the warm-up, whether or not the chains agree."
     chains = "Number of independent chains."
     return _add_options(
         command,
@@ -75,7 +74,6 @@ def sampling_options(command: Any) -> Any:
         click.option("--warmup", "n_warmup", type=COUNT, help=warmup, **length),
         click.option("--max-iterations", type=click.IntRange(1, MAX_COUNT), metavar="NUMBER", help=iterations),
         click.option("--max-seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=seconds),
-        click.option("--quick", is_flag=True, help=quick),
         click.option("--chains", "n_chains", type=click.IntRange(1, MAX_CHAINS), default=DEFAULT_CHAINS, help=chains),
         click.option("--resample", type=click.Choice(("columns",)), help=resample),
         click.option(

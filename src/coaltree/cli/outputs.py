@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,8 +23,7 @@ from .options import POSTERIOR, output_folder
 from .tables.cells import number
 
 TREES = "trees.nex"  # written where it is asked for
-FIGURES = ("tree.png", "tree.svg")  # not drawn of what is not final
-NOTE = "PRELIMINARY.txt"
+FIGURES = ("tree.png", "tree.svg")
 FILES = {
     POSTERIOR: "all samples, for coaltree.load and the other commands",
     "tree.newick": "the mean tree, nodes labelled with their transfer support",
@@ -39,55 +36,12 @@ FILES = {
     "report.html": "a page to explore in a browser; works offline",
 }
 
-SHOWN_SO_FAR = tuple(name for name in FILES if name not in (*FIGURES, TREES))
-SECONDS_BETWEEN = 5.0  # two preliminary results; more where writing one takes long
-MAX_TIME_SHARE = 1 / 20  # of the run that goes into writing them
 TEMPORARY = "writing"  # folder of files before all of them are complete
 MAX_PROBABILITY_COLUMNS = 20  # clusters up to which the probabilities of all are written
 MAX_LEAVES_IN_TREES = 2_000_000  # of all sampled trees in a file, some 40 bytes each
 MAX_NAMED_LEAVES = 150  # in the figure
 MAX_IN_LEGEND = 30  # clusters
 FIGURE_DPI = 150
-
-
-@dataclass
-class SoFar:
-    """A callback of `fit`: writes what there is, tree, clusters and page, so that nobody waits to see something."""
-
-    folder: Path
-    n_clusters: int | None
-    title: str | None
-    annotate: Callable[[Posterior], object]
-    quick: bool
-    inputs: Sequence[Path] = ()
-    _next_write: float = field(default_factory=lambda: time.monotonic() + SECONDS_BETWEEN)
-
-    def __call__(self, post: Posterior) -> bool:
-        """Write the files, unless that was a moment ago or took long; with --quick stop instead.
-
-        Where that fails, the run continues: at its end all is written again.
-        """
-        began = time.monotonic()
-        if self.quick or began < self._next_write:
-            return self.quick
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", CoaltreeWarning)  # which the end will repeat
-                self.annotate(post)
-                write_result(self.folder, post, self.n_clusters, self.title, only=SHOWN_SO_FAR, inputs=self.inputs)
-        except Exception as error:
-            message = f"what there is so far could not be written ({str(error).rstrip('.')}); the run continues."
-            warnings.warn(" ".join(message.split()), CoaltreeWarning, stacklevel=2)
-        else:
-            shell.say_above_bar(f"{preliminary(post)}: {self.folder / 'report.html'}")
-        ended = time.monotonic()
-        self._next_write = ended + max(SECONDS_BETWEEN, (ended - began) / MAX_TIME_SHARE)
-        return False
-
-
-def preliminary(post: Posterior) -> str:
-    """Such as "preliminary, 80 draws"; empty for a posterior that is no preliminary one."""
-    return f"preliminary, {len(post)} draws" if post.info.get("preliminary") is True else ""
 
 
 def write_result(
@@ -98,10 +52,9 @@ def write_result(
     *,
     save_trees: bool = False,
     explain: bool = False,
-    only: Container[str] = tuple(FILES),
     inputs: Sequence[Path] = (),
 ) -> tuple[ClusterSuggestion | None, ClusterAnswer, dict[str, str]]:
-    """Write the files of `FILES` that are in `only` into `folder`; others of the kind, of another run, are removed.
+    """Write the files of `FILES` into `folder`; others of the kind, of another run, are removed.
 
     With `explain`, clusters.csv says which columns make the clusters. Returns where the number of clusters comes from,
     if none was given, the clusters, and the files with what each of them is. No file of `inputs` is written to.
@@ -113,10 +66,8 @@ def write_result(
         n_clusters = suggestion.n_clusters
     with shell.stage("cutting the mean tree into clusters"):
         answer = answer_for(post, n_clusters)
-    files = {name: text for name, text in FILES.items() if name in only and (save_trees or name != TREES)}
-    if preliminary(post):
-        files[NOTE] = "says that these files are preliminary"
-    output_folder(folder, [*FILES, NOTE], True, inputs)  # again: links and folders may have come since the run began
+    files = {name: text for name, text in FILES.items() if save_trees or name != TREES}
+    output_folder(folder, FILES, True, inputs)  # again: links and folders may have come since the run began
     clear_away(folder, [TEMPORARY, *FILES])
     temporary = folder / f".{TEMPORARY}.{os.getpid()}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)  # of an earlier process with the same number
@@ -125,7 +76,7 @@ def write_result(
         _write_files(temporary, files, post, answer, suggestion, title, explain=explain)
         for name in files:
             move_into_place(temporary / name, folder / name)
-        for name in {*FILES, NOTE} - set(files):
+        for name in FILES.keys() - files.keys():
             (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -156,15 +107,11 @@ def _write_files(
         (folder / "tree.nex").write_text(post.annotated_tree(tree, "nexus"), encoding="utf-8")
         write_linkage(folder / "linkage.csv", tree)
         write_clusters(folder / "clusters.csv", post, answer, explain=explain)
-    if FIGURES[0] in files:
-        with shell.stage("drawing the figure"):
-            paths = [folder / name for name in FIGURES]
-            draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
+    with shell.stage("drawing the figure"):
+        paths = [folder / name for name in FIGURES]
+        draw(lambda ax: draw_tree(ax, tree, post, answer), paths, (8.0, height_for(tree.n)))
     with shell.stage("writing the report page"):
         write_report(post, folder / "report.html", n_clusters=suggestion or answer.n_clusters, title=title)
-    if NOTE in files:
-        text = f"These files are {preliminary(post)}: the run that makes them was not at its end.\n"
-        (folder / NOTE).write_text(text, encoding="utf-8")
 
 
 def trees_to_write(n_leaves: int) -> int:
@@ -257,7 +204,7 @@ def draw_tree(ax: Any, tree: Tree, post: Posterior, answer: ClusterAnswer) -> No
         clusters=answer.labels if k > 1 else None,
         side_branches=answer.side_branch,
         row_colors=annotations_of(post) or None,
-        title=f"{title} ({preliminary(post)})" if preliminary(post) else title,
+        title=title,
         legend=lines,
     )
 

@@ -115,13 +115,6 @@ def say(text: object) -> None:
         echo(text)
 
 
-def say_above_bar(text: object) -> None:
-    """Print a line while a progress bar is shown, which is drawn again below it."""
-    if sys.stderr.isatty() and not _STAGE.is_quiet:
-        click.echo("\r\x1b[K", nl=False, err=True)
-    say(text)
-
-
 def _remember_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
     _STAGE.is_quiet |= value
     return value

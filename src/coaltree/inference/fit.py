@@ -9,7 +9,7 @@ sampler; the merge-by-merge samplers give the alternation of Henao & Lucas (2012
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import joblib
@@ -28,7 +28,7 @@ from ..model.process.noise import NoiseLike
 from ..posterior import Posterior
 from ..posterior.diagnostics import convergence, resamples
 from ..posterior.diagnostics.agreement import from_info
-from ..posterior.diagnostics.stop_reason import ENOUGH, PRELIMINARY, what_to_increase
+from ..posterior.diagnostics.stop_reason import what_to_increase
 from ..posterior.io.pandas_output import remember_index
 from ..samplers.base import SamplerLike
 from ..samplers.regraft.regraft import Regraft
@@ -65,7 +65,6 @@ def fit(
     max_iterations: int | None = None,
     max_seconds: float | None = None,
     neighbors: Any = None,
-    callback: Callable[[Posterior], object] | None = None,
     resample: Literal["columns"] | None = None,
     n_resamples: int = DEFAULT_RESAMPLES,
 ) -> Posterior:
@@ -114,8 +113,6 @@ def fit(
     neighbors : sparse matrix (n, n) of nearest neighbours, in place of a search among all rows, as from
         `sklearn.neighbors.kneighbors_graph` or scanpy's ``adata.obsp``; only the places of its entries are read. 15 for
         each row are enough. It changes how fast chains mix, never what they converge to.
-    callback : function of a `Posterior`, called with what there is after 40 iterations beyond the warm-up and whenever
-        there are twice as many; ``info["preliminary"]`` is True there. Where it returns True, the run stops.
     resample : "columns" for supports that count how often a group is found when columns are drawn anew (a bagged
         posterior), where columns are a sample of many of their kind, such as genes, pixels or questions. Each of
         `n_resamples` chains, in place of `n_chains`, weighs the columns at random (`Posterior.column_weights`) and has
@@ -132,8 +129,6 @@ def fit(
     """
     began, X = time.perf_counter(), as_frame(X)
     check_jobs(n_jobs)
-    if not (callback is None or callable(callback)):
-        raise InputError(f"callback must be a function of a Posterior, or None, not {callback!r}.")
     settings = check_settings(
         sampler, n_samples, n_warmup, n_chains, max_iterations, max_seconds, resample, n_resamples
     )
@@ -152,8 +147,6 @@ def fit(
     )
     run = begin_run(data, settings, start, random_state, checkpoint)
     run.to_posterior = make = maker_of_posteriors(data, run.settings)
-    if callback is not None:
-        run.callback = lambda run: callback(posterior_of(data, run, make))
     complete(run, n_jobs, progress)
     post = posterior_of(data, run, make)
     remember_index(post, X, groups)
@@ -225,7 +218,6 @@ def posterior_of(data: FitData, run: Run, make: auto_stop.ToPosterior) -> Poster
     """The posterior of what a run has kept, and how it came about in `info`."""
     settings, state = run.settings, run.state
     post = make(state)
-    is_preliminary = not (state.reason or run.is_interrupted)
     post.info.update(
         seed=state.seed,
         sampler=repr(settings.sampler),
@@ -233,13 +225,10 @@ def posterior_of(data: FitData, run: Run, make: auto_stop.ToPosterior) -> Poster
         **data.model.info,
         **data.info,
         interrupted=run.is_interrupted,
-        preliminary=is_preliminary or state.reason == ENOUGH,
     )
     if settings.is_auto:
         with single_threaded_blas():
             post.info["stopping"] = auto_stop.summary(settings, state, make)
-        if is_preliminary:
-            post.info["stopping"]["reason"] = PRELIMINARY
     return post
 
 

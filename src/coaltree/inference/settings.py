@@ -19,7 +19,6 @@ RESAMPLED, RESAMPLED_OF_MANY_LEAVES = (10, 6), (40, 15)
 USUAL_PER_RESAMPLED = 6  # a chain takes at most one in so many of the iterations of a usual one
 FIRST_LOOK = 100  # iterations after the warm-up
 FIRST_LOOK_IN_WARMUP = 20
-FIRST_RESULT = 40  # iterations after the warm-up, from which on there is something to show
 MAX_CHAINS = 10**4
 WARMUP_SHARE = 0.25  # of the iterations, at most
 MAX_ITERATIONS, MIN_ITERATIONS, MAX_LEAF_ITERATIONS = 2_000, 60, 2_400_000

@@ -23,7 +23,6 @@ from ..posterior.clusters.n_clusters import ClusterSuggestion
 from ..posterior.diagnostics import convergence
 from ..posterior.diagnostics.convergence_verdict import judge
 from ..posterior.diagnostics.model_checks import check_or_reason, format_effect, format_p
-from ..posterior.diagnostics.stop_reason import ENOUGH
 from ..posterior.leaf_annotations import annotations_of, read_annotations
 from ..posterior.posterior import Posterior
 from . import annotations, coclustering, figures, parameters, partitions, reproduce, svg
@@ -112,7 +111,6 @@ def report_html(
         title=f"A tree of {posterior.n:,} leaves" if title is None else str(title),
         cards=[*cluster_cards(posterior, opening, answer), verdict, model_card(model)],
         posterior=posterior,
-        preliminary=_why_preliminary(posterior),
         data=content["data"],
         together=content["together"],
         uncertain=coclustering.uncertain_leaves(posterior, answer),
@@ -127,16 +125,6 @@ def report_html(
         # Inside a script element only "</" and "<!--" have a meaning, and both begin with "<".
         content=json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
-
-
-def _why_preliminary(posterior: Posterior) -> str:
-    """Why a page is not the last word, empty where it is."""
-    stopping = posterior.info.get("stopping")
-    if posterior.info.get("preliminary") is not True:
-        return ""
-    if isinstance(stopping, dict) and stopping.get("reason") == ENOUGH:
-        return "The run stopped at its first result, as asked, whether or not the chains agree."
-    return "The run was going on when this page was written, which is replaced by better ones until it ends."
 
 
 @cache

@@ -25,7 +25,7 @@ from .figures import Data
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 NO_SETTINGS = {
-    "preliminary", "ties_given", "convergence", "stopping", "resample",
+    "ties_given", "convergence", "stopping", "resample",
     INDEX, KEPT,
 }  # fmt: skip
 SETTING_NAMES = {
@@ -115,7 +115,7 @@ def _arguments(posterior: Posterior) -> dict[str, tuple[str, object]] | None:
     if not posterior.is_chain or not {"seed", "sampler", "n_warmup"} <= info.keys() or posterior.covariance is None:
         return None
     n_chains, length = len(np.unique(posterior.chain)), _length(posterior)
-    if info.get("preliminary") is True or length is None or len(posterior) % n_chains or not is_whole(info["seed"]):
+    if length is None or len(posterior) % n_chains or not is_whole(info["seed"]):
         return None
     sampler, given = str(info["sampler"]), str(info.get("covariance_given", ""))
     name = given if given.isidentifier() else None

@@ -168,32 +168,6 @@ def test_memory_that_is_not_there_is_refused_first(monkeypatch):
         quick_fit(data(), n_samples=500)
 
 
-def test_callback_sees_the_draws_so_far_and_changes_nothing():
-    seen = []
-    whole = quick_fit(data(), n_samples=100, n_warmup=3, callback=seen.append)
-    assert [len(post) for post in seen] == [2 * 40, 2 * 80]
-    first = seen[0]
-    assert first.info["preliminary"] is True
-    np.testing.assert_array_equal(first.times, whole.times[[*range(40), *range(100, 140)]])
-    assert whole.info["preliminary"] is False
-    assert_same(quick_fit(data(), n_samples=100, n_warmup=3), whole)
-
-
-def test_callback_can_stop_the_run_and_a_checkpoint_takes_it_further(tmp_path):
-    settings = {"sampler": QUICK, "random_state": 0, "max_iterations": 150, "checkpoint": tmp_path / "run"}
-    with pytest.warns(ConvergenceWarning):
-        first = fit(data(), callback=lambda post: True, **settings)
-    assert len(first) == 2 * 40
-    assert first.info["preliminary"] is True
-    assert first.info["stopping"]["reason"] == "callback"
-    calls = []
-    rest = fit(data(), callback=lambda post: calls.append(len(post)), **settings)
-    assert calls[0] == 2 * 40  # what there is, at once
-    assert rest.info["stopping"]["iterations"] > first.info["stopping"]["iterations"]
-    settings.pop("checkpoint")
-    assert_same(fit(data(), **settings), rest)
-
-
 def test_posterior_of_a_look_is_the_posterior_that_is_returned(monkeypatch):
     """So that what was asked of it, the number of clusters and the mean tree, is not computed again."""
     from coaltree.posterior import posterior

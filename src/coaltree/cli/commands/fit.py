@@ -85,13 +85,13 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: b
     Rows that measure the same thing repeatedly are named by --groups.
 
     The output folder gets the posterior, the tree (Newick, NEXUS, SciPy linkage), clusters, a figure (PNG, SVG) and
-    report.html. During a longer run, tree, clusters and page of the draws so far are there already. An
+    report.html. An
     interrupted run leaves these and a checkpoint, and the same command resumes it.
 
     \b
     Examples:
       coaltree fit wines.csv --out wines
-      coaltree fit wines.csv --quick --out first_look
+      coaltree fit wines.csv --max-seconds 20 --out first_look
       coaltree fit flowers.csv --label species --out flowers
       coaltree fit genes.tsv --names gene --drop chromosome --covariance full --out genes
       coaltree fit faces.npy --covariance matern32 --grid 16x16 --chains 4 --jobs 2 --out faces
@@ -188,20 +188,15 @@ def fit_table(
     `settings` are arguments of `coaltree.fit`, and `inputs` files that were read.
     """
     from ..._runtime.atomic_write import clear_away
-    from ..outputs import FILES, NOTE, SoFar, write_result
+    from ..outputs import FILES, write_result
 
-    is_new, checkpoint, quick = not out.exists(), out / CHECKPOINT, settings.pop("quick", False)
-    if quick and settings.get("n_samples", "auto") != "auto":
-        raise InputError("--quick stops by itself; leave --samples out.")
-    if quick and settings.get("resample") is not None:
-        raise InputError("--quick is for chains that are compared; with --resample each is short.")
-    so_far = SoFar(out, n_clusters, title, lambda post: _annotate(post, source), quick=quick, inputs=inputs)
+    is_new, checkpoint = not out.exists(), out / CHECKPOINT
     try:
         # Files beside a checkpoint are those of a run that was killed while writing; the same command resumes it.
-        options.output_folder(out, [*FILES, NOTE], force or checkpoint.exists(), inputs)
+        options.output_folder(out, FILES, force or checkpoint.exists(), inputs)
         options.keep_inputs(checkpoint, inputs)
         clear_away(out, [CHECKPOINT])
-        post = _run(source, settings | {"callback": so_far}, checkpoint, force)
+        post = _run(source, settings, checkpoint, force)
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):  # of a folder that is not empty
@@ -315,13 +310,9 @@ def _fit_or_resume(table: Any, settings: dict[str, Any], checkpoint: Path, force
 
 
 def _interrupted(checkpoint: Path) -> shell.Interrupted:
-    from ..outputs import NOTE
-
     if not checkpoint.exists():
         return shell.Interrupted("interrupted before the first checkpoint; nothing was saved.")
-    has_result = (checkpoint.parent / NOTE).exists()
-    kept = f"what there was so far is in {checkpoint.parent}, and " if has_result else ""
-    return shell.Interrupted(f"interrupted; {kept}the same command resumes from {checkpoint}.")
+    return shell.Interrupted(f"interrupted; the same command resumes from {checkpoint}.")
 
 
 def _print_clusters(post: "Posterior", answer: "ClusterAnswer") -> None:

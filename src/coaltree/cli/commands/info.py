@@ -72,9 +72,8 @@ def _contents(post: "Posterior") -> Iterator[tuple[str, str]]:
         yield "missing values", str(int(np.isnan(post.X).sum()))
     if post.transform is not None:
         yield "transform", shortened(post.transform.describe(), 400)
-    so_far = ", preliminary" if post.info.get("preliminary") is True else ""
     n_chains = len(np.unique(post.chain))
-    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}{so_far}"
+    yield "trees", f"{len(post)} from {count(n_chains, 'resample' if post.is_resampled else 'chain')}"
     if post.is_resampled:
         yield "resampled", f"columns: {MEANING}"
     for key in ("sampler", "seed", "n_warmup", "left_out", "ties"):

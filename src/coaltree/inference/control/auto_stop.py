@@ -11,7 +11,6 @@ seed gives the same run with any number of jobs and with or without interruption
     warm-up     warm-up as well, and is dropped
     thinning    where the next block would not fit into `max_draws`, every second draw is dropped, and from then on
                 every second one kept
-    a result    what there is can be shown after `FIRST_RESULT` iterations, and whenever there are twice as many
 """
 
 import math
@@ -25,7 +24,7 @@ from ...posterior.diagnostics import convergence
 from ...posterior.diagnostics.stop_reason import CONVERGED, INTERRUPTED, ITERATIONS_SPENT
 from ...posterior.diagnostics.watched import is_merge, watched
 from ..chains.state import ChainDraws, concatenate
-from ..settings import FIRST_LOOK, FIRST_RESULT, RunSettings
+from ..settings import FIRST_LOOK, RunSettings
 from .run_state import RunState
 
 GROWTH, GROWTH_IN_WARMUP = 1.25, 1.5  # iterations at the next look, as a multiple of those at this one
@@ -88,16 +87,6 @@ def _with_next_look(settings: RunSettings, state: RunState) -> RunState:
         chains, thin = [draws.part(slice(1, None, 2)) for draws in chains], 2 * thin
     next_look = min(n_warmup + math.ceil(n_iterations / thin) * thin, settings.max_iterations)
     return state._replace(thin=thin, draws=tuple((one,) for one in chains), next_look=next_look)
-
-
-def next_result(state: RunState) -> float:
-    """The iteration at which what there is is shown next: after few draws, and whenever there are twice as many."""
-    if state.n_warmup is None:
-        return math.inf
-    n_iterations = FIRST_RESULT
-    while state.n_warmup + n_iterations <= state.iteration:
-        n_iterations *= 2
-    return state.n_warmup + n_iterations
 
 
 def _decide_on_warmup(settings: RunSettings, state: RunState) -> RunState:

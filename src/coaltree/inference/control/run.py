@@ -1,7 +1,7 @@
 """The chains of one fit, taken further in blocks through joblib; between blocks progress is shown and saved."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
@@ -11,12 +11,12 @@ from ..._runtime.progress import Progress
 from ..._runtime.validation import at_most_jobs
 from ...errors import InputError, is_interruption
 from ...posterior.diagnostics import convergence
-from ...posterior.diagnostics.stop_reason import ENOUGH, SECONDS_SPENT
+from ...posterior.diagnostics.stop_reason import SECONDS_SPENT
 from ..chains.chain import advance, begin, share_neighbors
 from ..chains.initial_states import Start
 from ..chains.resampling import data_of_chains
 from ..chains.state import Chain, ChainData, ChainDraws
-from ..settings import FIRST_RESULT, RunSettings
+from ..settings import RunSettings
 from . import auto_stop
 from .checkpoint import Checkpoint
 from .run_state import RunState
@@ -45,7 +45,6 @@ class Run:
         self.starts: Sequence[Start] = starts
         self.checkpoint: Checkpoint | None = checkpoint
         self.to_posterior: auto_stop.ToPosterior | None = None  # else nobody asks whether chains give the same answer
-        self.callback: Callable[[Run], object] | None = None  # for a run that has something to show; True ends it
         self.state: RunState = RunState(seed, settings.n_warmup, settings.first_look, draws=((),) * settings.n_chains)
         self.began: float = time.perf_counter()
         self.is_interrupted: bool = False
@@ -60,14 +59,11 @@ class Run:
                 if not self.state.chains:
                     self._begin(parallel, _threads_per_chain(1, n_jobs))
                 self._decide()
-                self._show_result(is_due=self.state.n_draws * self.state.thin >= FIRST_RESULT)
                 while not self.state.reason:
                     before, began = self.state.iteration, time.perf_counter()
-                    due = auto_stop.next_result(self.state)
                     self._take_block(parallel, seconds_per_iteration)
                     seconds_per_iteration = (time.perf_counter() - began) / (self.state.iteration - before)
                     self._decide()
-                    self._show_result(is_due=self.state.iteration == due)
                     self._save(finished=bool(self.state.reason))
                     self._show(bar)
             except (KeyboardInterrupt, SystemError) as error:
@@ -104,8 +100,7 @@ class Run:
         state, seconds = self.state, SECONDS_PER_BLOCK
         if self.settings.max_seconds is not None:
             seconds = min(seconds, self.began + self.settings.max_seconds - time.perf_counter())
-        stop = state.next_look if self.callback is None else min(state.next_look, auto_stop.next_result(state))
-        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), int(stop) - state.iteration)
+        n_iterations = min(max(1, int(seconds / seconds_per_iteration)), state.next_look - state.iteration)
         tasks = [
             delayed(advance)(data, self.settings, chain, n_iterations, state.n_warmup, state.thin)
             for data, chain in zip(self.data_of_chains(), state.chains, strict=True)
@@ -136,13 +131,6 @@ class Run:
             elif seconds > settings.max_seconds and state.n_draws > 0:
                 state = state._replace(reason=SECONDS_SPENT)
         self.state = state
-
-    def _show_result(self, is_due: bool) -> None:
-        """Show what there is to `callback`, which may say that it is enough."""
-        if self.callback is None or not is_due or self.state.reason:
-            return
-        if self.callback(self) is True:
-            self.state = self.state._replace(reason=ENOUGH)
 
     def _save(self, finished: bool) -> None:
         if self.checkpoint is not None:

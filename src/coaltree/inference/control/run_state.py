@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._runtime.schema import Array, Value, check_fields, is_finite, is_number
 from ...model.process.noise import NOISE_LEVEL, NoiseDraw
-from ...posterior.diagnostics.stop_reason import CONVERGED, ENOUGH, ITERATIONS_SPENT, SECONDS_SPENT
+from ...posterior.diagnostics.stop_reason import CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT
 from ...posterior.trees.stacked import check_trees
 from ...samplers.base import Sampler
 from ...tree import Tree
@@ -64,7 +64,7 @@ class RunState(NamedTuple):
             "n_warmup": self.n_warmup,
             "thin": self.thin,
             "next_look": self.next_look,
-            "reason": "" if self.reason in (SECONDS_SPENT, ENOUGH) else self.reason,  # there may be more next time
+            "reason": "" if self.reason == SECONDS_SPENT else self.reason,  # there may be more next time
             "log_joints": list(self.log_joints),
             "chains": [_chain_to_dict(chain) for chain in self.chains],
             "draws": [concatenate(blocks)._asdict() if blocks else None for blocks in self.draws],

@@ -10,8 +10,7 @@ from .agreement import from_info, same_clusters
 from .watched import in_words
 
 CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED = "converged", "max_iterations", "max_seconds", "interrupted"
-ENOUGH, PRELIMINARY = "callback", "preliminary"
-REASONS = (CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED, ENOUGH, PRELIMINARY)
+REASONS = (CONVERGED, ITERATIONS_SPENT, SECONDS_SPENT, INTERRUPTED)
 
 
 def what_to_increase(stopping: Any) -> tuple[str, ...]:
@@ -30,8 +29,6 @@ def in_a_line(stopping: Any, n_warmup: Any = None) -> str | None:
     if not 0 <= iterations < math.inf:
         return None
     line = {
-        ENOUGH: "stopped early, as asked,",
-        PRELIMINARY: "still running",
         CONVERGED: "converged",
         ITERATIONS_SPENT: "stopped at max_iterations",
         SECONDS_SPENT: f"stopped at max_seconds{f' ({duration(seconds)})' if seconds > 0 else ''}",

@@ -649,64 +649,6 @@ def test_fit_prints_nothing_when_quiet(tmp_path, capsys):
     assert "x.csv: 8 rows, 2 columns" in capsys.readouterr().out  # the next one is not
 
 
-def test_fit_shows_what_there_is_while_it_goes_on(data, tmp_path, monkeypatch, capsys):
-    """Ctrl-C leaves the last of it, and the end replaces it."""
-    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(outputs, "MAX_TIME_SHARE", 1e9)
-    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
-    (tmp_path / "tree.png").write_text("of an older run")
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("coaltree.cli.shell.say_above_bar", interrupted)
-        assert main([*args, "--force"]) == 130
-    assert sorted(os.listdir(tmp_path)) == sorted([*outputs.SHOWN_SO_FAR, outputs.NOTE, CHECKPOINT])
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"coaltree: interrupted; what there was so far is in {tmp_path}, and the same command")
-    assert "preliminary, 80 draws" in (tmp_path / outputs.NOTE).read_text()
-    assert "<strong>Preliminary, 80 draws.</strong>" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert len(ct.load(tmp_path)) == 80
-    assert main(["info", str(tmp_path)]) == 0
-    assert "80 from 2 chains, preliminary" in capsys.readouterr().out
-    assert main(args) == 0
-    assert f"preliminary, 160 draws: {tmp_path / 'report.html'}" in capsys.readouterr().out
-    assert sorted(os.listdir(tmp_path)) == WRITTEN
-    assert 'id="preliminary"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-def test_fit_writes_nothing_so_far_where_that_would_take_too_long(data, tmp_path, monkeypatch, blank_pages):
-    written = []
-    write = outputs.write_result
-    monkeypatch.setattr(outputs, "write_result", lambda *args, **how: written.append(args[1]) or write(*args, **how))
-    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
-    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 1e9)
-    assert main(args) == 0
-    assert len(written) == 1  # the end
-    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(outputs, "MAX_TIME_SHARE", 1e-9)
-    assert main([*args, "--force"]) == 0
-    assert len(written) == 3  # the first one, and the end
-
-
-def test_fit_continues_where_what_there_is_so_far_cannot_be_written(data, tmp_path, monkeypatch, capsys, blank_pages):
-    write = outputs.write_result
-
-    def failing(folder, post, *args, **how):
-        if "only" in how:
-            raise OSError(28, "No space left on device")
-        return write(folder, post, *args, **how)
-
-    monkeypatch.setattr(outputs, "write_result", failing)
-    monkeypatch.setattr(outputs, "SECONDS_BETWEEN", 0.0)
-    args = ["fit", str(data), "--drop", "Art", "--out", str(tmp_path), "--samples", "90", "--warmup", "3"]
-    assert main(args) == 0
-    said = capsys.readouterr().err
-    assert "what there is so far could not be written ([Errno 28] No space left on device); the run continues." in said
-    assert sorted(os.listdir(tmp_path)) == WRITTEN
-
-
 @pytest.mark.skipif(os.name != "posix", reason="links need privileges elsewhere")
 def test_fit_keeps_an_input_that_is_linked_to_while_it_runs(data, tmp_path, monkeypatch, capsys, blank_pages):
     """What is refused before a run may come about while it samples."""
@@ -723,26 +665,6 @@ def test_fit_keeps_an_input_that_is_linked_to_while_it_runs(data, tmp_path, monk
     assert "clusters.csv is an input of this command" in capsys.readouterr().err
     assert data.read_bytes() == before
     assert (tmp_path / "out" / CHECKPOINT).exists()  # no draw is lost
-
-
-def test_fit_stops_at_the_first_result_when_quick(data, tmp_path, capsys, only_line):
-    args = ["fit", str(data), "--drop", "Art", "--quick", "--out"]
-    assert main([*args, str(tmp_path / "a")]) == 0
-    said = capsys.readouterr()
-    assert "sampling: stopped early, as asked, after " in said.out
-    assert sorted(os.listdir(tmp_path / "a")) == sorted([*WRITTEN, outputs.NOTE])
-    post = ct.load(tmp_path / "a")
-    assert len(post) == 80
-    assert post.info["stopping"]["reason"] == "callback"
-    page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
-    assert "The run stopped at its first result, as asked" in page
-    drawn = "".join(ElementTree.parse(tmp_path / "a" / "tree.svg").getroot().itertext())
-    assert "(preliminary, 80 draws)" in drawn
-    assert main([*args, str(tmp_path / "b")]) == 0
-    np.testing.assert_array_equal(ct.load(tmp_path / "b").times, post.times)
-    capsys.readouterr()
-    assert main([*args, str(tmp_path / "c"), "--samples", "9"]) == 2
-    assert "--quick stops by itself; leave --samples out." in only_line()
 
 
 def compared(values):
