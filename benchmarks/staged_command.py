@@ -20,7 +20,7 @@ STAGES = {
     "kernels": [("numba.core.dispatcher", "Dispatcher.compile")],
     "read the table": [
         ("coaltree.cli.tables.reading", "read_file"),
-        ("coaltree.cli.tables.column_hints", "column_hints"),
+        ("coaltree.cli.tables.reading", "column_hints"),
     ],
     "iterations": [("coaltree.inference.control.run", "Run.complete")],
     "convergence": [("coaltree.posterior.diagnostics.convergence", "figures")],

@@ -14,7 +14,6 @@ import re
 import shlex
 import struct
 import sys
-import tracemalloc
 import zipfile
 import zlib
 from unittest import mock
@@ -27,8 +26,6 @@ from scipy import sparse
 import coaltree as ct
 from coaltree._runtime import archive
 from coaltree.cli import main
-from coaltree.cli.tables import binary_files
-from coaltree.cli.tables.binary_files import read_sparse_matrix
 from coaltree.cli.tables.reading import TableOptions, read_file
 from coaltree.inference.control import checkpoint
 from coaltree.model.data.table import read_table
@@ -420,341 +417,84 @@ def checkpoint_of_another_run(folder):
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
-
-def table_of(folder, content, name="data.csv", **choice):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    try:
-        read_file(path, TableOptions(**choice))
-    finally:
-        path.unlink()
-
-
 ASKS = "may be names of columns or a row of data; say which with --header or --no-header."
 
 
-@case(ASKS)
-def header_of_numbers_as_pandas_writes_it(folder):
-    table_of(folder, "0,1,2\n1.5,2.5,3.5\n4.5,5.5,6.5\n")
-
-
-@case(ASKS)
-def years_above_whole_numbers(folder):
-    table_of(folder, "country,2019,2020\nA,5,6\nB,7,8\n")
-
-
-@case("'1,72' is not a number (one of 2 such cells); give --decimal ,")
-def decimal_commas_between_semicolons(folder):
-    table_of(folder, "name;height\nanna;1,72\nbo;1,80\n")
-
-
-@case("'1,5' is not a number (one of 2 such cells); give --decimal ,")
-def decimal_commas_in_one_column(folder):
-    table_of(folder, "x\n1,5\n2,5\n")
-
-
-@case("'1,000' is not a number (one of 2 such cells); remove thousands separators, or give --decimal ,")
-def thousands(folder):
-    table_of(folder, 'a,b\n"1,000",2\n"2,500",3\n')
-
-
-@case("column 'price' contains text ('$1' in line 2)")
-def a_first_column_of_dollars(folder):
-    table_of(folder, "price,x\n$1,1.5\n€2,2.5\n")
-
-
-@case("column 'share' contains text ('10%' in line 2)")
-def a_first_column_of_percent(folder):
-    table_of(folder, "share,x\n10%,1.5\n20%%,2.5\n")
-
-
-@case("column 'is_red' contains text ('True' in line 2)")
-def a_first_column_of_true_and_false(folder):
-    table_of(folder, "is_red,x\nTrue,1.5\nperhaps,2.5\n")
-
-
-@case("the cells may be separated by ',' or ';'; say which with --separator.")
-def two_separators_that_fit(folder):
-    table_of(folder, "a,b;c\n1,p;3\n4,q;5\n")
-
-
-@case("the cells seem to be separated by blanks; if so, give --separator space.")
-def numbers_between_blanks_as_numpy_writes_them(folder):
-    table_of(folder, "1.0e+00 2.0e+00\n3.0e+00 4.5e+00\n", "x.txt")
-
-
-@case("field larger than field limit")
-def a_cell_without_end(folder):
-    table_of(folder, "a,b\n1," + "9" * 200_000 + "\n")
-
-
-@case("data.csv, line 3: a quote opens here and its cell goes on to line 5; close it, or give --multiline")
-def a_quote_that_swallows_rows(folder):
-    """Two rows fewer, and no word of it."""
-    table_of(folder, 'name,x,y\na,1,2\n"b,3,4\nc,5,6\n"d,7,8\ne,9,1\n')
-
-
-@case("line 4: a quote opens here and its cell goes on to line 6; close it")
-def a_quote_that_is_never_closed(folder):
-    table_of(folder, 'name,x,note\na,1,p\nb,2,q\nc,3,"r\nd,4,s\ne,5,t\n', drop=("note",))
-
-
-@case("line 1: a quote opens here and its cell goes on to line 4; close it")
-def a_quote_in_the_header(folder):
-    table_of(folder, '"name,x\na,1\nb,2\n",y\nc,3\n', header=True)
-
-
-@case("line 4, column 'x': '5\\nc,6' is not a number")
-def a_line_break_in_a_number(folder):
-    table_of(folder, 'name,x\na,1\nb,"5\nc,6"\nd,7\n', multiline=True)
-
-
-@case("unexpected end of data.")
-def a_quote_that_is_never_closed_where_line_breaks_are_allowed(folder):
-    table_of(folder, 'name,x,note\na,1,p\nb,2,q\nc,3,"r\nd,4,s\ne,5,t\n', drop=("note",), multiline=True)
-
-
-def npz(folder, **members):
-    """An .npz file with these bytes as members."""
-    path = folder / "x.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, content in members.items():
-            file.writestr(f"{name}.npy", content)
-    return path
-
-
-def npy(array):
+def array_file(save, content):
+    """The bytes of an .npy or .npz file."""
     buffer = io.BytesIO()
-    np.save(buffer, array)
+    save(buffer, **content) if isinstance(content, dict) else save(buffer, content)
     return buffer.getvalue()
 
 
-def read_and_remove(path):
+def damaged(content):
+    """The bytes with one of them changed, which a check sum finds."""
+    return content[:200] + bytes([content[200] ^ 1]) + content[201:]
+
+
+# Definition levels are counted wrongly: pyarrow ends the process of whoever asks for them.
+PARQUET_WITH_WRONG_COUNTS = base64.b85decode(
+    "P(e~L6#x}16)Y?j1Qh@k1{DSz00002000040RR910002+KL7v#00000KotZTEHwZa26JO*Wo=;<0ss{XB>)%!VE`5c85|iLCIB22"
+    "3K=B^02vqoVHE%t1Qt>jQYHvV92Ec+02KlNJShelCIAEg000(J76c{;7E%BxAaG%Fadl;MEn{$SEn#wUZ+9SeWpZ<AZ*CwmHZCwO"
+    "F&P{j0001b0000`K~ga"
+)
+TABLES = {
+    "header_of_numbers": ("x.csv", "0,1,2\n1.5,2.5,3.5\n4.5,5.5,6.5\n", ASKS),
+    "years_above_whole_numbers": ("x.csv", "country,2019,2020\nA,5,6\nB,7,8\n", ASKS),
+    "decimal_commas": ("x.csv", "name;height\nanna;1,72\nbo;1,80\n", "'1,72' is not a number; give --decimal ,"),
+    "thousands_or_decimals": ("x.csv", 'a,b\n"1,000",2\n"2,500",3\n', "'1,000' is not a number; give --decimal ,"),
+    "two_currencies": ("x.csv", "price,x\n$1,1.5\n€2,2.5\n", "column 'price' contains text ('$1' in line 2)"),
+    "wrong_per_cent": ("x.csv", "share,x\n10%,1.5\n20%%,2.5\n", "column 'share' contains text ('10%' in line 2)"),
+    "true_or_perhaps": (
+        "x.csv",
+        "is_red,x\nTrue,1.5\nmaybe,2.5\n7,1\n8,1\n9,1\n",
+        "'True' is not a number; correct it",
+    ),
+    "quote_that_swallows_rows": ("x.csv", 'name,x\na,1\n"b,3\nc,5\n"d,7\ne,9\n', "line 3: a cell has a line break"),
+    "quote_that_is_never_closed": ("x.csv", 'name,x,y\na,1,p\nc,3,"r\nd,4,s\n', "not a readable .csv file ("),
+    "quote_in_the_header": ("x.csv", '"name,x\na,1\n",y\nc,3\n', "line 1: a cell has a line break"),
+    "npz_with_a_bad_check_sum": ("x.npz", damaged(array_file(np.savez, {"X": np.eye(9)})), "(Bad CRC-32 for file"),
+    "npz_of_objects": ("x.npz", array_file(np.savez, {"X": np.array([{}])}), "Object arrays cannot be loaded"),
+    "npz_of_words": ("x.npz", array_file(np.savez, {"X": np.array("no")}), "not an array of shape () and type <U2."),
+    "npy_that_claims_48_gigabytes": ("x.npy", hostile.npy_header((2 * 10**9, 3)) + bytes(100), "not a readable .npy"),
+    "npy_with_a_damaged_header": ("x.npy", hostile.npy_header((2, 2))[:30] + b"(" * 90, "not a readable .npy file ("),
+    "npy_with_a_negative_shape": ("x.npy", hostile.npy_header((-1, 3)) + bytes(24), "not a readable .npy file ("),
+    "parquet_that_is_damaged": ("x.parquet", b"PAR1" + bytes(50) + b"PAR1", "not a readable .parquet file ("),
+    "parquet_with_wrong_counts": ("x.parquet", PARQUET_WITH_WRONG_COUNTS, "not a readable .parquet file ("),
+    "excel_that_is_damaged": ("x.xlsx", b"PK\x03\x04" + bytes(50), "not a readable .xlsx file ("),
+    "a_posterior": ("x.npz", None, "this is a posterior or a checkpoint of coaltree, not a table of data."),
+}
+
+
+def table_file(folder, name, content):
+    path = folder / name
+    if content is None:
+        post().save(path)
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     try:
         read_file(path, TableOptions())
     finally:
         path.unlink()
 
 
-@case("not a readable NumPy file (Bad CRC-32 for file 'X.npy').")
-def npz_with_a_bad_check_sum(folder):
-    path = folder / "x.npz"
-    np.savez(path, X=data())
-    whole = bytearray(path.read_bytes())
-    whole[200] ^= 1
-    path.write_bytes(bytes(whole))
-    read_and_remove(path)
-
-
-@case("expected a table of numbers, not an array of shape () and type |S5.")
-def npz_with_foreign_members(folder):
-    read_and_remove(npz(folder, X=b"hello"))
-
-
-@case("the file contains no arrays.")
-def npz_without_arrays(folder):
-    path = folder / "x.npz"
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("../../readme.txt", "hello")
-    read_and_remove(path)
-
-
-@case("the array has 6 rows and 3 columns, but labels or columns are of another length.")
-def npz_with_a_single_label(folder):
-    read_and_remove(npz(folder, X=npy(data()), labels=npy(np.array("one"))))
-
-
-@case("not a readable NumPy file (")
-def npz_that_claims_48_gigabytes(folder):
-    read_and_remove(npz(folder, X=hostile.npy_header((2 * 10**9, 3)) + bytes(100)))
-
-
-@case("would become 1.6 GB; if that is meant, save it uncompressed.")
-def npz_bomb(folder):
-    """A member that says, truly or not, that it is a thousand times as large as in the file."""
-    path = npz(folder, X=hostile.npy_header((2 * 10**8, 1)) + bytes(10**6))
-    whole = bytearray(path.read_bytes())
-    size = len(hostile.npy_header((2 * 10**8, 1))) + 16 * 10**8
-    at = whole.rindex(b"PK\x01\x02")
-    struct.pack_into("<I", whole, at + 24, size)
-    path.write_bytes(bytes(whole))
-    read_and_remove(path)
-
-
-@case("not a readable NumPy file (mmap length is greater than file size).")
-def npy_that_claims_48_gigabytes(folder):
-    table_of(folder, hostile.npy_header((2 * 10**9, 3)) + bytes(100), "x.npy")
-
-
-@case("not a readable NumPy file (Array can't be memory-mapped: Python objects in dtype.).")
-def npy_of_objects(folder):
-    table_of(folder, hostile.npy_header((1, 1), "|O") + bytes(8), "x.npy")
-
-
-@case("not a readable NumPy file (")
-def npy_with_a_damaged_header(folder):
-    table_of(folder, hostile.npy_header((2, 2))[:30] + b"(" * 90, "x.npy")
-
-
-@case("not a readable NumPy file (")
-def npy_with_a_negative_shape(folder):
-    table_of(folder, hostile.npy_header((-1, 3)) + bytes(24), "x.npy")
-
-
-def parquet(folder, **columns):
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path = folder / "x.parquet"
-    parquet.write_table(pyarrow.table(columns), path)
-    read_and_remove(path)
-
-
-@case("column 'a' holds lists, structs or maps; expected one number in each cell.")
-def parquet_with_lists(folder):
-    parquet(folder, a=[[1, 2], [3]], b=[1.0, 2.0])
-
-
-@case("column 'b' holds lists, structs or maps; expected one number in each cell.")
-def parquet_with_structs(folder):
-    parquet(folder, a=[1.0, 2.0], b=[{"x": 1}, {"x": 2}])
-
-
-@case("the file is empty; expected rows and columns.")
-def parquet_without_columns(folder):
-    parquet(folder)
-
-
-@case("not a readable Parquet file (")
-def parquet_that_is_damaged(folder):
-    table_of(folder, b"PAR1" + bytes(50) + b"PAR1", "x.parquet")
-
-
-# A column of two numbers whose definition levels the file counts wrongly: pyarrow ends the process that asks for them.
-PARQUET_WITH_WRONG_COUNTS = base64.b85decode(
-    "P(e~L6#x}16)Y?j1Qh@k1{DSz00002000040RR910002+KL7v#00000KotZTEHwZa26JO*Wo=;<0ss{XB>)%!VE`5c85|iLCIB22"
-    "3K=B^02vqoVHE%t1Qt>jQYHvV92Ec+02KlNJShelCIAEg000(J76c{;7E%BxAaG%Fadl;MEn{$SEn#wUZ+9SeWpZ<AZ*CwmHZCwO"
-    "F&P{j0001b0000`K~ga"
-)
-
-
-@case("not a readable Parquet file (")
-def parquet_with_wrong_counts(folder):
-    pytest.importorskip("pyarrow")
-    table_of(folder, PARQUET_WITH_WRONG_COUNTS, "x.parquet")
-
-
-def parquet_of_one_text(folder, n_rows, column=None, **choice):
-    """A small file of a text that is stored once and stands in many rows."""
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path = folder / "x.parquet"
-    codes = pyarrow.array(np.zeros(n_rows, np.int32))
-    text = pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(["long " * 200]))
-    columns = {"text": text} | ({} if column is None else {"x": pyarrow.array(column)})
-    parquet.write_table(pyarrow.table(columns), path, compression="zstd")
-    assert path.stat().st_size < 100_000
-    try:
-        return read_file(path, TableOptions(**choice))
-    finally:
-        path.unlink()
-
-
-small_tables = mock.patch.object(binary_files, "SMALL_TABLE", 10**7)  # a hundredth of the limit, in little time
-
-
-@case("GB; if that is meant, save it uncompressed.")
-@small_tables
-def parquet_with_one_text_in_many_rows(folder):
-    """A file of 36 kB took 9 GB."""
-    parquet_of_one_text(folder, 300_000)
-
-
-@case("GB; if that is meant, save it uncompressed.")
-@small_tables
-def parquet_of_texts_that_begin_alike(folder):
-    """Each text is stored as what it adds to the one before."""
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path, start = folder / "x.parquet", "x" * 20_000
-    table = pyarrow.table({"name": [f"{start}{i}" for i in range(2000)], "x": np.arange(2000.0)})
-    parquet.write_table(table, path, use_dictionary=False, column_encoding={"name": "DELTA_BYTE_ARRAY"})
-    read_and_remove(path)
+for table_case, (name, content, words) in TABLES.items():
+    work = functools.partial(table_file, name=name, content=content)
+    work.__name__ = f"table_with_{table_case}"
+    case(words)(work)
 
 
 @case("is no regular file; expected .csv")
 def a_pipe_that_never_begins(folder):
     path = folder / "pipe.csv"
     os.mkfifo(path)
-    read_and_remove(path)
+    try:
+        read_file(path, TableOptions())
+    finally:
+        path.unlink()
 
 
 # --- neighbour graphs -------------------------------------------------------------------------------------------------
-
-
-def neighbor_file(folder, claims=None, **changes):
-    """A file with the neighbours of six rows, some arrays replaced; a claim is the head of one, without content."""
-    matrix = sparse.csr_array(1.0 - np.eye(6))
-    parts = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
-    members = {name: npy(array) for name, array in ({"format": b"csr", "shape": (6, 6)} | parts | changes).items()}
-    path = npz(folder, **members | (claims or {}))
-    try:
-        read_sparse_matrix(path, 6)
-    finally:
-        path.unlink()
-
-
-def neighbor_file_cases():
-    """Which were segmentation faults, or filled the memory."""
-    pointers = np.arange(0, 31, 5)
-    for kind in ("csr", "csc"):
-        yield f"{kind}_indptr_far_out", {"format": kind.encode(), "indptr": pointers * 10**9}
-        yield f"{kind}_indptr_decreases", {"format": kind.encode(), "indptr": [0, 20, 5, 15, 10, 25, 30]}
-        yield f"{kind}_indptr_ends_with_0", {"format": kind.encode(), "indptr": [0, 5, 10, 15, 20, 25, 0]}
-        yield f"{kind}_indptr_negative", {"format": kind.encode(), "indptr": pointers - 7}
-        yield f"{kind}_indptr_too_short", {"format": kind.encode(), "indptr": pointers[:3]}
-        yield f"{kind}_indptr_of_floats", {"format": kind.encode(), "indptr": pointers * 1.0}
-        yield f"{kind}_indices_far_out", {"format": kind.encode(), "indices": np.full(30, 10**9)}
-        yield f"{kind}_indices_negative", {"format": kind.encode(), "indices": np.full(30, -1)}
-        yield f"{kind}_indices_too_few", {"format": kind.encode(), "indices": np.zeros(3, int)}
-    blocks = {"format": b"bsr", "data": np.ones((30, 1, 1))}
-    yield "bsr_indptr_far_out", {**blocks, "indptr": pointers * 10**9}
-    yield "bsr_blocks_of_nothing", {**blocks, "data": np.ones((30, 0, 1))}
-    yield "bsr_blocks_too_large", {**blocks, "data": np.ones((30, 4, 4))}
-    yield "coo_row_far_out", {"format": b"coo", "row": np.full(30, 10**12), "col": np.zeros(30, int)}
-    yield "coo_without_columns", {"format": b"coo", "row": np.zeros(30, int)}
-    yield "dia_offsets_too_few", {"format": b"dia", "data": np.ones((2, 6)), "offsets": np.zeros(1, int)}
-    yield "data_of_text", {"data": np.array(["x"] * 30)}
-    yield "data_of_objects", {"data": np.array([None] * 30)}
-    yield "format_of_no_name", {"format": b"lil"}
-    yield "shape_of_three", {"shape": (6, 6, 6)}
-    yield "data_that_claims_48_gigabytes", {"claims": {"data": hostile.npy_header((6 * 10**9,)) + bytes(80)}}
-
-
-for name, changes in neighbor_file_cases():
-    work = functools.partial(neighbor_file, **changes)
-    work.__name__ = f"neighbor_file_{name}"
-    words = "GB" if "gigabytes" in name else "holds no sparse matrix as scipy.sparse.save_npz writes it ("
-    case(words)(work)
-
-
-@case("must have a row and a column for each of the 6 rows of the table, not 10000000000 x 10000000000.")
-def neighbor_file_of_ten_billion_rows(folder):
-    neighbor_file(folder, shape=(10**10, 10**10))
-
-
-@case("would become 1.4 GB; if that is meant, save it uncompressed.")
-def neighbor_file_bomb(folder):
-    neighbor_file(folder, data=np.ones(2 * 10**7, bool), indices=np.zeros(2 * 10**7, np.int64))
-
-
-@case("pipe.npz is no regular file.")
-def neighbor_file_that_is_a_pipe_that_never_begins(folder):
-    path = folder / "pipe.npz"
-    os.mkfifo(path)
-    try:
-        read_sparse_matrix(path, 6)
-    finally:
-        path.unlink()
 
 
 def damaged_graph(kind, X=None, **changes):
@@ -1013,8 +753,8 @@ class Executed:
 
 @pytest.mark.parametrize(
     "read",
-    [ct.load, lambda path: read_file(path, TableOptions()), lambda path: read_sparse_matrix(path, 6)],
-    ids=["posterior", "table", "neighbour graph"],
+    [ct.load, lambda path: read_file(path, TableOptions())],
+    ids=["posterior", "table"],
 )
 @pytest.mark.parametrize("name", ["X", "data"])
 @pytest.mark.parametrize("suffix", ["npz", "npy", "pkl"])
@@ -1022,9 +762,7 @@ def test_files_with_a_pickle_are_read_and_nothing_is_executed(suffix, name, read
     mark, path = tmp_path / "executed", tmp_path / f"x.{suffix}"
     array = np.array([Executed(mark)], dtype=object)
     if suffix == "npz":
-        matrix = sparse.csr_array(1.0 - np.eye(6))
-        parts = {"format": b"csr", "shape": (6, 6), "indptr": matrix.indptr, "indices": matrix.indices}
-        np.savez(path, **(parts | {"data": matrix.data, name: array}))
+        np.savez(path, **{name: array})
     elif suffix == "npy":
         np.save(path, array, allow_pickle=True)
     else:
@@ -1045,18 +783,6 @@ def test_load_of_a_posterior_takes_no_more_memory_than_its_file(tmp_path):
     found = archive.read(path, "coaltree posterior", POSTERIOR)
     assert len({id(value) for value in found.values()}) == 1
     assert zlib.crc32(found["field 7"].tobytes()) == zlib.crc32(bytes(1_000_000))
-
-
-def test_a_text_in_many_rows_is_in_memory_once_and_not_at_all_where_it_is_dropped(tmp_path):
-    """A thousand letters in each of 100,000 rows."""
-    numbers = np.arange(100_000.0) % 1000
-    for choice, most in (({"label": ("text",)}, 30e6), ({"drop": ("text",)}, 12e6)):
-        tracemalloc.start()
-        found = parquet_of_one_text(tmp_path, len(numbers), numbers, **choice)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < most
-        np.testing.assert_array_equal(found.table.values[:, 0], numbers)
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------
@@ -1081,7 +807,6 @@ COMMANDS = [
     ("explain a -o ''", "an empty name is no path."),
     ("fit sd/clusters.csv -o sd", OVERWRITES),
     ("fit link.csv -o sd", OVERWRITES),
-    ("fit sd/clusters.csv --neighbors sd/report.html -o sd", OVERWRITES),
     ("fit sd/checkpoint.npz -o sd", OVERWRITES),
     ("fit t.csv -o pipes", f"tree.png: {SPECIAL}"),
     ("fit t.csv -o folders", "report.html: it is a folder; choose another path."),
@@ -1157,7 +882,7 @@ def test_commands_print_no_control_characters_of_a_posterior(command, tmp_path, 
         evil_posterior(path)
     pandas.DataFrame(data(2), EVIL[:2], EVIL[:3]).to_csv(paths[2], index_label="name")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    status = main(shlex.split(command.format(*paths)) + (["--multiline"] if "place" in command else []))
+    status = main(shlex.split(command.format(*paths)))
     said = "".join(capsys.readouterr())
     assert status in (0, 2) and said.strip()
     assert not UNPRINTABLE.search(said.replace("\r\x1b[K", ""))  # which erases a line of our own

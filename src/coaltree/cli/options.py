@@ -24,7 +24,6 @@ DEFAULT_CHAINS, DEFAULT_RESAMPLES = 2, 24  # as in `coaltree.fit`, which is impo
 INPUT = PathName(path_type=Path)
 FOLDER = PathName(path_type=Path, file_okay=False)
 FILE = PathName(path_type=Path, dir_okay=False)
-EXISTING_FILE = PathName(path_type=Path, exists=True, dir_okay=False)
 
 posterior_argument: Decorator = click.argument("posterior", type=INPUT)
 force_option: Decorator = click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -98,22 +97,16 @@ def table_options(command: Callable[..., Any]) -> Any:
         return command(table_options=TableOptions(**{name: options.pop(name) for name in names}), **options)
 
     header = "Whether the first line has the column names. [default: whether it has text]"
-    separator = "Mark between cells, such as ; or the word tab. [default: the one that fits]"
-    array = "Array of an .npz file [default: X, or the only one], or sheet of an .xlsx file [default: the first shown]."
+    array = "Sheet of an .xlsx file [default: the first], or array of an .npz file [default: X, or the only one]."
     return _add_options(
         with_table_options,
         column_option("--names", "Column of the row names. [default: the first, if it has names]"),
         column_option("--columns", "Column to use (may be repeated). [default: all]", multiple=True),
         column_option("--drop", "Column to leave out (may be repeated).", multiple=True),
-        column_option("--dates", "Column of dates, as days since 1970-01-01 (may be repeated).", multiple=True),
         click.option("--header/--no-header", default=None, help=header),
-        click.option("--decimal", metavar="MARK", help="Decimal mark: a point or a comma. [default: a point]"),
-        click.option("--separator", metavar="MARK", help=separator),
-        click.option("--multiline", is_flag=True, help="Let quoted cells have line breaks. [default: refused]"),
-        click.option("--array", "--sheet", "array", metavar="NAME", help=array),
+        click.option("--decimal", type=click.Choice((".", ",")), default=".", help="Decimal mark."),
+        click.option("--sheet", "--array", "array", metavar="NAME", help=array),
         click.option("--transpose", is_flag=True, help="Cluster the columns of the file, such as samples of genes."),
-        click.option("--exclude-row", metavar="NAME", multiple=True, help="Row to leave out (may be repeated)."),
-        click.option("--drop-empty", is_flag=True, help="Leave out rows and columns without any value."),
     )
 
 

@@ -20,7 +20,7 @@ from ..posterior.posterior import Posterior
 from ..tree.tree import Tree
 from . import shell
 from .options import POSTERIOR, output_folder
-from .tables.cells import number
+from .tables.numbers import number
 
 TREES = "trees.nex"  # written where it is asked for
 FIGURES = ("tree.png", "tree.svg")

@@ -48,7 +48,6 @@ SCALE_HELP = """Divide each row or column by its standard deviation; with --cent
     shape."""
 AXES = click.Choice(("rows", "columns"))
 LABEL_HELP = "Column of classes or numbers, not fitted but compared with the clusters (may be repeated)."
-NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.sparse.save_npz writes it."
 
 
 @shell.commands.command()
@@ -68,7 +67,6 @@ NEIGHBORS_HELP = "Nearest neighbours of the rows: a sparse matrix as scipy.spars
 @options.column_option("--errors", "Column of the standard errors of the rows, relative to each other; not fitted.")
 @options.column_option("--groups", GROUPS_HELP)
 @options.column_option("--label", LABEL_HELP, multiple=True)
-@click.option("--neighbors", type=options.EXISTING_FILE, metavar="FILE", help=NEIGHBORS_HELP)
 @options.clusters_option()
 @click.option("--title", help="Title of the report page. [default: the file name]")
 @click.option("--save-trees", is_flag=True, help="Write sampled trees as well (NEXUS, at most 1,000).")
@@ -105,16 +103,14 @@ def fit(data: Path, out: Path, clusters: int | None, title: str | None, quiet: b
         n_leaves, leaves = len(set(source.groups)), "groups"
     if clusters is not None and clusters > n_leaves:
         raise InputError(f"--clusters {clusters} is more than the {n_leaves} {leaves} of {data.name}.")
-    inputs = [path for path in (data, given["neighbors"]) if path is not None]
     written = {name: given.pop(name) for name in ("force", "save_trees", "explain")}
     settings = _settings(source, **given) | ({"progress": False} if quiet else {})
-    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, inputs=inputs, **written)
+    fit_table(source, settings, out, n_clusters=clusters, title=title or data.stem, inputs=[data], **written)
 
 
 def _read(data: Path, given: dict[str, Any]) -> "TableFile":
     """Read the table, and take the options about it out of `given`."""
-    from ..tables.column_hints import column_hints
-    from ..tables.reading import read_file
+    from ..tables.reading import column_hints, read_file
 
     table_options = given.pop("table_options")
     if given["inputs"] == "names" and table_options.header is None:
@@ -126,12 +122,11 @@ def _read(data: Path, given: dict[str, Any]) -> "TableFile":
 
 
 def _settings(
-    source: "TableFile", covariance: Any, grid: Any, inputs: Any, neighbors: Path | None, seed: int, **settings: Any
+    source: "TableFile", covariance: Any, grid: Any, inputs: Any, seed: int, **settings: Any
 ) -> dict[str, Any]:
     """The arguments of `coaltree.fit`."""
     from ...model.covariance import Matern32, SquaredExponential
-    from ..tables.binary_files import read_sparse_matrix
-    from ..tables.cells import number
+    from ..tables.numbers import number
 
     if settings["n_samples"] != "auto" and (settings["max_iterations"] or settings["max_seconds"]):
         raise InputError("--max-iterations and --max-seconds need --samples auto.")
@@ -139,8 +134,6 @@ def _settings(
     words = {word: settings.pop(word) for word in ("log", "center", "scale")}
     settings["transform"] = {word: value for word, value in words.items() if value} or None
     settings |= {"random_state": seed, "groups": source.groups, "errors": source.errors}
-    if neighbors is not None:
-        settings["neighbors"] = read_sparse_matrix(neighbors, len(source.table.values))
     if inputs == "names":
         names = source.table.features or ()
         others = [repr(name) for name in names if number(name) is None]

@@ -1,0 +1,93 @@
+"""Numbers as people write them, column by column."""
+
+import numpy as np
+import pytest
+
+from coaltree.cli.tables.numbers import advice_for, is_missing, looks_like_a_number, number, read_numbers
+
+nan = np.nan
+
+
+@pytest.mark.parametrize(
+    ("cell", "decimal", "value"),
+    [
+        ("1.5", ".", 1.5),
+        ("-2e3", ".", -2000.0),
+        ("1,5", ",", 1.5),
+        *((cell, ".", None) for cell in ("1,5", "1_0", "inf", "1e400", "nan", "")),
+        ("1.5", ",", None),
+    ],
+)
+def test_number_is_finite_and_plain(cell, decimal, value):
+    assert number(cell, decimal) == value
+
+
+def test_missing_values_and_numbers_are_known_by_their_looks():
+    assert all(map(is_missing, ("", "NA", "n/a", "NaN", "null", "None", "?")))
+    assert not any(map(is_missing, ("0", "-", "missing")))
+    assert looks_like_a_number("1,000.5") and looks_like_a_number("1,5") and not looks_like_a_number("10%")
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "values", "how"),
+    [
+        (["1", "-2.5e1", ""], ".", [1.0, -25.0, nan], ""),
+        (["yes", "No", "", "YES"], ".", [1.0, 0.0, nan, 1.0], "yes as 1, no as 0"),
+        (["True", "false"], ".", [1.0, 0.0], "true as 1, false as 0"),
+        (["y", "n", "NA"], ".", [1.0, 0.0, nan], "y as 1, n as 0"),
+        (["10 %", "2.5%", "-3 %"], ".", [10.0, 2.5, -3.0], "per cent"),
+        (["1,5 %", "2 %"], ",", [1.5, 2.0], "per cent"),
+        (["$1", "-$2.50", "($3)", "n/a"], ".", [1.0, -2.5, -3.0, nan], "amounts in $"),
+        (["$1,200", "$15"], ".", [1200.0, 15.0], "amounts in $"),
+        (["12 €", "1 200 €"], ".", [12.0, 1200.0], "amounts in €"),
+        (["1.200,50 €", "3 €"], ",", [1200.5, 3.0], "amounts in €"),
+        (["1,234", "999", "12,345,678"], ".", [1234.0, 999.0, 12345678.0], "thousands set apart"),
+        (["1,234.5", "2,345.75"], ".", [1234.5, 2345.75], "thousands set apart"),
+        (["1.234,5", "2,75"], ",", [1234.5, 2.75], "thousands set apart"),
+        (["1970-01-02", "", "1970-01-31 12:00:00"], ".", [1.0, nan, 30.5], "dates as days since 1970-01-01"),
+        (["2.1.1970", "31.12.1970"], ".", [1.0, 364.0], "dates as days since 1970-01-01"),
+        (["1970/01/02"], ".", [1.0], "dates as days since 1970-01-01"),
+    ],
+)
+def test_consistent_columns_are_read(cells, decimal, values, how):
+    found = read_numbers(cells, decimal)
+    np.testing.assert_array_equal(found[0], values)
+    assert found[1] == how
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["yes", "maybe"],
+        ["10 kg", "3 kg"],
+        ["kg 5", "kg 7"],
+        ["10 %", "0.1"],
+        ["$1", "€2"],
+        ["$1", "2"],
+        ["$1$", "$2"],
+        ["1,234", "2,345"],  # thousands, or three decimals
+        ["1,234", "2345"],
+        ["0,123", "5"],
+        ["12,34", "5"],
+        ["red", "blue"],
+        ["2024-02-31", "2024-02-01"],
+    ],
+)
+def test_other_columns_keep_what_is_plain(cells):
+    values, how = read_numbers(cells, ".")
+    assert how == ""
+    assert np.isnan(values).tolist() == [number(cell) is None for cell in cells]
+
+
+@pytest.mark.parametrize(
+    ("cell", "decimal", "advice"),
+    [
+        ("1,000", ".", "give --decimal , if the comma is a decimal mark, or remove it"),
+        ("1,5", ".", "give --decimal , if the comma is a decimal mark"),
+        ("1.000,5", ",", "with --decimal , a number has no point"),
+        ("-inf", ".", "values must be finite"),
+        ("tall", ".", "correct it, or leave the cell empty"),
+    ],
+)
+def test_advice_for_a_cell_says_what_to_do(cell, decimal, advice):
+    assert advice_for(cell, decimal).startswith(advice)
